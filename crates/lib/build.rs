@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use canny_compiler::compile::{Options, compile_library};
 use canny_compiler::image::{ImageEntry, encode_image, encode_interface, encode_unit};
+use canny_compiler::optimize;
 use canny_compiler::unit::CompiledUnit;
 use canny_syntax::binding::Binding;
 use canny_syntax::core::{GlobalName, LibraryName};
@@ -150,7 +151,10 @@ fn build_image(root: &Path, features: &[String]) -> Result<(Vec<u8>, String), Bo
     for library in libraries.take_units() {
         let options = Options {
             sources: Some(&sources),
-            omits_inlinings: true,
+            optimize: optimize::Options {
+                is_standard: true,
+                ..optimize::Options::default()
+            },
             ..Options::default()
         };
         let (compilation, interface) = compile_library(&mut libraries, &library, &options)

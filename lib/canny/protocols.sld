@@ -114,6 +114,17 @@
           websocket-event/fault
           websocket-event/close
           websocket-event/ping
+          sort-order/numbers
+          sort-order/numbers-descending
+          sort-order/strings
+          sort-order/strings-descending
+          sort-order/characters
+          sort-order/characters-descending
+          transformer-kind/procedure
+          transformer-kind/explicit
+          transformer-kind/implicit
+          transformer-kind/closing
+          transformer-kind/variable
           waiter-field/state
           waiter-field/task
           waiter-field/value
@@ -337,6 +348,21 @@
     (define websocket-event/fault 0)
     (define websocket-event/close 8)
     (define websocket-event/ping 9)
+
+    ;; An order by which a primitive sorts.
+    (define sort-order/numbers 0)
+    (define sort-order/numbers-descending 1)
+    (define sort-order/strings 2)
+    (define sort-order/strings-descending 3)
+    (define sort-order/characters 4)
+    (define sort-order/characters-descending 5)
+
+    ;; The kind of a macro's transformer, which says what symbols in its result mean.
+    (define transformer-kind/procedure 0)
+    (define transformer-kind/explicit 1)
+    (define transformer-kind/implicit 2)
+    (define transformer-kind/closing 3)
+    (define transformer-kind/variable 4)
 
     ;; Fields of `waiter` in `(canny tasks)`, from 0.
     (define waiter-field/state 0)

@@ -5,7 +5,7 @@
 
 (define-library (canny sorting)
   (export sort sort! list-sort vector-sort vector-sort! sorted? merge)
-  (import (canny primitives) (canny syntax))
+  (import (canny primitives) (canny protocols) (canny syntax))
   (begin
 
     ;; Runs up to this length are sorted by insertion.
@@ -59,14 +59,14 @@
     (define (spare-for vector start end)
       (if (> (- end start) run-length-max) (make-vector end #f) vector))
 
-    ;; The number by which the primitive knows a procedure, or #f.
+    ;; The order by which the primitive knows a procedure, or #f.
     (define (order-of less?)
-      (cond ((eq? less? <) 0)
-            ((eq? less? >) 1)
-            ((eq? less? string<?) 2)
-            ((eq? less? string>?) 3)
-            ((eq? less? char<?) 4)
-            ((eq? less? char>?) 5)
+      (cond ((eq? less? <) sort-order/numbers)
+            ((eq? less? >) sort-order/numbers-descending)
+            ((eq? less? string<?) sort-order/strings)
+            ((eq? less? string>?) sort-order/strings-descending)
+            ((eq? less? char<?) sort-order/characters)
+            ((eq? less? char>?) sort-order/characters-descending)
             (else #f)))
 
     ;; The primitive sorts so many elements at most, and only such as are all of one kind.

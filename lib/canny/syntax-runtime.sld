@@ -15,7 +15,7 @@
    syntax-violation make-variable-transformer er-macro-transformer ir-macro-transformer
    sc-macro-transformer rsc-macro-transformer make-syntactic-closure close-syntax strip-syntax
    er-identifier? identifier=?)
-  (import (canny primitives) (scheme base))
+  (import (canny primitives) (canny protocols) (scheme base))
   (begin
 
     ;; ------------------------------------------------------------------ the driver
@@ -46,15 +46,15 @@
     (define transformers (make-vector 16 #f))
     (define transformer-count 0)
 
-    ;; Numbers as the machine knows them: how symbols are to be taken.
+    ;; The kind as the machine knows it: how symbols are to be taken.
     (define (kind-number value)
       (if (procedure? value)
-          0
+          transformer-kind/procedure
           (case (transformer-kind value)
-            ((explicit reversed) 1)
-            ((implicit) 2)
-            ((closing) 3)
-            (else 4))))
+            ((explicit reversed) transformer-kind/explicit)
+            ((implicit) transformer-kind/implicit)
+            ((closing) transformer-kind/closing)
+            (else transformer-kind/variable))))
 
     ;; Gives the new transformer's number and its kind.
     (define (%macro-register)

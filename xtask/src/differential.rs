@@ -6,9 +6,10 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
+
+use canny_locks::Mutex;
 
 use crate::arguments::Arguments;
 use crate::process::{Outcome, Run};
@@ -193,14 +194,12 @@ fn compare_all(
                     };
                     let found = compare(canny, program, modes, time_limit, &place)
                         .unwrap_or_else(|error| vec![error]);
-                    if let Ok(mut differences) = differences.lock() {
-                        differences.extend(found);
-                    }
+                    differences.lock().extend(found);
                 }
             });
         }
     });
-    let differences = differences.into_inner().unwrap_or_default();
+    let differences = differences.into_inner();
     for difference in &differences {
         eprintln!("{difference}");
     }

@@ -7,9 +7,9 @@
 use std::io::{IsTerminal, Write};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use canny_lib::host::{StandardOutput, Uncaught, end_line, is_at_line_start, note_line_start};
+use canny_locks::Mutex;
 use canny_syntax::diagnostic::{
     Diagnostic, Word, did_you_mean, render_at, render_note, render_without_source,
 };
@@ -73,10 +73,7 @@ const FRAMES_MAX: usize = 24;
 fn colour() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         && std::io::stderr().is_terminal()
-        && CAPTURED
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_none()
+        && CAPTURED.lock().is_none()
 }
 
 /// Messages for a client instead of standard error, while there is one.
@@ -84,18 +81,18 @@ static CAPTURED: Mutex<Option<String>> = Mutex::new(None);
 
 /// Keeps messages from now on instead of printing them.
 pub fn begin_capture() {
-    *CAPTURED.lock().unwrap_or_else(PoisonError::into_inner) = Some(String::new());
+    *CAPTURED.lock() = Some(String::new());
 }
 
 /// The messages since [`begin_capture`]; they are printed again.
 pub fn end_capture() -> String {
-    let mut captured = CAPTURED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut captured = CAPTURED.lock();
     captured.take().unwrap_or_default()
 }
 
 /// Prints a message, or keeps it.
 fn emit(text: &str) {
-    let mut captured = CAPTURED.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut captured = CAPTURED.lock();
     match &mut *captured {
         Some(kept) => kept.push_str(text),
         // Nothing can be done when standard error is gone.
@@ -143,7 +140,7 @@ pub fn text(text: &str) {
 /// What the program wrote comes before what is said about it, which begins a line of its own where both go to one place.
 fn flush_output() {
     let _ = canny_io::registry::flush_all(canny_io::Wait::Blocking);
-    let captured = CAPTURED.lock().unwrap_or_else(PoisonError::into_inner);
+    let captured = CAPTURED.lock();
     if captured.is_none() && outputs_are_one() {
         begin_line();
     }

@@ -62,6 +62,20 @@ fn srfis_have_two_names() {
 }
 
 #[test]
+fn a_backtrace_names_inlined_procedures_of_a_library_called_as_a_standard_one() {
+    let library = "(define-library (srfi 4711)\n  (import (scheme base))\n  (export first-plus-one)\n  \
+                   (begin (define (first-plus-one list) (+ (car list) 1))))\n";
+    program(
+        "(import (scheme base) (scheme write) (srfi 4711))\n(display (* 2 (first-plus-one 5)))\n",
+    )
+    .file("srfi/4711.sld", library)
+    .run()
+    .exits_with(70)
+    .complains("car: argument 1 is not a pair: 5")
+    .complains("in first-plus-one");
+}
+
+#[test]
 fn a_missing_library_tells_where_it_was_searched() {
     program("(import (scheme base)\n        (no such thing))\n")
         .run()

@@ -25,9 +25,6 @@ use crate::unit::CompiledUnit;
 pub struct Options<'a> {
     /// Names and line starts for the unit's positions.
     pub sources: Option<&'a SourceMap>,
-    /// Do not keep which procedures were copied to their calls. For the standard library, whose frames no
-    /// backtrace shows.
-    pub omits_inlinings: bool,
     /// The value of a toplevel unit's last form goes to the host: its calls need not be tail calls, so that
     /// backtraces show where they are. For `eval` they must be.
     pub keeps_last_frame: bool,
@@ -70,7 +67,8 @@ pub fn compile_unit(mut unit: Unit, options: &Options) -> Result<Compilation, Ve
     warnings.extend(report.warnings);
     warnings.sort_by_key(|one| (one.span.source.0, one.span.start));
     let program = lower(&mut unit, &report.inlinings, options.keeps_last_frame);
-    let inlinings = (!options.omits_inlinings).then_some(report.inlinings);
+    // No backtrace shows frames of the standard library.
+    let inlinings = (!options.optimize.is_standard).then_some(report.inlinings);
     let mut builder = UnitBuilder::new(&program, inlinings);
     builder.keeps_variables = options.keeps_variables;
     builder.names_variables = options.names_variables;

@@ -4,8 +4,9 @@
 //! and updates them. The table has a lock of its own, so that handles may be dropped anywhere but
 //! in callbacks that the collector runs while it visits the table itself.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use canny_locks::Mutex;
 use canny_value::Value;
 
 /// The slots of all handles.
@@ -22,7 +23,7 @@ struct Slots {
 
 impl HandleTable {
     fn with<R>(&self, work: impl FnOnce(&mut Slots) -> R) -> R {
-        work(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
+        work(&mut self.inner.lock())
     }
 
     /// Makes a handle that holds a value.

@@ -8,9 +8,10 @@
 
 use std::fmt;
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use canny_locks::{Condvar, Mutex, MutexGuard};
 use canny_tables::layout::{TAG_MASK, TAG_OBJECT};
 use canny_value::Value;
 
@@ -229,7 +230,7 @@ impl Heap {
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, HeapState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     pub(crate) fn wait<'g>(
@@ -237,9 +238,7 @@ impl Heap {
         condition: &Condvar,
         guard: MutexGuard<'g, HeapState>,
     ) -> MutexGuard<'g, HeapState> {
-        condition
-            .wait(guard)
-            .unwrap_or_else(PoisonError::into_inner)
+        condition.wait(guard)
     }
 
     /// So many blocks may be in use before there is a full collection: the limit, and a little more while those who were told that

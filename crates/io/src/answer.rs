@@ -5,8 +5,7 @@
 //! | `found` | the other thread fills it, who asked takes it | under its lock |
 //! | `notice` | the other thread gives it | after it has filled `found` |
 
-use std::sync::{Mutex, PoisonError};
-
+use canny_locks::Mutex;
 use canny_sched::{Interest, Notice, Wake};
 
 use crate::error::{IoError, Operation};
@@ -30,7 +29,7 @@ impl<T> Default for Answer<T> {
 
 impl<T> Answer<T> {
     pub(crate) fn give(&self, found: T) {
-        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = Some(found);
+        *self.found.lock() = Some(found);
         self.notice.give();
     }
 
@@ -43,11 +42,7 @@ impl<T> Answer<T> {
     ) -> Result<T, IoError> {
         loop {
             let given = Interest::Notice(&self.notice, self.notice.look());
-            let found = self
-                .found
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .take();
+            let found = self.found.lock().take();
             if let Some(found) = found {
                 return Ok(found);
             }

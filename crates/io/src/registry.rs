@@ -7,8 +7,10 @@
 //! Files, pipes and terminals are waited for as long as it takes. The other side of a connection may be anybody, or this very
 //! process, and take nothing for ever: connections are not waited for, or for a short time when the process ends.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+
+use canny_locks::Mutex;
 
 use crate::error::IoError;
 use crate::handle::Handle;
@@ -145,7 +147,7 @@ impl BinaryOutput {
 }
 
 fn register(output: &Arc<dyn SharedOutput>) {
-    let mut registry = OPEN_OUTPUTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut registry = OPEN_OUTPUTS.lock();
     if registry.outputs.len() >= registry.sweep_at {
         registry.outputs.retain(|output| output.strong_count() > 0);
         registry.sweep_at = 64.max(2 * registry.outputs.len());
@@ -195,7 +197,7 @@ pub fn finish_all(wait: Wait<'_>) -> Vec<IoError> {
 }
 
 fn open_outputs() -> Vec<Arc<dyn SharedOutput>> {
-    let registry = OPEN_OUTPUTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let registry = OPEN_OUTPUTS.lock();
     registry.outputs.iter().filter_map(Weak::upgrade).collect()
 }
 

@@ -13,7 +13,9 @@ use std::ops::Range;
 #[cfg(target_os = "linux")]
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::ptr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use canny_locks::Mutex;
 
 use crate::JitError;
 use crate::arguments::{self, REGISTERS};
@@ -125,8 +127,8 @@ impl CodeMemory {
 }
 
 impl Region {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Free> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> canny_locks::MutexGuard<'_, Free> {
+        self.free.lock()
     }
 
     fn write_stub(&self, name: &str, function: FunctionCode) -> Result<usize, JitError> {

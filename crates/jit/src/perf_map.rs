@@ -2,7 +2,8 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
+
+use canny_locks::Mutex;
 
 /// An open map file.
 #[derive(Debug)]
@@ -22,7 +23,7 @@ impl PerfMap {
 
     /// Adds a range of code.
     pub(crate) fn add(&self, address: usize, bytes: usize, name: &str) {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.file.lock();
         // A line that cannot be written is missing in the profile, nothing more.
         let _ = writeln!(file, "{address:x} {bytes:x} canny:{name}");
     }

@@ -5,8 +5,8 @@
 //! vector belongs to the newest failure; the object that was raised is the first element.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use canny_locks::{Mutex, MutexGuard};
 use canny_value::Value;
 use canny_vm::{KeptFrame, Thread, Vm};
 
@@ -38,7 +38,7 @@ pub(crate) struct Failures {
 
 impl Failures {
     fn lock(&self) -> MutexGuard<'_, Vec<Failure>> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock()
     }
 }
 

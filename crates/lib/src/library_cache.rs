@@ -9,10 +9,11 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use canny_compiler::image;
 use canny_compiler::unit::CompiledUnit;
+use canny_locks::Mutex;
 use canny_syntax::core::{LibraryKey, LibraryName};
 use canny_syntax::library::{ExpandedLibrary, Interface};
 use serde::{Deserialize, Serialize};
@@ -72,8 +73,8 @@ impl LibraryCache {
         }
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> canny_locks::MutexGuard<'_, State> {
+        self.state.lock()
     }
 
     fn file(&self, key: &str, source: &Path) -> Option<PathBuf> {

@@ -6,11 +6,12 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use canny_compiler::compile::compile_library;
 use canny_compiler::optimize::Switches;
 use canny_compiler::unit::CompiledUnit;
+use canny_locks::{Mutex, MutexGuard};
 use canny_syntax::core::{LibraryKey, LibraryName};
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::library::Libraries;
@@ -56,11 +57,11 @@ impl LibraryUnits {
 
     /// The libraries that were compiled since the last call.
     pub(crate) fn take_noted(&self) -> Vec<NotedLibrary> {
-        std::mem::take(&mut *self.noted.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.noted.lock())
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<LibraryKey, Arc<CompiledUnit>>> {
-        self.compiled.lock().unwrap_or_else(PoisonError::into_inner)
+        self.compiled.lock()
     }
 
     /// The code of a library, unless it is a standard one.
@@ -118,10 +119,7 @@ impl LibraryUnits {
                 files: library.files.clone(),
                 requires: library.interface.requires.clone(),
             };
-            self.noted
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(noted);
+            self.noted.lock().push(noted);
             let options = compiler_options(sources, self.is_interactive, &self.optimizer);
             match compile_library(libraries, &library, &options) {
                 Ok((compilation, interface)) => {

@@ -8,9 +8,10 @@ use std::collections::HashMap;
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use canny_lib::evaluation::analysis::analyze_standard_library;
+use canny_locks::Mutex;
 use canny_syntax::reader::read_text;
 use canny_syntax::recording::Recording;
 use canny_syntax::syntax::Syntax;
@@ -66,7 +67,7 @@ impl LibrarySources {
 
     /// A library of the image.
     pub fn find(&self, key: &str) -> Option<Arc<LibrarySource>> {
-        let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || self.known.lock();
         if let Some(known) = lock().get(key) {
             return known.clone();
         }

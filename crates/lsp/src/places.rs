@@ -5,8 +5,10 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use canny_locks::Mutex;
 
 use crate::{Options, Project};
 
@@ -50,7 +52,7 @@ impl Places {
 
     /// Forgets what was found, since files have changed.
     pub fn forget(&self) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         known.clear();
     }
 
@@ -58,7 +60,7 @@ impl Places {
     /// in the project around it.
     pub fn of(&self, path: &Path) -> Arc<Search> {
         let parent = path.parent().unwrap_or(Path::new("")).to_owned();
-        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.known.lock();
         if let Some((since, search)) = known().get(&parent)
             && since.elapsed() < FRESH
         {

@@ -297,7 +297,7 @@ struct Flooded {
     me: Weak<Flooded>,
     epoch: Instant,
     next: AtomicU64,
-    late: std::sync::Mutex<Vec<u64>>,
+    late: canny_locks::Mutex<Vec<u64>>,
     is_over: std::sync::atomic::AtomicBool,
 }
 
@@ -316,7 +316,7 @@ impl Flooded {
         }
         let now = self.epoch.elapsed().as_nanos() as u64;
         let due = self.next.fetch_add(10_000_000, Ordering::SeqCst);
-        let mut late = self.late.lock().expect("nobody panicked");
+        let mut late = self.late.lock();
         late.push(now.saturating_sub(due));
         let next = self.epoch + Duration::from_nanos(due + 10_000_000);
         pool.park(TIMER, &[], Some(next), Lane::Timer)
@@ -354,7 +354,7 @@ fn lateness() {
         me: Weak::clone(me),
         epoch: Instant::now(),
         next: AtomicU64::new(10_000_000),
-        late: std::sync::Mutex::default(),
+        late: canny_locks::Mutex::default(),
         is_over: false.into(),
     });
     let pool = Pool::new(PoolConfig::default(), Arc::clone(&host) as Arc<dyn Host>);
@@ -375,7 +375,7 @@ fn lateness() {
     host.is_over.store(true, Ordering::SeqCst);
     let statistics = pool.statistics();
     pool.shut_down();
-    let mut late = host.late.lock().expect("nobody panicked");
+    let mut late = host.late.lock();
     late.sort_unstable();
     println!(
         "{:<46}{:>9.1} us median, {:.1} us of 99 %, {} workers",

@@ -17,7 +17,7 @@ use std::time::Duration;
 use super::Wake;
 use super::pool::Pool;
 use super::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use super::sync::{Condvar, Mutex, lock};
+use super::sync::{Condvar, Mutex};
 use super::tickets::Ticket;
 
 /// Something that threads wait for and other threads give. It has no memory beyond a count: look at what it is about
@@ -47,7 +47,7 @@ struct Parked {
 impl ParkedList {
     /// A ticket does not wait any more.
     pub(crate) fn remove(&self, ticket: Ticket) {
-        let mut entries = lock(&self.entries);
+        let mut entries = self.entries.lock();
         if let Some(position) = entries.iter().position(|entry| entry.ticket == ticket) {
             entries.swap_remove(position);
         }
@@ -74,12 +74,12 @@ impl Notice {
     pub fn give(&self) {
         self.count.fetch_add(1, Ordering::SeqCst);
         if self.waiters.load(Ordering::SeqCst) > 0 {
-            let _guard = lock(&self.lock);
+            let _guard = self.lock.lock();
             self.given.notify_all();
         }
         if self.parks.load(Ordering::SeqCst) {
-            let list = lock(&self.lock).clone();
-            let entries = list.map(|list| std::mem::take(&mut *lock(&list.entries)));
+            let list = self.lock.lock().clone();
+            let entries = list.map(|list| std::mem::take(&mut *list.entries.lock()));
             for entry in entries.into_iter().flatten() {
                 if let Some(pool) = entry.pool.upgrade() {
                     pool.wake(entry.ticket, Wake::Ready(entry.index));
@@ -90,8 +90,8 @@ impl Notice {
 
     /// Lets a ticket wait. Whoever calls looks afterwards whether the notice was given meanwhile.
     pub(crate) fn park(&self, pool: &Weak<Pool>, ticket: Ticket, index: usize) -> Arc<ParkedList> {
-        let list = Arc::clone(lock(&self.lock).get_or_insert_default());
-        lock(&list.entries).push(Parked {
+        let list = Arc::clone(self.lock.lock().get_or_insert_default());
+        list.entries.lock().push(Parked {
             pool: Weak::clone(pool),
             ticket,
             index,
@@ -112,7 +112,7 @@ impl Notice {
 
     /// Waits until it was given since `seen`, or so long. It may return early.
     pub(crate) fn wait_briefly(&self, seen: Seen, patience: Duration) {
-        let guard = lock(&self.lock);
+        let guard = self.lock.lock();
         self.waiters.fetch_add(1, Ordering::SeqCst);
         if !self.was_given_since(seen) {
             let _ = self.given.wait_timeout(guard, patience);

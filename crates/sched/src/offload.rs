@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use super::Wake;
 use super::pool::Pool;
-use super::sync::{Condvar, Mutex, PoisonError, lock, spawn};
+use super::sync::{Condvar, Mutex, spawn};
 use super::tickets::Ticket;
 
 /// At most so many helpers; further jobs wait.
@@ -49,7 +49,7 @@ impl Offload {
         index: usize,
         body: Box<dyn FnOnce() + Send>,
     ) -> io::Result<()> {
-        let mut jobs = lock(&self.jobs);
+        let mut jobs = self.jobs.lock();
         let needs_helper = jobs.waiting.len() >= jobs.idle && jobs.helpers < HELPERS_MAX;
         if needs_helper {
             let pool = Weak::clone(pool);
@@ -70,18 +70,18 @@ impl Offload {
     }
 
     pub(crate) fn helpers(&self) -> usize {
-        lock(&self.jobs).helpers
+        self.jobs.lock().helpers
     }
 
     /// Helpers end when they have done what waits.
     pub(crate) fn shut_down(&self) {
-        lock(&self.jobs).is_shut = true;
+        self.jobs.lock().is_shut = true;
         self.come.notify_all();
     }
 
     /// The next job, or nothing when the helper shall go.
     fn next(&self) -> Option<Job> {
-        let mut jobs = lock(&self.jobs);
+        let mut jobs = self.jobs.lock();
         let mut is_patient = true;
         loop {
             if let Some(job) = jobs.waiting.pop_front() {
@@ -92,11 +92,10 @@ impl Offload {
                 return None;
             }
             jobs.idle += 1;
-            let waited = self.come.wait_timeout(jobs, PATIENCE);
-            let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            let (guard, was_in_vain) = self.come.wait_timeout(jobs, PATIENCE);
             jobs = guard;
             jobs.idle -= 1;
-            is_patient = !timeout.timed_out();
+            is_patient = !was_in_vain;
         }
     }
 }

@@ -19,7 +19,6 @@ use super::poller::{Fired, Poller, Waiter, Watches};
 use super::pool::Pool;
 use super::queues::Item;
 use super::sync::atomic::Ordering;
-use super::sync::lock;
 use super::tickets::{Deposit, Registration, Registrations, Ticket, Tickets};
 use super::timers::{Moment, Timers};
 use super::waiting::{NOBODY, STEWARD};
@@ -263,7 +262,7 @@ impl Pool {
 
     /// Makes a ticket ready if it still waits; by any thread.
     pub(crate) fn wake(&self, ticket: Ticket, wake: Wake) {
-        let woken = lock(&self.parking).wake(ticket, wake);
+        let woken = self.parking.lock().wake(ticket, wake);
         if let Some(woken) = woken {
             self.ready(woken);
         }
@@ -294,12 +293,12 @@ impl Pool {
 
     /// Brings the word to a ticket that was armed.
     pub fn deposit(&self, ticket: Ticket, word: u64) -> Deposit {
-        lock(&self.parking).tickets.deposit(ticket, word)
+        self.parking.lock().tickets.deposit(ticket, word)
     }
 
     /// Gives a ticket up. A word that it has is the caller's again, unless it is ready already.
     pub fn disarm(&self, ticket: Ticket) {
-        if !lock(&self.parking).tickets.drop_ready(ticket) {
+        if !self.parking.lock().tickets.drop_ready(ticket) {
             self.unpark(ticket);
         }
     }
@@ -314,7 +313,7 @@ impl Pool {
         let deadline = deadline.map(|deadline| self.moment(deadline));
         self.parked.fetch_add(1, Ordering::SeqCst);
         let parked = {
-            let mut parking = lock(&self.parking);
+            let mut parking = self.parking.lock();
             parking.park(self.poller.as_ref(), word, interests, lane)
         };
         let (ticket, mut registrations, needs_helper) = match parked {
@@ -336,13 +335,13 @@ impl Pool {
         for (index, pid) in needs_helper {
             let body = Box::new(move || super::blocking::wait_for_child(pid));
             if let Err(error) = self.offload.submit(&self.me, ticket, index, body) {
-                let undone = lock(&self.parking).cancel(ticket, registrations);
+                let undone = self.parking.lock().cancel(ticket, registrations);
                 self.undo(ticket, undone);
                 self.parked.fetch_sub(1, Ordering::SeqCst);
                 return Err(error);
             }
         }
-        let (woken, is_earlier) = lock(&self.parking).finish(ticket, registrations, deadline);
+        let (woken, is_earlier) = self.parking.lock().finish(ticket, registrations, deadline);
         if let Some(woken) = woken {
             self.ready(woken);
         } else {
@@ -377,7 +376,7 @@ impl Pool {
 
     /// Takes a parked word back, unless it was made ready before: then it comes, or came, as the next of some worker.
     pub fn unpark(&self, ticket: Ticket) -> Option<u64> {
-        let (word, registrations) = lock(&self.parking).unpark(ticket)?;
+        let (word, registrations) = self.parking.lock().unpark(ticket)?;
         self.parked.fetch_sub(1, Ordering::SeqCst);
         self.undo(ticket, registrations);
         Some(word)
@@ -406,14 +405,14 @@ impl Pool {
         lane: Lane,
     ) -> io::Result<Ticket> {
         self.parked.fetch_add(1, Ordering::SeqCst);
-        let ticket = lock(&self.parking).tickets.reserve(word, lane);
+        let ticket = self.parking.lock().tickets.reserve(word, lane);
         let submitted = self.offload.submit(&self.me, ticket, 0, job);
         if let Err(error) = submitted {
-            lock(&self.parking).cancel(ticket, Vec::new());
+            self.parking.lock().cancel(ticket, Vec::new());
             self.parked.fetch_sub(1, Ordering::SeqCst);
             return Err(error);
         }
-        let (woken, _) = lock(&self.parking).finish(ticket, Vec::new(), None);
+        let (woken, _) = self.parking.lock().finish(ticket, Vec::new(), None);
         if let Some(woken) = woken {
             self.ready(woken);
         }

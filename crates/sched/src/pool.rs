@@ -20,7 +20,7 @@ use super::queues::{Ring, SharedLine};
 use super::statistics::{Counters, PoolStatistics, Trace, TraceSink, read};
 use super::steward::Steward;
 use super::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use super::sync::{Mutex, lock, now, thread_number};
+use super::sync::{Mutex, now, thread_number};
 use super::timers::{Moment, NEVER};
 use super::waiting::NOBODY;
 use super::workers::{IdleWorkers, Worker, WorkerId, WorkerKind, WorkerState, Workers};
@@ -244,7 +244,7 @@ impl Pool {
         // What goes from a worker's line to the injector meanwhile is seen in one of them.
         self.timed.visit(visit, young_only);
         self.injector.visit(visit, young_only);
-        lock(&self.parking).tickets.visit(visit, young_only);
+        self.parking.lock().tickets.visit(visit, young_only);
     }
 
     /// Words that general workers could take now, about.

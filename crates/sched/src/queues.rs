@@ -25,8 +25,8 @@
 
 use std::collections::VecDeque;
 
+use super::sync::Mutex;
 use super::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use super::sync::{Mutex, lock};
 use super::tickets::Ticket;
 use super::{Next, Wake};
 
@@ -139,7 +139,7 @@ impl SharedLine {
 
     /// Whether it was taken.
     pub(crate) fn push_back(&self, item: Item) -> bool {
-        let mut gated = lock(&self.line);
+        let mut gated = self.line.lock();
         if gated.is_closed {
             return false;
         }
@@ -149,7 +149,7 @@ impl SharedLine {
     }
 
     pub(crate) fn push_all(&self, items: impl Iterator<Item = Item>) {
-        let line = &mut lock(&self.line).line;
+        let line = &mut self.line.lock().line;
         for item in items {
             line.push_back(item);
         }
@@ -157,12 +157,12 @@ impl SharedLine {
     }
 
     pub(crate) fn open(&self) {
-        lock(&self.line).is_closed = false;
+        self.line.lock().is_closed = false;
     }
 
     /// Closes it; what waits goes to the other line, and the collector sees it in one of the two at any time.
     pub(crate) fn close_into(&self, other: &SharedLine) {
-        let mut gated = lock(&self.line);
+        let mut gated = self.line.lock();
         gated.is_closed = true;
         if !gated.line.is_empty() {
             other.push_all(std::iter::from_fn(|| gated.line.pop_front()));
@@ -175,7 +175,7 @@ impl SharedLine {
         if self.len() == 0 {
             return 0;
         }
-        let line = &mut lock(&self.line).line;
+        let line = &mut self.line.lock().line;
         let share = line.len().div_ceil(sharers.max(1)).min(batch.len());
         let mut count = 0;
         while count < share
@@ -199,7 +199,7 @@ impl SharedLine {
     }
 
     pub(crate) fn visit(&self, visit: &mut dyn FnMut(&mut u64), young_only: bool) {
-        lock(&self.line).line.visit(visit, young_only);
+        self.line.lock().line.visit(visit, young_only);
     }
 }
 

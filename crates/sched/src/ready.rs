@@ -7,7 +7,6 @@ use super::queues::{Item, Ring, wake_of_number};
 use super::slices::Order;
 use super::statistics::count;
 use super::sync::atomic::{Ordering, fence};
-use super::sync::lock;
 use super::waiting::role_of;
 use super::workers::{Sleeper, Worker, WorkerId, WorkerKind};
 
@@ -243,7 +242,7 @@ impl Pool {
                 wake: wake_of_number(wake),
             }),
             Item::Ticket(ticket) => {
-                let next = lock(&self.parking).tickets.take(ticket);
+                let next = self.parking.lock().tickets.take(ticket);
                 self.parked.fetch_sub(1, Ordering::SeqCst);
                 next
             }

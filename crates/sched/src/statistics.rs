@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::sync::{Mutex, lock};
+use super::sync::Mutex;
 
 /// Takes the lines of the trace. It is called by any thread and must neither wait nor call the pool.
 pub type TraceSink = Arc<dyn Fn(&str) + Send + Sync>;
@@ -78,12 +78,12 @@ impl fmt::Debug for Trace {
 
 impl Trace {
     pub(crate) fn set(&self, sink: Option<TraceSink>) {
-        *lock(&self.sink) = sink;
+        *self.sink.lock() = sink;
     }
 
     /// Tells a line, which is made only if somebody listens.
     pub(crate) fn tell(&self, line: fmt::Arguments<'_>) {
-        let sink = lock(&self.sink).clone();
+        let sink = self.sink.lock().clone();
         if let Some(sink) = sink {
             sink(&line.to_string());
         }

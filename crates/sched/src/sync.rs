@@ -1,17 +1,12 @@
 //! What threads share memory by. Everything in the pool takes it from here, so that the tests can compile the same sources
 //! a second time over the types of `shuttle`.
 
-pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+pub(crate) use canny_locks::{Condvar, Mutex};
 
 pub(crate) mod atomic {
     pub(crate) use std::sync::atomic::{
         AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     };
-}
-
-/// Locks; whoever panicked with the lock left the value in order, since nothing in here panics half-way.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(crate) fn now() -> std::time::Instant {

@@ -17,7 +17,6 @@ use super::poller::Fired;
 use super::pool::{Idle, Pool};
 use super::statistics::count;
 use super::sync::atomic::Ordering;
-use super::sync::lock;
 use super::timers::{Moment, NEVER};
 use super::workers::{Sleeper, Worker, WorkerId, WorkerKind, WorkerState};
 
@@ -216,7 +215,7 @@ impl Pool {
         self.vacant_since.store(now, Ordering::Relaxed);
         let is_near = |deadline| deadline < now + SOON;
         let is_short = self.vacancy.load(Ordering::Relaxed) < SHORT_VACANCY
-            && !lock(&self.parking).next_moment().is_some_and(is_near);
+            && !self.parking.lock().next_moment().is_some_and(is_near);
         if is_short || !self.wake_poller() {
             self.steward.notice(self);
         }
@@ -235,7 +234,7 @@ impl Pool {
     pub(crate) fn next_deadline_if_vacant(&self) -> Option<Moment> {
         let is_watched = self.parked() == 0 || !self.role_is_vacant();
         (!is_watched)
-            .then(|| lock(&self.parking).next_moment())
+            .then(|| self.parking.lock().next_moment())
             .flatten()
     }
 
@@ -243,7 +242,7 @@ impl Pool {
     pub(crate) fn poll(&self, sleeper: &Sleeper, until: Moment) -> Vec<Woken> {
         let mut woken = Vec::new();
         let until = {
-            let mut parking = lock(&self.parking);
+            let mut parking = self.parking.lock();
             let until = parking.next_moment().unwrap_or(NEVER).min(until);
             parking.sleeps_until = until;
             until
@@ -256,7 +255,7 @@ impl Pool {
                     let mut is_alarm = false;
                     poller.sleep(patience, |fired| match fired {
                         Fired::Alarm => is_alarm = true,
-                        fired => lock(&self.parking).fired(fired, &mut woken),
+                        fired => self.parking.lock().fired(fired, &mut woken),
                     });
                     sleeper.end();
                     if is_alarm {
@@ -266,7 +265,7 @@ impl Pool {
             }
             None => sleeper.sleep(patience),
         }
-        let mut parking = lock(&self.parking);
+        let mut parking = self.parking.lock();
         // Whoever parks now need not wake anybody: the role is taken anew before the next sleep.
         parking.sleeps_until = 0;
         if parking

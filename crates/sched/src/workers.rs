@@ -26,7 +26,7 @@ use std::time::Duration;
 
 use super::queues::{NextSlot, Ring, SharedLine};
 use super::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use super::sync::{Condvar, Mutex, lock};
+use super::sync::{Condvar, Mutex};
 
 /// The number of a worker. Numbers of workers that went are used again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -84,13 +84,12 @@ pub(crate) struct Sleeper {
 impl Sleeper {
     /// Sleeps until it is woken or so long; not at all if it was woken before.
     pub(crate) fn sleep(&self, patience: Option<Duration>) {
-        let mut guard = lock(&self.lock);
+        let mut guard = self.lock.lock();
         if self.begin(ASLEEP) {
             while self.state.load(Ordering::SeqCst) == ASLEEP {
                 match patience {
                     None => {
-                        let woken = self.condition.wait(guard);
-                        guard = woken.unwrap_or_else(super::sync::PoisonError::into_inner);
+                        guard = self.condition.wait(guard);
                     }
                     Some(patience) => {
                         // Whoever calls looks at the clock again.
@@ -127,7 +126,7 @@ impl Sleeper {
     pub(crate) fn wake(&self) -> bool {
         match self.state.swap(NOTIFIED, Ordering::SeqCst) {
             ASLEEP => {
-                drop(lock(&self.lock));
+                drop(self.lock.lock());
                 self.condition.notify_one();
                 false
             }
@@ -340,7 +339,7 @@ impl IdleWorkers {
 
     /// A worker says that it waits, and does not search any more. It looks for work afterwards.
     pub(crate) fn enter(&self, id: WorkerId, worker: &Worker) {
-        let mut list = lock(&self.list);
+        let mut list = self.list.lock();
         list.push(id);
         worker.is_idle.store(true, Ordering::SeqCst);
         worker.set_state(WorkerState::Idle);
@@ -352,7 +351,7 @@ impl IdleWorkers {
 
     /// A worker goes on by itself; `false` if somebody has woken it before. It goes on searching if it says so.
     pub(crate) fn leave(&self, id: WorkerId, worker: &Worker, searches: bool) -> bool {
-        let mut list = lock(&self.list);
+        let mut list = self.list.lock();
         let Some(position) = list.iter().position(|other| *other == id) else {
             return false;
         };
@@ -377,7 +376,7 @@ impl IdleWorkers {
         workers: &Workers,
         cost: impl Fn(WorkerId, &Worker) -> Option<u8>,
     ) -> Option<WorkerId> {
-        let mut list = lock(&self.list);
+        let mut list = self.list.lock();
         let mut best: Option<(usize, u8)> = None;
         for (position, id) in list.iter().enumerate().rev() {
             if let Some(cost) = cost(*id, workers.get(*id))
@@ -397,7 +396,7 @@ impl IdleWorkers {
 
     /// One of them that could poll; it stays idle.
     pub(crate) fn any(&self) -> Option<WorkerId> {
-        lock(&self.list).last().copied()
+        self.list.lock().last().copied()
     }
 
     /// A searching worker has found something; `true` if it was the last one that searched.

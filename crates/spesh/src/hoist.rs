@@ -224,15 +224,13 @@ impl<'a> Hoister<'a> {
                     _ => {}
                 }
             }
-            match &block.terminator {
-                Terminator::RuntimeBranch { .. } => self.has_safepoint = true,
-                Terminator::Branch {
-                    condition: Condition::RecordOf(x, _),
-                    ..
-                } => {
-                    self.asked.insert(graph.unchecked(*x));
-                }
-                _ => {}
+            self.has_safepoint |= block.terminator.is_safepoint();
+            if let Terminator::Branch {
+                condition: Condition::RecordOf(x, _),
+                ..
+            } = &block.terminator
+            {
+                self.asked.insert(graph.unchecked(*x));
             }
         }
     }
@@ -444,10 +442,7 @@ impl<'a> Hoister<'a> {
             let [from] = self.predecessors[block][..] else {
                 return None;
             };
-            if matches!(
-                graph.blocks[from].terminator,
-                Terminator::RuntimeBranch { .. }
-            ) {
+            if graph.blocks[from].terminator.is_safepoint() {
                 return None;
             }
             block = from;

@@ -6,7 +6,7 @@
 //! it once however many slots name it. Whatever else uses an object, be it another object that is made or a state
 //! that a call or the runtime leaves in the frame, needs the object itself.
 
-use crate::graph::{Graph, NodeId, Op, SlotContent, StateId, Terminator};
+use crate::graph::{Graph, NodeId, Op, SlotContent, StateId};
 
 /// Marks those objects in [`Graph::sunk`].
 pub fn sink(graph: &mut Graph) {
@@ -68,13 +68,9 @@ fn needed(graph: &Graph) -> Vec<NodeId> {
             }
         }
         block.terminator.each_input(|input| needed.push(input));
-        match &block.terminator {
-            Terminator::Exit(_) => {}
-            end => {
-                if let Some(id) = end.state() {
-                    state(&mut needed, id);
-                }
-            }
+        let end = &block.terminator;
+        if let Some(id) = end.state().filter(|_| end.is_safepoint()) {
+            state(&mut needed, id);
         }
     }
     needed

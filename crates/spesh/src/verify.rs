@@ -122,7 +122,7 @@ fn walk(
     }
     if let Some(state) = terminator.state() {
         use_state(graph, state, &set, &name, used)?;
-        if matches!(terminator, Terminator::RuntimeBranch { .. }) {
+        if terminator.is_safepoint() {
             after_safepoint(graph, state, true, &mut set);
         }
     }

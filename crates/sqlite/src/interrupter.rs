@@ -7,7 +7,9 @@
 //!
 //! Who interrupts does so under the lock too: a statement of somebody else cannot begin meanwhile.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+
+use canny_locks::{Mutex, MutexGuard};
 
 use crate::raw::InterruptHandle;
 
@@ -31,7 +33,7 @@ impl Interrupter {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     pub(crate) fn begin(&self, token: u64) {

@@ -8,8 +8,9 @@
 //! Names serialise as their text, so that compiled units can travel between processes.
 
 use std::fmt;
-use std::sync::{LazyLock, RwLock};
+use std::sync::LazyLock;
 
+use canny_locks::RwLock;
 use canny_tables::hashing::SeededMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -29,16 +30,12 @@ impl Name {
     /// The name whose text is `text`.
     pub fn new(text: &str) -> Name {
         {
-            let table = INTERNER
-                .read()
-                .unwrap_or_else(|poisoned| poisoned.into_inner());
+            let table = INTERNER.read();
             if let Some(&index) = table.index.get(text) {
                 return Name(index);
             }
         }
-        let mut table = INTERNER
-            .write()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut table = INTERNER.write();
         if let Some(&index) = table.index.get(text) {
             return Name(index);
         }
@@ -51,9 +48,7 @@ impl Name {
 
     /// The text of this name.
     pub fn as_str(self) -> &'static str {
-        let table = INTERNER
-            .read()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let table = INTERNER.read();
         table.texts[self.0 as usize]
     }
 

@@ -5,8 +5,9 @@
 //! Lines and columns count from one; columns count characters.
 
 use std::fmt;
-use std::sync::{Arc, RwLock};
+use std::sync::Arc;
 
+use canny_locks::RwLock;
 use serde::{Deserialize, Serialize};
 
 /// A source text in a [`SourceMap`].
@@ -133,10 +134,7 @@ impl SourceMap {
     pub fn add(&self, name: &str, text: impl Into<Arc<str>>) -> SourceId {
         let text: Arc<str> = text.into();
         let line_starts = line_starts(&text);
-        let mut sources = self
-            .sources
-            .write()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut sources = self.sources.write();
         let id = SourceId(u32::try_from(sources.len()).expect("fewer than 2^32 sources"));
         sources.push(Arc::new(Source {
             name: name.to_owned(),
@@ -148,10 +146,7 @@ impl SourceMap {
 
     /// Lets go of a text that nobody will ask for any more; the number and the name stay.
     pub fn release(&self, id: SourceId) {
-        let mut sources = self
-            .sources
-            .write()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut sources = self.sources.write();
         if let Some(source) = sources.get_mut(id.0 as usize) {
             *source = Arc::new(Source {
                 name: source.name.clone(),
@@ -163,19 +158,13 @@ impl SourceMap {
 
     /// The source of that number.
     pub fn get(&self, id: SourceId) -> Option<Arc<Source>> {
-        let sources = self
-            .sources
-            .read()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let sources = self.sources.read();
         sources.get(id.0 as usize).cloned()
     }
 
     /// The newest text of that name.
     pub fn text_of(&self, name: &str) -> Option<Arc<str>> {
-        let sources = self
-            .sources
-            .read()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
+        let sources = self.sources.read();
         sources
             .iter()
             .rev()

@@ -6,10 +6,11 @@
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use canny_io::socket::Socket;
 use canny_io::{Access, Handle, IoError, Operation, Wait};
+use canny_locks::{Mutex, MutexGuard};
 use canny_sched::{Interest, Wake};
 use rustix::net::{RecvFlags, SendFlags};
 use rustls::pki_types::ServerName;
@@ -27,9 +28,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn lock(&self) -> MutexGuard<'_, Connection> {
-        self.connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.connection.lock()
     }
 
     /// Sends what the session has to send, as far as that is possible without waiting. Says whether all of it was.

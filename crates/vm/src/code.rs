@@ -6,14 +6,15 @@
 //! changed afterwards.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use canny_compiler::liveness::LivenessTable;
 use canny_compiler::unit::{
     CodeBlock, InlinedCall, Parameters, SourceFile, UnitSpan, VariableScope, find_position,
     position_records,
 };
+use canny_locks::Mutex;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::code;
 use canny_tables::opcodes::{Opcode, OpcodeFlags, encode_far, field_far};
@@ -234,7 +235,7 @@ pub(crate) struct LivenessCache {
 
 impl LivenessCache {
     fn table(&self, code: CodeRef) -> Option<Arc<LivenessTable>> {
-        let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tables = self.tables.lock();
         tables
             .entry(code.start() as usize)
             .or_insert_with(|| {
@@ -246,10 +247,7 @@ impl LivenessCache {
     }
 
     pub(crate) fn clear(&self) {
-        self.tables
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clear();
+        self.tables.lock().clear();
     }
 }
 

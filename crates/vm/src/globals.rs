@@ -5,9 +5,10 @@
 //! relies on its value: its flag sends every assignment to the slow path, which retires that code
 //! before it stores.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use canny_heap::{CollectionMode, Mutator, RootVisitor, Roots};
+use canny_locks::Mutex;
 use canny_syntax::core::GlobalName;
 use canny_tables::hashing::SeededMap;
 use canny_tables::kinds::Kind;
@@ -35,7 +36,7 @@ pub(crate) struct GlobalsHandle(pub(crate) Arc<Globals>);
 
 impl Roots for GlobalsHandle {
     unsafe fn visit_roots(&mut self, visitor: &mut RootVisitor<'_, '_>, mode: CollectionMode) {
-        let mut inner = self.0.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.0.inner.lock();
         let first = if mode == CollectionMode::Minor {
             inner.settled
         } else {
@@ -55,7 +56,7 @@ const LIBRARY: usize = 2;
 
 impl Globals {
     pub(crate) fn find(&self, name: &GlobalName) -> Option<Value> {
-        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let inner = self.inner.lock();
         inner.by_name.get(name).map(|index| inner.cells[*index])
     }
 }
@@ -75,7 +76,7 @@ impl Thread {
         self.store(cell, NAME, self.protected(symbol));
         self.store(cell, LIBRARY, self.protected(library));
         self.release(symbol);
-        let mut inner = globals.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = globals.inner.lock();
         if let Some(index) = inner.by_name.get(name) {
             return inner.cells[*index];
         }

@@ -16,10 +16,11 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::BorrowedFd;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock};
 
 use canny_heap::SafepointRequest;
+use canny_locks::Mutex;
 use canny_tables::opcodes::Opcode;
 
 /// Come to a safepoint.

@@ -10,10 +10,11 @@
 use std::any::{Any, TypeId};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::{Builder, Result as Outcome};
 use std::time::{Duration, Instant};
 
+use canny_locks::{Condvar, Mutex, MutexGuard};
 use canny_tables::kinds::Kind;
 use canny_tables::layout::FLAG_NEGATIVE;
 use canny_tables::protocols::task;
@@ -52,7 +53,7 @@ impl<R> Slot<R> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Outcome<R>>> {
-        self.outcome.lock().unwrap_or_else(PoisonError::into_inner)
+        self.outcome.lock()
     }
 
     /// Waits for the result, or until somebody wants something of the thread that waits.
@@ -62,20 +63,25 @@ impl<R> Slot<R> {
             if outcome.is_some() || interrupts.asks_for_attention() {
                 return outcome.take();
             }
-            let waited = self.done.wait_timeout(outcome, LOOK);
-            outcome = waited.unwrap_or_else(PoisonError::into_inner).0;
+            (outcome, _) = self.done.wait_timeout(outcome, LOOK);
         }
     }
 }
 
 type Anything = Box<dyn Any + Send>;
 
-/// What a task computes while it is parked.
-struct Parked {
+/// Names an operation of a task.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct ComputationId {
     /// The task's number.
     task: i64,
     /// Tells operations and their arguments apart.
     key: u64,
+}
+
+/// What a task computes while it is parked.
+struct Parked {
+    id: ComputationId,
     slot: Arc<Slot<Anything>>,
     /// When it was seen that it has ended.
     ended: Option<Instant>,
@@ -90,30 +96,27 @@ const FORGOTTEN_AFTER: Duration = Duration::from_secs(5);
 
 impl ParkedComputations {
     fn lock(&self) -> MutexGuard<'_, Vec<Parked>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// Takes the entry of a task for an operation. All others of the task were abandoned.
-    fn take(&self, task: i64, key: u64) -> Option<Arc<Slot<Anything>>> {
+    fn take(&self, id: ComputationId) -> Option<Arc<Slot<Anything>>> {
         let mut entries = self.lock();
-        let index = entries
-            .iter()
-            .position(|entry| entry.task == task && entry.key == key);
+        let index = entries.iter().position(|entry| entry.id == id);
         let found = index.map(|index| entries.swap_remove(index).slot);
         entries.retain_mut(|entry| {
             if entry.ended.is_none() && entry.slot.lock().is_some() {
                 entry.ended = Some(Instant::now());
             }
             let is_old = |ended: Instant| ended.elapsed() > FORGOTTEN_AFTER;
-            entry.task != task && !entry.ended.is_some_and(is_old)
+            entry.id.task != id.task && !entry.ended.is_some_and(is_old)
         });
         found
     }
 
-    fn put(&self, task: i64, key: u64, slot: Arc<Slot<Anything>>) {
+    fn put(&self, id: ComputationId, slot: Arc<Slot<Anything>>) {
         self.lock().push(Parked {
-            task,
-            key,
+            id,
             slot,
             ended: None,
         });
@@ -175,13 +178,18 @@ impl Thread {
             && let Some(tasks) = self.vm.tasks.get().cloned()
         {
             let key = key_of::<R>(who, arguments);
-            return self.compute_parked(who, &tasks.computations, (task, key), work);
+            return self.compute_parked(
+                who,
+                &tasks.computations,
+                ComputationId { task, key },
+                work,
+            );
         }
         let slot = Slot::new();
         // The system may have no thread for it.
         let work = Arc::new(Mutex::new(Some(work)));
         let take = |work: &Mutex<Option<_>>| {
-            let mut work = work.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut work = work.lock();
             work.take()
         };
         let (theirs, taken) = (Arc::clone(&slot), Arc::clone(&work));
@@ -211,10 +219,10 @@ impl Thread {
         &mut self,
         who: &str,
         computations: &ParkedComputations,
-        (task, key): (i64, u64),
+        id: ComputationId,
         work: impl FnOnce() -> R + Send + 'static,
     ) -> Result<R, Raise> {
-        if let Some(slot) = computations.take(task, key) {
+        if let Some(slot) = computations.take(id) {
             let result = self.wait_for_slot(who, &slot)?;
             let result = result.downcast::<R>();
             return Ok(*result.expect("the key tells types apart"));
@@ -224,7 +232,7 @@ impl Thread {
         let job = Box::new(move || theirs.fill(move || Box::new(work()) as Anything));
         match self.offload(job) {
             Ok(ticket) => {
-                computations.put(task, key, slot);
+                computations.put(id, slot);
                 Err(self.repeat_after_ticket(ticket))
             }
             Err(error) => {

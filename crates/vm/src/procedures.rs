@@ -4,10 +4,11 @@
 //! are kept in a table of the machine, by the closure's word, which the collector updates.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use canny_compiler::unit::Parameters;
 use canny_heap::{WeakRoots, WeakVisitor};
+use canny_locks::{Mutex, MutexGuard};
 use canny_syntax::name::Name;
 use canny_tables::primitives::by_id;
 use canny_value::Value;
@@ -26,7 +27,7 @@ pub(crate) struct ProcedureNamesHandle(pub(crate) Arc<ProcedureNames>);
 
 impl ProcedureNames {
     fn lock(&self) -> MutexGuard<'_, HashMap<Value, Arc<str>>> {
-        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+        self.names.lock()
     }
 }
 

@@ -6,9 +6,10 @@
 //! collection; afterwards the return barrier is put a little below the top.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use canny_heap::{CollectionMode, RootVisitor, Roots};
+use canny_locks::Mutex;
 use canny_value::Value;
 
 use crate::frames::{FrameWalk, Step};
@@ -28,31 +29,22 @@ struct SharedValues {
 
 impl SharedRoots {
     pub(crate) fn set_named(&self, name: &'static str, value: Value) {
-        self.inner
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .named
-            .insert(name, value);
+        self.inner.lock().named.insert(name, value);
     }
 
     /// The value with a name, which is this one if there is none.
     pub(crate) fn named_or_set(&self, name: &'static str, value: Value) -> Value {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         *inner.named.entry(name).or_insert(value)
     }
 
     pub(crate) fn named(&self, name: &'static str) -> Option<Value> {
-        self.inner
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .named
-            .get(name)
-            .copied()
+        self.inner.lock().named.get(name).copied()
     }
 
     /// The procedure object of a primitive, if it was made.
     pub(crate) fn procedure(&self, id: usize) -> Option<Value> {
-        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let inner = self.inner.lock();
         inner
             .procedures
             .get(id)
@@ -62,7 +54,7 @@ impl SharedRoots {
 
     /// The procedure object of a primitive, which is this one if none was made.
     pub(crate) fn procedure_or_set(&self, id: usize, value: Value) -> Value {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         if inner.procedures.len() <= id {
             inner.procedures.resize(id + 1, Value::FALSE);
         }
@@ -75,7 +67,7 @@ impl SharedRoots {
 
 impl Roots for SharedRootsHandle {
     unsafe fn visit_roots(&mut self, visitor: &mut RootVisitor<'_, '_>, _mode: CollectionMode) {
-        let mut inner = self.0.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.0.inner.lock();
         for value in inner.named.values_mut() {
             visitor.visit(value);
         }

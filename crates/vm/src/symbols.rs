@@ -5,9 +5,10 @@
 //! symbols with the same name are never alive at once, so `eq?` on symbols is equality of words.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use canny_heap::{WeakRoots, WeakVisitor};
+use canny_locks::{Mutex, MutexGuard};
 use canny_tables::hashing::SeededMap;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{FIXNUM_MAX, FLAG_IMMUTABLE};
@@ -60,7 +61,7 @@ impl WeakRoots for SymbolTableHandle {
 impl SymbolTable {
     /// The symbols, for as long as nothing is allocated.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Symbols> {
-        self.symbols.lock().unwrap_or_else(PoisonError::into_inner)
+        self.symbols.lock()
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<Value> {

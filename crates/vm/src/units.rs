@@ -3,9 +3,10 @@
 //! A unit is forgotten once the last of its code objects died, and its number is used again. Full collections tell: code
 //! does not move and only they free it. A unit that is still being loaded has code objects yet to come and stays.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use canny_heap::{WeakRoots, WeakVisitor};
+use canny_locks::{Mutex, MutexGuard};
 use canny_value::Value;
 
 use crate::code::UnitMetadata;
@@ -41,7 +42,7 @@ pub(crate) struct UnitsHandle(pub(crate) Arc<Units>);
 
 impl Units {
     fn lock(&self) -> MutexGuard<'_, Places> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+        self.places.lock()
     }
 
     /// Keeps a unit's metadata; gives its number.

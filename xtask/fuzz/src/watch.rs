@@ -1,8 +1,10 @@
 //! Watches for cases that do not end, and keeps inputs of findings.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+use canny_locks::Mutex;
 
 /// A case that runs longer hangs; the slowest honest ones take well under a second.
 const CASE_LIMIT: Duration = Duration::from_secs(60);
@@ -26,7 +28,7 @@ impl Watch {
         let watched = Arc::downgrade(&current);
         std::thread::spawn(move || {
             while let Some(current) = watched.upgrade() {
-                let guard = current.lock().unwrap_or_else(PoisonError::into_inner);
+                let guard = current.lock();
                 if let Some(case) = guard.as_ref()
                     && case.started.elapsed() > CASE_LIMIT
                 {
@@ -53,11 +55,11 @@ impl Watch {
             seed,
             number,
         };
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(case);
+        *self.current.lock() = Some(case);
     }
 
     pub fn end(&self) {
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.current.lock() = None;
     }
 }
 

@@ -8,9 +8,10 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+
+use canny_locks::Mutex;
 
 use super::batch::{Order, differing, file};
 use super::flips::{Pace, Program, program};
@@ -222,16 +223,16 @@ impl Campaign {
                             break;
                         }
                         if let Err(message) = bench.batch(number) {
-                            *error.lock().unwrap_or_else(|e| e.into_inner()) = Some(message);
+                            *error.lock() = Some(message);
                             break;
                         }
                     }
                 });
             }
         });
-        match error.into_inner().unwrap_or_else(|e| e.into_inner()) {
+        match error.into_inner() {
             Some(message) => Err(message),
-            None => Ok(findings.into_inner().unwrap_or_else(|e| e.into_inner())),
+            None => Ok(findings.into_inner()),
         }
     }
 
@@ -279,8 +280,8 @@ impl Pair {
 }
 
 impl Bench<'_> {
-    fn findings(&self) -> std::sync::MutexGuard<'_, Findings> {
-        self.findings.lock().unwrap_or_else(|e| e.into_inner())
+    fn findings(&self) -> canny_locks::MutexGuard<'_, Findings> {
+        self.findings.lock()
     }
 
     /// Runs the programs of a batch in all modes.

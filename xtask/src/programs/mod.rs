@@ -13,9 +13,10 @@ mod reduce;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+
+use canny_locks::Mutex;
 
 use crate::arguments::Arguments;
 use crate::differential::{Mode, difference};
@@ -189,15 +190,13 @@ fn compare_all(
                     }
                     let found = compare(canny, (seed, first + case), time_limit, &place, kept)
                         .unwrap_or_else(|error| vec![error]);
-                    if let Ok(mut differences) = differences.lock() {
-                        differences.extend(found);
-                    }
+                    differences.lock().extend(found);
                 }
             });
         }
     });
     let tried = next.into_inner().min(cases);
-    let differences = differences.into_inner().unwrap_or_default();
+    let differences = differences.into_inner();
     for difference in &differences {
         eprintln!("{difference}");
     }

@@ -1,5 +1,5 @@
-//! Checks what must not be in the tree: unsafe code outside of its crates, unfinished code, paths
-//! of one machine.
+//! Checks what must not be in the tree: unsafe code outside of its crates, locks of the standard
+//! library, unfinished code, paths of one machine.
 //!
 //! The crates that may have unsafe code are listed here; all others forbid it at their root.
 //! Comments and literals do not count as code. Every example must have an expected output.
@@ -23,6 +23,9 @@ const ABSOLUTE: &[(&str, &str)] = &[
     ("/roo", "t/"),
     ("/User", "s/"),
 ];
+
+/// The locks of the standard library, in place of which there is `crates/locks`.
+const LOCKS: &[&str] = &["Mutex", "RwLock", "Condvar", "PoisonError"];
 
 pub fn check(root: &Path, files: &[RustFile]) -> Result<Vec<Complaint>, String> {
     let mut complaints = Vec::new();
@@ -66,6 +69,12 @@ fn check_rust(file: &RustFile) -> Vec<Complaint> {
             }
         }
     }
+    for offset in standard_locks(file) {
+        complain(
+            Some(offset),
+            "locks are those of `crates/locks`, which ignore poisoning".to_owned(),
+        );
+    }
     if UNSAFE_CRATES.contains(&file.crate_name()) {
         return complaints;
     }
@@ -78,6 +87,27 @@ fn check_rust(file: &RustFile) -> Vec<Complaint> {
         complain(None, "the root says #![forbid(unsafe_code)]".to_owned());
     }
     complaints
+}
+
+/// Where product code takes a lock from the standard library.
+fn standard_locks(file: &RustFile) -> Vec<usize> {
+    if file.crate_name() == "locks" || file.is_test() {
+        return Vec::new();
+    }
+    let takes_lock = |rest: &str| {
+        let end = match rest.starts_with('{') {
+            true => rest.find('}'),
+            false => rest.find(|character: char| !character.is_alphanumeric()),
+        };
+        let names = &rest[..end.unwrap_or(rest.len())];
+        LOCKS.iter().any(|lock| words(names, lock).next().is_some())
+    };
+    let path = "std::sync::";
+    file.code
+        .match_indices(path)
+        .filter(|(offset, _)| takes_lock(&file.code[offset + path.len()..]))
+        .map(|(offset, _)| offset)
+        .collect()
 }
 
 fn absolute_path(line: &str) -> Option<String> {
@@ -140,6 +170,18 @@ mod tests {
         assert_eq!(complaints("crates/syntax/src/a.rs", "unsafe { f() }"), 1);
         assert_eq!(complaints("crates/syntax/src/a.rs", "\"unsafe\""), 0);
         assert_eq!(complaints("crates/syntax/src/lib.rs", "mod a;"), 1);
+    }
+
+    #[test]
+    fn locks_of_the_standard_library_are_found() {
+        let import = "use std::sync::{Arc, Mutex};";
+        assert_eq!(complaints("crates/heap/src/a.rs", import), 1);
+        assert_eq!(complaints("crates/locks/src/a.rs", import), 0);
+        assert_eq!(complaints("crates/heap/src/tests.rs", import), 0);
+        let path = "fn f(lock: &std::sync::RwLock<u8>) {}";
+        assert_eq!(complaints("crates/heap/src/a.rs", path), 1);
+        let others = "use std::sync::{Arc, OnceLock}; use canny_locks::Mutex;";
+        assert_eq!(complaints("crates/heap/src/a.rs", others), 0);
     }
 
     #[test]

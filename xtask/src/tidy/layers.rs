@@ -12,11 +12,12 @@ use crate::workspace;
 const LAYERS: &[(&str, &[&str])] = &[
     // Also what xtask makes sites with.
     ("pages", &[]),
+    ("locks", &[]),
     ("tables", &[]),
     ("number", &[]),
     ("value", &["tables"]),
-    ("heap", &["tables", "value"]),
-    ("syntax", &["tables", "number"]),
+    ("heap", &["locks", "tables", "value"]),
+    ("syntax", &["locks", "tables", "number"]),
     ("format", &["syntax"]),
     ("packages", &["syntax"]),
     ("documentation", &["tables", "syntax"]),
@@ -28,32 +29,33 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("llint", &["tables"]),
     ("spesh", &["tables", "compiler"]),
     // Its tests run code under the interpreter.
-    ("jit", &["tables", "compiler", "llint", "spesh"]),
-    ("sched", &[]),
+    ("jit", &["locks", "tables", "compiler", "llint", "spesh"]),
+    ("sched", &["locks"]),
     (
         "vm",
         &[
-            "tables", "number", "value", "heap", "syntax", "compiler", "llint", "spesh", "jit",
-            "sched",
+            "locks", "tables", "number", "value", "heap", "syntax", "compiler", "llint", "spesh",
+            "jit", "sched",
         ],
     ),
-    ("io", &["sched"]),
-    ("tls", &["sched", "io"]),
+    ("io", &["locks", "sched"]),
+    ("tls", &["locks", "sched", "io"]),
     ("formats", &["io"]),
-    ("http", &["sched", "io", "tls", "formats"]),
-    ("sqlite", &[]),
+    ("http", &["locks", "sched", "io", "tls", "formats"]),
+    ("sqlite", &["locks"]),
     ("secrets", &[]),
     (
         // Its tests read logs of the specializer.
         "lib",
         &[
-            "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm", "sched",
-            "io", "tls", "formats", "http", "sqlite", "secrets",
+            "locks", "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm",
+            "sched", "io", "tls", "formats", "http", "sqlite", "secrets",
         ],
     ),
     (
         "lsp",
         &[
+            "locks",
             "tables",
             "syntax",
             "format",
@@ -65,6 +67,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
+            "locks",
             "tables",
             "number",
             "value",

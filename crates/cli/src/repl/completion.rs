@@ -7,10 +7,11 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use canny_lib::Evaluation;
 use canny_lib::evaluation::{EnvironmentId, NameKind};
+use canny_locks::Mutex;
 use canny_vm::Vm;
 
 use super::commands;
@@ -45,7 +46,7 @@ impl Helper {
     }
 
     fn is_form(&self, name: &str) -> bool {
-        let mut forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut forms = self.forms.lock();
         if let Some(known) = forms.get(name) {
             return *known;
         }

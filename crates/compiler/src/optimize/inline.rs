@@ -220,16 +220,6 @@ impl Candidates {
     }
 }
 
-/// Whether the operator is a global of the standard library, whose frames no backtrace shows.
-fn is_standard(operator: &ExprKind) -> bool {
-    match operator {
-        ExprKind::GlobalRef(global) => ["(scheme ", "(srfi ", "(canny "]
-            .iter()
-            .any(|prefix| global.library.as_str().starts_with(prefix)),
-        _ => false,
-    }
-}
-
 fn each<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e Expr)) {
     visit(expr);
     for_each_child(expr, &mut |child| each(child, visit));
@@ -315,7 +305,7 @@ impl Inliner<'_> {
                 copy_lambda(clause, None, self.locals, position)
             }
             Source::Imported(procedure) => {
-                let name = name.filter(|_| !is_standard(&operator.kind));
+                let name = name.filter(|_| !procedure.is_standard);
                 let position = self.inlinings.imported(name, span);
                 copy_lambda(clause, Some(&procedure.locals), self.locals, &mut |_| {
                     position

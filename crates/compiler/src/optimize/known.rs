@@ -49,6 +49,8 @@ pub struct PortableProcedure {
     pub clauses: Vec<PortableClause>,
     /// It only finds the places of its arguments, for a worker.
     pub is_entry: bool,
+    /// It belongs to the standard library, whose frames no backtrace shows.
+    pub is_standard: bool,
 }
 
 /// One clause.

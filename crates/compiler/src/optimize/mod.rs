@@ -77,6 +77,9 @@ pub struct Options<'a> {
     pub limit: Option<u64>,
     /// What other libraries tell about their exports.
     pub imports: Option<&'a dyn Imports>,
+    /// The unit belongs to the standard library, whose frames no backtrace shows: neither do copies of its procedures
+    /// keep their names.
+    pub is_standard: bool,
     /// Evaluates primitives on literals; by default a [`LiteralFolder`].
     pub folder: Option<&'a dyn Folder>,
 }
@@ -153,7 +156,7 @@ pub fn optimize_unit(unit: &mut Unit, options: &Options) -> Report {
             changed |= simplify::run(unit, &globals, folder, &mut report.inlinings, &mut budget);
         }
         if round == 0 {
-            portable = portable::collect_portable(unit, &workers);
+            portable = portable::collect_portable(unit, &workers, options.is_standard);
         }
         if options.runs("inline") && round + 1 < ROUNDS {
             globals = globals.collect_again(unit, options.imports);

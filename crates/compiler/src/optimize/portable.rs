@@ -25,7 +25,7 @@ pub type Portable = HashMap<Name, PortableProcedure>;
 
 /// The exported procedures of a library that can travel, as they are now. This is asked for before
 /// inlining: calls of small helpers are worth more to an importer than copies of them.
-pub fn collect_portable(unit: &Unit, workers: &Workers) -> Portable {
+pub fn collect_portable(unit: &Unit, workers: &Workers, is_standard: bool) -> Portable {
     let mut result = Portable::new();
     if unit.kind != UnitKind::Library {
         return result;
@@ -41,6 +41,10 @@ pub fn collect_portable(unit: &Unit, workers: &Workers) -> Portable {
             && exported.contains(&global.name)
             && let Some(procedure) = portable(global, expr, unit, workers)
         {
+            let procedure = PortableProcedure {
+                is_standard,
+                ..procedure
+            };
             result.insert(global.name, procedure);
         }
     }
@@ -119,6 +123,7 @@ fn portable(
         is_entry: clauses
             .iter()
             .all(|lambda| workers.is_entry(global, lambda)),
+        is_standard: false,
     };
     for lambda in clauses {
         let mut clause = PortableClause::new(lambda);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::{Server, lock};
+use super::Server;
 
 #[derive(Debug, Default)]
 pub(super) struct Attention {
@@ -42,7 +42,7 @@ impl Server {
 
     /// How many connections wait to be looked at, as far as is known.
     pub fn waiting(&self) -> usize {
-        lock(&self.ready).len()
+        self.ready.lock().len()
     }
 
     /// Whether there is something to look at.
@@ -52,7 +52,7 @@ impl Server {
         };
         let mut descriptors = [PollFd::new(&system, PollFlags::IN)];
         let nothing = Timespec::default();
-        !lock(&self.ready).is_empty()
+        !self.ready.lock().is_empty()
             || poll(&mut descriptors, Some(&nothing)).is_ok_and(|count| count > 0)
     }
 }

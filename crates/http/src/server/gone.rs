@@ -8,17 +8,17 @@ use std::task::{Context, Waker};
 
 use super::connection::Connection;
 use super::http2::Http2;
-use super::{Server, lock};
+use super::{RequestId, Server};
 
 impl Server {
     /// Whether the client of a request has gone, or the request is over.
-    pub fn is_gone(&self, id: u64, serial: u32) -> bool {
-        let Some(connection) = self.find(id) else {
+    pub fn is_gone(&self, id: RequestId) -> bool {
+        let Some(connection) = self.find(id.connection) else {
             return true;
         };
         match connection.http2() {
-            Some(http2) => http2.is_gone(serial),
-            None => connection.is_gone(serial),
+            Some(http2) => http2.is_gone(id.serial),
+            None => connection.is_gone(id.serial),
         }
     }
 }
@@ -31,7 +31,7 @@ impl Connection {
 
 impl Http2 {
     fn is_gone(&self, serial: u32) -> bool {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         if inner.is_ended() {
             return true;
         }

@@ -8,12 +8,11 @@
 use std::io::{self, Write};
 use std::net::IpAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Mutex;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use canny_locks::Mutex;
 use rustix::event::{EventfdFlags, eventfd};
 
-use super::lock;
 use super::observer::{Outcome, Texts};
 use crate::date::date;
 use crate::response::push_number;
@@ -138,7 +137,7 @@ impl Journal {
     pub(super) fn log(&self, entry: &Entry<'_>) {
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let time = now.unwrap_or_default().saturating_sub(entry.duration);
-        let mut lines = lock(&self.lines);
+        let mut lines = self.lines.lock();
         if lines.bytes.len() >= WAITING_BYTES_MAX || lines.is_closed {
             lines.dropped += 1;
             return;
@@ -158,7 +157,7 @@ impl Journal {
 
     /// Takes all lines that there are.
     pub fn take(&self) -> Taken {
-        let mut lines = lock(&self.lines);
+        let mut lines = self.lines.lock();
         let _ = rustix::io::read(&self.bell, &mut [0; 8]);
         if !lines.bytes.is_empty() {
             return Taken::Lines(std::mem::take(&mut lines.bytes));
@@ -172,12 +171,12 @@ impl Journal {
 
     /// How many lines were dropped since this was asked last.
     pub fn take_dropped(&self) -> u64 {
-        std::mem::take(&mut lock(&self.lines).dropped)
+        std::mem::take(&mut self.lines.lock().dropped)
     }
 
     /// Nothing is appended any more.
     pub fn close(&self) {
-        lock(&self.lines).is_closed = true;
+        self.lines.lock().is_closed = true;
         self.ring();
     }
 }

@@ -21,23 +21,25 @@ mod http2;
 mod journal;
 mod measurements;
 mod observer;
+mod slots;
 mod statistics;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod unsent;
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use canny_io::Handle;
+use canny_locks::Mutex;
 use canny_tls::{ServerLayer, TlsContext};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
@@ -55,6 +57,8 @@ pub use journal::{Journal, LogFormat, Taken};
 pub use measurements::{BOUNDS, CLASSES, METHODS, Measured};
 use observer::Observer;
 pub use observer::Outcome;
+use slots::Slots;
+pub use slots::{ConnectionId, RequestId};
 use statistics::Counters;
 pub use statistics::ServerStatistics;
 use stream::Stream;
@@ -151,10 +155,8 @@ impl Common {
 /// A request whose head was read. Its bytes are in the [`Scratch`] until the next one.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The connection's number, which nothing else has while the connection is open.
-    pub id: u64,
-    /// Which of the connection's requests it is.
-    pub serial: u32,
+    /// What names it.
+    pub id: RequestId,
     /// The head, as ranges of the scratch's bytes.
     pub head: RequestHead,
     /// Where the body ends, and whether the connection persists.
@@ -184,19 +186,6 @@ impl Scratch {
     pub fn bytes(&self, range: Range<usize>) -> &[u8] {
         &self.bytes[range]
     }
-}
-
-#[derive(Debug, Default)]
-struct Slot {
-    generation: u32,
-    connection: Option<Arc<Connection>>,
-}
-
-#[derive(Debug, Default)]
-struct Slots {
-    slots: Vec<Slot>,
-    free: Vec<u32>,
-    clients: HashMap<IpAddr, usize>,
 }
 
 /// Sockets that listen, and their connections.
@@ -255,12 +244,6 @@ const EVENTS_MAX: usize = 128;
 
 /// So many connections are accepted before anything else is done.
 const ACCEPT_MAX: usize = 128;
-
-const GENERATION_BITS: u32 = 28;
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Milliseconds of a clock that never goes back.
 fn clock() -> u64 {
@@ -324,7 +307,7 @@ impl Server {
             EventData::new_u64(LISTENER),
             flags,
         )?;
-        lock(&self.listeners).push((listener, tls));
+        self.listeners.lock().push((listener, tls));
         self.may_accept.store(true, Ordering::SeqCst);
         self.ring();
         Ok(())
@@ -332,7 +315,7 @@ impl Server {
 
     /// What becomes readable when [`Server::next`] should be tried again; none once it has stopped.
     pub fn system(&self) -> Option<Arc<System>> {
-        lock(&self.system).clone()
+        self.system.lock().clone()
     }
 
     /// Closes the descriptors of a server that has stopped. Whoever still waits for them is woken, and is to call this then.
@@ -340,7 +323,7 @@ impl Server {
         if self.has_waiter.load(Ordering::SeqCst) {
             self.ring();
         } else if self.has_stopped() {
-            lock(&self.system).take();
+            self.system.lock().take();
         }
     }
 
@@ -358,7 +341,7 @@ impl Server {
     pub fn next(&self, scratch: &mut Scratch) -> Option<Request> {
         self.attention.note();
         loop {
-            let connection = lock(&self.ready).pop_front();
+            let connection = self.ready.lock().pop_front();
             let Some(connection) = connection else {
                 if self.poll() {
                     continue;
@@ -388,13 +371,14 @@ impl Server {
         let mut accepts = self.may_accept.load(Ordering::Relaxed);
         let mut queued = Vec::new();
         if !events.is_empty() {
-            let slots = lock(&self.slots);
+            let slots = self.slots.lock();
             for event in events.iter() {
                 let (data, flags) = (event.data, event.flags);
                 match data.u64() {
                     LISTENER => accepts = true,
                     BELL => {}
-                    id => {
+                    number => {
+                        let id = ConnectionId::with_number(number);
                         let Some(connection) = slots.find(id) else {
                             continue;
                         };
@@ -416,13 +400,13 @@ impl Server {
             }
         }
         let is_any = !queued.is_empty();
-        lock(&self.ready).extend(queued);
+        self.ready.lock().extend(queued);
         is_any
     }
 
     fn accept(&self, queued: &mut Vec<Arc<Connection>>) {
         self.may_accept.store(false, Ordering::SeqCst);
-        let listeners = lock(&self.listeners);
+        let listeners = self.listeners.lock();
         for (listener, tls) in listeners.iter() {
             for turn in 0.. {
                 let count = self.connections.load(Ordering::Relaxed);
@@ -487,7 +471,7 @@ impl Server {
             None => None,
         };
         let stream = Stream::new(descriptor, tls);
-        let mut slots = lock(&self.slots);
+        let mut slots = self.slots.lock();
         if let (Some(limit), Some(peer)) = (self.common.limit_for(peer), peer) {
             let count = slots.clients.entry(peer.ip()).or_default();
             if *count >= limit {
@@ -513,7 +497,7 @@ impl Server {
             .counters
             .accepted
             .fetch_add(1, Ordering::Relaxed);
-        let data = EventData::new_u64(connection.id());
+        let data = EventData::new_u64(connection.id().number());
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         let system = self.system();
         let added =
@@ -548,7 +532,7 @@ impl Server {
     /// Nobody works at the connection until something happens.
     fn rest(&self, connection: &Arc<Connection>) {
         if !connection.rest() {
-            lock(&self.ready).push_back(connection.clone());
+            self.ready.lock().push_back(connection.clone());
         }
     }
 
@@ -557,7 +541,7 @@ impl Server {
         if self.common.observer.is_some() {
             connection.conclude(Outcome::ClientGone);
         }
-        let mut slots = lock(&self.slots);
+        let mut slots = self.slots.lock();
         if !slots.remove(connection.id()) {
             return;
         }
@@ -595,23 +579,23 @@ impl Server {
         self.ring();
     }
 
-    fn find(&self, id: u64) -> Option<Arc<Connection>> {
-        lock(&self.slots).find(id).cloned()
+    fn find(&self, id: ConnectionId) -> Option<Arc<Connection>> {
+        self.slots.lock().find(id).cloned()
     }
 
     /// Sends a whole response, or what is left of one. Whether the connection persists is up to the request, and to
     /// `closes`. `false` if the connection has ended, or this is not its present request.
-    pub fn respond(&self, id: u64, serial: u32, bytes: &[u8], closes: bool) -> bool {
-        let Some(connection) = self.find(id) else {
+    pub fn respond(&self, id: RequestId, bytes: &[u8], closes: bool) -> bool {
+        let Some(connection) = self.find(id.connection) else {
             return false;
         };
         if let Some(http2) = connection.http2() {
-            let answered = http2.respond(&connection, serial, bytes);
+            let answered = http2.respond(&connection, id.serial, bytes);
             self.shed();
             return self.attend(&connection, answered);
         }
         let closes = closes || self.common.is_stopping.load(Ordering::Relaxed);
-        match connection.respond(serial, bytes, closes) {
+        match connection.respond(id.serial, bytes, closes) {
             None => return false,
             Some(Advance::Close) => self.close(&connection),
             Some(_) => {
@@ -625,94 +609,93 @@ impl Server {
     /// Sends the head of a response whose body is written to the handle that this gives.
     pub fn respond_with_body(
         &self,
-        id: u64,
-        serial: u32,
+        id: RequestId,
         head: &[u8],
         coding: BodyCoding,
         closes: bool,
     ) -> Option<Arc<Handle>> {
-        let connection = self.find(id)?;
+        let connection = self.find(id.connection)?;
         let patience = self.common.options.body_time;
         if let Some(http2) = connection.http2() {
-            http2.begin(&connection, serial, head, coding)?;
-            return Some(http2::bodies::writer(&connection, serial, patience));
+            http2.begin(&connection, id.serial, head, coding)?;
+            return Some(http2::bodies::writer(&connection, id.serial, patience));
         }
-        connection.begin_response(serial, head, coding, closes)?;
-        Some(body::writer(&connection, serial, patience))
+        connection.begin_response(id.serial, head, coding, closes)?;
+        Some(body::writer(&connection, id.serial, patience))
     }
 
     /// The trailers of a request's body, lines and an empty one, after all of it was read; none otherwise.
-    pub fn trailers(&self, id: u64, serial: u32) -> Vec<u8> {
-        let Some(connection) = self.find(id) else {
+    pub fn trailers(&self, id: RequestId) -> Vec<u8> {
+        let Some(connection) = self.find(id.connection) else {
             return Vec::new();
         };
         match connection.http2() {
-            Some(http2) => http2.trailers(serial),
-            None => connection.trailers(serial),
+            Some(http2) => http2.trailers(id.serial),
+            None => connection.trailers(id.serial),
         }
     }
 
     /// Completes a response whose body was written, with trailers, which are whole lines, where the body is of a kind that has these. `false` if
     /// that is not possible; the connection has then ended.
-    pub fn end_response(&self, id: u64, serial: u32, trailers: &[u8]) -> bool {
-        let Some(connection) = self.find(id) else {
+    pub fn end_response(&self, id: RequestId, trailers: &[u8]) -> bool {
+        let Some(connection) = self.find(id.connection) else {
             return false;
         };
         if let Some(http2) = connection.http2() {
-            let answered = http2.finish(&connection, serial, trailers);
+            let answered = http2.finish(&connection, id.serial, trailers);
             if answered.is_none() {
-                self.abort(id, serial);
+                self.abort(id);
             }
             return self.attend(&connection, answered);
         }
-        match connection.last_bytes(serial) {
+        match connection.last_bytes(id.serial) {
             Some(LAST_CHUNK) if !trailers.is_empty() => {
                 let bytes = [&LAST_CHUNK[..3], trailers, &LAST_CHUNK[3..]].concat();
-                self.respond(id, serial, &bytes, false)
+                self.respond(id, &bytes, false)
             }
-            Some(bytes) => self.respond(id, serial, bytes, false),
+            Some(bytes) => self.respond(id, bytes, false),
             None => {
-                self.abort(id, serial);
+                self.abort(id);
                 false
             }
         }
     }
 
     /// Where the body of a request is read.
-    pub fn body(&self, id: u64, serial: u32) -> Option<Arc<Handle>> {
-        let connection = self.find(id)?;
+    pub fn body(&self, id: RequestId) -> Option<Arc<Handle>> {
+        let connection = self.find(id.connection)?;
         let patience = self.common.options.body_time;
         if connection.http2().is_some() {
-            return Some(http2::bodies::reader(&connection, serial, patience));
+            return Some(http2::bodies::reader(&connection, id.serial, patience));
         }
-        Some(body::reader(&connection, serial, patience))
+        Some(body::reader(&connection, id.serial, patience))
     }
 
     /// Takes the connection of a request out of the server, for another protocol: what is read from it and written to it.
     /// What was to be sent before is sent first.
-    pub fn detach(&self, id: u64, serial: u32) -> Option<(Arc<Handle>, Arc<Handle>)> {
-        let connection = self.find(id)?;
-        connection.detach(serial)?;
+    pub fn detach(&self, id: RequestId) -> Option<(Arc<Handle>, Arc<Handle>)> {
+        let connection = self.find(id.connection)?;
+        connection.detach(id.serial)?;
         // It is counted until its handles are closed, but not looked at any more.
         if let Some(system) = self.system() {
             let _ = epoll::delete(&system.epoll, connection.descriptor());
         }
-        lock(&self.slots).remove(id);
+        self.slots.lock().remove(id.connection);
         self.connections.fetch_sub(1, Ordering::SeqCst);
         Some(body::whole(connection, self.common.options.body_time))
     }
 
     /// Ends a connection whose response cannot be completed.
-    pub fn abort(&self, id: u64, serial: u32) {
-        let Some(connection) = self.find(id) else {
+    pub fn abort(&self, id: RequestId) {
+        let Some(connection) = self.find(id.connection) else {
             return;
         };
         if let Some(http2) = connection.http2() {
             // The other streams of the connection continue.
-            let answered = http2.abort(&connection, serial);
+            let answered = http2.abort(&connection, id.serial);
             self.attend(&connection, answered);
-        } else if connection.is_at(serial) {
-            connection.decide(match self.is_gone(id, serial) {
+        } else if connection.is_at(id.serial) {
+            connection.decide(match self.is_gone(id) {
                 true => Outcome::ClientGone,
                 false => Outcome::Aborted,
             });
@@ -726,32 +709,32 @@ impl Server {
             return false;
         };
         if answered.wants_attention && connection.mark() {
-            lock(&self.ready).push_back(connection.clone());
+            self.ready.lock().push_back(connection.clone());
             self.ring();
         }
         true
     }
 
     /// Why the body of a request could not be read: the status to answer with.
-    pub fn fault(&self, id: u64, serial: u32) -> Option<u16> {
-        let connection = self.find(id)?;
+    pub fn fault(&self, id: RequestId) -> Option<u16> {
+        let connection = self.find(id.connection)?;
         match connection.http2() {
-            Some(http2) => http2.fault(serial, connection.patience()),
-            None => connection.fault(serial),
+            Some(http2) => http2.fault(id.serial, connection.patience()),
+            None => connection.fault(id.serial),
         }
     }
 
     /// Whether a response was begun.
-    pub fn has_begun(&self, id: u64, serial: u32) -> bool {
-        self.find(id)
+    pub fn has_begun(&self, id: RequestId) -> bool {
+        self.find(id.connection)
             .is_none_or(|connection| match connection.http2() {
-                Some(http2) => http2.has_begun(serial),
-                None => connection.has_begun(serial),
+                Some(http2) => http2.has_begun(id.serial),
+                None => connection.has_begun(id.serial),
             })
     }
 
     /// Who made a request, unless that is not of the Internet.
-    pub fn peer(&self, id: u64) -> Option<SocketAddr> {
+    pub fn peer(&self, id: ConnectionId) -> Option<SocketAddr> {
         self.find(id)?.peer()
     }
 
@@ -759,7 +742,7 @@ impl Server {
     /// says something else.
     pub fn client<'a>(
         &self,
-        id: u64,
+        id: ConnectionId,
         fields: impl Iterator<Item = (&'a [u8], &'a [u8])>,
     ) -> Option<IpAddr> {
         let peer = self.find(id)?.peer().map(|peer| peer.ip());
@@ -774,10 +757,10 @@ impl Server {
         self.give_back();
         let now = clock();
         let is_stopping = self.common.is_stopping.load(Ordering::SeqCst);
-        let overdue: Vec<Arc<Connection>> = lock(&self.slots)
+        let overdue: Vec<Arc<Connection>> = self
             .slots
-            .iter()
-            .filter_map(|slot| slot.connection.as_ref())
+            .lock()
+            .connections()
             .filter(|connection| connection.is_overdue(now, is_stopping))
             .cloned()
             .collect();
@@ -785,7 +768,7 @@ impl Server {
         for connection in overdue {
             if connection.expire() {
                 is_any = true;
-                lock(&self.ready).push_back(connection);
+                self.ready.lock().push_back(connection);
             }
         }
         if is_any || self.may_accept.load(Ordering::SeqCst) {
@@ -798,10 +781,10 @@ impl Server {
         // What the system has accepted already is answered.
         let mut queued = Vec::new();
         self.accept(&mut queued);
-        lock(&self.ready).extend(queued);
+        self.ready.lock().extend(queued);
         self.common.is_stopping.store(true, Ordering::SeqCst);
         let system = self.system();
-        for (listener, _) in lock(&self.listeners).drain(..) {
+        for (listener, _) in self.listeners.lock().drain(..) {
             if let Some(system) = &system {
                 let _ = epoll::delete(&system.epoll, &listener);
             }
@@ -822,11 +805,7 @@ impl Server {
 
     /// Closes all connections.
     pub fn close_all(&self) {
-        let all: Vec<Arc<Connection>> = lock(&self.slots)
-            .slots
-            .iter()
-            .filter_map(|slot| slot.connection.clone())
-            .collect();
+        let all: Vec<Arc<Connection>> = self.slots.lock().connections().cloned().collect();
         for connection in all {
             connection.decide(Outcome::Aborted);
             self.close(&connection);
@@ -856,37 +835,4 @@ pub enum BodyCoding {
     UntilEnd,
     /// Not at all: the request was for the head only.
     Ignored,
-}
-
-impl Slots {
-    fn insert(&mut self, make: impl FnOnce(u64) -> Connection) -> Arc<Connection> {
-        let index = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot::default());
-            (self.slots.len() - 1) as u32
-        });
-        let slot = &mut self.slots[index as usize];
-        let id = u64::from(slot.generation) << 32 | u64::from(index);
-        let connection = Arc::new(make(id));
-        slot.connection = Some(connection.clone());
-        connection
-    }
-
-    fn find(&self, id: u64) -> Option<&Arc<Connection>> {
-        let slot = self.slots.get((id & 0xFFFF_FFFF) as usize)?;
-        slot.connection
-            .as_ref()
-            .filter(|_| u64::from(slot.generation) == id >> 32)
-    }
-
-    fn remove(&mut self, id: u64) -> bool {
-        if self.find(id).is_none() {
-            return false;
-        }
-        let index = (id & 0xFFFF_FFFF) as u32;
-        let slot = &mut self.slots[index as usize];
-        slot.connection = None;
-        slot.generation = (slot.generation + 1) & ((1 << GENERATION_BITS) - 1);
-        self.free.push(index);
-        true
-    }
 }

@@ -6,13 +6,12 @@
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
+use canny_locks::Mutex;
 use canny_tls::ServerLayer;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown};
-
-use super::lock;
 
 /// A connection that does not block.
 pub(super) struct Stream {
@@ -39,14 +38,14 @@ impl Stream {
     /// Whether both sides have agreed on this protocol inside of TLS.
     pub(super) fn has_agreed_on(&self, protocol: &[u8]) -> bool {
         let tls = self.tls.as_ref();
-        tls.is_some_and(|tls| lock(tls).protocol() == Some(protocol))
+        tls.is_some_and(|tls| tls.lock().protocol() == Some(protocol))
     }
 
     /// Reads at least one byte; 0 is the end.
     pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let outcome = match &self.tls {
-                Some(tls) => lock(tls).receive(self.descriptor.as_fd(), buffer),
+                Some(tls) => tls.lock().receive(self.descriptor.as_fd(), buffer),
                 None => rustix::net::recv(&*self.descriptor, &mut *buffer, RecvFlags::empty())
                     .map(|(count, _)| count)
                     .map_err(io::Error::from),
@@ -62,7 +61,7 @@ impl Stream {
     pub(super) fn send(&self, bytes: &[u8]) -> io::Result<usize> {
         loop {
             let outcome = match &self.tls {
-                Some(tls) => lock(tls).send(self.descriptor.as_fd(), bytes),
+                Some(tls) => tls.lock().send(self.descriptor.as_fd(), bytes),
                 None => rustix::net::send(&*self.descriptor, bytes, SendFlags::NOSIGNAL)
                     .map_err(io::Error::from),
             };
@@ -76,7 +75,7 @@ impl Stream {
     /// Whether everything that was written is out.
     pub(super) fn flush(&self) -> io::Result<bool> {
         match &self.tls {
-            Some(tls) => lock(tls).flush(self.descriptor.as_fd()),
+            Some(tls) => tls.lock().flush(self.descriptor.as_fd()),
             None => Ok(true),
         }
     }
@@ -93,7 +92,7 @@ impl Stream {
         if let Some(tls) = &self.tls
             && direction != Shutdown::Read
         {
-            lock(tls).say_farewell(self.descriptor.as_fd());
+            tls.lock().say_farewell(self.descriptor.as_fd());
         }
         let _ = rustix::net::shutdown(&self.descriptor, direction);
     }
@@ -101,7 +100,7 @@ impl Stream {
     /// Says farewell where the protocol has one, before the descriptor is closed.
     pub(super) fn finish(&self) {
         if let Some(tls) = &self.tls {
-            lock(tls).say_farewell(self.descriptor.as_fd());
+            tls.lock().say_farewell(self.descriptor.as_fd());
         }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::connection::Connection;
-use super::{Common, Server, lock};
+use super::{Common, Server};
 
 /// Bytes that wait on a connection; those of its server are changed with them.
 pub(super) struct Unsent {
@@ -77,10 +77,7 @@ impl Server {
         }
         let mut excess = all - (limit - limit / 8);
         let mut holders: Vec<(usize, Arc<Connection>)> = Vec::new();
-        for slot in &lock(&self.slots).slots {
-            let Some(connection) = &slot.connection else {
-                continue;
-            };
+        for connection in self.slots.lock().connections() {
             let bytes = connection.unsent.get();
             if connection.is_shed() {
                 // It is going to.
@@ -98,7 +95,7 @@ impl Server {
             excess = excess.saturating_sub(bytes);
             self.common.counters.shed.fetch_add(1, Ordering::Relaxed);
             if connection.shed() {
-                lock(&self.ready).push_back(connection);
+                self.ready.lock().push_back(connection);
             }
             is_any = true;
         }

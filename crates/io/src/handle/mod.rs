@@ -25,10 +25,11 @@ mod tests;
 use std::fmt;
 use std::io::{self, SeekFrom};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use canny_locks::{Mutex, MutexGuard};
 use canny_sched::{Interest, Notice, Seen, Wake};
 use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
@@ -466,7 +467,7 @@ impl Handle {
     }
 
     fn lock(&self) -> MutexGuard<'_, Backend> {
-        self.backend.lock().unwrap_or_else(PoisonError::into_inner)
+        self.backend.lock()
     }
 
     /// The longest time that an operation waits for the other side while nothing happens.

@@ -38,8 +38,10 @@
 mod tests;
 
 use std::ops::{Deref, DerefMut, Range};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+use canny_locks::{Mutex, MutexGuard};
 
 use crate::port::TextOutput;
 
@@ -205,19 +207,15 @@ impl<P: Lender> SharedPort<P> {
         &self.loan
     }
 
-    /// Waits for the port. A panic of an earlier holder is none of this one's business: ports stay consistent.
+    /// Waits for the port. It stays consistent if a holder panics.
     pub fn lock(&self) -> PortGuard<'_, P> {
-        self.guard(self.locked.lock().unwrap_or_else(PoisonError::into_inner))
+        self.guard(self.locked.lock())
     }
 
     /// The port, if nobody else holds it.
     #[inline]
     pub fn try_lock(&self) -> Option<PortGuard<'_, P>> {
-        match self.locked.try_lock() {
-            Ok(locked) => Some(self.guard(locked)),
-            Err(TryLockError::Poisoned(poisoned)) => Some(self.guard(poisoned.into_inner())),
-            Err(TryLockError::WouldBlock) => None,
-        }
+        Some(self.guard(self.locked.try_lock()?))
     }
 
     #[inline]
@@ -286,9 +284,7 @@ impl SharedPort<TextOutput> {
 impl<P: Lender> Drop for SharedPort<P> {
     fn drop(&mut self) {
         let locked = self.locked.get_mut();
-        locked
-            .unwrap_or_else(PoisonError::into_inner)
-            .end(&self.loan);
+        locked.end(&self.loan);
     }
 }
 

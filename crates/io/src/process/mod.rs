@@ -21,9 +21,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use canny_locks::{Mutex, MutexGuard};
 use canny_sched::{Interest, Wake};
 use rustix::process::{Pid, Signal};
 use rustix::pty::OpenptFlags;
@@ -121,7 +122,7 @@ static COMPANIONS: Mutex<Vec<Arc<Process>>> = Mutex::new(Vec::new());
 const COMPANION_GRACE: Duration = Duration::from_millis(500);
 
 fn companions() -> MutexGuard<'static, Vec<Arc<Process>>> {
-    COMPANIONS.lock().unwrap_or_else(PoisonError::into_inner)
+    COMPANIONS.lock()
 }
 
 /// Remembers that a process, with its group if it leads one, ends when this one does: see [`end_companions`].
@@ -147,7 +148,7 @@ pub fn end_companions() {
 }
 
 fn orphans() -> MutexGuard<'static, Vec<Child>> {
-    ORPHANS.lock().unwrap_or_else(PoisonError::into_inner)
+    ORPHANS.lock()
 }
 
 /// Takes the status of those that ended meanwhile.
@@ -335,7 +336,7 @@ impl Process {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// How the process ended, or `None` while it runs.

@@ -21,8 +21,9 @@ mod service;
 mod tests;
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use canny_locks::{Mutex, MutexGuard};
 use canny_sched::{Interest, Notice, Wake};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
@@ -345,7 +346,7 @@ impl Socket {
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock()
     }
 
     fn descriptor(&self, operation: Operation) -> Result<Arc<OwnedFd>, IoError> {

@@ -8,7 +8,9 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
+
+use canny_locks::{Mutex, MutexGuard};
 
 use super::Address;
 use crate::answer::Answer;
@@ -57,7 +59,7 @@ static QUESTIONS: Mutex<Questions> = Mutex::new(Questions {
 });
 
 fn questions() -> MutexGuard<'static, Questions> {
-    QUESTIONS.lock().unwrap_or_else(PoisonError::into_inner)
+    QUESTIONS.lock()
 }
 
 /// Gives a question to the resolvers. It fails if there is none and the system has no thread for one.

@@ -6,12 +6,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use canny_compiler::compile;
 use canny_compiler::image;
+use canny_locks::{Mutex, MutexGuard};
 use canny_syntax::core::{LibraryKey, LibraryName};
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::expander::expand_program;
@@ -45,7 +46,7 @@ struct OpenState {
 
 impl OpenDocuments {
     fn lock(&self) -> MutexGuard<'_, OpenState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Gives a file the text that it has in the editor.

@@ -11,12 +11,13 @@ mod names;
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use canny_compiler::compile::{Options, compile_unit};
 use canny_compiler::image;
 use canny_compiler::optimize::{self, Switches};
 use canny_compiler::unit::CompiledUnit;
+use canny_locks::{Mutex, MutexGuard};
 use canny_syntax::core::{LibraryKey, LibraryName, Unit};
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::environment::{Environment, EnvironmentKind};
@@ -224,7 +225,7 @@ impl Evaluation {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     /// Prepares the machine's own library, which must run before anything else.
@@ -280,10 +281,7 @@ impl Evaluation {
 
     /// Interrupts the macro that is being expanded, if there is one.
     pub fn interrupt_macros(&self) {
-        let interrupts = self
-            .macro_interrupts
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let interrupts = self.macro_interrupts.lock();
         if let Some(interrupts) = interrupts.as_ref() {
             interrupts.interrupt();
         }
@@ -521,7 +519,6 @@ pub(crate) fn compiler_options<'a>(
         keeps_last_frame: false,
         keeps_variables,
         names_variables: true,
-        omits_inlinings: false,
         optimize: optimize::Options::with(optimizer),
     }
 }

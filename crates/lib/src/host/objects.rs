@@ -5,9 +5,10 @@
 //! operation outlasts the removal of what it works on.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use canny_locks::{Mutex, MutexGuard};
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 use canny_vm::{Raise, Thread};
@@ -28,7 +29,7 @@ impl<T> Default for HostTable<T> {
 
 impl<T> HostTable<T> {
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Arc<T>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     fn insert(&self, object: T) -> u64 {

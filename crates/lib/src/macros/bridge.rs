@@ -2,11 +2,12 @@
 //! applying transformers.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use canny_compiler::compile::compile_unit;
 use canny_compiler::image;
 use canny_compiler::unit::{CompiledUnit, PoolEntry};
+use canny_locks::Mutex;
 use canny_syntax::core::{LibraryKey, Unit};
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::library::Libraries;
@@ -61,10 +62,7 @@ impl MacroBridge {
             message,
             ..MacroFailure::default()
         })?;
-        let mut place = self
-            .interrupts
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut place = self.interrupts.lock();
         *place = Some(machine.interrupts.clone());
         drop(place);
         let machine = Arc::new(Mutex::new(machine));
@@ -115,7 +113,7 @@ impl MacroBridge {
             unit: Arc::new(unit),
             registers,
         };
-        let machine = lock(&shared);
+        let machine = shared.lock();
         match machine.ask(request) {
             Some(Reply::Loaded(Ok(registered))) => {
                 drop(machine);
@@ -143,10 +141,6 @@ impl MacroBridge {
         })?;
         self.load_unit(unit, registers)
     }
-}
-
-fn lock(machine: &SharedMachine) -> MutexGuard<'_, MacroMachine> {
-    machine.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn machine_is_gone() -> MacroFailure {
@@ -238,7 +232,7 @@ struct RemoteTransformer {
 
 impl ProcedureTransformer for RemoteTransformer {
     fn transform(&self, form: &Syntax, hygiene: &mut dyn Hygiene) -> Result<Syntax, MacroFailure> {
-        let machine = lock(&self.machine);
+        let machine = self.machine.lock();
         let mut reply = machine.ask(Request::Step {
             transformer: self.transformer,
             form: form.clone(),

@@ -5,8 +5,8 @@
 //! and programs may make some from templates.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use canny_locks::{Mutex, MutexGuard};
 use canny_syntax::procedural::MacroIdentifier;
 use canny_tables::kinds::Kind;
 use canny_value::Value;
@@ -35,7 +35,7 @@ struct Inner {
 
 impl Identifiers {
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inner.lock()
     }
 
     /// The number of an identifier.

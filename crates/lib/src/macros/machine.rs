@@ -5,13 +5,15 @@
 //! the answer. An error in a transformer ends that step, not the machine.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use canny_compiler::unit::CompiledUnit;
+use canny_locks::Mutex;
 use canny_syntax::core::LibraryKey;
 use canny_syntax::procedural::{MacroFailure, MacroIdentifier};
 use canny_syntax::span::Span;
 use canny_syntax::syntax::Syntax;
+use canny_tables::protocols::{Enumerated, TransformerKind};
 use canny_value::Value;
 use canny_vm::{Exit, InterruptState, Raise, Thread, Vm, VmConfig};
 
@@ -107,12 +109,12 @@ struct StepState {
 }
 
 impl Conversation {
-    fn step(&self) -> std::sync::MutexGuard<'_, StepState> {
-        self.step.lock().unwrap_or_else(PoisonError::into_inner)
+    fn step(&self) -> canny_locks::MutexGuard<'_, StepState> {
+        self.step.lock()
     }
 
     fn next_request(&self) -> Option<Request> {
-        let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        let requests = self.requests.lock();
         requests.recv().ok()
     }
 
@@ -393,22 +395,26 @@ impl Machine {
         let register = self.vm.root(root::REGISTER).unwrap_or(Value::FALSE);
         let registered = self.call(register)?;
         self.vm.set_root(root::VALUE, Value::FALSE);
-        let (number, kind) = match registered.as_pair() {
-            Some(pair) => (pair.car().as_index(), pair.cdr().as_index()),
-            None => (None, None),
-        };
-        let number = number.unwrap_or_default();
-        let symbols = match kind {
-            Some(0 | 4) => Symbols::Refused,
-            Some(1) => Symbols::Plain,
-            Some(2) => Symbols::Inserted,
-            _ => Symbols::Renamed,
+        let answer = registered.as_pair().and_then(|pair| {
+            let kind = pair.cdr().as_fixnum()?;
+            Some((pair.car().as_index()?, TransformerKind::from_number(kind)?))
+        });
+        let Some((number, kind)) = answer else {
+            return Err(failure("the library for macros is not that of this build"));
         };
         Ok(Some(Registered {
             number,
-            symbols,
-            takes_identifier: matches!(kind, Some(0 | 4)),
-            takes_assignment: kind == Some(4),
+            symbols: match kind {
+                TransformerKind::Procedure | TransformerKind::Variable => Symbols::Refused,
+                TransformerKind::Explicit => Symbols::Plain,
+                TransformerKind::Implicit => Symbols::Inserted,
+                TransformerKind::Closing => Symbols::Renamed,
+            },
+            takes_identifier: matches!(
+                kind,
+                TransformerKind::Procedure | TransformerKind::Variable
+            ),
+            takes_assignment: kind == TransformerKind::Variable,
         }))
     }
 

@@ -5,9 +5,10 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use canny_compiler::disassemble::disassemble_code;
+use canny_locks::Mutex;
 use canny_syntax::datum::Datum;
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::reader::{Builder, Special, SyntaxBuilder, read_source};
@@ -218,7 +219,7 @@ kept_in_table!(Loader);
 
 impl Loader {
     fn next_form(&self) -> Option<Syntax> {
-        let mut forms = self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut forms = self.forms.lock();
         forms.pop_front()
     }
 }

@@ -6,8 +6,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use canny_locks::{Mutex, MutexGuard};
 use canny_tables::protocols::FileAccess;
 use canny_value::Value;
 use canny_vm::{PrimitiveFunction, Raise, Thread};
@@ -230,7 +230,7 @@ fn disk_space(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 fn temporary() -> MutexGuard<'static, Vec<PathBuf>> {
-    TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner)
+    TEMPORARY.lock()
 }
 
 fn delete_at_exit(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

@@ -22,10 +22,11 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use canny_io::Handle;
 use canny_io::process::{name_of_signal, signal_of_name};
+use canny_locks::{Mutex, MutexGuard};
 use canny_value::Value;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{PrimitiveFunction, Raise, Thread, Vm};
@@ -72,7 +73,7 @@ struct Shared {
 
 impl Signals {
     fn source(&self) -> MutexGuard<'_, Option<iterator::Handle>> {
-        self.source.lock().unwrap_or_else(PoisonError::into_inner)
+        self.source.lock()
     }
 
     /// Has the thread take a signal; starts it if there is none.
@@ -125,7 +126,7 @@ enum Loan {
 static LOAN: Mutex<Loan> = Mutex::new(Loan::None);
 
 fn loan() -> MutexGuard<'static, Loan> {
-    LOAN.lock().unwrap_or_else(PoisonError::into_inner)
+    LOAN.lock()
 }
 
 /// Gives a service to the thread that was lent; gives it back if there is none.
@@ -172,7 +173,7 @@ pub fn run_beside<T: Send + 'static>(
 
 impl Shared {
     fn writer(&self) -> MutexGuard<'_, Option<io::PipeWriter>> {
-        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+        self.writer.lock()
     }
 
     fn deliver(&self, number: i32) {

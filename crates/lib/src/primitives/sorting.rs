@@ -4,6 +4,7 @@
 //! to the sort in Scheme, and so are long vectors, so that nobody waits long for a safepoint.
 
 use canny_tables::kinds::Kind;
+use canny_tables::protocols::SortOrder;
 use canny_value::{ObjectRef, Value};
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 
@@ -34,14 +35,13 @@ fn sort_vector(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     if !is_range || end - start > LENGTH_MAX || vector.is_immutable() {
         return Ok(Value::FALSE);
     }
-    let (order, descends) = match call.at(3).as_fixnum() {
-        Some(0) => (Order::Numbers, false),
-        Some(1) => (Order::Numbers, true),
-        Some(2) => (Order::Strings, false),
-        Some(3) => (Order::Strings, true),
-        Some(4) => (Order::Characters, false),
-        Some(5) => (Order::Characters, true),
-        _ => return Ok(Value::FALSE),
+    let (order, descends) = match call.case::<SortOrder>(thread, 3)? {
+        SortOrder::Numbers => (Order::Numbers, false),
+        SortOrder::NumbersDescending => (Order::Numbers, true),
+        SortOrder::Strings => (Order::Strings, false),
+        SortOrder::StringsDescending => (Order::Strings, true),
+        SortOrder::Characters => (Order::Characters, false),
+        SortOrder::CharactersDescending => (Order::Characters, true),
     };
     // Nothing is allocated in the heap from here on, so that values may be in a vector of Rust's.
     let values: Vec<Value> = (start..end).map(|index| vector.field(index)).collect();
@@ -196,15 +196,15 @@ fn merge_sort<T: Copy>(items: &mut [T], spare: &mut [T], is_less: &impl Fn(T, T)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{call, machine, read, written};
+    use crate::testing::{call, failure, machine, read, written};
 
     #[track_caller]
-    fn check(order: i64, before: &str, after: &str) {
+    fn check(order: SortOrder, before: &str, after: &str) {
         let mut thread = machine();
         let vector = read(&mut thread, &format!("({before})"));
         let vector = call(&mut thread, "list->vector", [vector]);
         let end = call(&mut thread, "vector-length", [vector]);
-        let arguments = [vector, Value::ZERO, end, Value::fixnum(order)];
+        let arguments = [vector, Value::ZERO, end, Value::fixnum(order.number())];
         let done = call(&mut thread, "%sort-vector!", arguments);
         let shown = written(&mut thread, vector);
         let expected = match after {
@@ -217,29 +217,50 @@ mod tests {
 
     #[test]
     fn elements_of_one_kind_are_sorted() {
-        check(0, "3 -1 2 100 -50", "-50 -1 2 3 100");
-        check(1, "3 -1 2 100 -50", "100 3 2 -1 -50");
+        check(SortOrder::Numbers, "3 -1 2 100 -50", "-50 -1 2 3 100");
         check(
-            0,
+            SortOrder::NumbersDescending,
+            "3 -1 2 100 -50",
+            "100 3 2 -1 -50",
+        );
+        check(
+            SortOrder::Numbers,
             "1.5 -0.0 -2.5 0.0 300.25 -300.25",
             "-300.25 -2.5 -0.0 0.0 1.5 300.25",
         );
         check(
-            1,
+            SortOrder::NumbersDescending,
             "1.5 0.0 -inf.0 -0.0 +inf.0",
             "+inf.0 1.5 0.0 -0.0 -inf.0",
         );
-        check(4, "#\\b #\\\u{3bb} #\\a", "#\\a #\\b #\\\u{3bb}");
-        check(5, "#\\b #\\\u{3bb} #\\a", "#\\\u{3bb} #\\b #\\a");
+        check(
+            SortOrder::Characters,
+            "#\\b #\\\u{3bb} #\\a",
+            "#\\a #\\b #\\\u{3bb}",
+        );
+        check(
+            SortOrder::CharactersDescending,
+            "#\\b #\\\u{3bb} #\\a",
+            "#\\\u{3bb} #\\b #\\a",
+        );
     }
 
     #[test]
     fn other_vectors_are_left_alone() {
-        check(0, "2 1.5", "left alone");
-        check(0, "2 a 1", "left alone");
-        check(0, "2.5 +nan.0 1.5", "left alone");
-        check(2, "\"b\" a", "left alone");
-        check(9, "2 1", "left alone");
+        check(SortOrder::Numbers, "2 1.5", "left alone");
+        check(SortOrder::Numbers, "2 a 1", "left alone");
+        check(SortOrder::Numbers, "2.5 +nan.0 1.5", "left alone");
+        check(SortOrder::Strings, "\"b\" a", "left alone");
+    }
+
+    #[test]
+    fn an_unknown_order_is_an_error() {
+        let mut thread = machine();
+        let list = read(&mut thread, "(2 1)");
+        let vector = call(&mut thread, "list->vector", [list]);
+        let arguments = [vector, Value::ZERO, Value::ZERO, Value::fixnum(9)];
+        let failure = failure(&mut thread, "%sort-vector!", arguments);
+        assert!(failure.starts_with("range sort-vector!"), "{failure}");
     }
 
     #[test]
@@ -248,10 +269,10 @@ mod tests {
         let mut shuffled: Vec<&str> = sorted.split(' ').collect();
         shuffled.reverse();
         shuffled.swap(2, 7);
-        check(2, &shuffled.join(" "), sorted);
+        check(SortOrder::Strings, &shuffled.join(" "), sorted);
         let mut reversed: Vec<&str> = sorted.split(' ').collect();
         reversed.reverse();
-        check(3, sorted, &reversed.join(" "));
+        check(SortOrder::StringsDescending, sorted, &reversed.join(" "));
     }
 
     #[test]

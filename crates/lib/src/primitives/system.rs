@@ -5,9 +5,10 @@
 //! once, before code runs.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{LazyLock, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use canny_locks::{Mutex, MutexGuard};
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::{Exit, PrimitiveFunction, Raise, Thread, Vm, string_text};
@@ -190,7 +191,7 @@ pub(crate) struct ChangedVariables(Mutex<HashMap<String, Option<String>>>);
 /// Those of the thread's machine. Not to be held across an allocation.
 fn changed_variables(thread: &Thread) -> MutexGuard<'_, HashMap<String, Option<String>>> {
     let changed: &ChangedVariables = host::state(thread.vm());
-    changed.0.lock().unwrap_or_else(PoisonError::into_inner)
+    changed.0.lock()
 }
 
 /// Changes what the program sees as an environment variable.

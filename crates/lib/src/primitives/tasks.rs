@@ -6,10 +6,10 @@
 
 use std::any::Any;
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use canny_io::{IoError, Wait};
+use canny_locks::{Mutex, MutexGuard};
 use canny_tables::kinds::Kind;
 use canny_tables::protocols::TicketOutcome;
 use canny_value::Value;
@@ -173,7 +173,7 @@ pub(crate) struct SuspendedOperations(Mutex<HashMap<u64, Suspended>>);
 /// Those of the thread's machine. Not to be held across an allocation.
 fn suspended(thread: &Thread) -> MutexGuard<'_, HashMap<u64, Suspended>> {
     let operations: &SuspendedOperations = host::state(thread.vm());
-    operations.0.lock().unwrap_or_else(PoisonError::into_inner)
+    operations.0.lock()
 }
 
 /// An operation that was suspended with a ticket.

@@ -19,9 +19,10 @@ mod linux {
     use std::mem::MaybeUninit;
     use std::os::fd::{AsFd, OwnedFd};
     use std::os::unix::ffi::OsStrExt;
-    use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+    use std::sync::Arc;
 
     use canny_io::{IoError, Operation};
+    use canny_locks::{Mutex, MutexGuard};
     use canny_sched::{Interest, Notice, Wake};
     use canny_value::Value;
     use canny_vm::{PrimitiveFunction, Raise, Thread};
@@ -51,7 +52,7 @@ mod linux {
 
     impl Watch {
         fn lock(&self) -> MutexGuard<'_, Option<Arc<OwnedFd>>> {
-            self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+            self.queue.lock()
         }
     }
 

@@ -2,12 +2,13 @@
 //!
 //! A codec is the host's, since it continues where it was when an operation that had to wait is done again.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use canny_formats::compression::{MessageDeflater, MessageInflater, MessageWindow};
 use canny_http::websocket::{
     Agreement, Event, Fault, Opcode, Receiver, accept, agreed, frame, offer,
 };
+use canny_locks::{Mutex, MutexGuard};
 use canny_secrets::codes::random_bytes;
 use canny_tables::kinds::Kind;
 use canny_tables::protocols::{Frame, WebSocketEvent};
@@ -61,11 +62,11 @@ kept_in_table!(WebSocketCodec);
 
 impl WebSocketCodec {
     fn receiver(&self) -> MutexGuard<'_, Option<Receiver>> {
-        self.receiver.lock().unwrap_or_else(PoisonError::into_inner)
+        self.receiver.lock()
     }
 
     fn deflater(&self) -> MutexGuard<'_, Option<MessageDeflater>> {
-        self.deflater.lock().unwrap_or_else(PoisonError::into_inner)
+        self.deflater.lock()
     }
 }
 

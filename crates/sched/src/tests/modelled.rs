@@ -57,21 +57,61 @@ use shuttle::thread;
 use workers::{WorkerId, WorkerKind};
 
 mod sync {
-    pub(crate) use shuttle::sync::{Condvar, Mutex, MutexGuard};
-    pub(crate) use std::sync::PoisonError;
-
-    use std::sync::OnceLock;
     use std::sync::atomic::Ordering;
+    use std::sync::{OnceLock, PoisonError};
     use std::time::{Duration, Instant};
+
+    use shuttle::sync::MutexGuard;
+
+    /// The mutex of `shuttle` with the interface of the pool's own.
+    #[derive(Debug, Default)]
+    pub(crate) struct Mutex<T>(shuttle::sync::Mutex<T>);
+
+    impl<T> Mutex<T> {
+        pub(crate) const fn new(value: T) -> Mutex<T> {
+            Mutex(shuttle::sync::Mutex::new(value))
+        }
+
+        pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+            self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        }
+    }
+
+    #[derive(Debug, Default)]
+    pub(crate) struct Condvar(shuttle::sync::Condvar);
+
+    impl Condvar {
+        pub(crate) const fn new() -> Condvar {
+            Condvar(shuttle::sync::Condvar::new())
+        }
+
+        pub(crate) fn wait<'lock, T>(&self, guard: MutexGuard<'lock, T>) -> MutexGuard<'lock, T> {
+            self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
+        }
+
+        pub(crate) fn wait_timeout<'lock, T>(
+            &self,
+            guard: MutexGuard<'lock, T>,
+            patience: Duration,
+        ) -> (MutexGuard<'lock, T>, bool) {
+            let waited = self.0.wait_timeout(guard, patience);
+            let (guard, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+            (guard, timeout.timed_out())
+        }
+
+        pub(crate) fn notify_one(&self) {
+            self.0.notify_one();
+        }
+
+        pub(crate) fn notify_all(&self) {
+            self.0.notify_all();
+        }
+    }
 
     pub(crate) mod atomic {
         pub(crate) use shuttle::sync::atomic::{
             AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
         };
-    }
-
-    pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-        mutex.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether threads of the pool's own can be made.

@@ -10,10 +10,7 @@ use canny_compiler::instruction::Instruction;
 use canny_tables::opcodes::Extension;
 use canny_tables::primitives::PrimitiveId;
 
-use super::text::Text;
-use super::{
-    BlockId, Edge, EntryPoint, FrameId, Graph, NodeId, Op, Representation, StateId, Terminator,
-};
+use super::{BlockId, EntryPoint, FrameId, Graph, Op, Representation, StateId, Terminator};
 
 /// Shows a graph block by block: nodes with types, states by the instruction that they resume at.
 impl Display for Graph {
@@ -159,33 +156,10 @@ impl Graph {
     }
 
     fn write_end(&self, f: &mut fmt::Formatter<'_>, end: &Terminator) -> fmt::Result {
-        match end {
-            Terminator::None => f.write_str("?"),
-            Terminator::Jump(edge) => write!(f, "jump {}", Goal(edge)),
-            Terminator::Branch {
-                condition,
-                then,
-                otherwise,
-            } => {
-                let condition = Written::of(|out| condition.write(out));
-                let (then, otherwise) = (Goal(then), Goal(otherwise));
-                write!(f, "if {condition} then {then} else {otherwise}")
-            }
-            Terminator::RuntimeBranch { state, taken, fall } => {
-                write!(f, "runtime branch {} or {}", Goal(taken), Goal(fall))?;
-                self.write_state(f, *state)
-            }
-            Terminator::Return(value) => write!(f, "return n{}", value.0),
-            Terminator::TailCall(callee, arguments, state) => {
-                let callee = Written::of(|out| callee.write(out));
-                let arguments = Written::of(|out| arguments.write(out));
-                write!(f, "tail call {callee} {arguments}")?;
-                self.write_state(f, *state)
-            }
-            Terminator::Exit(state) => {
-                f.write_str("exit")?;
-                self.write_state(f, *state)
-            }
+        write!(f, "{}", Written::of(|out| end.write(out)))?;
+        match end.state() {
+            Some(state) => self.write_state(f, state),
+            None => Ok(()),
         }
     }
 }
@@ -211,21 +185,5 @@ impl Written {
 impl Display for Written {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-struct Goal<'a>(&'a Edge);
-
-impl Display for Goal<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "b{}", self.0.target.0)?;
-        if self.0.arguments.is_empty() {
-            return Ok(());
-        }
-        for (position, NodeId(number)) in self.0.arguments.iter().enumerate() {
-            let before = if position > 0 { ", " } else { "(" };
-            write!(f, "{before}n{number}")?;
-        }
-        f.write_char(')')
     }
 }

@@ -19,11 +19,13 @@ mod display;
 mod effects;
 mod ops;
 mod parse;
+mod terminators;
 mod text;
 
 pub use effects::{Effects, Memories, Memory};
 pub use ops::{Op, ROWS, Row, Wanted};
 pub use parse::check_text;
+pub use terminators::{TERMINATORS, Terminator};
 
 use std::sync::Arc;
 
@@ -221,40 +223,6 @@ pub struct Edge {
     pub target: BlockId,
     /// One argument for each parameter of the block, of the same representation.
     pub arguments: Vec<NodeId>,
-}
-
-/// How a block ends.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Terminator {
-    /// Not yet known: only while the graph is built.
-    None,
-    /// Continues.
-    Jump(Edge),
-    /// Goes one way or the other.
-    Branch {
-        /// The question.
-        condition: Condition,
-        /// If it holds.
-        then: Edge,
-        /// If not.
-        otherwise: Edge,
-    },
-    /// Executes the branch instruction at the state's pc in the runtime and goes where that says.
-    RuntimeBranch {
-        /// The state before the instruction.
-        state: StateId,
-        /// If the instruction branched.
-        taken: Edge,
-        /// If it continued.
-        fall: Edge,
-    },
-    /// Returns from the outermost frame; a float as such where that is expected.
-    Return(NodeId),
-    /// Calls in place of the outermost frame. The state is that before the instruction, in the outermost frame, with the
-    /// callee and the arguments in the instruction's window: there the machine continues when the call is unusual.
-    TailCall(Callee, Vec<NodeId>, StateId),
-    /// Leaves for the interpreter, which resumes from the state.
-    Exit(StateId),
 }
 
 /// A block.
@@ -538,85 +506,6 @@ impl Callee {
     pub fn map_inputs(&mut self, change: &mut impl FnMut(&mut NodeId)) {
         match self {
             Callee::Unknown(closure) | Callee::Known { closure, .. } => change(closure),
-        }
-    }
-}
-
-impl Terminator {
-    /// The edges.
-    pub fn edges(&self) -> impl Iterator<Item = &Edge> {
-        let (first, second) = match self {
-            Terminator::Jump(edge) => (Some(edge), None),
-            Terminator::Branch {
-                then, otherwise, ..
-            } => (Some(then), Some(otherwise)),
-            Terminator::RuntimeBranch { taken, fall, .. } => (Some(taken), Some(fall)),
-            _ => (None, None),
-        };
-        first.into_iter().chain(second)
-    }
-
-    /// The edges, to change them.
-    pub fn edges_mut(&mut self) -> impl Iterator<Item = &mut Edge> {
-        let (first, second) = match self {
-            Terminator::Jump(edge) => (Some(edge), None),
-            Terminator::Branch {
-                then, otherwise, ..
-            } => (Some(then), Some(otherwise)),
-            Terminator::RuntimeBranch { taken, fall, .. } => (Some(taken), Some(fall)),
-            _ => (None, None),
-        };
-        first.into_iter().chain(second)
-    }
-
-    /// The state to which the end leaves, or that it publishes.
-    pub fn state(&self) -> Option<StateId> {
-        match self {
-            Terminator::RuntimeBranch { state, .. }
-            | Terminator::Exit(state)
-            | Terminator::TailCall(_, _, state) => Some(*state),
-            _ => None,
-        }
-    }
-
-    /// Calls `visit` for each operand of the end itself, without what edges pass on.
-    pub fn each_own_input(&self, mut visit: impl FnMut(NodeId)) {
-        match self {
-            Terminator::Return(x) => visit(*x),
-            Terminator::TailCall(callee, arguments, _) => {
-                visit(callee.closure());
-                arguments.iter().copied().for_each(visit);
-            }
-            Terminator::Branch { condition, .. } => condition.each_operand(&mut |id, _| visit(id)),
-            Terminator::None
-            | Terminator::Jump(_)
-            | Terminator::RuntimeBranch { .. }
-            | Terminator::Exit(_) => {}
-        }
-    }
-
-    /// The same, and what edges pass on.
-    pub fn each_input(&self, mut visit: impl FnMut(NodeId)) {
-        self.each_own_input(&mut visit);
-        for edge in self.edges() {
-            edge.arguments.iter().copied().for_each(&mut visit);
-        }
-    }
-
-    /// Replaces each operand, edges included (those of states not counted).
-    pub fn map_inputs(&mut self, mut map: impl FnMut(NodeId) -> NodeId) {
-        let mut change = |id: &mut NodeId| *id = map(*id);
-        match self {
-            Terminator::Return(x) => change(x),
-            Terminator::TailCall(callee, arguments, _) => {
-                callee.map_inputs(&mut change);
-                arguments.iter_mut().for_each(&mut change);
-            }
-            Terminator::Branch { condition, .. } => condition.map_inputs(&mut change),
-            _ => {}
-        }
-        for edge in self.edges_mut() {
-            edge.arguments.iter_mut().for_each(&mut change);
         }
     }
 }

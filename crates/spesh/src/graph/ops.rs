@@ -2,10 +2,10 @@
 //!
 //! A row says the operands by name and role, how the value is held, and the effects. From it come [`Op`] itself, the visits of
 //! operands, [`Op::state`], [`Op::effects`], the text form that [`super::parse`] reads, and what [`crate::verify`] demands.
-//! A row without effects does not compile.
+//! A row without effects does not compile. [`super::terminators`] has the ends of blocks.
 //!
 //! Roles of operands: `tagged` and `float` are values held so, `number` one that is held as the `elements` of the row are,
-//! `tagged_list` and `any_list` several. `condition` and `callee` have operands of their own. `exit` is the state to which
+//! `any` one that is held in either way, `tagged_list` and `any_list` several. `condition` and `callee` have operands of their own. `exit` is the state to which
 //! the operation may leave by a side exit, `maybe_exit` one that may be missing, `published` the state that is in the
 //! slots while it runs. Any other role is the type of a constant.
 
@@ -46,6 +46,8 @@ macro_rules! field_type {
     (tagged) => { NodeId };
     (float) => { NodeId };
     (number) => { NodeId };
+    (any) => { NodeId };
+    (edge) => { Edge };
     (tagged_list) => { Vec<NodeId> };
     (any_list) => { Vec<NodeId> };
     (condition) => { Condition };
@@ -66,6 +68,9 @@ macro_rules! visit {
     };
     (number $field:ident $visit:ident $op:ident) => {
         $visit(*$field, Wanted::Held($op.elements_held()))
+    };
+    (any $field:ident $visit:ident $op:ident) => {
+        $visit(*$field, Wanted::Any)
     };
     (tagged_list $field:ident $visit:ident $op:ident) => {
         $field
@@ -95,6 +100,9 @@ macro_rules! change {
         $change($field)
     };
     (number $field:ident $change:ident) => {
+        $change($field)
+    };
+    (any $field:ident $change:ident) => {
         $change($field)
     };
     (tagged_list $field:ident $change:ident) => {
@@ -131,6 +139,8 @@ macro_rules! state {
         let _ = $field;
     };
 }
+
+pub(super) use {change, field_type, state, visit};
 
 macro_rules! operations {
     ($(

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::text::{Reader, Text, Wrong};
 use super::{
-    Block, BlockId, Callee, Condition, Edge, EntryPoint, Frame, FrameId, Graph, Node, NodeId, Op,
-    Representation, State, StateId, Terminator,
+    Block, EntryPoint, Frame, FrameId, Graph, Node, NodeId, Op, Representation, State, StateId,
+    Terminator,
 };
 use crate::snapshot::CodeSnapshot;
 use crate::types::Type;
@@ -235,7 +235,7 @@ impl Parser {
 
     fn end(&mut self, line: &str) -> Result<(), Wrong> {
         let mut reader = self.with_state(line)?;
-        let terminator = read_end(&mut reader)?;
+        let terminator = Terminator::read(&mut reader)?;
         if terminator.state() != reader.state {
             return Err(reader.wrong("there is no state here"));
         }
@@ -341,53 +341,4 @@ fn end_of_line(reader: &mut Reader<'_>) -> Result<(), Wrong> {
         "" => Ok(()),
         rest => Err(reader.wrong(format!("{rest} is not expected here"))),
     }
-}
-
-fn read_end(reader: &mut Reader<'_>) -> Result<Terminator, Wrong> {
-    let state = |reader: &Reader<'_>| {
-        let state = reader.state;
-        state.ok_or_else(|| reader.wrong("the state is missing"))
-    };
-    Ok(if reader.take("jump") {
-        Terminator::Jump(read_edge(reader)?)
-    } else if reader.take("if") {
-        let condition = Condition::read(reader)?;
-        reader.expect("then")?;
-        let then = read_edge(reader)?;
-        reader.expect("else")?;
-        Terminator::Branch {
-            condition,
-            then,
-            otherwise: read_edge(reader)?,
-        }
-    } else if reader.take("runtime branch") {
-        let taken = read_edge(reader)?;
-        reader.expect("or")?;
-        Terminator::RuntimeBranch {
-            state: state(reader)?,
-            taken,
-            fall: read_edge(reader)?,
-        }
-    } else if reader.take("return") {
-        Terminator::Return(NodeId::read(reader)?)
-    } else if reader.take("tail call") {
-        let callee = Callee::read(reader)?;
-        let arguments = Vec::read(reader)?;
-        Terminator::TailCall(callee, arguments, state(reader)?)
-    } else if reader.take("exit") {
-        Terminator::Exit(state(reader)?)
-    } else if reader.take("?") {
-        Terminator::None
-    } else {
-        return Err(reader.wrong("a node or the end of a block is expected"));
-    })
-}
-
-fn read_edge(reader: &mut Reader<'_>) -> Result<Edge, Wrong> {
-    let target = BlockId(reader.numbered("b")?);
-    let arguments = match reader.rest().starts_with('(') {
-        true => reader.list("(", ")", NodeId::read)?,
-        false => Vec::new(),
-    };
-    Ok(Edge { target, arguments })
 }

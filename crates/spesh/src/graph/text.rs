@@ -10,8 +10,8 @@ use canny_tables::leaves::{self, LeafId};
 
 use super::effects::Memory;
 use super::{
-    Callee, Comparison, Condition, FixnumOperation, FloatFunction, FloatOperation, NodeId,
-    Representation, StateId, Test,
+    BlockId, Callee, Comparison, Condition, Edge, FixnumOperation, FloatFunction, FloatOperation,
+    NodeId, Representation, StateId, Test,
 };
 use crate::elements::{ELEMENTS, Elements};
 use crate::types::Type;
@@ -113,6 +113,11 @@ impl<'a> Reader<'a> {
         Ok(elements)
     }
 
+    /// The state at the end of the line, where one must stand.
+    pub(super) fn its_state(&self) -> Result<StateId, Wrong> {
+        self.state.ok_or_else(|| self.wrong("the state is missing"))
+    }
+
     fn number<T: std::str::FromStr>(&mut self) -> Result<T, Wrong> {
         let text = self.until(|character| ",);] ".contains(character))?;
         text.parse()
@@ -151,9 +156,7 @@ impl Field for StateId {
     fn write_next(&self, _: &mut bool, _: &mut String) {}
 
     fn read_next(_: &mut bool, reader: &mut Reader<'_>) -> Result<StateId, Wrong> {
-        reader
-            .state
-            .ok_or_else(|| reader.wrong("the state is missing"))
+        reader.its_state()
     }
 }
 
@@ -278,6 +281,29 @@ impl Text for Vec<NodeId> {
 
     fn read(reader: &mut Reader<'_>) -> Result<Vec<NodeId>, Wrong> {
         reader.list("[", "]", NodeId::read)
+    }
+}
+
+/// The block, and the arguments if there are any.
+impl Text for Edge {
+    fn write(&self, out: &mut String) {
+        let _ = write!(out, "b{}", self.target.0);
+        for (position, NodeId(number)) in self.arguments.iter().enumerate() {
+            let before = if position > 0 { ", " } else { "(" };
+            let _ = write!(out, "{before}n{number}");
+        }
+        if !self.arguments.is_empty() {
+            out.push(')');
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Edge, Wrong> {
+        let target = BlockId(reader.numbered("b")?);
+        let arguments = match reader.rest().starts_with('(') {
+            true => reader.list("(", ")", NodeId::read)?,
+            false => Vec::new(),
+        };
+        Ok(Edge { target, arguments })
     }
 }
 

@@ -21,6 +21,6 @@ rows! {
     "subvector" (3) [PURE ALLOCATES] "vector index index -> vector" "A copy of a range.";
     "vector-grow" (2) [PURE ALLOCATES] "vector index -> vector" "A longer copy; new elements are unspecified.";
     "vector-swap!" (3) [] "vector index index -> unspecified" "Exchanges two elements.";
-    "%sort-vector!" (4) [] "vector index index index -> boolean" "Sorts a range by a standard order (0 <, 1 >, 2 string<?, 3 string>?, 4 char<?, 5 char>?), keeping the order of equal elements, if all elements are of one kind; whether it did.";
+    "%sort-vector!" (4) [] "vector index index sort-order -> boolean" "Sorts a range by a standard order, keeping the order of equal elements, if all elements are of one kind; whether it did.";
     "vector-reverse!" (1, 3) [] "vector [index] [index] -> unspecified" "Reverses a range in place.";
 }

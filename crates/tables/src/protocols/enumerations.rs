@@ -72,6 +72,7 @@ pub const RESULTS: &[&str] = &[
     "response-flag",
     "body-length",
     "websocket-event",
+    "transformer-kind",
 ];
 
 enumerations! {
@@ -344,5 +345,35 @@ enumerations! {
         Fault "fault" = 0,
         Close "close" = 8,
         Ping "ping" = 9,
+    }
+
+    /// An order by which a primitive sorts.
+    SortOrder "sort-order" {
+        /// By `<`.
+        Numbers "numbers" = 0,
+        /// By `>`.
+        NumbersDescending "numbers-descending" = 1,
+        /// By `string<?`.
+        Strings "strings" = 2,
+        /// By `string>?`.
+        StringsDescending "strings-descending" = 3,
+        /// By `char<?`.
+        Characters "characters" = 4,
+        /// By `char>?`.
+        CharactersDescending "characters-descending" = 5,
+    }
+
+    /// The kind of a macro's transformer, which says what symbols in its result mean.
+    TransformerKind "transformer-kind" {
+        /// A procedure from syntax to syntax. Its result has no symbols.
+        Procedure "procedure" = 0,
+        /// Symbols mean what they mean where the macro is used.
+        Explicit "explicit" = 1,
+        /// The form has identifiers; symbols mean what they mean at the definition.
+        Implicit "implicit" = 2,
+        /// The form has symbols; symbols of the result mean what they mean at the definition.
+        Closing "closing" = 3,
+        /// Like `Procedure`, and it takes assignments too.
+        Variable "variable" = 4,
     }
 }

@@ -10,10 +10,11 @@
 //! | pauses | the running threads | the report |
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use canny_locks::{Mutex, MutexGuard};
 use canny_spesh::graph::{EntryPoint, FrameId, Graph};
 use canny_spesh::planner::Plan;
 use canny_spesh::snapshot::CodeWord;
@@ -259,7 +260,7 @@ impl Ledger {
     }
 
     fn lock(&self) -> MutexGuard<'_, Records> {
-        self.records.lock().unwrap_or_else(PoisonError::into_inner)
+        self.records.lock()
     }
 
     /// A snapshot was made of a code.

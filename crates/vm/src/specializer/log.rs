@@ -17,10 +17,11 @@
 //! The log holds code words that nothing keeps alive, so a full collection empties it. A buffer at the worker may
 //! name dead code: the worker only compares such words.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use canny_llint::DispatchTable;
+use canny_locks::{Condvar, Mutex};
 use canny_spesh::log::BUFFER_ENTRIES;
 use canny_tables::layout::log::{ENTRY_BYTES, ENTRY_WORDS};
 use canny_tables::opcodes::Opcode;
@@ -77,10 +78,6 @@ struct Quota {
     is_waiting: bool,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl LogQuota {
     pub(super) fn new(thread: u32, interrupts: Arc<InterruptState>) -> LogQuota {
         LogQuota {
@@ -99,7 +96,7 @@ impl LogQuota {
 
     /// An empty buffer if the quota allows one.
     pub(super) fn take(&self) -> Option<Vec<u64>> {
-        let mut quota = lock(&self.quota);
+        let mut quota = self.quota.lock();
         if quota.left == 0 {
             quota.is_waiting = true;
             return None;
@@ -109,18 +106,18 @@ impl LogQuota {
     }
 
     pub(super) fn spend(&self) {
-        let mut quota = lock(&self.quota);
+        let mut quota = self.quota.lock();
         quota.left = quota.left.saturating_sub(1);
     }
 
     fn grant_bonus(&self) {
-        lock(&self.quota).left += 1;
+        self.quota.lock().left += 1;
     }
 
     /// The worker is done with a buffer; `was_useful` lets the thread have more of them at a time.
     pub(super) fn give_back(&self, buffer: Vec<u64>, was_useful: bool) {
         let wakes = {
-            let mut quota = lock(&self.quota);
+            let mut quota = self.quota.lock();
             let most = if self.thread == 0 {
                 QUOTA_MAX_MAIN
             } else {
@@ -147,37 +144,31 @@ impl LogQuota {
 
     /// The worker lets the waiting thread make snapshots.
     pub(super) fn ask_for_snapshots(&self) {
-        let mut turn = lock(&self.turn);
+        let mut turn = self.turn.lock();
         *turn = Turn::Snapshots;
         self.turn_changed.notify_all();
         while *turn == Turn::Snapshots {
-            turn = self
-                .turn_changed
-                .wait(turn)
-                .unwrap_or_else(PoisonError::into_inner);
+            turn = self.turn_changed.wait(turn);
         }
     }
 
     /// The worker is done with the log that the thread waits for.
     pub(super) fn finish_turn(&self) {
-        *lock(&self.turn) = Turn::Done;
+        *self.turn.lock() = Turn::Done;
         self.turn_changed.notify_all();
     }
 
     /// The thread waits until something is for it to do; false when the worker is done.
     pub(super) fn wait(&self) -> bool {
-        let mut turn = lock(&self.turn);
+        let mut turn = self.turn.lock();
         while *turn == Turn::Worker {
-            turn = self
-                .turn_changed
-                .wait(turn)
-                .unwrap_or_else(PoisonError::into_inner);
+            turn = self.turn_changed.wait(turn);
         }
         *turn != Turn::Done
     }
 
     pub(super) fn give_turn_to_worker(&self) {
-        *lock(&self.turn) = Turn::Worker;
+        *self.turn.lock() = Turn::Worker;
         self.turn_changed.notify_all();
     }
 }

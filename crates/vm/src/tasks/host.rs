@@ -7,8 +7,9 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
+use canny_locks::{Mutex, MutexGuard};
 use canny_sched::{Host, WorkerId, WorkerKind};
 use canny_value::Value;
 
@@ -43,7 +44,7 @@ impl MachineHost {
     }
 
     fn workers(&self) -> MutexGuard<'_, HashMap<WorkerId, Arc<InterruptState>>> {
-        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.workers.lock()
     }
 
     /// A thread serves as a worker from now on.
@@ -58,14 +59,11 @@ impl MachineHost {
 
     /// How a task has asked the program to end.
     pub(crate) fn exit(&self) -> Option<Exit> {
-        self.exit
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.exit.lock().clone()
     }
 
     fn ask_for_exit(&self, exit: Exit) {
-        *self.exit.lock().unwrap_or_else(PoisonError::into_inner) = Some(exit);
+        *self.exit.lock() = Some(exit);
         if let Some(main) = self.workers().get(&WorkerId::MAIN) {
             main.ask_to_leave();
         }

@@ -6,13 +6,14 @@
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use canny_lib::Evaluation;
 use canny_lib::evaluation::{INTERACTION, NameKind};
+use canny_locks::Mutex;
 
 use super::bencode::{Bencode, Problem};
 use super::evaluation::{Operation, Request};
@@ -65,7 +66,7 @@ impl Client {
         let message = Bencode::dictionary(known.chain(entries));
         let mut bytes = Vec::new();
         message.encode(&mut bytes);
-        let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stream = self.0.lock();
         if stream.write_all(&bytes).is_err() {
             let _ = stream.shutdown(std::net::Shutdown::Both);
         }

@@ -17,11 +17,12 @@ mod evaluation;
 use std::collections::HashMap;
 use std::io::IsTerminal;
 use std::net::{TcpListener, ToSocketAddrs};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use canny_lib::evaluation::EnvironmentId;
+use canny_locks::{Mutex, MutexGuard};
 use canny_vm::{InterruptState, Vm};
 
 use super::input::{Line, Source};
@@ -63,7 +64,7 @@ struct State {
 
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

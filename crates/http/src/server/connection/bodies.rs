@@ -12,7 +12,7 @@ use rustix::net::Shutdown;
 use super::{Body, CHUNK_BYTES, CONTINUE, Connection, Inner, Sent, would_block};
 use crate::chunked::{LAST_CHUNK, Piece, push_chunk};
 use crate::head::Fault;
-use crate::server::{BodyCoding, clock, lock};
+use crate::server::{BodyCoding, clock};
 
 impl Connection {
     /// Reads of the request's body; 0 is its end.
@@ -50,7 +50,7 @@ impl Connection {
         serial: Option<u32>,
         buffer: &mut [u8],
     ) -> io::Result<usize> {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         let Some(serial) = serial else {
             return self.read_raw(&mut inner, buffer);
         };
@@ -108,7 +108,7 @@ impl Connection {
         serial: Option<u32>,
         bytes: &[u8],
     ) -> io::Result<usize> {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         let is_raw = serial.is_none();
         let is_open = |serial| Connection::is_current(&inner, serial) && inner.has_begun;
         if !serial.is_none_or(is_open) {
@@ -153,7 +153,7 @@ impl Connection {
 
     /// The trailers of the request's body as they came, when that was read to its end.
     pub(in crate::server) fn trailers(&self, serial: u32) -> Vec<u8> {
-        let inner = lock(&self.inner);
+        let inner = self.inner.lock();
         match Connection::is_current(&inner, serial) {
             true => inner.trailers.clone(),
             false => Vec::new(),
@@ -162,7 +162,7 @@ impl Connection {
 
     /// What is still to be sent of a response whose body was written; `None` if the body is shorter than was said.
     pub(in crate::server) fn last_bytes(&self, serial: u32) -> Option<&'static [u8]> {
-        let inner = lock(&self.inner);
+        let inner = self.inner.lock();
         match inner.coding {
             _ if !(Connection::is_current(&inner, serial) && inner.has_begun) => None,
             BodyCoding::Chunked => Some(LAST_CHUNK),

@@ -19,15 +19,16 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
+use canny_locks::Mutex;
 use rustix::net::Shutdown;
 
 use super::http2::Http2;
 use super::observer::{Outcome, Record};
 use super::stream::Stream;
 use super::unsent::Unsent;
-use super::{BodyCoding, Common, Request, Scratch, clock, lock};
+use super::{BodyCoding, Common, ConnectionId, Request, RequestId, Scratch, clock};
 use crate::chunked::ChunkReader;
 use crate::framing::{BodyLength, Framing};
 use crate::head::{EndSearch, Fault, Malformed, read_request};
@@ -124,7 +125,7 @@ struct Inner {
 }
 
 pub(super) struct Connection {
-    id: u64,
+    id: ConnectionId,
     stream: Stream,
     peer: Option<SocketAddr>,
     state: AtomicU8,
@@ -198,7 +199,7 @@ impl Inner {
 
 impl Connection {
     pub(super) fn new(
-        id: u64,
+        id: ConnectionId,
         stream: Stream,
         peer: Option<SocketAddr>,
         deadline: u64,
@@ -240,7 +241,7 @@ impl Connection {
         }
     }
 
-    pub(super) fn id(&self) -> u64 {
+    pub(super) fn id(&self) -> ConnectionId {
         self.id
     }
 
@@ -338,7 +339,7 @@ impl Connection {
         if let Some(http2) = self.http2.get() {
             http2.end();
         }
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         inner.output = Vec::new();
         inner.written = 0;
         self.unsent.set(0);
@@ -349,7 +350,7 @@ impl Connection {
 
     pub(super) fn advance(&self, scratch: &mut Scratch) -> Advance {
         self.state.store(BUSY, Ordering::SeqCst);
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         if let (Phase::Streams, Some(http2)) = (inner.phase, self.http2.get()) {
             drop(inner);
             return http2.advance(self, scratch);
@@ -577,8 +578,10 @@ impl Connection {
         inner.has_begun = false;
         self.deadline.store(0, Ordering::Relaxed);
         Ok(Some(Request {
-            id: self.id,
-            serial: inner.serial,
+            id: RequestId {
+                connection: self.id,
+                serial: inner.serial,
+            },
             head,
             framing,
             is_secure: self.is_secure_for(forwarded),
@@ -704,7 +707,7 @@ impl Connection {
     }
 
     pub(super) fn is_at(&self, serial: u32) -> bool {
-        Connection::is_current(&lock(&self.inner), serial)
+        Connection::is_current(&self.inner.lock(), serial)
     }
 
     /// Milliseconds that somebody waits for more of a body; the clock is coarse, and was not read by who waits.
@@ -714,7 +717,7 @@ impl Connection {
     }
 
     pub(super) fn fault(&self, serial: u32) -> Option<u16> {
-        let inner = lock(&self.inner);
+        let inner = self.inner.lock();
         if !Connection::is_current(&inner, serial) {
             return None;
         }
@@ -725,13 +728,13 @@ impl Connection {
     }
 
     pub(super) fn has_begun(&self, serial: u32) -> bool {
-        let inner = lock(&self.inner);
+        let inner = self.inner.lock();
         inner.has_begun || !Connection::is_current(&inner, serial)
     }
 
     /// Completes the response with these bytes. `None` if this is not the present request.
     pub(super) fn respond(&self, serial: u32, bytes: &[u8], closes: bool) -> Option<Advance> {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         if !Connection::is_current(&inner, serial) {
             return None;
         }
@@ -782,7 +785,7 @@ impl Connection {
         coding: BodyCoding,
         closes: bool,
     ) -> Option<()> {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         if !Connection::is_current(&inner, serial) || inner.has_begun {
             return None;
         }
@@ -803,7 +806,7 @@ impl Connection {
     }
 
     pub(super) fn detach(&self, serial: u32) -> Option<()> {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         if !Connection::is_current(&inner, serial) {
             return None;
         }

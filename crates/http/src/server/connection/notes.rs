@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::{Connection, Inner, Phase};
 use crate::head::Fault;
+use crate::server::clock;
 use crate::server::observer::Outcome;
-use crate::server::{clock, lock};
 
 impl Connection {
     /// The request, or what was none, is over.
@@ -75,7 +75,7 @@ impl Connection {
 
     /// Says how the request ends, unless that is known.
     pub(in crate::server) fn decide(&self, outcome: Outcome) {
-        if let Some(record) = &mut lock(&self.inner).record {
+        if let Some(record) = &mut self.inner.lock().record {
             record.decide(outcome);
         }
     }
@@ -86,7 +86,7 @@ impl Connection {
             http2.conclude(outcome);
             return;
         }
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         let is_part_of_head = inner.phase == Phase::Head && !inner.unread().is_empty();
         if let (true, None, Some(observer)) =
             (is_part_of_head, &inner.record, &self.common.observer)

@@ -15,7 +15,7 @@ use crate::proxies::Forwarded;
 use crate::server::http2::note::Note;
 use crate::server::http2::{Http2, PREFACE};
 use crate::server::observer::{Outcome, Record};
-use crate::server::{Request, ServerOptions};
+use crate::server::{Request, RequestId, ServerOptions};
 
 /// The name of HTTP/2 among the protocols inside of TLS.
 const ALPN: &[u8] = b"h2";
@@ -153,8 +153,10 @@ impl Connection {
         forwarded: Option<Forwarded>,
     ) -> Request {
         Request {
-            id: self.id,
-            serial,
+            id: RequestId {
+                connection: self.id,
+                serial,
+            },
             head,
             framing,
             is_secure: self.is_secure_for(forwarded),

@@ -18,7 +18,7 @@ use super::Http2;
 use super::messages::lines_of;
 use crate::head::Fault;
 use crate::server::connection::{Connection, would_block};
-use crate::server::{BodyCoding, clock, lock};
+use crate::server::{BodyCoding, clock};
 
 /// So much is taken at once from who writes.
 const WRITE_MAX: usize = 64 * 1024;
@@ -30,13 +30,13 @@ fn over(what: &str) -> io::Error {
 impl Http2 {
     /// What who waits for a stream waits for.
     fn notice(&self, serial: u32) -> Option<Arc<Notice>> {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         Some(inner.handled(serial)?.signal().0.clone())
     }
 
     /// Reads of a request's body; 0 is its end.
     fn read(&self, connection: &Connection, serial: u32, buffer: &mut [u8]) -> io::Result<usize> {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         let exchange = inner.handled(serial).ok_or_else(|| over("request"))?;
         exchange.invite();
         let outcome = exchange.read(buffer, connection.options().body_max);
@@ -53,7 +53,7 @@ impl Http2 {
 
     /// Writes of a response's body.
     fn write(&self, connection: &Connection, serial: u32, bytes: &[u8]) -> io::Result<usize> {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         let exchange = inner.handled(serial).filter(|exchange| exchange.has_begun);
         let exchange = exchange.ok_or_else(|| over("response"))?;
         let outcome = exchange.write(bytes);

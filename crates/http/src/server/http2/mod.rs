@@ -27,18 +27,18 @@ mod tests;
 use std::collections::HashMap;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Mutex;
 use std::task::{Context, Poll, Waker};
 
 use ::http::Request as Incoming;
 use bytes::Bytes;
+use canny_locks::Mutex;
 use h2::server::{Builder, Handshake, SendResponse};
 use h2::{Reason, RecvStream};
 use rustix::net::Shutdown;
 
 use super::connection::{Advance, Connection, LINGER, Sent, would_block};
 use super::observer::Outcome;
-use super::{BodyCoding, Request, Scratch, ServerOptions, clock, lock};
+use super::{BodyCoding, Request, Scratch, ServerOptions, clock};
 use crate::framing::{BodyLength, Framing};
 use crate::head::{Fault, Malformed, RequestHead};
 use crate::response::plain_response;
@@ -151,7 +151,7 @@ impl Http2 {
     }
 
     pub(super) fn advance(&self, connection: &Connection, scratch: &mut Scratch) -> Advance {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         if connection.take_expiry() && inner.expire(connection) {
             return Advance::Close;
         }
@@ -227,7 +227,7 @@ impl Http2 {
         serial: u32,
         bytes: &[u8],
     ) -> Option<Answered> {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         let exchange = inner.handled(serial).filter(|it| !it.has_begun)?;
         let progress = exchange.answer(bytes);
         inner.answered(connection, serial, progress);
@@ -243,7 +243,7 @@ impl Http2 {
         head: &[u8],
         coding: BodyCoding,
     ) -> Option<()> {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         let exchange = inner.handled(serial).filter(|it| !it.has_begun)?;
         exchange.begin(head, coding)?;
         inner.settle(connection, false);
@@ -257,7 +257,7 @@ impl Http2 {
         serial: u32,
         trailers: &[u8],
     ) -> Option<Answered> {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         let exchange = inner.handled(serial)?;
         if !exchange.finish(trailers) {
             return None;
@@ -269,7 +269,7 @@ impl Http2 {
 
     /// Tells the client that it does not get a response, or not all of it.
     pub(super) fn abort(&self, connection: &Connection, serial: u32) -> Option<Answered> {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         let exchange = inner.handled(serial)?;
         exchange.decide(Outcome::Aborted);
         exchange.reset(Reason::INTERNAL_ERROR);
@@ -279,13 +279,13 @@ impl Http2 {
 
     /// Why the body of a request could not be read; who waits has this patience.
     pub(super) fn fault(&self, serial: u32, patience: u64) -> Option<u16> {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         inner.handled(serial)?.reason(patience).map(Fault::status)
     }
 
     /// The trailers of a request, in the form of HTTP/1.
     pub(super) fn trailers(&self, serial: u32) -> Vec<u8> {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         inner
             .handled(serial)
             .map_or(Vec::new(), |exchange| exchange.trailers.clone())
@@ -293,20 +293,20 @@ impl Http2 {
 
     /// The connection has ended, and so have its streams.
     pub(super) fn conclude(&self, outcome: Outcome) {
-        for exchange in lock(&self.inner).exchanges.values_mut() {
+        for exchange in self.inner.lock().exchanges.values_mut() {
             exchange.decide(outcome);
             exchange.note = None;
         }
     }
 
     pub(super) fn has_begun(&self, serial: u32) -> bool {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         inner.handled(serial).is_none_or(|it| it.has_begun)
     }
 
     /// Nothing is read or written any more.
     pub(super) fn end(&self) {
-        let mut inner = lock(&self.inner);
+        let mut inner = self.inner.lock();
         inner.protocol = Protocol::Ended;
         inner.next = None;
         inner.writing = Vec::new();

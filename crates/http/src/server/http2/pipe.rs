@@ -5,13 +5,13 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use canny_locks::{Mutex, MutexGuard};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::blocks::BlockTracker;
-use crate::server::lock;
 
 /// More output than this is not taken before some of it was sent.
 const OUTPUT_MAX: usize = 64 * 1024;
@@ -77,7 +77,7 @@ pub(super) struct PipeEnd(Arc<Mutex<Pipe>>);
 
 impl PipeEnd {
     pub(super) fn lock(&self) -> MutexGuard<'_, Pipe> {
-        lock(&self.0)
+        self.0.lock()
     }
 }
 

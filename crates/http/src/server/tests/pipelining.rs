@@ -78,7 +78,7 @@ impl Run<'_> {
         client.set_nonblocking(true).unwrap();
         server.set_nonblocking(true).unwrap();
         let connection = bench.server.admit(server.into(), None, None).unwrap();
-        lock(&bench.server.ready).push_back(connection);
+        bench.server.ready.lock().push_back(connection);
         Run {
             bench,
             client,
@@ -114,7 +114,7 @@ impl Run<'_> {
             Reads::Everything => usize::MAX,
         };
         if body.len() < wanted {
-            let handle = self.bench.server.body(request.id, request.serial).unwrap();
+            let handle = self.bench.server.body(request.id).unwrap();
             let mut buffer = [0; 7];
             let room = buffer.len().min(wanted - body.len());
             match handle.read(&mut buffer[..room], Wait::NonBlocking) {
@@ -314,7 +314,7 @@ fn thousands_of_requests_at_once_are_all_answered() {
             let bytes = format!("{OK}ok").into_bytes();
             while !is_over.load(Ordering::SeqCst) {
                 if let Some(request) = server.next(&mut scratch) {
-                    assert!(server.respond(request.id, request.serial, &bytes, false));
+                    assert!(server.respond(request.id, &bytes, false));
                 }
             }
         });

@@ -126,11 +126,11 @@ pub(super) fn field(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 /// `(%http-client request)`.
 pub(super) fn client(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let (server, request_record) = request(thread, call)?;
+    let (server, request) = request(thread, call)?;
     let record = call.object(thread, 0, Kind::Record, "request")?;
     let head = record.field(request_field::HEAD).as_kind(Kind::Bytevector);
     let client = head.and_then(|head| {
-        head.with_bytes(|packed| server.client(request_record.id, Head::of(packed)?.fields()))
+        head.with_bytes(|packed| server.client(request.id.connection, Head::of(packed)?.fields()))
     });
     Ok(match client {
         Some(client) => thread.string(&client.to_string()),
@@ -193,7 +193,7 @@ const NOT_IN_TRAILERS: [&[u8]; 22] = [
 /// `(%http-trailers request)`.
 pub(super) fn trailers(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (server, request) = request(thread, call)?;
-    let bytes = server.trailers(request.id, request.serial);
+    let bytes = server.trailers(request.id);
     let fields = match read_trailers(&bytes, &HeadLimits::default()) {
         Ok(Some((_, fields))) => fields,
         _ => Vec::new(),

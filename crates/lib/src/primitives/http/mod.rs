@@ -14,7 +14,9 @@ use std::time::Duration;
 
 use canny_http::head::HeadLimits;
 use canny_http::proxies::{Network, ProxyField, TrustedProxies};
-use canny_http::server::{LogFormat, Request, Scratch, Server, ServerOptions};
+use canny_http::server::{
+    ConnectionId, LogFormat, Request, RequestId, Scratch, Server, ServerOptions,
+};
 use canny_io::{IoError, Operation, Wait};
 use canny_sched::{Interest, Wake};
 use canny_tables::kinds::Kind;
@@ -54,25 +56,25 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%http-detach!" => detach;
     "%http-abort!" => |thread, call: Call| {
         let (server, request) = request(thread, call)?;
-        server.abort(request.id, request.serial);
+        server.abort(request.id);
         Ok(Value::UNSPECIFIED)
     };
     "%http-gone?" => |thread, call: Call| {
         let (server, request) = request(thread, call)?;
-        Ok(Value::boolean(server.is_gone(request.id, request.serial)))
+        Ok(Value::boolean(server.is_gone(request.id)))
     };
     "%http-fault" => |thread, call: Call| {
         let (server, request) = request(thread, call)?;
-        let status = server.fault(request.id, request.serial);
+        let status = server.fault(request.id);
         Ok(status.map_or(Value::FALSE, |status| Value::fixnum(status.into())))
     };
     "%http-begun?" => |thread, call: Call| {
         let (server, request) = request(thread, call)?;
-        Ok(Value::boolean(server.has_begun(request.id, request.serial)))
+        Ok(Value::boolean(server.has_begun(request.id)))
     };
     "%http-peer" => |thread, call: Call| {
         let (server, request) = request(thread, call)?;
-        Ok(match server.peer(request.id) {
+        Ok(match server.peer(request.id.connection) {
             Some(peer) => thread.string(&peer.to_string()),
             None => Value::FALSE,
         })
@@ -141,9 +143,8 @@ const LOCAL: &str = "unix";
 
 /// What a request record says of itself.
 #[derive(Clone, Copy)]
-struct RequestRecord {
-    id: u64,
-    serial: u32,
+struct RequestFields {
+    id: RequestId,
     flags: i64,
 }
 
@@ -170,22 +171,25 @@ fn server(thread: &mut Thread, call: Call, value: Value) -> Result<Arc<Server>, 
 }
 
 /// The first argument: a request, and its server.
-fn request(thread: &mut Thread, call: Call) -> Result<(Arc<Server>, RequestRecord), Raise> {
+fn request(thread: &mut Thread, call: Call) -> Result<(Arc<Server>, RequestFields), Raise> {
     let record = call.object(thread, 0, Kind::Record, "request")?;
     let read = || {
         let number = |field: usize| record.field(field).as_fixnum();
-        Some(RequestRecord {
-            id: u64::try_from(number(request_field::ID)?).ok()?,
-            serial: u32::try_from(number(request_field::SERIAL)?).ok()?,
+        let connection = u64::try_from(number(request_field::ID)?).ok()?;
+        Some(RequestFields {
+            id: RequestId {
+                connection: ConnectionId::with_number(connection),
+                serial: u32::try_from(number(request_field::SERIAL)?).ok()?,
+            },
             flags: number(request_field::FLAGS)?,
         })
     };
     let is_whole = record.length() >= request_field::WORDS;
-    let Some(request) = is_whole.then(read).flatten() else {
+    let Some(fields) = is_whole.then(read).flatten() else {
         return Err(call.type_error(thread, 0, "request of a server"));
     };
     let server = server(thread, call, record.field(request_field::SERVER))?;
-    Ok((server, request))
+    Ok((server, fields))
 }
 
 /// A list of what `%http-proxy?` takes, and the number of the field in which they say for whom they ask.
@@ -345,7 +349,7 @@ fn next(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
                     thread.store(present.value(), present_field::STEP, Value::fixnum(step));
                 }
                 // Nobody will answer it.
-                _ => server.abort(request.id, request.serial),
+                _ => server.abort(request.id),
             }
             return made;
         }
@@ -416,12 +420,10 @@ fn make_request(
     };
     thread.store(record, 0, call.at(1));
     thread.store(record, request_field::SERVER, call.at(0));
-    thread.store(record, request_field::ID, Value::fixnum(request.id as i64));
-    thread.store(
-        record,
-        request_field::SERIAL,
-        Value::fixnum(request.serial.into()),
-    );
+    let connection = Value::fixnum(request.id.connection.number() as i64);
+    thread.store(record, request_field::ID, connection);
+    let serial = Value::fixnum(request.id.serial.into());
+    thread.store(record, request_field::SERIAL, serial);
     thread.store(record, request_field::METHOD, method);
     thread.store(record, request_field::FLAGS, Value::fixnum(flags));
     thread.store(record, request_field::HEAD, head);
@@ -431,7 +433,7 @@ fn make_request(
 
 fn body(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (server, request) = request(thread, call)?;
-    match server.body(request.id, request.serial) {
+    match server.body(request.id) {
         Some(handle) => port_over(thread, handle, flag::BINARY | flag::INPUT),
         None => {
             let message = "the connection of the request has ended";
@@ -442,7 +444,7 @@ fn body(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn detach(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (server, request) = request(thread, call)?;
-    let Some((input, output)) = server.detach(request.id, request.serial) else {
+    let Some((input, output)) = server.detach(request.id) else {
         return Ok(Value::FALSE);
     };
     let input = port_over(thread, input, flag::BINARY | flag::INPUT)?;

@@ -14,7 +14,7 @@ use canny_value::{ObjectRef, Value};
 use canny_vm::strings::{string_data, string_length};
 use canny_vm::{ConditionKind, Raise, Thread, string_text};
 
-use super::{RequestRecord, request};
+use super::{RequestFields, request};
 use crate::arguments::Call;
 use crate::primitives::ports::flag;
 use crate::primitives::ports::table::port_over;
@@ -242,7 +242,7 @@ fn status(thread: &mut Thread, call: Call) -> Result<u16, Raise> {
 fn push_connection(
     output: &mut Vec<u8>,
     server: &Server,
-    request: RequestRecord,
+    request: RequestFields,
     noted: &Noted,
 ) -> bool {
     let keeps = RequestFlag::KeepsAlive.is_in(request.flags);
@@ -308,7 +308,7 @@ pub(super) fn end_response(thread: &mut Thread, call: Call) -> Result<Value, Rai
         give_back(output);
         return refused(thread, call, why);
     }
-    let is_done = server.end_response(request.id, request.serial, &output);
+    let is_done = server.end_response(request.id, &output);
     give_back(output);
     Ok(Value::boolean(is_done))
 }
@@ -363,7 +363,7 @@ pub(super) fn respond(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     if !has_no_body && !is_head {
         body.push(&mut output);
     }
-    let is_sent = server.respond(request.id, request.serial, &output, closes);
+    let is_sent = server.respond(request.id, &output, closes);
     give_back(output);
     Ok(Value::boolean(is_sent))
 }
@@ -409,7 +409,7 @@ pub(super) fn respond_in_parts(thread: &mut Thread, call: Call) -> Result<Value,
         _ => noted.closes = true,
     }
     let closes = push_connection(&mut output, &server, request, &noted);
-    let handle = server.respond_with_body(request.id, request.serial, &output, coding, closes);
+    let handle = server.respond_with_body(request.id, &output, coding, closes);
     give_back(output);
     let kind = if is_text { flag::TEXTUAL } else { flag::BINARY };
     match handle {

@@ -5,10 +5,9 @@
 
 mod write;
 
-use std::sync::{Mutex, PoisonError};
-
 use canny_formats::json::{Decimals, Event, Fault, Progress, Reader};
 use canny_io::Location;
+use canny_locks::Mutex;
 use canny_number::parse_number;
 use canny_tables::kinds::Kind;
 use canny_tables::protocols::JsonObjects as Objects;
@@ -196,7 +195,7 @@ fn events(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = required_port(thread, call, 1, flag::TEXTUAL | flag::INPUT)?;
     let slot = find::<EventReader>(thread, call.at(0));
     let exchange = |slot: &EventReader, reader: Option<Box<Reader>>| {
-        let mut slot = slot.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = slot.0.lock();
         std::mem::replace(&mut *slot, reader)
     };
     let taken = slot.as_ref().and_then(|slot| exchange(slot, None));

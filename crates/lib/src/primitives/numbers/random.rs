@@ -4,8 +4,8 @@
 //! of secrets.
 
 use std::hash::{BuildHasher, RandomState};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use canny_locks::{Mutex, MutexGuard};
 use canny_number::{self as number, Number};
 use canny_value::Value;
 use canny_vm::{PrimitiveFunction, Raise, Thread};
@@ -38,7 +38,7 @@ impl Default for RandomSource {
 /// The generator of the thread's machine. Not to be held across an allocation.
 fn generator(thread: &Thread) -> MutexGuard<'_, Generator> {
     let source: &RandomSource = host::state(thread.vm());
-    source.0.lock().unwrap_or_else(PoisonError::into_inner)
+    source.0.lock()
 }
 
 impl Generator {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use canny_io::error::SystemFailure;
@@ -19,6 +19,7 @@ use canny_io::{
     BinaryInput, BinaryOutput, DecodeOptions, Handle, IoError, Lender, Loan, Operation, SharedPort,
     TextInput, TextOutput, Wait,
 };
+use canny_locks::{Mutex, MutexGuard};
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{loan, port as field};
 use canny_value::Value;
@@ -230,7 +231,7 @@ thread_local! {
 
 impl PortTable {
     fn lock(&self) -> MutexGuard<'_, PortsById> {
-        self.ports.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ports.lock()
     }
 
     fn insert(&self, port: HostPort) -> u64 {
@@ -240,7 +241,7 @@ impl PortTable {
     }
 
     fn late(&self) -> MutexGuard<'_, Vec<LatePort>> {
-        self.late.lock().unwrap_or_else(PoisonError::into_inner)
+        self.late.lock()
     }
 
     /// Whether dead ports wait for who reads what they hold.

@@ -10,10 +10,11 @@ mod offload;
 mod rows;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::time::Duration;
 
+use canny_locks::Mutex;
 use canny_sqlite::{BlobPlace, Connection, Failure, Interrupter, OpenMode, Request, Rows};
 use canny_sqlite::{CursorNumber, Tape, Watch};
 use canny_tables::kinds::Kind;
@@ -34,7 +35,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%sqlite-close" => close;
     "%sqlite-open?" => |thread, call| {
         let database = database(thread, call, 0)?;
-        let is_open = !matches!(database.connection.try_lock().as_deref(), Ok(None));
+        let is_open = !matches!(database.connection.try_lock().as_deref(), Some(None));
         Ok(Value::boolean(is_open))
     };
     "%sqlite-run" => |thread, call| caught(thread, call, run);
@@ -87,11 +88,7 @@ kept_in_table!(Cursor);
 
 impl Drop for Cursor {
     fn drop(&mut self) {
-        self.database
-            .dead_cursors
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(self.number);
+        self.database.dead_cursors.lock().push(self.number);
     }
 }
 
@@ -101,24 +98,15 @@ impl Database {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
-        let mut guard = match self.connection.try_lock() {
-            Ok(guard) => guard,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                return Err(Failure::Sqlite {
-                    code: BUSY,
-                    message: "another task uses the database".to_owned(),
-                    offset: None,
-                });
-            }
+        let Some(mut guard) = self.connection.try_lock() else {
+            return Err(Failure::Sqlite {
+                code: BUSY,
+                message: "another task uses the database".to_owned(),
+                offset: None,
+            });
         };
         let connection = guard.as_mut().ok_or(Failure::Closed)?;
-        let dead = std::mem::take(
-            &mut *self
-                .dead_cursors
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        );
+        let dead = std::mem::take(&mut *self.dead_cursors.lock());
         for number in dead {
             connection.close_cursor(number);
         }
@@ -309,10 +297,7 @@ fn close(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let database = database(thread, call, 0)?;
     // Closing the last connection to a file writes what is left in its log.
     thread.block_outside_heap(|| {
-        let mut guard = database
-            .connection
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut guard = database.connection.lock();
         *guard = None;
     });
     Ok(Value::UNSPECIFIED)

@@ -4,9 +4,10 @@
 //! offloaded statement, since the task that began it has the database's lock. An abandoned statement is interrupted and its
 //! result dropped.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use canny_locks::{Condvar, Mutex, MutexGuard};
 use canny_sqlite::{Connection, Failure, Tape, Watch};
 use canny_value::Value;
 use canny_vm::{ConditionKind, Thread};
@@ -28,7 +29,7 @@ struct Slot {
 
 impl Slot {
     fn lock(&self) -> MutexGuard<'_, Option<Done>> {
-        self.done.lock().unwrap_or_else(PoisonError::into_inner)
+        self.done.lock()
     }
 }
 
@@ -41,12 +42,12 @@ pub(super) struct Offloaded {
 
 impl Offloaded {
     fn slot(&self) -> Arc<Slot> {
-        Arc::clone(&self.slot.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.slot.lock())
     }
 
     fn renew(&self) -> Arc<Slot> {
         let slot = Arc::new(Slot::default());
-        *self.slot.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&slot);
+        *self.slot.lock() = Arc::clone(&slot);
         slot
     }
 
@@ -67,10 +68,7 @@ impl Offloaded {
             match done.take() {
                 Some(done) => return done,
                 None => {
-                    done = slot
-                        .notice
-                        .wait(done)
-                        .unwrap_or_else(PoisonError::into_inner);
+                    done = slot.notice.wait(done);
                 }
             }
         }

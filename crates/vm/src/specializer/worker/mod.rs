@@ -18,11 +18,12 @@ use std::fs::File;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use canny_locks::Mutex;
 use canny_spesh::code_map::CodeSet;
 use canny_spesh::dump::{code_title, plan_text, statistics_text};
 use canny_spesh::graph::EntryPoint;
@@ -228,8 +229,8 @@ impl LogWorker {
         self.is_wanted.store(true, Ordering::Release);
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, WorkerState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> canny_locks::MutexGuard<'_, WorkerState> {
+        self.state.lock()
     }
 
     /// Whether threads shall log.

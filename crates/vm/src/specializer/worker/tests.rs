@@ -33,18 +33,18 @@ struct FakeMachine {
 
 impl FakeMachine {
     fn grant(&self) {
-        for code in self.wishes.lock().unwrap().drain(..) {
+        for code in self.wishes.lock().drain(..) {
             let snapshot = snapshot_of(code, 10);
-            self.made.lock().unwrap().insert(code, snapshot);
+            self.made.lock().insert(code, snapshot);
         }
     }
 }
 
 impl Machine for FakeMachine {
     fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>> {
-        let known = self.made.lock().unwrap().get(&code).cloned();
+        let known = self.made.lock().get(&code).cloned();
         if known.is_none() {
-            self.wishes.lock().unwrap().push(code);
+            self.wishes.lock().push(code);
             if self.is_prompt {
                 self.grant();
             }
@@ -70,7 +70,7 @@ struct FakeCompiler {
 
 impl Compile for FakeCompiler {
     fn compile(&mut self, plan: &Plan, _: &dyn Profile, _: Option<&mut dyn Write>) -> Outcome {
-        self.seen.lock().unwrap().push(plan.clone());
+        self.seen.lock().push(plan.clone());
         assert!(!self.panics, "asked for");
         self.outcome.clone()
     }
@@ -131,7 +131,7 @@ impl Bench {
             self.machine.grant();
             self.quota.give_turn_to_worker();
         }
-        let seen = self.seen.lock().unwrap();
+        let seen = self.seen.lock();
         seen.iter().map(|plan| plan.code).collect()
     }
 }
@@ -142,7 +142,7 @@ fn a_hot_code_is_compiled_once_after_its_snapshot_was_made() {
     assert_eq!(bench.hand_over(&calls(CODE, 100)), []);
     assert_eq!(bench.hand_over(&calls(CODE, 100)), [CODE]);
     assert_eq!(bench.hand_over(&calls(CODE, 100)), [CODE]);
-    assert_eq!(bench.seen.lock().unwrap()[0].parameter_types, [Type::PAIR]);
+    assert_eq!(bench.seen.lock()[0].parameter_types, [Type::PAIR]);
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn another_code_at_the_address_of_a_dead_one_begins_anew() {
     let bench = bench(WorkerOptions::default(), false, installed());
     assert_eq!(bench.hand_over(&calls(CODE, 200)), [CODE]);
     let another = snapshot_of(CODE, 20);
-    bench.machine.made.lock().unwrap().insert(CODE, another);
+    bench.machine.made.lock().insert(CODE, another);
     // The log that told of it counted for the dead one.
     assert_eq!(bench.hand_over(&calls(CODE, 200)), [CODE]);
     assert_eq!(bench.hand_over(&calls(CODE, 200)), [CODE, CODE]);

@@ -265,10 +265,10 @@ fn a_stream_is_a_request() {
     assert_eq!(head, wanted);
     assert!(request.is_http2 && !request.is_secure && request.framing.keeps_alive);
     assert_eq!(request.framing.body, BodyLength::NONE);
-    assert!(!bench.server.has_begun(request.id, request.serial));
+    assert!(!bench.server.has_begun(request.id));
     assert!(bench.respond(&request, "hello"));
     assert!(!bench.respond(&request, "again"));
-    assert!(bench.server.has_begun(request.id, request.serial));
+    assert!(bench.server.has_begun(request.id));
     let answer = client.until(&mut bench, |frame| frame.kind == HEADERS);
     assert_eq!((answer.stream, answer.flags), (1, END_HEADERS));
     // `:status: 200` is the eighth entry of the table.
@@ -302,7 +302,7 @@ fn streams_are_answered_in_any_order() {
     // No body, and not by chunks.
     let head =
         b"HTTP/1.1 204 No Content\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
-    assert!(bench.server.respond(request.id, request.serial, head, true));
+    assert!(bench.server.respond(request.id, head, true));
     let answer = client.until(&mut bench, |frame| frame.kind == HEADERS);
     assert_eq!(
         (answer.flags, &answer.payload[..]),
@@ -357,7 +357,7 @@ fn bodies_come_as_they_are_read() {
     client.send(&mut bench, &frame(HEADERS, END_HEADERS, 1, &head));
     let (request, _) = client.request(&mut bench);
     assert_eq!(request.framing.body, BodyLength::Known(200_000));
-    let body = bench.server.body(request.id, request.serial).unwrap();
+    let body = bench.server.body(request.id).unwrap();
     let mut buffer = vec![0; 5000];
     let outcome = body.read(&mut buffer, Wait::NonBlocking);
     assert!(matches!(outcome, Err(IoError::WouldBlock)));
@@ -436,13 +436,13 @@ fn what_is_written_piece_by_piece_waits_for_the_windows() {
     let mut head = Vec::new();
     push_status(&mut head, 200);
     head.extend_from_slice(b"\r\n");
-    let (id, serial) = (request.id, request.serial);
+    let id = request.id;
     let coding = BodyCoding::Chunked;
     let writer = bench
         .server
-        .respond_with_body(id, serial, &head, coding, false)
+        .respond_with_body(id, &head, coding, false)
         .unwrap();
-    assert!(bench.server.has_begun(id, serial));
+    assert!(bench.server.has_begun(id));
     let mut written = 0;
     let stopped = loop {
         match writer.write(&[b'x'; 10_000], Wait::NonBlocking) {
@@ -464,7 +464,7 @@ fn what_is_written_piece_by_piece_waits_for_the_windows() {
         }
     };
     assert_eq!(count, 5000);
-    assert!(bench.server.end_response(id, serial, b""));
+    assert!(bench.server.end_response(id, b""));
     assert_eq!(client.body(&mut bench, 1).len(), written + count);
 }
 
@@ -480,27 +480,27 @@ fn a_body_that_is_shorter_than_said_ends_its_stream_only() {
     push_status(&mut head, 200);
     push_length(&mut head, 10);
     head.extend_from_slice(b"\r\n");
-    let (id, serial) = (request.id, request.serial);
+    let id = request.id;
     let coding = BodyCoding::Known(10);
     let writer = bench
         .server
-        .respond_with_body(id, serial, &head, coding, false)
+        .respond_with_body(id, &head, coding, false)
         .unwrap();
     assert!(matches!(writer.write(b"12345", Wait::NonBlocking), Ok(5)));
-    assert!(!bench.server.end_response(id, serial, b""));
+    assert!(!bench.server.end_response(id, b""));
     let reset = client.until(&mut bench, |frame| frame.kind == RESET);
     assert_eq!((reset.stream, reset.code()), (1, 2));
     // Nor can a stream become something else.
     let head = b"HTTP/1.1 101 Switching Protocols\r\n\r\n";
-    let (id, serial) = (other.id, other.serial);
+    let id = other.id;
     let coding = BodyCoding::Chunked;
     assert!(
         bench
             .server
-            .respond_with_body(id, serial, head, coding, false)
+            .respond_with_body(id, head, coding, false)
             .is_none()
     );
-    assert!(bench.server.detach(id, serial).is_none());
+    assert!(bench.server.detach(id).is_none());
     assert!(bench.respond(&other, "ok"));
     assert_eq!(client.body(&mut bench, 3), "ok");
 }
@@ -641,7 +641,7 @@ fn a_body_of_another_length_than_said_is_none() {
         client.send(&mut bench, &frame(HEADERS, END_HEADERS, stream, &head));
         client.send(&mut bench, &frame(DATA, END_STREAM, stream, part));
         let (request, _) = client.request(&mut bench);
-        let body = bench.server.body(request.id, request.serial).unwrap();
+        let body = bench.server.body(request.id).unwrap();
         let reset = client.until(&mut bench, |frame| frame.kind == RESET);
         assert_eq!((reset.stream, reset.code()), (stream, PROTOCOL_ERROR));
         let mut buffer = [0; 100];
@@ -651,7 +651,7 @@ fn a_body_of_another_length_than_said_is_none() {
         }
         assert!(outcome.is_err(), "{outcome:?}");
         // That is the client's fault, and nobody's failure here.
-        let fault = bench.server.fault(request.id, request.serial);
+        let fault = bench.server.fault(request.id);
         assert_eq!(fault, Some(400));
     }
 }
@@ -712,7 +712,7 @@ fn clients_that_ask_are_told_to_send_the_body() {
     let head = head_of("POST", "/", &[("expect", "100-continue")]);
     client.send(&mut bench, &frame(HEADERS, END_HEADERS, 1, &head));
     let (request, _) = client.request(&mut bench);
-    let body = bench.server.body(request.id, request.serial).unwrap();
+    let body = bench.server.body(request.id).unwrap();
     let mut buffer = [0; 100];
     assert!(body.read(&mut buffer, Wait::NonBlocking).is_err());
     let invitation = client.until(&mut bench, |frame| frame.kind == HEADERS);

@@ -37,7 +37,7 @@ fn each_stream_is_a_line_of_the_log() {
     let (given_up, _) = client.request(&mut bench);
     let (aborted, _) = client.request(&mut bench);
     client.send(&mut bench, &frame(RESET, 0, 3, &8u32.to_be_bytes()));
-    bench.server.abort(aborted.id, aborted.serial);
+    bench.server.abort(aborted.id);
     client.until(&mut bench, |frame| frame.kind == RESET);
     assert_eq!(lines(&bench), ["\"GET /c HTTP/2.0\" 000 0"]);
     bench.respond(&given_up, "nobody reads this");
@@ -68,9 +68,9 @@ fn trailers_go_both_ways() {
     let flags = END_HEADERS | END_STREAM;
     client.send(&mut bench, &frame(HEADERS, flags, 1, &trailers));
     let (request, _) = client.request(&mut bench);
-    let (id, serial) = (request.id, request.serial);
-    assert!(bench.server.trailers(id, serial).is_empty());
-    let body = bench.server.body(id, serial).unwrap();
+    let id = request.id;
+    assert!(bench.server.trailers(id).is_empty());
+    let body = bench.server.body(id).unwrap();
     let mut buffer = [0; 100];
     assert_eq!(body.read(&mut buffer, Wait::NonBlocking).unwrap(), 5);
     let end = loop {
@@ -80,15 +80,15 @@ fn trailers_go_both_ways() {
         }
     };
     assert_eq!(end, 0);
-    assert_eq!(bench.server.trailers(id, serial), b"x-sum: 5\r\n\r\n");
+    assert_eq!(bench.server.trailers(id), b"x-sum: 5\r\n\r\n");
     let mut head = Vec::new();
     push_status(&mut head, 200);
     head.extend_from_slice(b"\r\n");
     let begun = bench
         .server
-        .respond_with_body(id, serial, &head, BodyCoding::Chunked, false);
+        .respond_with_body(id, &head, BodyCoding::Chunked, false);
     begun.unwrap().write(b"abc", Wait::NonBlocking).unwrap();
-    assert!(bench.server.end_response(id, serial, b"X-Sum: 3\r\n"));
+    assert!(bench.server.end_response(id, b"X-Sum: 3\r\n"));
     let last = client.until(&mut bench, |frame| {
         frame.stream == 1 && frame.flags & END_STREAM != 0
     });

@@ -82,7 +82,7 @@ fn what_waits_is_given_back_with_its_stream_and_its_connection() {
         client.send(&mut bench, &frame(RESET, 0, stream, &CANCEL.to_be_bytes()));
     }
     let (request, _) = client.request(&mut bench);
-    let port = bench.server.body(request.id, request.serial).unwrap();
+    let port = bench.server.body(request.id).unwrap();
     drop(client);
     while bench.server.statistics().connections > 0 {
         bench.server.next(&mut bench.scratch);
