@@ -170,7 +170,7 @@
             (begin
               (set-current-waiter! task waiter)
               (set-task-waits-for! task why)
-              (set-task-since! task (current-jiffy))
+              (set-task-since! task (%recent-jiffy))
               #f))))
 
     ;; Wakes a waiter with a value, unless somebody else has done so; whether it did.

@@ -11,6 +11,20 @@ use canny_value::Value;
 
 use crate::mutator::Mutator;
 
+/// A word of an object that holds `#t` or `#f`.
+#[inline]
+fn flag_of<'a>(object: Value, field_index: usize) -> &'a AtomicU64 {
+    let object = object.as_object().expect("a flag is in an object");
+    assert!(
+        field_index * 8 + 8 <= object.header().payload_bytes(),
+        "field index out of range"
+    );
+    let slot = object.slot_address(field_index);
+    // SAFETY: an aligned word of a live object, which lives on while this thread is at no safepoint, and the callers in this
+    // module let go of it at once; all threads access the words of objects as whole words.
+    unsafe { AtomicU64::from_ptr(slot as *mut u64) }
+}
+
 impl Mutator {
     /// Stores `new` in a field that holds `old`, as one step; gives what the field held. Words are compared, as `eq?` does for
     /// anything but numbers.
@@ -43,6 +57,28 @@ impl Mutator {
             // SAFETY: the word of a field, which the object keeps alive until the next safepoint.
             Err(found) => unsafe { Value::from_bits(found) },
         }
+    }
+
+    /// Changes a field from `#f` to `#t`, as one step; whether it was this call that did. There is no barrier, since neither
+    /// is a reference.
+    ///
+    /// # Panics
+    /// If the value is no object or has no such field.
+    #[inline]
+    pub fn raise_flag(&mut self, object: Value, field_index: usize) -> bool {
+        let (old, new) = (Value::FALSE.bits(), Value::TRUE.bits());
+        flag_of(object, field_index)
+            .compare_exchange(old, new, Ordering::SeqCst, Ordering::Relaxed)
+            .is_ok()
+    }
+
+    /// Changes a field that holds `#t` to `#f`. Who finds it changed sees everything that this thread wrote before.
+    ///
+    /// # Panics
+    /// If the value is no object or has no such field.
+    #[inline]
+    pub fn lower_flag(&mut self, object: Value, field_index: usize) {
+        flag_of(object, field_index).store(Value::FALSE.bits(), Ordering::Release);
     }
 
     /// Stores a payload word of a scannable object if it still is the expected one, as a single step among threads; whether it

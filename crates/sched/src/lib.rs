@@ -17,6 +17,7 @@ mod interest;
 mod notice;
 mod offload;
 mod parking;
+mod partners;
 mod policy;
 mod poller;
 mod pool;

@@ -43,6 +43,8 @@ pub struct Observation {
     pub limit_stuck: usize,
     /// Items that any worker could take now.
     pub queued: usize,
+    /// Those of them that their worker is about to take, as it believes.
+    pub kept: usize,
     pub timers_queued: usize,
     pub has_timer_worker: bool,
     /// General workers, without the main one.

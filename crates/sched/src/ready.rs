@@ -21,8 +21,15 @@ impl Pool {
     pub fn push(&self, from: Option<WorkerId>, lane: Lane, word: u64) {
         match from {
             Some(id) if lane == Lane::General => {
-                self.push_local(self.workers.get(id), Next { word, wake: None });
-                self.call_general();
+                let worker = self.workers.get(id);
+                let turn = worker.turns.load(Ordering::Relaxed);
+                let calls = worker.partners.push(turn, worker.ring_length() == 0);
+                self.push_local(worker, Next { word, wake: None });
+                if calls || worker.serves_timers_only() {
+                    self.call_general();
+                } else {
+                    self.steward.notice(self);
+                }
             }
             _ => self.enqueue(lane, Item::Word(word)),
         }
@@ -158,7 +165,13 @@ impl Pool {
             || worker.has_yielded.load(Ordering::Relaxed)
                 && worker.has_yielded.swap(false, Ordering::Relaxed);
         let outside = || self.take_injected(worker);
-        let begun = || worker.ring_if_any().and_then(Ring::pop);
+        let begun = || {
+            let next = worker.ring_if_any().and_then(Ring::pop);
+            if next.is_some() {
+                worker.partners.take(turn);
+            }
+            next
+        };
         let standby = || worker.next.take();
         let both = || match looks_outside {
             true => outside().or_else(begun),

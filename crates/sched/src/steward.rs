@@ -34,6 +34,9 @@ const CALM_TICKS: u32 = 5;
 /// So many ticks without anybody to ask, and it is not hurried any more.
 const HURRIED_TICKS: u32 = 8;
 
+/// When it looks again at what a worker keeps for itself since its items soon wait.
+const SECOND_LOOK: Duration = Duration::from_micros(50);
+
 /// A worker is stuck when it was at one item for so many slices.
 const STUCK_SLICES: u64 = 5;
 
@@ -125,6 +128,8 @@ struct Seen {
     step_time: Moment,
     looked: Moment,
     whose: Turns,
+    /// The turn in which it kept a word for itself when it was looked at.
+    kept_in: Option<u64>,
 }
 
 impl Seen {
@@ -153,6 +158,19 @@ impl Seen {
         (self.turns, self.steps, self.looked) = (turns, steps, now);
     }
 
+    /// Whether the worker has to be looked at again soon, since it keeps a word for itself. If it does so still, it is wrong in
+    /// that.
+    fn keeps(&mut self, worker: &Worker) -> bool {
+        let keeps = worker.ring_length() > 0 && worker.partners.are_foreseen();
+        if keeps && self.kept_in == Some(self.turns) {
+            worker.partners.was_wrong();
+            self.kept_in = None;
+            return false;
+        }
+        self.kept_in = keeps.then_some(self.turns);
+        keeps
+    }
+
     /// Whether somebody who is idle had better take what waits behind the present step, `behind` steps.
     fn is_worth_waking(&self, behind: usize) -> bool {
         behind > 0 && (self.step_time >= SHORT_STEP || self.step_time * behind as u64 >= LONG_WAIT)
@@ -171,6 +189,8 @@ pub(crate) struct Round {
     /// So many ticks it is hurried.
     hurried: u32,
     slice: Moment,
+    /// A worker keeps a word for itself and was looked at once.
+    has_doubts: bool,
 }
 
 impl Round {
@@ -184,6 +204,7 @@ impl Round {
             role_turns: 0,
             hurried: 0,
             slice: 0,
+            has_doubts: false,
         }
     }
 
@@ -217,7 +238,9 @@ impl Round {
 
     /// When it looks again.
     pub(crate) fn patience(&self, pool: &Pool) -> Duration {
-        if self.wants_first {
+        if self.has_doubts {
+            SECOND_LOOK
+        } else if self.wants_first {
             FIRST_WAIT
         } else if self.hurried > 0 {
             Duration::from_nanos(self.slice)
@@ -248,6 +271,7 @@ impl Round {
             self.workers.resize(pool.workers.bound(), Seen::default());
         }
         let (mut behind, mut idle) = (0, 0);
+        let had_doubts = std::mem::take(&mut self.has_doubts);
         for (id, worker) in pool.workers.all() {
             let state = worker.state();
             let turns = worker.turns.load(Ordering::Relaxed);
@@ -266,6 +290,10 @@ impl Round {
                 WorkerState::Idle if worker.kind() != WorkerKind::Timer => idle += 1,
                 WorkerState::Running if worker.kind() != WorkerKind::Timer => {
                     seen.running += 1;
+                    if remembered.keeps(worker) {
+                        self.has_doubts = !had_doubts;
+                        seen.kept += 1;
+                    }
                     behind = behind.max(worker.behind.load(Ordering::Relaxed));
                     let age = now - remembered.step_since;
                     let is_long = age >= longest * STUCK_SLICES && seen.queued > 0;
@@ -418,7 +446,7 @@ impl Round {
 }
 
 fn carry_out(pool: &Pool, seen: &Observation, decision: Decision) {
-    if seen.idle > 0 && seen.queued > 0 {
+    if seen.idle > 0 && seen.queued > seen.kept {
         pool.call_general();
     }
     if decision.start_timer {

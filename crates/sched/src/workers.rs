@@ -24,6 +24,7 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use super::partners::Partners;
 use super::queues::{NextSlot, Ring, SharedLine};
 use super::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use super::sync::{Condvar, Mutex};
@@ -159,6 +160,8 @@ pub(crate) struct Worker {
     pub(crate) order: AtomicU8,
     /// The steward lets thieves come to `next`.
     pub(crate) is_exposed: AtomicBool,
+    /// Whether it keeps what its items make ready; the steward writes as well.
+    pub(crate) partners: Partners,
     pub(crate) pinned: SharedLine,
     /// In the list of idle ones; written under its lock.
     pub(crate) is_idle: AtomicBool,
@@ -190,6 +193,7 @@ impl Worker {
             shall_step_aside: AtomicBool::new(false),
             order: AtomicU8::new(0),
             is_exposed: AtomicBool::new(false),
+            partners: Partners::default(),
             pinned: SharedLine::closed(),
             is_idle: AtomicBool::new(false),
             is_searching: AtomicBool::new(false),

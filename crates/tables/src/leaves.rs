@@ -43,8 +43,9 @@ pub struct Leaf {
     pub arguments: usize,
     /// Its value.
     pub gives: Gives,
-    /// It declines now and then though its operands are what they always are, since a buffer is empty or full: who calls it
-    /// has another way at hand, and concludes nothing from that.
+    /// It declines now and then though its operands are what they always are, since a buffer is empty or full or somebody else
+    /// has a lock: who calls it has another way at hand, and concludes nothing from that. For compiled code it is a call of
+    /// the primitive, which may change everything: what other threads do is seen behind a lock.
     pub declines_at_times: bool,
 }
 
@@ -154,6 +155,19 @@ leaves! {
     "write-string" 2 Any at_times;
     "display" 2 Any at_times;
     "write" 2 Any at_times;
+    "values" 0 Any;
+    "values" 2 Any;
+    "values" 3 Any;
+    "current-jiffy" 0 Fixnum;
+    "%recent-jiffy" 0 Fixnum;
+    "%current-task" 0 Any;
+    "%set-current-task!" 1 Any;
+    "%enter-critical!" 0 Any at_times;
+    "%leave-critical!" 0 Any at_times;
+    "%lock!" 1 Any at_times;
+    "%unlock!" 1 Any at_times;
+    "%claim!" 1 Boolean at_times;
+    "%make-ready!" 2 Any at_times;
 }
 
 /// The leaf function of a primitive for a number of arguments, if there is one.

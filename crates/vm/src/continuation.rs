@@ -348,9 +348,11 @@ impl Thread {
         };
         let resume = self.sealed.pc;
         let base = self.stack.base();
-        for index in 0..words {
-            // SAFETY: the slice fitted the stack when it was captured.
-            unsafe { *base.add(index) = object.field(SLICE + index) };
+        assert!(SLICE + words <= object.length());
+        // SAFETY: the words lie in the object, and the slice fitted the stack when it was captured.
+        unsafe {
+            let slice = object.slot_address(SLICE) as *const Value;
+            base.copy_from_nonoverlapping(slice, words);
         }
         // SAFETY: the oldest frame begins with its link at the base. The newest frame's registers begin as far below the end
         // as the call instruction's field a says; the value goes behind them, where the call wants it.

@@ -47,6 +47,11 @@ impl Thread {
         }
     }
 
+    /// Whether a section can be ended without anything else to be done.
+    pub(crate) fn leaves_critical_quietly(&self) -> bool {
+        self.tasks.deferred == 0 && self.reserve.borrowed_words == 0
+    }
+
     /// Ends them all, since another task begins: who wanted that has got it, and who has used up the heap is told again if it
     /// continues.
     fn end_critical(&mut self) {

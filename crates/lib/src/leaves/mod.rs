@@ -2,6 +2,7 @@
 //! registers. Each does the usual case of its primitive and declines the rest.
 
 mod ports;
+mod tasks;
 #[cfg(test)]
 mod tests;
 
@@ -106,6 +107,19 @@ const FUNCTIONS: &[(&str, usize, LeafFunction)] = &[
     ("write-string", 2, ports::write_string),
     ("display", 2, ports::display),
     ("write", 2, ports::write),
+    ("values", 0, no_values),
+    ("values", 2, two_values),
+    ("values", 3, three_values),
+    ("current-jiffy", 0, tasks::current_jiffy),
+    ("%recent-jiffy", 0, tasks::recent_jiffy),
+    ("%current-task", 0, tasks::current_task),
+    ("%set-current-task!", 1, tasks::set_current_task),
+    ("%enter-critical!", 0, tasks::enter_critical),
+    ("%leave-critical!", 0, tasks::leave_critical),
+    ("%lock!", 1, tasks::lock),
+    ("%unlock!", 1, tasks::unlock),
+    ("%claim!", 1, tasks::claim),
+    ("%make-ready!", 2, tasks::make_ready),
 ];
 
 /// One function for each leaf row, in the order of the rows: what a machine is made with.
@@ -470,6 +484,20 @@ extern "C" fn char_downcase(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word 
         x.as_character()
             .map(|x| Value::character(unicode::downcase(x))),
     )
+}
+
+// Multiple values.
+
+extern "C" fn no_values(thread: &mut InPlace, _: Word, _: Word, _: Word) -> Word {
+    thread.values(&[])
+}
+
+extern "C" fn two_values(thread: &mut InPlace, first: Word, second: Word, _: Word) -> Word {
+    thread.values(&[first, second])
+}
+
+extern "C" fn three_values(thread: &mut InPlace, first: Word, second: Word, third: Word) -> Word {
+    thread.values(&[first, second, third])
 }
 
 // Numeric vectors.

@@ -6,7 +6,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{LazyLock, OnceLock};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::time::ClockId;
 
 use canny_locks::{Mutex, MutexGuard};
 use canny_tables::kinds::Kind;
@@ -18,7 +20,8 @@ use crate::arguments::{Call, implementations};
 use crate::host::{self, finish_output};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
-    "current-jiffy" => current_jiffy;
+    "current-jiffy" => |thread, _| Ok(thread.integer(jiffies()));
+    "%recent-jiffy" => |thread, _| Ok(thread.integer(recent_jiffies()));
     "jiffies-per-second" => |_, _| Ok(Value::fixnum(JIFFIES_PER_SECOND));
     "current-second" => current_second;
     "cpu-time" => cpu_time;
@@ -53,11 +56,26 @@ const JIFFIES_PER_SECOND: i64 = 1_000_000_000;
 /// TAI is ahead of UTC by this much since 2017; no further leap second is planned.
 const TAI_AHEAD_OF_UTC_SECONDS: f64 = 37.0;
 
-static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+/// The system's monotonic clock when it was first asked here, in nanoseconds.
+static START: LazyLock<i64> = LazyLock::new(|| nanoseconds(ClockId::Monotonic));
 
-fn current_jiffy(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
-    let jiffies = START.elapsed().as_nanos().min(i64::MAX as u128);
-    Ok(thread.integer(jiffies as i64))
+fn nanoseconds(clock: ClockId) -> i64 {
+    let time = rustix::time::clock_gettime(clock);
+    time.tv_sec
+        .saturating_mul(JIFFIES_PER_SECOND)
+        .saturating_add(time.tv_nsec)
+}
+
+/// The monotonic clock in jiffies since the start.
+pub(crate) fn jiffies() -> i64 {
+    let start = *START;
+    nanoseconds(ClockId::Monotonic) - start
+}
+
+/// The same as of the last tick of the system.
+pub(crate) fn recent_jiffies() -> i64 {
+    let start = *START;
+    (nanoseconds(ClockId::MonotonicCoarse) - start).max(0)
 }
 
 fn current_second(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
@@ -69,7 +87,7 @@ fn current_second(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
 }
 
 fn cpu_time(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let time = rustix::time::clock_gettime(ClockId::ProcessCPUTime);
     let time = Duration::new(
         time.tv_sec.max(0) as u64,
         time.tv_nsec.clamp(0, 999_999_999) as u32,

@@ -1,4 +1,5 @@
 mod modelled;
+mod partners;
 mod policy;
 mod pool;
 mod scenarios;

@@ -16,6 +16,8 @@ mod notice;
 mod offload;
 #[path = "../parking.rs"]
 mod parking;
+#[path = "../partners.rs"]
+mod partners;
 #[path = "../policy.rs"]
 mod policy;
 #[path = "../poller.rs"]

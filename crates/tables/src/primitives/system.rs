@@ -10,6 +10,7 @@ rows! {
     /// Time, process and evaluation rows.
     ROWS:
     "current-jiffy" (0) [NEVER_RAISES] "-> integer" "The monotonic clock in jiffies since the start.";
+    "%recent-jiffy" (0) [NEVER_RAISES] "-> integer" "The same as of the system's last tick, some milliseconds ago, which costs less.";
     "jiffies-per-second" (0) [FOLDABLE PURE NEVER_RAISES] "-> integer" "The number of jiffies in a second.";
     "current-second" (0) [NEVER_RAISES] "-> real" "The current time on the TAI scale, in seconds since 1970.";
     "cpu-time" (0) [NEVER_RAISES] "-> real" "The processor time used by the process, in seconds.";

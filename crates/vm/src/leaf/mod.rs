@@ -5,6 +5,7 @@
 //! machine.
 
 mod lines;
+mod tasks;
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -87,6 +88,17 @@ impl InPlace {
         }
         let mutator = self.0.mutator();
         Some(mutator.object_in_place(Kind::Vector, 0, length, fill))
+    }
+
+    /// Several values as one, or none.
+    #[inline]
+    pub fn values(&mut self, values: &[Value]) -> Value {
+        let mutator = self.0.mutator();
+        let object = mutator.object_in_place(Kind::Values, 0, values.len(), Value::UNSPECIFIED);
+        let place = payload::<Value>(object).expect("an object");
+        // SAFETY: the object was just made with so many words and is young, so that the stores need no barrier.
+        unsafe { place.copy_from_nonoverlapping(values.as_ptr(), values.len()) };
+        object
     }
 
     /// A bytevector of zeros, of at most [`BYTES_MAX`] bytes.

@@ -208,7 +208,18 @@ impl Thread {
 
     /// Hands a waiter that was claimed to the workers, behind all others or where it is soon found.
     pub fn make_ready(&mut self, waiter: Value, behind: bool) -> Result<(), Raise> {
-        let lane = self.lane_of(waiter)?;
+        if self.try_make_ready(waiter, behind) {
+            Ok(())
+        } else {
+            Err(self.raise_type("%make-ready!", 1, "waiter", waiter))
+        }
+    }
+
+    /// The same; whether it is a waiter.
+    pub(crate) fn try_make_ready(&mut self, waiter: Value, behind: bool) -> bool {
+        let Some(lane) = lane_of(waiter) else {
+            return false;
+        };
         let worker = self.tasks.worker;
         let pool = &self.tasks().pool;
         if behind {
@@ -216,13 +227,15 @@ impl Thread {
         } else {
             pool.push(worker, lane, waiter.bits());
         }
-        Ok(())
+        true
     }
 
     /// Makes a waiter that was claimed stand by on this worker: it is taken up when what runs there waits and nothing else is
     /// ready. If that does not happen for long others have it.
     pub fn hand_over(&mut self, waiter: Value) -> Result<(), Raise> {
-        let lane = self.lane_of(waiter)?;
+        let Some(lane) = lane_of(waiter) else {
+            return Err(self.raise_type("%hand-over!", 1, "waiter", waiter));
+        };
         let worker = self.tasks.worker;
         let pool = &self.tasks().pool;
         match worker {
@@ -247,18 +260,6 @@ impl Thread {
         let item = step >> WORKER_BITS;
         step != step_number(worker, item as u64)
             || self.tasks().pool.shall_step_aside(worker, item as u64)
-    }
-
-    fn lane_of(&mut self, waiter: Value) -> Result<Lane, Raise> {
-        let Some((_, task)) = waiter_parts(waiter) else {
-            return Err(self.raise_type("%make-ready!", 1, "waiter", waiter));
-        };
-        let lane = task.field(task::LANE);
-        Ok(match lane.as_index() {
-            Some(worker) => Lane::Pinned(WorkerId::from_index(worker)),
-            None if lane == Value::TRUE => Lane::Timer,
-            None => Lane::General,
-        })
     }
 
     /// How a task has asked the program to end.
@@ -349,7 +350,7 @@ impl Thread {
 
     /// Changes a field from `#f` to `#t`; whether it was this call that did.
     pub fn claim(&mut self, object: Value, field: usize) -> bool {
-        self.compare_and_swap(object, field, Value::FALSE, Value::TRUE) == Value::FALSE
+        self.mutator().raise_flag(object, field)
     }
 
     /// Locks a record by its first field and enters a critical section.
@@ -372,7 +373,7 @@ impl Thread {
 
     /// Unlocks it and leaves the section.
     pub fn unlock_record(&mut self, record: Value) {
-        self.compare_and_swap(record, LOCK_WORD, Value::TRUE, Value::FALSE);
+        self.mutator().lower_flag(record, LOCK_WORD);
         self.leave_critical();
     }
 
@@ -447,6 +448,17 @@ fn wake_number(wake: Wake) -> i64 {
         Wake::Interrupted => TicketOutcome::Interrupted,
     };
     outcome.number()
+}
+
+/// Where the task of a waiter may run. None for what is no waiter.
+fn lane_of(waiter: Value) -> Option<Lane> {
+    let (_, task) = waiter_parts(waiter)?;
+    let lane = task.field(task::LANE);
+    Some(match lane.as_index() {
+        Some(worker) => Lane::Pinned(WorkerId::from_index(worker)),
+        None if lane == Value::TRUE => Lane::Timer,
+        None => Lane::General,
+    })
 }
 
 /// A waiter and its task.
