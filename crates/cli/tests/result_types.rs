@@ -83,6 +83,8 @@ fn declared_by_leaf(gives: Gives) -> &'static str {
         Gives::Any => "any",
         Gives::Boolean => "boolean",
         Gives::Fixnum => "fixnum",
+        Gives::Number => "number",
+        Gives::ExactInteger => "exact-integer",
         Gives::Character => "char",
         Gives::PairOrFalse => "pair-or-false",
         Gives::List => "list",

@@ -384,6 +384,7 @@ impl<'a> Hoister<'a> {
             // What relies on a global variable may change at any time.
             Op::RequireMutable(x, _) => leaves && keeps && !ty(*x).may_be(Type::CELL),
             Op::Fixnum(..)
+            | Op::Number(..)
             | Op::FloatToFixnum(..)
             | Op::FixnumToCharacter(..)
             | Op::FloatFunction(_, _, Some(_)) => leaves && keeps,

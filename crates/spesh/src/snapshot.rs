@@ -185,8 +185,41 @@ pub trait Profile {
     fn failed_operands(&self, code: CodeWord, pc: usize) -> Type;
     /// Whether speculation at `pc` failed too often: the builder takes the general way there.
     fn is_unstable(&self, code: CodeWord, pc: usize) -> bool;
+    /// Whether what needs no guesses at `pc`, a leaf function, declined too often: the builder leaves it to the runtime.
+    fn declines(&self, _code: CodeWord, _pc: usize) -> bool {
+        false
+    }
     /// Whether checks that were made before the loop whose head is at `pc` failed too often: they are left in the loop.
     fn fails_before_loop(&self, _code: CodeWord, _pc: usize) -> bool {
         false
+    }
+}
+
+/// A profile without a guess: code that is built with it takes the general way everywhere, so wrong guesses do not retire it.
+pub struct WithoutGuesses<'a>(pub &'a dyn Profile);
+
+impl Profile for WithoutGuesses<'_> {
+    fn result_type(&self, _: CodeWord, _: usize) -> Option<Type> {
+        None
+    }
+
+    fn callee(&self, _: CodeWord, _: usize) -> Option<CodeWord> {
+        None
+    }
+
+    fn failed_operands(&self, code: CodeWord, pc: usize) -> Type {
+        self.0.failed_operands(code, pc)
+    }
+
+    fn is_unstable(&self, _: CodeWord, _: usize) -> bool {
+        true
+    }
+
+    fn declines(&self, code: CodeWord, pc: usize) -> bool {
+        self.0.declines(code, pc)
+    }
+
+    fn fails_before_loop(&self, _: CodeWord, _: usize) -> bool {
+        true
     }
 }

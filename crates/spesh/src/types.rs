@@ -93,6 +93,11 @@ impl Type {
         self.0 == 0
     }
 
+    /// Whether it consists of several kinds.
+    pub const fn is_several(self) -> bool {
+        self.0 & self.0.wrapping_sub(1) != 0
+    }
+
     /// Whether no value of this type lives in the heap.
     pub const fn is_immediate(self) -> bool {
         self.is(Type(

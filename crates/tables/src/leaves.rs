@@ -20,6 +20,10 @@ pub enum Gives {
     Boolean,
     /// A fixnum.
     Fixnum,
+    /// A number.
+    Number,
+    /// An exact integer.
+    ExactInteger,
     /// A character.
     Character,
     /// A pair or `#f`.
@@ -102,6 +106,23 @@ leaves! {
     "make-vector" 2 Vector;
     "eqv?" 2 Boolean;
     "equal?" 2 Boolean;
+    "+" 2 Number;
+    "-" 2 Number;
+    "*" 2 Number;
+    "/" 2 Number;
+    "quotient" 2 Number;
+    "remainder" 2 Number;
+    "modulo" 2 Number;
+    "floor-quotient" 2 Number;
+    "bitwise-and" 2 ExactInteger;
+    "bitwise-ior" 2 ExactInteger;
+    "bitwise-xor" 2 ExactInteger;
+    "arithmetic-shift" 2 ExactInteger;
+    "<" 2 Boolean;
+    "<=" 2 Boolean;
+    "=" 2 Boolean;
+    ">" 2 Boolean;
+    ">=" 2 Boolean;
     "number?" 1 Boolean;
     "integer?" 1 Boolean;
     "exact-integer?" 1 Boolean;

@@ -1,20 +1,18 @@
-//! Generic arithmetic on words, for handlers' slow paths, primitives and leaf functions.
+//! Generic arithmetic on words, for handlers' slow paths and primitives.
 //!
-//! Fixnums, flonums, short ratios and inexact complex numbers have fast paths. All others go
-//! through `canny_number`, which alone defines what an operation means: a fast path agrees with it
-//! bit by bit. Operations on long integers are offloaded to another thread, so that this one can
-//! run other tasks.
+//! Numbers of usual size are computed with in place ([`crate::leaf`]). Here is the rest: wrong
+//! operands, which raise, and long integers. Operations on those go through `canny_number`, and the
+//! longest are offloaded to another thread, so that this one can run other tasks.
 
 use std::cmp::Ordering;
 
-use canny_number::integers::Workspace;
+use canny_number::integers::{Integer, Workspace};
 use canny_number::{self as number, Division, Number, NumberError};
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 
-use crate::numbers::{
-    LONG_LIMBS, Numeric, integer_ordering, limbs_of, number_of, numeric, short_ratios,
-};
+use crate::leaf::{InPlace, numbers};
+use crate::numbers::{LONG_LIMBS, limbs_of, number_of};
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
@@ -36,46 +34,7 @@ enum Cost {
     Higher,
 }
 
-/// Real and imaginary part.
-type Parts = (f64, f64);
-
-/// The parts of an inexact complex number, or of a flonum.
-fn flonum_parts(x: Value) -> Option<Parts> {
-    if let Some(object) = x.as_kind(Kind::Compnum) {
-        return Some((object.field(0).as_flonum()?, object.field(1).as_flonum()?));
-    }
-    Some((x.as_flonum()?, 0.0))
-}
-
 impl Thread {
-    /// An inexact complex number.
-    fn compnum(&mut self, re: f64, im: f64) -> Value {
-        let re = self.flonum(re);
-        let re = self.protect(re);
-        let im = self.flonum(im);
-        let im = self.protect(im);
-        let object = self.object(Kind::Compnum, 0, 2, Value::ZERO);
-        self.store(object, 0, self.protected(re));
-        self.store(object, 1, self.protected(im));
-        self.release(re);
-        object
-    }
-
-    /// Sum, difference or product when both operands are inexact complex numbers with finite parts, which is
-    /// where the tower's rules and the schoolbook's formulas agree.
-    fn complex(
-        &mut self,
-        x: Value,
-        y: Value,
-        operation: fn(Parts, Parts) -> Parts,
-    ) -> Option<Value> {
-        if !x.is_kind(Kind::Compnum) || !y.is_kind(Kind::Compnum) {
-            return None;
-        }
-        let (re, im) = operation(flonum_parts(x)?, flonum_parts(y)?);
-        (re.is_finite() && im.is_finite()).then(|| self.compnum(re, im))
-    }
-
     fn tower(
         &mut self,
         who: &str,
@@ -104,185 +63,147 @@ impl Thread {
         }
     }
 
+    /// An operation that could not be done in place, on long integers without the tower where that is possible.
+    fn long(
+        &mut self,
+        who: &str,
+        x: Value,
+        y: Value,
+        cost: Cost,
+        integers: fn(&mut Workspace, Integer, Integer) -> bool,
+        tower: fn(&Number, &Number) -> Result<Number, NumberError>,
+    ) -> Result<Value, Raise> {
+        match self.of_integers(x, y, integers) {
+            Some(result) => result,
+            None => self.tower(who, x, y, cost, tower),
+        }
+    }
+
     /// `(+ x y)`
     pub fn add(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
-        match (numeric(x), numeric(y)) {
-            (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) => Ok(self.integer(a + b)),
-            (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(self.flonum(a + b)),
-            _ => {
-                if let Some(result) = self.complex(x, y, |(a, b), (c, d)| (a + c, b + d)) {
-                    return Ok(result);
-                }
-                if let Some(result) = self.of_integers(x, y, Workspace::add) {
-                    return result;
-                }
-                if let Some((left, right)) = short_ratios(x, y) {
-                    return self.ratio(left.plus(right));
-                }
-                self.tower("+", x, y, Cost::Linear, number::add)
-            }
+        match InPlace::of(self).add(x, y) {
+            Some(sum) => Ok(sum),
+            None => self.long("+", x, y, Cost::Linear, Workspace::add, number::add),
         }
     }
 
     /// `(- x y)`
     pub fn subtract(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
-        match (numeric(x), numeric(y)) {
-            (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) => Ok(self.integer(a - b)),
-            (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(self.flonum(a - b)),
-            _ => {
-                if let Some(result) = self.complex(x, y, |(a, b), (c, d)| (a - c, b - d)) {
-                    return Ok(result);
-                }
-                if let Some(result) = self.of_integers(x, y, Workspace::subtract) {
-                    return result;
-                }
-                if let Some((left, right)) = short_ratios(x, y) {
-                    return self.ratio(left.plus(right.negate()));
-                }
-                self.tower("-", x, y, Cost::Linear, number::sub)
-            }
+        match InPlace::of(self).subtract(x, y) {
+            Some(difference) => Ok(difference),
+            None => self.long("-", x, y, Cost::Linear, Workspace::subtract, number::sub),
         }
     }
 
     /// `(* x y)`
     pub fn multiply(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
-        match (numeric(x), numeric(y)) {
-            (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) => match a.checked_mul(b) {
-                Some(product) => Ok(self.integer(product)),
-                None => self.number(&Number::from_i128(i128::from(a) * i128::from(b))),
-            },
-            (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(self.flonum(a * b)),
-            _ => {
-                if let Some(result) =
-                    self.complex(x, y, |(a, b), (c, d)| (a * c - b * d, a * d + b * c))
-                {
-                    return Ok(result);
-                }
-                if let Some(result) = self.of_integers(x, y, Workspace::multiply) {
-                    return result;
-                }
-                if let Some((left, right)) = short_ratios(x, y) {
-                    return self.ratio(left.times(right));
-                }
-                self.tower("*", x, y, Cost::Higher, number::mul)
-            }
+        match InPlace::of(self).multiply(x, y) {
+            Some(product) => Ok(product),
+            None => self.long("*", x, y, Cost::Higher, Workspace::multiply, number::mul),
         }
     }
 
     /// `(/ x y)`
     pub fn divide(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
-        match (numeric(x), numeric(y)) {
-            (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) if b != 0 && a % b == 0 => {
-                Ok(self.integer(a / b))
-            }
-            (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(self.flonum(a / b)),
-            _ => {
-                if let Some((left, right)) = short_ratios(x, y)
-                    && let Some(inverse) = right.invert()
-                {
-                    return self.ratio(left.times(inverse));
-                }
-                self.tower("/", x, y, Cost::Higher, number::div)
-            }
+        match InPlace::of(self).divide(x, y) {
+            Some(quotient) => Ok(quotient),
+            None => self.tower("/", x, y, Cost::Higher, number::div),
         }
     }
 
     /// `(truncate-quotient x y)`
     pub fn quotient(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
-        match self.of_integers(x, y, |integers, left, right| {
-            integers.quotient(Division::Truncate, left, right)
-        }) {
-            Some(result) => result,
-            None => self.tower("quotient", x, y, Cost::Higher, number::quotient),
+        if let Some(quotient) = InPlace::of(self).quotient(x, y) {
+            return Ok(quotient);
         }
+        let integers =
+            |room: &mut Workspace, x: Integer, y: Integer| room.quotient(Division::Truncate, x, y);
+        self.long("quotient", x, y, Cost::Higher, integers, number::quotient)
     }
 
     /// `(truncate-remainder x y)`
     pub fn remainder(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
-        match self.of_integers(x, y, |integers, left, right| {
-            integers.remainder(Division::Truncate, left, right)
-        }) {
-            Some(result) => result,
-            None => self.tower("remainder", x, y, Cost::Higher, number::remainder),
+        if let Some(remainder) = InPlace::of(self).remainder(x, y) {
+            return Ok(remainder);
         }
+        let integers =
+            |room: &mut Workspace, x: Integer, y: Integer| room.remainder(Division::Truncate, x, y);
+        self.long("remainder", x, y, Cost::Higher, integers, number::remainder)
     }
 
     /// `(floor-quotient x y)`
     pub fn floor_quotient(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
-        match self.of_integers(x, y, |integers, left, right| {
-            integers.quotient(Division::Floor, left, right)
-        }) {
-            Some(result) => result,
-            None => self.tower("floor-quotient", x, y, Cost::Higher, |left, right| {
-                number::divide_quotient(Division::Floor, left, right)
-            }),
+        if let Some(quotient) = InPlace::of(self).floor_quotient(x, y) {
+            return Ok(quotient);
         }
+        let integers =
+            |room: &mut Workspace, x: Integer, y: Integer| room.quotient(Division::Floor, x, y);
+        let tower = |x: &Number, y: &Number| number::divide_quotient(Division::Floor, x, y);
+        self.long("floor-quotient", x, y, Cost::Higher, integers, tower)
     }
 
     /// `(floor-remainder x y)`
     pub fn modulo(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
-        match self.of_integers(x, y, |integers, left, right| {
-            integers.remainder(Division::Floor, left, right)
-        }) {
-            Some(result) => result,
-            None => self.tower("modulo", x, y, Cost::Higher, number::modulo),
+        if let Some(remainder) = InPlace::of(self).modulo(x, y) {
+            return Ok(remainder);
         }
+        let integers =
+            |room: &mut Workspace, x: Integer, y: Integer| room.remainder(Division::Floor, x, y);
+        self.long("modulo", x, y, Cost::Higher, integers, number::modulo)
     }
 
     /// `(bitwise-and x y)`
     pub fn bitwise_and(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
-        self.tower("bitwise-and", x, y, Cost::Linear, number::bitwise_and)
+        match InPlace::of(self).bitwise_and(x, y) {
+            Some(bits) => Ok(bits),
+            None => self.tower("bitwise-and", x, y, Cost::Linear, number::bitwise_and),
+        }
     }
 
     /// `(bitwise-ior x y)`
     pub fn bitwise_or(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
-        self.tower("bitwise-ior", x, y, Cost::Linear, number::bitwise_or)
+        match InPlace::of(self).bitwise_or(x, y) {
+            Some(bits) => Ok(bits),
+            None => self.tower("bitwise-ior", x, y, Cost::Linear, number::bitwise_or),
+        }
     }
 
     /// `(bitwise-xor x y)`
     pub fn bitwise_xor(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
-        self.tower("bitwise-xor", x, y, Cost::Linear, number::bitwise_xor)
+        match InPlace::of(self).bitwise_xor(x, y) {
+            Some(bits) => Ok(bits),
+            None => self.tower("bitwise-xor", x, y, Cost::Linear, number::bitwise_xor),
+        }
     }
 
     /// `(arithmetic-shift x y)`
     pub fn arithmetic_shift(&mut self, x: Value, y: Value) -> Result<Value, Raise> {
+        const WHO: &str = "arithmetic-shift";
+        if let Some(shifted) = InPlace::of(self).arithmetic_shift(x, y) {
+            return Ok(shifted);
+        }
         if let Some(bits) = y.as_fixnum()
             && let Some(result) =
                 self.of_integers(x, y, |integers, operand, _| integers.shift(operand, bits))
         {
             return result;
         }
-        self.tower(
-            "arithmetic-shift",
-            x,
-            y,
-            Cost::Linear,
-            number::arithmetic_shift,
-        )
+        self.tower(WHO, x, y, Cost::Linear, number::arithmetic_shift)
     }
 
     fn ordering(&mut self, who: &str, x: Value, y: Value) -> Result<Option<Ordering>, Raise> {
-        match (numeric(x), numeric(y)) {
-            (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) => Ok(Some(a.cmp(&b))),
-            (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(a.partial_cmp(&b)),
-            _ => {
-                if let Some(order) = integer_ordering(x, y) {
-                    return Ok(Some(order));
-                }
-                if let Some((left, right)) = short_ratios(x, y) {
-                    return Ok(Some(left.compare(right)));
-                }
-                let (left, right) = both(self, who, x, y)?;
-                number::compare(&left, &right).map_err(|_| {
-                    let (position, wrong) = if matches!(left, Number::Complex(_)) {
-                        (1, x)
-                    } else {
-                        (2, y)
-                    };
-                    self.raise_type(who, position, "real number", wrong)
-                })
-            }
+        if let Some(order) = numbers::ordering(x, y) {
+            return Ok(order);
         }
+        let (left, right) = both(self, who, x, y)?;
+        number::compare(&left, &right).map_err(|_| {
+            let (position, wrong) = if matches!(left, Number::Complex(_)) {
+                (1, x)
+            } else {
+                (2, y)
+            };
+            self.raise_type(who, position, "real number", wrong)
+        })
     }
 
     /// `(< x y)`
@@ -313,16 +234,10 @@ impl Thread {
 
     /// `(= x y)`
     pub fn number_equal(&mut self, x: Value, y: Value) -> Result<bool, Raise> {
-        match (numeric(x), numeric(y)) {
-            (Some(Numeric::Fixnum(a)), Some(Numeric::Fixnum(b))) => Ok(a == b),
-            (Some(Numeric::Flonum(a)), Some(Numeric::Flonum(b))) => Ok(a == b),
-            _ => {
-                if let Some(order) = integer_ordering(x, y) {
-                    return Ok(order.is_eq());
-                }
-                let (left, right) = both(self, "=", x, y)?;
-                Ok(number::numeric_equal(&left, &right))
-            }
+        if let Some(answer) = numbers::equal(x, y) {
+            return Ok(answer);
         }
+        let (left, right) = both(self, "=", x, y)?;
+        Ok(number::numeric_equal(&left, &right))
     }
 }

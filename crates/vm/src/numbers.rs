@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 use canny_number::Number;
 use canny_number::integers::{self, Integer, Workspace};
-use canny_number::short_ratio::{Parts, ShortRatio};
+use canny_number::short_ratio::ShortRatio;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::FLAG_NEGATIVE;
 use canny_value::Value;
@@ -55,7 +55,7 @@ pub fn number_of(value: Value) -> Option<Number> {
 
 /// The fixnum with this sign and magnitude, if there is one.
 #[inline]
-fn small(negative: bool, magnitude: u64) -> Option<Value> {
+pub(crate) fn small(negative: bool, magnitude: u64) -> Option<Value> {
     let magnitude = i64::try_from(magnitude).ok()?;
     Value::try_fixnum(if negative { -magnitude } else { magnitude })
 }
@@ -133,15 +133,6 @@ pub fn limbs_of(value: Value) -> usize {
 }
 
 impl Thread {
-    /// The word of a ratio.
-    pub(crate) fn ratio(&mut self, (numerator, denominator): Parts) -> Result<Value, Raise> {
-        let numerator = Number::from_i128(numerator);
-        if denominator == 1 {
-            return self.number(&numerator);
-        }
-        self.two_part_number(Kind::Ratnum, &numerator, &Number::from_i128(denominator))
-    }
-
     /// The result of an operation on two exact integers, made without the tower; `None` for other words, and
     /// where the operation leaves the work to the tower. Operands are not looked at any more once the result
     /// is allocated.

@@ -12,11 +12,12 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::{FLAG_ASCII, FLAG_IMMUTABLE};
 use canny_value::{ObjectRef, Value};
 
+use crate::leaf::InPlace;
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
 pub(crate) const LENGTH: usize = 0;
-const DATA: usize = 1;
+pub(crate) const DATA: usize = 1;
 
 /// The fields of a string object, in their order.
 #[inline]
@@ -144,24 +145,14 @@ impl Thread {
         character: char,
     ) -> Result<(), Raise> {
         let object = string.as_kind(Kind::String).expect("a string");
-        let data = string_data(object);
-        let code = character as u32;
-        if data.kind() == Kind::String32 {
-            data.set_utf32(index, code);
+        if InPlace::of(self).set_string_character(object, index, character) {
             return Ok(());
         }
-        if let Ok(byte) = u8::try_from(code) {
-            if byte >= 0x80 && data.is_ascii() {
-                // SAFETY: clearing the ASCII promise is always right, and the only change that threads make to the flags of
-                // data that others may have; they may do it at once.
-                unsafe { data.set_flags(data.header().flags() & !FLAG_ASCII) };
-            }
-            data.set_byte(index, byte);
-            return Ok(());
-        }
-        self.widen_string(string)?;
-        let object = string.as_kind(Kind::String).expect("a string");
-        string_data(object).set_utf32(index, code);
+        let string = self.protect(string);
+        self.widen_string(self.protected(string))?;
+        let object = self.protected(string).as_kind(Kind::String);
+        string_data(object.expect("a string")).set_utf32(index, character as u32);
+        self.release(string);
         Ok(())
     }
 
@@ -180,17 +171,22 @@ impl Thread {
             .expect("a string");
         let narrow = string_data(object);
         if narrow.kind() == Kind::String8 {
-            let target = wide.as_object().expect("a leaf");
-            narrow.with_bytes(|bytes| {
-                for (index, &byte) in bytes[..length].iter().enumerate() {
-                    target.set_utf32(index, u32::from(byte));
-                }
-            });
+            widen_into(narrow, wide, length);
             self.store(object.value(), DATA, wide);
         }
         self.release(string);
         Ok(())
     }
+}
+
+/// Copies the characters of narrow data to wide data.
+pub(crate) fn widen_into(narrow: ObjectRef, wide: Value, length: usize) {
+    let wide = wide.as_object().expect("a leaf");
+    narrow.with_bytes(|bytes| {
+        for (index, &byte) in bytes[..length].iter().enumerate() {
+            wide.set_utf32(index, u32::from(byte));
+        }
+    });
 }
 
 /// Collects characters and makes the narrowest string of them.

@@ -1,13 +1,13 @@
 //! Lowers reads and writes of numeric vectors, strings and registers of the dynamic state.
 //!
 //! The builder has put guards for kind, element type, index and range before these nodes, so
-//! numbers are stored unchecked. A character is stored only into narrow data, and only if it is
-//! ASCII; else the code side-exits. Element types whose integers may not fit a fixnum are not
-//! compiled.
+//! numbers are stored unchecked. A character that is not ASCII is put into narrow data by a leaf
+//! function. Element types whose integers may not fit a fixnum are not compiled.
 
 use canny_spesh::elements::{ElementKind, Elements};
 use canny_spesh::graph::{NodeId, Op};
 use canny_tables::layout::{FIELD0, FIXNUM_SHIFT};
+use canny_tables::leaves;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32, F64, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
@@ -109,17 +109,30 @@ impl Segment<'_, '_> {
         index: NodeId,
         character: NodeId,
     ) -> Result<(), JitError> {
-        let data = self.narrow_data(id, string)?;
-        let character = self.value(character);
-        let at_least = IntCC::UnsignedGreaterThanOrEqual;
-        let other = self
-            .builder
-            .ins()
-            .icmp_imm_s(at_least, character, 0x80 << 8);
-        self.exit_if(other, id)?;
-        let base = self.byte(data, index);
-        let byte = self.builder.ins().ushr_imm_u(character, 8);
-        self.builder.ins().istore8(TRUSTED, byte, base, FIELD0);
+        let leaf = leaves::lookup("string-set!", 3)
+            .ok_or_else(|| JitError::Invalid("there is no leaf function string-set!".into()))?;
+        let function = self.leaf_function(leaf)?;
+        let (narrow, wide, ascii) = (self.new_block(), self.new_block(), self.new_block());
+        let (other, done) = (self.cold_block(), self.new_block());
+        let word = self.value(character);
+        let data = self.string_data(string, [narrow, wide]);
+        let below = IntCC::UnsignedLessThan;
+        let is_ascii = self.builder.ins().icmp_imm_s(below, word, 0x80 << 8);
+        self.builder.ins().brif(is_ascii, ascii, &[], other, &[]);
+        self.begin(ascii);
+        let place = self.byte(data, index);
+        let byte = self.builder.ins().ushr_imm_u(word, 8);
+        self.builder.ins().istore8(TRUSTED, byte, place, FIELD0);
+        self.builder.ins().jump(done, &[]);
+        self.begin(wide);
+        let place = self.wide_place(data, index);
+        let unit = self.builder.ins().ushr_imm_u(word, 8);
+        self.builder.ins().istore32(TRUSTED, unit, place, FIELD0);
+        self.builder.ins().jump(done, &[]);
+        self.begin(other);
+        self.call_leaf(id, function, &[string, index, character])?;
+        self.builder.ins().jump(done, &[]);
+        self.begin(done);
         Ok(())
     }
 }

@@ -119,7 +119,7 @@ impl Segment<'_, '_> {
     }
 
     /// Calls a leaf function; leaves if it declines.
-    fn call_leaf(
+    pub(super) fn call_leaf(
         &mut self,
         id: NodeId,
         function: usize,

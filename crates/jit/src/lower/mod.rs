@@ -8,6 +8,7 @@
 mod calls;
 mod conditions;
 mod elements;
+mod general;
 mod leaf;
 mod numbers;
 mod objects;

@@ -59,7 +59,7 @@ impl Segment<'_, '_> {
 
     // Fixnums.
 
-    fn fixnum(
+    pub(super) fn fixnum(
         &mut self,
         id: NodeId,
         operation: FixnumOperation,

@@ -13,7 +13,7 @@ use canny_tables::layout::{
 };
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
-use cranelift_codegen::ir::{InstBuilder, Value};
+use cranelift_codegen::ir::{Block, InstBuilder, Value};
 
 use super::segment::{Segment, TRUSTED};
 use crate::JitError;
@@ -63,7 +63,7 @@ impl Segment<'_, '_> {
             Op::RequireIndex(index, length, _) => {
                 return self.require_index(id, *index, *length);
             }
-            Op::StringRef(string, index, _) => self.string_ref(id, *string, *index)?,
+            Op::StringRef(string, index) => self.string_ref(*string, *index),
             Op::LoadByte(bytes, index) => {
                 let base = self.value(*bytes);
                 let base = self.byte(base, *index);
@@ -221,24 +221,40 @@ impl Segment<'_, '_> {
         self.builder.ins().iadd(base, offset)
     }
 
-    /// The data of a string; leaves if it is wide.
-    pub(super) fn narrow_data(&mut self, id: NodeId, string: NodeId) -> Result<Value, JitError> {
+    /// The data of a string, in `narrow`; goes to `wide` with the data if it is wide.
+    pub(super) fn string_data(&mut self, string: NodeId, [narrow, wide]: [Block; 2]) -> Value {
         let string = self.value(string);
         let data = self.load(I64, string, FIELD0 + 8);
         let kind = self.load_byte(data, HEADER + 1);
-        let wide = self
+        let is_narrow = self
             .builder
             .ins()
-            .icmp_imm_s(IntCC::NotEqual, kind, Kind::String8 as i64);
-        self.exit_if(wide, id)?;
-        Ok(data)
+            .icmp_imm_s(IntCC::Equal, kind, Kind::String8 as i64);
+        self.builder.ins().brif(is_narrow, narrow, &[], wide, &[]);
+        self.begin(narrow);
+        data
     }
 
-    fn string_ref(&mut self, id: NodeId, string: NodeId, index: NodeId) -> Result<Value, JitError> {
-        let data = self.narrow_data(id, string)?;
-        let base = self.byte(data, index);
-        let code = self.load_byte(base, FIELD0);
-        Ok(self.character(code))
+    /// The place of a character of wide data: its index, a fixnum, is the number of bytes.
+    pub(super) fn wide_place(&mut self, data: Value, index: NodeId) -> Value {
+        const _: () = assert!(SHIFT == 2);
+        let index = self.value(index);
+        self.builder.ins().iadd(data, index)
+    }
+
+    fn string_ref(&mut self, string: NodeId, index: NodeId) -> Value {
+        let (narrow, wide, done) = (self.new_block(), self.new_block(), self.new_block());
+        let code = self.builder.append_block_param(done, I64);
+        let data = self.string_data(string, [narrow, wide]);
+        let place = self.byte(data, index);
+        let byte = self.load_byte(place, FIELD0);
+        self.builder.ins().jump(done, &[byte.into()]);
+        self.begin(wide);
+        let place = self.wide_place(data, index);
+        let unit = self.builder.ins().uload32(TRUSTED, place, FIELD0);
+        self.builder.ins().jump(done, &[unit.into()]);
+        self.begin(done);
+        self.character(code)
     }
 
     pub(super) fn character(&mut self, code: Value) -> Value {

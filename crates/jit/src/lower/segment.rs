@@ -61,6 +61,8 @@ pub(super) struct Segment<'a, 'b> {
     pub(super) headers: FastMap<NodeId, Value>,
     /// Memory that was taken for the next objects of the block in one piece, and how much of it is left.
     pub(super) reserve: Option<(Value, usize, usize)>,
+    /// Where a node goes in place of its exit, while its usual case is written.
+    pub(super) detour: Option<Block>,
     /// Nodes whose doubles were taken out when it was asked whether they are flonums.
     unboxed: FastSet<NodeId>,
 }
@@ -125,6 +127,7 @@ impl<'a, 'b> Segment<'a, 'b> {
             addresses: FastMap::default(),
             headers: FastMap::default(),
             reserve: None,
+            detour: None,
             unboxed: FastSet::default(),
         };
         segment.ways = procedure.ways(root);
@@ -553,6 +556,7 @@ impl<'a, 'b> Segment<'a, 'b> {
             | Op::NumberToFloat(_)
             | Op::Box(_) => self.number(id, op)?,
             Op::Leaf(leaf, words, _) => self.leaf(id, *leaf, words)?,
+            Op::Number(leaf, x, y, _) => self.general(id, *leaf, *x, *y)?,
             Op::ElementCount(..)
             | Op::LoadNumber(..)
             | Op::StoreNumber(..)

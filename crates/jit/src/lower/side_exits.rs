@@ -31,6 +31,9 @@ pub(super) struct Exit {
 impl Segment<'_, '_> {
     /// The cold block that leaves for the state of a node.
     pub(super) fn exit(&mut self, id: NodeId) -> Result<Block, JitError> {
+        if let Some(block) = self.detour {
+            return Ok(block);
+        }
         let state = self.procedure.graph.node(id).op.state();
         let state =
             state.ok_or_else(|| JitError::Invalid(format!("node {} has no state", id.0)))?;

@@ -2,7 +2,7 @@
 
 use canny_spesh::graph::{FloatOperation, Op};
 use canny_spesh::types::Type;
-use canny_tables::layout::DECLINED;
+use canny_tables::layout::{DECLINED, FALSE, NIL, TRUE};
 use canny_tables::leaves::{self, LeafId};
 
 use super::machine::{Builder, LEFT_RESULT, Machine, fixnum, flonum, plain_code};
@@ -32,9 +32,24 @@ extern "C" fn decline(_thread: *mut u64, _x: u64, _y: u64, _z: u64) -> u64 {
     DECLINED
 }
 
-/// The made-up machine's functions: all the same, except that characters are left to the runtime.
+/// What arithmetic gives for operands of kinds that compiled code does not compute with.
+fn mixed(x: u64, y: u64) -> u64 {
+    x.rotate_left(8) ^ y
+}
+
+/// That, unless the first operand is the empty list.
+extern "C" fn arithmetic(_thread: *mut u64, x: u64, y: u64, _z: u64) -> u64 {
+    if x == NIL { DECLINED } else { mixed(x, y) }
+}
+
+/// The made-up machine's functions: all the same, except those of arithmetic, and that characters are left to the runtime.
 pub fn functions() -> Vec<usize> {
     let mut functions = vec![sum as *const () as usize; leaves::ROWS.len()];
+    for primitive in ["+", "*", "quotient", "modulo", "<", ">="] {
+        if let Some(LeafId(row)) = leaves::lookup(primitive, 2) {
+            functions[usize::from(row)] = arithmetic as *const () as usize;
+        }
+    }
     if let Some(LeafId(write)) = leaves::lookup("write-char", 2) {
         functions[usize::from(write)] = decline as *const () as usize;
     }
@@ -97,4 +112,56 @@ fn doubles_survive_a_leaf_call() {
         machine.call(closure, &[fixnum(1), flonum(1.5)]),
         flonum(4.5)
     );
+}
+
+/// What arithmetic is left to the function: fixnums are computed with here, as long as the result is one.
+#[test]
+fn numbers_of_other_kinds_are_left_to_the_function() {
+    let mut machine = Machine::new();
+    let code = plain_code("number", 2);
+    let large = (1 << 60) + 8;
+    let half = flonum(0.5);
+    for (primitive, of_fixnums, of_large) in [
+        ("+", fixnum(9), mixed(fixnum(large), fixnum(large))),
+        ("*", fixnum(14), mixed(fixnum(large), fixnum(large))),
+        ("quotient", fixnum(3), fixnum(1)),
+        ("<", FALSE, FALSE),
+        (">=", TRUE, TRUE),
+    ] {
+        let mut b = Builder::new(&code);
+        let (x, y) = (b.slot(0), b.slot(1));
+        let state = b.state(1, &[(0, x), (1, y)]);
+        let leaf = leaves::lookup(primitive, 2).unwrap();
+        let number = b.push(Op::Number(leaf, x, y, state));
+        b.give(number);
+        machine.install(&b.graph, &code);
+        let closure = machine.closure(&code, &[]);
+        let mut call = |x, y| machine.call(closure, &[x, y]);
+        assert_eq!(call(fixnum(7), fixnum(2)), of_fixnums, "{primitive}");
+        assert_eq!(call(fixnum(large), fixnum(large)), of_large, "{primitive}");
+        assert_eq!(call(half, fixnum(2)), mixed(half, fixnum(2)), "{primitive}");
+        assert_eq!(call(fixnum(2), half), mixed(fixnum(2), half), "{primitive}");
+        assert_eq!(call(NIL, half), LEFT_RESULT, "{primitive}");
+    }
+}
+
+/// A division by zero is no work for fixnums.
+#[test]
+fn a_division_by_zero_is_left_to_the_function() {
+    let mut machine = Machine::new();
+    let code = plain_code("number", 2);
+    let mut b = Builder::new(&code);
+    let (x, y) = (b.slot(0), b.slot(1));
+    let state = b.state(1, &[(0, x), (1, y)]);
+    let leaf = leaves::lookup("modulo", 2).unwrap();
+    let number = b.push(Op::Number(leaf, x, y, state));
+    b.give(number);
+    machine.install(&b.graph, &code);
+    let closure = machine.closure(&code, &[]);
+    let arguments = [fixnum(7), fixnum(0)];
+    assert_eq!(
+        machine.call(closure, &arguments),
+        mixed(fixnum(7), fixnum(0))
+    );
+    assert_eq!(machine.call(closure, &[fixnum(7), fixnum(4)]), fixnum(3));
 }

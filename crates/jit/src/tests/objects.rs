@@ -151,7 +151,7 @@ fn strings_and_bytes() {
     let state = b.state(1, &[(0, s), (1, index)]);
     let length = b.push(Op::StringLength(s));
     b.push(Op::RequireIndex(index, length, state));
-    let letter = b.push(Op::StringRef(s, index, state));
+    let letter = b.push(Op::StringRef(s, index));
     let number = b.push(Op::CharacterToFixnum(letter));
     let back = b.push(Op::FixnumToCharacter(number, state));
     b.give(back);
@@ -160,7 +160,10 @@ fn strings_and_bytes() {
     assert_eq!(machine.call(closure, &[string, fixnum(1)]), character(98));
     assert_eq!(machine.call(closure, &[string, fixnum(3)]), character(0xe9));
     assert_eq!(machine.call(closure, &[string, fixnum(8)]), LEFT_RESULT);
-    assert_eq!(machine.call(closure, &[wide, fixnum(0)]), LEFT_RESULT);
+    assert_eq!(machine.call(closure, &[wide, fixnum(0)]), character(0x41));
+    let smile = machine.call(closure, &[wide, fixnum(1)]);
+    assert_eq!(smile, character(0x1_f600));
+    assert_eq!(machine.call(closure, &[wide, fixnum(2)]), LEFT_RESULT);
 
     let code = plain_code("bytes", 3);
     let mut b = Builder::new(&code);

@@ -1,6 +1,7 @@
 //! Leaf functions of primitives, in the terms of `canny_tables::leaves`: what compiled code calls with its values in
 //! registers. Each does the usual case of its primitive and declines the rest.
 
+mod numbers;
 mod ports;
 mod tasks;
 #[cfg(test)]
@@ -54,6 +55,23 @@ const FUNCTIONS: &[(&str, usize, LeafFunction)] = &[
     ("make-vector", 2, make_filled_vector),
     ("eqv?", 2, eqv),
     ("equal?", 2, equal),
+    ("+", 2, numbers::add),
+    ("-", 2, numbers::subtract),
+    ("*", 2, numbers::multiply),
+    ("/", 2, numbers::divide),
+    ("quotient", 2, numbers::quotient),
+    ("remainder", 2, numbers::remainder),
+    ("modulo", 2, numbers::modulo),
+    ("floor-quotient", 2, numbers::floor_quotient),
+    ("bitwise-and", 2, numbers::bitwise_and),
+    ("bitwise-ior", 2, numbers::bitwise_or),
+    ("bitwise-xor", 2, numbers::bitwise_xor),
+    ("arithmetic-shift", 2, numbers::arithmetic_shift),
+    ("<", 2, numbers::less),
+    ("<=", 2, numbers::less_equal),
+    ("=", 2, numbers::equal),
+    (">", 2, numbers::greater),
+    (">=", 2, numbers::greater_equal),
     ("number?", 1, is_number),
     ("integer?", 1, integer),
     ("exact-integer?", 1, exact_integer),
@@ -357,23 +375,17 @@ extern "C" fn string_greater(_: &mut InPlace, x: Word, y: Word, _: Word) -> Word
 }
 
 /// ASCII into narrow data: neither the width nor the data's promise changes.
-extern "C" fn string_set(_: &mut InPlace, string: Word, index: Word, character: Word) -> Word {
-    let (Some(string), Some(index)) = (string.as_kind(Kind::String), index.as_index()) else {
+extern "C" fn string_set(thread: &mut InPlace, text: Word, index: Word, character: Word) -> Word {
+    let (Some(string), Some(index)) = (text.as_kind(Kind::String), index.as_index()) else {
         return Value::DECLINED;
     };
-    let byte = character.as_character().filter(char::is_ascii);
-    let data = string_data(string);
-    match byte {
-        Some(byte)
-            if !string.is_immutable()
-                && index < string_length(string)
-                && data.kind() == Kind::String8 =>
-        {
-            data.set_byte(index, byte as u8);
-            Value::UNSPECIFIED
-        }
-        _ => Value::DECLINED,
+    let Some(character) = character.as_character() else {
+        return Value::DECLINED;
+    };
+    if string.is_immutable() || index >= string_length(string) {
+        return Value::DECLINED;
     }
+    stored(thread.set_string_character(string, index, character))
 }
 
 /// Runs `work` on the bytes of a string that is known to be nothing but ASCII.

@@ -4,9 +4,12 @@
 //! unboxed doubles, or a runtime instruction. Where types are open the profile chooses what to
 //! guard, and a guard that failed before is not chosen again. A failed guard or an overflow exits
 //! to the state before the instruction, so the interpreter repeats it. Results are those of
-//! `number`.
+//! `number`. Where guards failed, or the logs saw several kinds of numbers, the instruction becomes
+//! one operation for all kinds, and the runtime has what even that declines.
 
 use canny_compiler::instruction::Instruction;
+use canny_tables::layout;
+use canny_tables::leaves;
 use canny_tables::opcodes::Opcode;
 
 use super::control::{Facts, constant_double};
@@ -73,6 +76,13 @@ impl Builder<'_> {
             (true, false) if gy == Type::ANY || gy.is(real) => return Way::Floats,
             (false, true) if gx == Type::ANY || gx.is(real) => return Way::Floats,
             _ => {}
+        }
+        // The logs saw several kinds of numbers.
+        let is_mixed = |node: NodeId, guess: Type| {
+            self.likely.contains_key(&node) && guess.is(Type::NUMBER) && guess.is_several()
+        };
+        if is_mixed(x, gx) || is_mixed(y, gy) {
+            return Way::General;
         }
         let open = |guess: Type| guess == Type::ANY || guess.may_be(Type::FIXNUM);
         if is_fixnum(gx, tx) && open(gy) || is_fixnum(gy, ty) && open(gx) || open(gx) && open(gy) {
@@ -182,9 +192,41 @@ impl Builder<'_> {
                 }
                 Some(self.pure(Op::FloatArithmetic(operation, x, y), Type::FLONUM))
             }
-            (Way::General, ..) => self.complex_arithmetic(activation, opcode, x, y),
-            _ => None,
+            (Way::General, ..)
+                if let Some(value) = self.complex_arithmetic(activation, opcode, x, y) =>
+            {
+                Some(value)
+            }
+            _ => self.general(activation, primitive_of(opcode)?, x, y, Type::NUMBER),
         }
+    }
+
+    /// Arithmetic or a comparison whatever the kinds of the numbers are; none where it is left to the runtime, since even that
+    /// failed.
+    fn general(
+        &mut self,
+        activation: &mut Activation,
+        primitive: &str,
+        x: NodeId,
+        y: NodeId,
+        ty: Type,
+    ) -> Option<NodeId> {
+        if self.profile.declines(activation.code.word, activation.pc)
+            || !self.ty(x).may_be(Type::NUMBER)
+            || !self.ty(y).may_be(Type::NUMBER)
+        {
+            return None;
+        }
+        let leaf = leaves::lookup(primitive, 2)?;
+        let (x, y) = (self.tagged(x), self.tagged(y));
+        let key = Op::Number(leaf, x, y, super::environment::NO_STATE);
+        if let Some(node) = self.numbering.find(&key) {
+            return Some(node);
+        }
+        let state = self.state(activation);
+        let value = self.pure(Op::Number(leaf, x, y, state), ty);
+        self.expect(activation, value);
+        Some(value)
     }
 
     fn fixnum_operation(
@@ -279,7 +321,17 @@ impl Builder<'_> {
                 };
                 Some(Condition::Floats(comparison, x, y))
             }
-            _ => None,
+            _ => {
+                let primitive = match comparison {
+                    Comparison::Less => "<",
+                    Comparison::LessEqual => "<=",
+                    Comparison::Equal => "=",
+                    Comparison::Greater => ">",
+                    Comparison::GreaterEqual => ">=",
+                };
+                let answer = self.general(activation, primitive, x, y, Type::BOOLEAN)?;
+                Some(Condition::Test(Test::Word(layout::TRUE), answer))
+            }
         }
     }
 
@@ -330,6 +382,24 @@ fn fixnum_operation(opcode: Opcode) -> Option<FixnumOperation> {
         Opcode::BitOr => FixnumOperation::Or,
         Opcode::BitXor => FixnumOperation::Xor,
         Opcode::ShiftLeft => FixnumOperation::Shift,
+        _ => return None,
+    })
+}
+
+/// The primitive whose leaf function does what an instruction does.
+fn primitive_of(opcode: Opcode) -> Option<&'static str> {
+    Some(match opcode {
+        Opcode::Add | Opcode::AddImmediate => "+",
+        Opcode::Subtract => "-",
+        Opcode::Multiply => "*",
+        Opcode::Divide => "/",
+        Opcode::Quotient => "quotient",
+        Opcode::Remainder => "remainder",
+        Opcode::Modulo => "modulo",
+        Opcode::BitAnd => "bitwise-and",
+        Opcode::BitOr => "bitwise-ior",
+        Opcode::BitXor => "bitwise-xor",
+        Opcode::ShiftLeft => "arithmetic-shift",
         _ => return None,
     })
 }

@@ -8,6 +8,8 @@
 
 use std::collections::BTreeMap;
 
+use canny_tables::leaves::LeafId;
+
 use crate::code_map::FastMap;
 use crate::graph::{BlockId, FixnumOperation, Memory, NodeId, Op, StateId};
 
@@ -75,6 +77,7 @@ enum Key {
     Mutable(NodeId),
     Index(NodeId, NodeId),
     Fixnum(FixnumOperation, NodeId, NodeId),
+    Number(LeafId, NodeId, NodeId),
     Arithmetic(crate::graph::FloatOperation, NodeId, NodeId),
     Function(crate::graph::FloatFunction, NodeId),
     Convert(u8, NodeId),
@@ -100,6 +103,7 @@ impl Key {
             Op::RequireMutable(x, _) => Key::Mutable(*x),
             Op::RequireIndex(index, length, _) => Key::Index(*index, *length),
             Op::Fixnum(operation, x, y, _) => Key::Fixnum(*operation, *x, *y),
+            Op::Number(leaf, x, y, _) => Key::Number(*leaf, *x, *y),
             Op::FloatArithmetic(operation, x, y) => Key::Arithmetic(*operation, *x, *y),
             Op::FloatFunction(function, x, _) => Key::Function(*function, *x),
             Op::FixnumToFloat(x) => Key::Convert(0, *x),

@@ -20,10 +20,7 @@ impl Builder<'_> {
         let Some(id) = leaves::lookup(name, registers.len()) else {
             return Ok(false);
         };
-        if id.row().declines_at_times
-            || self
-                .profile
-                .is_unstable(activation.code.word, activation.pc)
+        if id.row().declines_at_times || self.profile.declines(activation.code.word, activation.pc)
         {
             return Ok(false);
         }
@@ -45,6 +42,8 @@ fn type_of(gives: Gives) -> Type {
         Gives::Any => Type::ANY,
         Gives::Boolean => Type::BOOLEAN,
         Gives::Fixnum => Type::FIXNUM,
+        Gives::Number => Type::NUMBER,
+        Gives::ExactInteger => Type::FIXNUM.or(Type::BIGNUM),
         Gives::Character => Type::CHARACTER,
         Gives::PairOrFalse => Type::PAIR.or(Type::FALSE),
         Gives::List => Type::PAIR.or(Type::NIL),

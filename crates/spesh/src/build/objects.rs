@@ -280,10 +280,7 @@ impl Builder<'_> {
         Some(match kind {
             Kind::Vector => self.pure(Op::LoadElement(object, index), Type::ANY),
             Kind::Bytevector => self.push(Op::LoadByte(object, index), Type::FIXNUM),
-            _ => {
-                let state = self.state(activation);
-                self.push(Op::StringRef(object, index, state), Type::CHARACTER)
-            }
+            _ => self.push(Op::StringRef(object, index), Type::CHARACTER),
         })
     }
 

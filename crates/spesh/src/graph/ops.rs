@@ -306,8 +306,8 @@ operations! {
     StringLength(string: tagged) => TAGGED, reads(Memory::Constant);
     /// Nothing; leaves unless the first, a fixnum, is from 0 to below the second, a fixnum.
     RequireIndex(index: tagged, length: tagged, state: exit) => NOTHING, EXITS;
-    /// The character of a string at a fixnum index inside its bounds; leaves if the string is wide.
-    StringRef(string: tagged, index: tagged, state: exit) => TAGGED, EXITS | reads(Memory::String);
+    /// The character of a string at a fixnum index inside its bounds.
+    StringRef(string: tagged, index: tagged) => TAGGED, reads(Memory::String);
     /// The byte of a bytevector, as a fixnum, at a fixnum index inside its bounds.
     LoadByte(bytes: tagged, index: tagged) => TAGGED, reads(Memory::Bytes);
     /// Sets a byte at an index inside the bounds to a fixnum from 0 to 255.
@@ -318,9 +318,9 @@ operations! {
     LoadNumber(elements: Elements, vector: tagged, index: tagged) => held(*elements), reads(Memory::Bytes);
     /// Sets an element at an index inside the bounds to a float, or to a fixnum of the range.
     StoreNumber(elements: Elements, vector: tagged, index: tagged, value: number) => NOTHING, writes(Memory::Bytes);
-    /// Sets a character of a mutable string at a fixnum index inside its bounds; leaves if the string is wide or the character
-    /// is not ASCII.
-    StringSet(string: tagged, index: tagged, character: tagged, state: exit) => NOTHING, EXITS | writes(Memory::String);
+    /// Sets a character of a mutable string at a fixnum index inside its bounds; leaves if a long string has to be made wide
+    /// for it.
+    StringSet(string: tagged, index: tagged, character: tagged, state: exit) => NOTHING, EXITS | ALLOCATES | writes(Memory::String);
     /// A register of the dynamic state; its offset in the thread block.
     Dynamic(offset: i32) => TAGGED, reads(Memory::Dynamic);
     /// Sets such a register.
@@ -339,6 +339,9 @@ operations! {
     /// A new object of a kind with these payload words.
     Allocate(kind: Kind, words: tagged_list) => TAGGED, ALLOCATES;
 
+    /// Arithmetic on numbers of any kinds, or `#t` or `#f` for a comparison of them: the value of a primitive that is also a
+    /// leaf function; leaves if it declines.
+    Number(leaf: LeafId, x: tagged, y: tagged, state: exit) => TAGGED, ALLOCATES | EXITS | reads(Memory::Constant);
     /// The value of a leaf function; leaves if it declines. Nothing moves meanwhile.
     Leaf(leaf: LeafId, arguments: tagged_list, state: exit) => TAGGED, LEAF;
 

@@ -61,7 +61,7 @@ pub const WORDS_MAX: usize = 65536;
 /// Logs after a plan that may tell of what ran before it was compiled.
 const SETTLING_LOGS: u32 = 1;
 /// Specializations of one code that may be retired before it is left alone.
-pub const RETRACTIONS_MAX: u32 = 6;
+pub const RETRACTIONS_MAX: u32 = 8;
 
 /// How many specializations of one procedure can be in use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

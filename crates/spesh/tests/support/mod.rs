@@ -32,6 +32,7 @@ struct Known {
     failed: Option<Type>,
     is_unstable: bool,
     fails_before_loop: bool,
+    declines: bool,
 }
 
 #[derive(Default)]
@@ -209,6 +210,7 @@ impl Known {
             ["calls-per-run", calls] => self.calls_per_run = Some(number(calls)?),
             ["cold"] => self.is_cold = true,
             ["unstable"] => self.is_unstable = true,
+            ["declines"] => self.declines = true,
             ["fails-before-loop"] => self.fails_before_loop = true,
             // All calls, then names and numbers in turn.
             ["callees", calls, seen @ ..] => {
@@ -357,6 +359,10 @@ impl Profile for World {
 
     fn is_unstable(&self, code: CodeWord, pc: usize) -> bool {
         self.of(code, pc, |known| known.is_unstable) == Some(true)
+    }
+
+    fn declines(&self, code: CodeWord, pc: usize) -> bool {
+        self.of(code, pc, |known| known.declines) == Some(true)
     }
 
     fn fails_before_loop(&self, code: CodeWord, pc: usize) -> bool {

@@ -5,6 +5,7 @@
 //! machine.
 
 mod lines;
+pub(crate) mod numbers;
 mod tasks;
 
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use std::sync::atomic::AtomicU64;
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::FLAG_ASCII;
-use canny_value::Value;
+use canny_value::{ObjectRef, Value};
 
 use crate::strings;
 use crate::thread::Thread;
@@ -154,6 +155,40 @@ impl InPlace {
         // SAFETY: as above; the units have four bytes, and the payload is aligned for words.
         fill(unsafe { std::slice::from_raw_parts_mut(payload(data)?, length) });
         Some(self.string_over(length, data))
+    }
+
+    /// Changes a character of a mutable string inside its bounds, and makes the string wide if it must. `false` if that would
+    /// take a long one.
+    pub fn set_string_character(
+        &mut self,
+        string: ObjectRef,
+        index: usize,
+        character: char,
+    ) -> bool {
+        let data = strings::string_data(string);
+        let code = character as u32;
+        if data.kind() == Kind::String32 {
+            data.set_utf32(index, code);
+            return true;
+        }
+        if let Ok(byte) = u8::try_from(code) {
+            if byte >= 0x80 && data.is_ascii() {
+                // SAFETY: clearing the ASCII promise is always right, and the only change that threads make to the flags of
+                // data that others may have; they may do it at once.
+                unsafe { data.set_flags(data.header().flags() & !FLAG_ASCII) };
+            }
+            data.set_byte(index, byte);
+            return true;
+        }
+        let length = strings::string_length(string);
+        if length > CHARACTERS_MAX {
+            return false;
+        }
+        let wide = self.0.mutator().leaf_in_place(Kind::String32, 0, length);
+        strings::widen_into(data, wide, length);
+        self.0.store(string.value(), strings::DATA, wide);
+        strings::string_data(string).set_utf32(index, code);
+        true
     }
 
     fn string_over(&mut self, length: usize, data: Value) -> Value {

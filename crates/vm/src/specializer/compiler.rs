@@ -15,7 +15,7 @@ use canny_spesh::build::{Options, build};
 use canny_spesh::graph::check_text;
 use canny_spesh::graph::{EntryPoint, Graph};
 use canny_spesh::planner::{Plan, Selection};
-use canny_spesh::snapshot::{CodeSource, CodeWord, Profile};
+use canny_spesh::snapshot::{CodeSource, CodeWord, Profile, WithoutGuesses};
 use canny_spesh::switches::{PASSES, turn_off};
 use canny_spesh::types::Type;
 use canny_spesh::verify::verify;
@@ -25,6 +25,9 @@ use super::{CandidateId, InstallError, Refusal, Specializer};
 
 /// Candidates of a code that may be retired before what was never seen is compiled too.
 const COLD_RETRACTIONS_MAX: u32 = 3;
+
+/// Candidates of a code that may be retired before it is compiled without guesses.
+const GUESSING_RETRACTIONS_MAX: u32 = 6;
 
 /// How often a plan waits for snapshots of what the code calls, or for room for its machine code.
 const WAITS_MAX: u32 = 2;
@@ -105,8 +108,14 @@ impl Compile for Compiler {
         };
         let mut options = self.options.clone();
         // Code that keeps coming to what it never did before is compiled whole.
-        options.leaves_cold_code &=
-            self.retractions.get(&plan.code).copied().unwrap_or(0) < COLD_RETRACTIONS_MAX;
+        let retractions = self.retractions.get(&plan.code).copied().unwrap_or(0);
+        options.leaves_cold_code &= retractions < COLD_RETRACTIONS_MAX;
+        let without_guesses = WithoutGuesses(profile);
+        let profile = if retractions < GUESSING_RETRACTIONS_MAX {
+            profile
+        } else {
+            &without_guesses
+        };
         let graph = build(
             code,
             plan.entry,

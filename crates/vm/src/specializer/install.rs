@@ -6,7 +6,7 @@
 //! only then writes entry words and links; otherwise the result is dropped
 //! (`InstallError::Refused`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -154,6 +154,7 @@ impl Specializer {
             },
             watched: graph.watched.clone(),
             codes: codes_of(graph, view).ok_or(InstallError::Refused(Refusal::UnknownCode))?,
+            leaf_calls: leaf_calls(graph),
         };
         self.lock()
             .check(&publication)
@@ -198,6 +199,20 @@ impl Specializer {
             .compiled(id, graph, &sizes, time, code.disassembly());
         Ok(id)
     }
+}
+
+/// Where a graph calls leaf functions.
+fn leaf_calls(graph: &Graph) -> HashSet<(CodeWord, usize)> {
+    let nodes = graph.blocks.iter().flat_map(|block| &block.nodes);
+    nodes
+        .filter_map(|id| match graph.node(*id).op {
+            Op::Leaf(.., state) | Op::Number(.., state) => {
+                let state = graph.state(state);
+                Some((graph.code_of(state.frame).word, state.pc))
+            }
+            _ => None,
+        })
+        .collect()
 }
 
 /// What is to be asked of registers on entry. A dead register may hold a reference to what is no longer there.

@@ -236,6 +236,11 @@ impl Specializer {
         self.lock().fails_before_loop(code, pc)
     }
 
+    /// Whether the leaf function that is called at an instruction declined too often.
+    pub fn declines(&self, code: CodeWord, pc: usize) -> bool {
+        self.lock().declines(code, pc)
+    }
+
     /// Types of the operands with which guesses at an instruction failed.
     pub fn failed_operands(&self, code: CodeWord, pc: usize) -> Type {
         self.lock().failed_operands(code, pc)

@@ -30,6 +30,10 @@ impl Profile for Failures<'_> {
         self.0.fails_before_loop(code, pc)
     }
 
+    fn declines(&self, code: CodeWord, pc: usize) -> bool {
+        self.0.declines(code, pc)
+    }
+
     fn failed_operands(&self, code: CodeWord, pc: usize) -> Type {
         self.0.failed_operands(code, pc)
     }

@@ -71,6 +71,8 @@ struct Candidate {
     exits_before: Vec<(CodeWord, usize, u32)>,
     /// Code that it copied, calls or compares with, and its own.
     codes: Vec<Arc<CodeSnapshot>>,
+    /// Places where it calls leaf functions.
+    leaf_calls: HashSet<(CodeWord, usize)>,
     /// The collector was shown that code.
     is_shown: bool,
 }
@@ -88,6 +90,8 @@ struct Loop {
 struct Place {
     operands: Type,
     is_unstable: bool,
+    /// A leaf function declined too often.
+    declines: bool,
     /// What was asked before the loop that begins here failed too often.
     fails_before_loop: bool,
     /// Compiled code was retired for leaving at a call, the first time.
@@ -145,6 +149,8 @@ pub(super) struct Publication {
     pub(super) required: Vec<(u32, Type)>,
     pub(super) watched: Vec<u32>,
     pub(super) codes: Vec<Arc<CodeSnapshot>>,
+    /// Where it calls leaf functions.
+    pub(super) leaf_calls: HashSet<(CodeWord, usize)>,
 }
 
 impl Registry {
@@ -210,6 +216,7 @@ impl Registry {
             required,
             watched,
             codes,
+            leaf_calls,
         } = publication;
         let Some(code_object) = self.code_object(word) else {
             return;
@@ -241,6 +248,7 @@ impl Registry {
                 retired_by: None,
                 exits_before: Vec::new(),
                 codes,
+                leaf_calls,
                 is_shown: false,
             },
         );
@@ -423,9 +431,14 @@ impl Registry {
             if *count >= share
                 && let Some((code, pc, word)) = place_of(candidate, exit)
             {
+                let calls_leaf = candidate.leaf_calls.contains(&(code, pc));
                 let place = self.places.entry((code, pc)).or_default();
                 if is_before_loop(candidate, exit) {
                     place.fails_before_loop = true;
+                    continue;
+                }
+                if calls_leaf {
+                    place.declines = true;
                     continue;
                 }
                 // A call may have been left because nobody had seen it; guesses about it may be right all the same.
@@ -570,6 +583,12 @@ impl Registry {
         self.places
             .get(&(code, pc))
             .is_some_and(|place| place.is_unstable)
+    }
+
+    pub(super) fn declines(&self, code: CodeWord, pc: usize) -> bool {
+        self.places
+            .get(&(code, pc))
+            .is_some_and(|place| place.declines)
     }
 
     pub(super) fn fails_before_loop(&self, code: CodeWord, pc: usize) -> bool {

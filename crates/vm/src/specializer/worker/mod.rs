@@ -118,6 +118,10 @@ pub trait Machine: Send {
     fn fails_before_loop(&self, _code: CodeWord, _pc: usize) -> bool {
         false
     }
+    /// Whether a leaf function declined too often.
+    fn declines(&self, _code: CodeWord, _pc: usize) -> bool {
+        false
+    }
     /// Whether compiled code was ever left at an instruction.
     fn was_left_at(&self, _code: CodeWord, _pc: usize) -> bool {
         false
@@ -147,6 +151,10 @@ impl Machine for Arc<super::Specializer> {
 
     fn fails_before_loop(&self, code: CodeWord, pc: usize) -> bool {
         super::Specializer::fails_before_loop(self, code, pc)
+    }
+
+    fn declines(&self, code: CodeWord, pc: usize) -> bool {
+        super::Specializer::declines(self, code, pc)
     }
 
     fn was_left_at(&self, code: CodeWord, pc: usize) -> bool {
@@ -423,6 +431,10 @@ impl Profile for WorkerProfile<'_> {
 
     fn fails_before_loop(&self, code: CodeWord, pc: usize) -> bool {
         self.machine.fails_before_loop(code, pc)
+    }
+
+    fn declines(&self, code: CodeWord, pc: usize) -> bool {
+        self.machine.declines(code, pc)
     }
 
     fn is_unstable(&self, code: CodeWord, pc: usize) -> bool {

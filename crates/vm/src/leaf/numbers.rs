@@ -1,0 +1,459 @@
+//! Arithmetic in place: on numbers of any two kinds, without a collection and without an error.
+//!
+//! This is the one implementation for numbers of usual size. Handlers, primitives and leaf functions
+//! try it first; `None` means that an operand is no number, that the operation is an error, or that
+//! operands or result are so long that the work has to be interruptible. What an operation means is
+//! defined by `canny_number` alone: the fast paths here agree with it bit by bit.
+
+use std::cmp::Ordering;
+
+use canny_number::integers::{Integer, Workspace};
+use canny_number::short_ratio::{Parts as RatioParts, ShortRatio};
+use canny_number::{self as number, Division, Number, NumberError};
+use canny_tables::kinds::Kind;
+use canny_tables::layout::FLAG_NEGATIVE;
+use canny_value::Value;
+
+use super::{InPlace, WORDS_MAX, payload};
+use crate::numbers::{
+    Numeric, integer_ordering, limbs_of, number_of, numeric, short_ratios, small, with_integer,
+};
+
+/// Limbs of the operands that are computed with through the tower here: the greatest common divisors of ratios grow with the
+/// square.
+const TOWER_LIMBS_MAX: usize = 64;
+
+/// Fixnums up to here are the same numbers as doubles.
+const EXACT_AS_DOUBLE: u64 = 1 << f64::MANTISSA_DIGITS;
+
+/// Real and imaginary part.
+type Complex = (f64, f64);
+
+/// How an operation treats each kind of operands that are not fixnums or flonums.
+struct Ways {
+    integers: fn(&mut Workspace, Integer, Integer) -> bool,
+    ratios: fn(ShortRatio, ShortRatio) -> Option<RatioParts>,
+    /// For inexact complex numbers; what it gives counts if it is finite, where the tower's rules and the schoolbook's agree.
+    complex: fn(Complex, Complex) -> Complex,
+    tower: fn(&Number, &Number) -> Result<Number, NumberError>,
+}
+
+const NO_COMPLEX: Complex = (f64::NAN, f64::NAN);
+
+const ADD: Ways = Ways {
+    integers: Workspace::add,
+    ratios: |left, right| Some(left.plus(right)),
+    complex: |(a, b), (c, d)| (a + c, b + d),
+    tower: number::add,
+};
+
+const SUBTRACT: Ways = Ways {
+    integers: Workspace::subtract,
+    ratios: |left, right| Some(left.plus(right.negate())),
+    complex: |(a, b), (c, d)| (a - c, b - d),
+    tower: number::sub,
+};
+
+const MULTIPLY: Ways = Ways {
+    integers: Workspace::multiply,
+    ratios: |left, right| Some(left.times(right)),
+    complex: |(a, b), (c, d)| (a * c - b * d, a * d + b * c),
+    tower: number::mul,
+};
+
+const DIVIDE: Ways = Ways {
+    integers: |_, _, _| false,
+    ratios: |left, right| Some(left.times(right.invert()?)),
+    complex: |_, _| NO_COMPLEX,
+    tower: number::div,
+};
+
+/// The ways of an operation on integers alone.
+const fn of_integers(
+    integers: fn(&mut Workspace, Integer, Integer) -> bool,
+    tower: fn(&Number, &Number) -> Result<Number, NumberError>,
+) -> Ways {
+    Ways {
+        integers,
+        ratios: |_, _| None,
+        complex: |_, _| NO_COMPLEX,
+        tower,
+    }
+}
+
+const QUOTIENT: Ways = of_integers(
+    |room, left, right| room.quotient(Division::Truncate, left, right),
+    number::quotient,
+);
+const REMAINDER: Ways = of_integers(
+    |room, left, right| room.remainder(Division::Truncate, left, right),
+    number::remainder,
+);
+const FLOOR_QUOTIENT: Ways = of_integers(
+    |room, left, right| room.quotient(Division::Floor, left, right),
+    |left, right| number::divide_quotient(Division::Floor, left, right),
+);
+const MODULO: Ways = of_integers(
+    |room, left, right| room.remainder(Division::Floor, left, right),
+    number::modulo,
+);
+const BITWISE_AND: Ways = of_integers(|_, _, _| false, number::bitwise_and);
+const BITWISE_OR: Ways = of_integers(|_, _, _| false, number::bitwise_or);
+const BITWISE_XOR: Ways = of_integers(|_, _, _| false, number::bitwise_xor);
+
+/// The parts of an inexact complex number.
+fn complex_parts(x: Value) -> Option<Complex> {
+    let object = x.as_kind(Kind::Compnum)?;
+    Some((object.field(0).as_flonum()?, object.field(1).as_flonum()?))
+}
+
+fn is_same_as_double(n: i64) -> bool {
+    n.unsigned_abs() <= EXACT_AS_DOUBLE
+}
+
+/// The order of two real numbers, none if one is a NaN; no answer for other operands, and for long ones.
+#[inline]
+pub(crate) fn ordering(x: Value, y: Value) -> Option<Option<Ordering>> {
+    use Numeric::{Fixnum, Flonum};
+    match (numeric(x)?, numeric(y)?) {
+        (Fixnum(a), Fixnum(b)) => Some(Some(a.cmp(&b))),
+        (Flonum(a), Flonum(b)) => Some(a.partial_cmp(&b)),
+        (Fixnum(a), Flonum(b)) if is_same_as_double(a) => Some((a as f64).partial_cmp(&b)),
+        (Flonum(a), Fixnum(b)) if is_same_as_double(b) => Some(a.partial_cmp(&(b as f64))),
+        _ => other_ordering(x, y),
+    }
+}
+
+#[cold]
+fn other_ordering(x: Value, y: Value) -> Option<Option<Ordering>> {
+    if let Some(order) = integer_ordering(x, y) {
+        return Some(Some(order));
+    }
+    if let Some((left, right)) = short_ratios(x, y) {
+        return Some(Some(left.compare(right)));
+    }
+    if limbs_of(x) + limbs_of(y) > TOWER_LIMBS_MAX {
+        return None;
+    }
+    number::compare(&number_of(x)?, &number_of(y)?).ok()
+}
+
+/// Whether two numbers are equal; no answer for other operands, and for long ones.
+pub(crate) fn equal(x: Value, y: Value) -> Option<bool> {
+    match ordering(x, y) {
+        Some(order) => Some(order == Some(Ordering::Equal)),
+        None if limbs_of(x) + limbs_of(y) > TOWER_LIMBS_MAX => None,
+        None => Some(number::numeric_equal(&number_of(x)?, &number_of(y)?)),
+    }
+}
+
+impl InPlace {
+    /// `(+ x y)`
+    #[inline]
+    pub fn add(&mut self, x: Value, y: Value) -> Option<Value> {
+        self.arithmetic(x, y, i64::checked_add, |a, b| a + b, &ADD)
+    }
+
+    /// `(- x y)`
+    #[inline]
+    pub fn subtract(&mut self, x: Value, y: Value) -> Option<Value> {
+        self.arithmetic(x, y, i64::checked_sub, |a, b| a - b, &SUBTRACT)
+    }
+
+    /// `(* x y)`
+    #[inline]
+    pub fn multiply(&mut self, x: Value, y: Value) -> Option<Value> {
+        self.arithmetic(x, y, i64::checked_mul, |a, b| a * b, &MULTIPLY)
+    }
+
+    /// `(/ x y)`
+    #[inline]
+    pub fn divide(&mut self, x: Value, y: Value) -> Option<Value> {
+        if y == Value::ZERO {
+            return None;
+        }
+        let whole = |a: i64, b: i64| (a % b == 0).then(|| a / b);
+        self.arithmetic(x, y, whole, |a, b| a / b, &DIVIDE)
+    }
+
+    /// `(truncate-quotient x y)`
+    #[inline]
+    pub fn quotient(&mut self, x: Value, y: Value) -> Option<Value> {
+        self.division(x, y, |a, b| a / b, &QUOTIENT)
+    }
+
+    /// `(truncate-remainder x y)`
+    #[inline]
+    pub fn remainder(&mut self, x: Value, y: Value) -> Option<Value> {
+        self.division(x, y, |a, b| a % b, &REMAINDER)
+    }
+
+    /// `(floor-quotient x y)`
+    #[inline]
+    pub fn floor_quotient(&mut self, x: Value, y: Value) -> Option<Value> {
+        let floor = |a: i64, b: i64| a / b - i64::from(a % b != 0 && (a < 0) != (b < 0));
+        self.division(x, y, floor, &FLOOR_QUOTIENT)
+    }
+
+    /// `(floor-remainder x y)`
+    #[inline]
+    pub fn modulo(&mut self, x: Value, y: Value) -> Option<Value> {
+        let floor = |a: i64, b: i64| {
+            let rest = a % b;
+            if rest != 0 && (rest < 0) != (b < 0) {
+                rest + b
+            } else {
+                rest
+            }
+        };
+        self.division(x, y, floor, &MODULO)
+    }
+
+    /// `(bitwise-and x y)`
+    #[inline]
+    pub fn bitwise_and(&mut self, x: Value, y: Value) -> Option<Value> {
+        self.bits(x, y, |a, b| a & b, &BITWISE_AND)
+    }
+
+    /// `(bitwise-ior x y)`
+    #[inline]
+    pub fn bitwise_or(&mut self, x: Value, y: Value) -> Option<Value> {
+        self.bits(x, y, |a, b| a | b, &BITWISE_OR)
+    }
+
+    /// `(bitwise-xor x y)`
+    #[inline]
+    pub fn bitwise_xor(&mut self, x: Value, y: Value) -> Option<Value> {
+        self.bits(x, y, |a, b| a ^ b, &BITWISE_XOR)
+    }
+
+    /// `(arithmetic-shift x y)`
+    #[inline]
+    pub fn arithmetic_shift(&mut self, x: Value, y: Value) -> Option<Value> {
+        const BITS_MAX: i64 = 64 * WORDS_MAX as i64;
+        let bits = y.as_fixnum().filter(|bits| *bits < BITS_MAX)?;
+        if let Some(n) = x.as_fixnum() {
+            match bits {
+                ..=-63 => return Some(Value::fixnum(n >> 63)),
+                -62..=0 => return Some(Value::fixnum(n >> -bits)),
+                1..=61 if n << bits >> bits == n => return Some(self.integer(n << bits)),
+                _ => {}
+            }
+        }
+        if limbs_of(x) > WORDS_MAX {
+            return None;
+        }
+        let room = &mut self.0.integers;
+        with_integer(x, |operand| room.shift(operand, bits))?
+            .then(|| self.integer_result())
+            .flatten()
+    }
+
+    /// An operation that fixnums and flonums have operations of the machine for; without a value for two fixnums it is one of
+    /// exact numbers.
+    #[inline(always)]
+    fn arithmetic(
+        &mut self,
+        x: Value,
+        y: Value,
+        fixnums: impl FnOnce(i64, i64) -> Option<i64>,
+        flonums: impl FnOnce(f64, f64) -> f64,
+        ways: &Ways,
+    ) -> Option<Value> {
+        use Numeric::{Fixnum, Flonum};
+        match (numeric(x)?, numeric(y)?) {
+            (Fixnum(a), Fixnum(b)) => match fixnums(a, b) {
+                Some(result) => Some(self.integer(result)),
+                None => self.others(x, y, ways),
+            },
+            (Flonum(a), Flonum(b)) => Some(self.flonum(flonums(a, b))),
+            (Fixnum(a), Flonum(b)) => Some(self.flonum(flonums(a as f64, b))),
+            (Flonum(a), Fixnum(b)) => Some(self.flonum(flonums(a, b as f64))),
+            _ => self.others(x, y, ways),
+        }
+    }
+
+    #[inline(always)]
+    fn division(
+        &mut self,
+        x: Value,
+        y: Value,
+        fixnums: impl FnOnce(i64, i64) -> i64,
+        ways: &Ways,
+    ) -> Option<Value> {
+        match (x.as_fixnum(), y.as_fixnum()) {
+            (_, Some(0)) => None,
+            (Some(a), Some(b)) => Some(self.integer(fixnums(a, b))),
+            _ => self.others(x, y, ways),
+        }
+    }
+
+    #[inline(always)]
+    fn bits(
+        &mut self,
+        x: Value,
+        y: Value,
+        fixnums: impl FnOnce(i64, i64) -> i64,
+        ways: &Ways,
+    ) -> Option<Value> {
+        match (x.as_fixnum(), y.as_fixnum()) {
+            (Some(a), Some(b)) => Some(Value::fixnum(fixnums(a, b))),
+            _ => self.others(x, y, ways),
+        }
+    }
+
+    /// An operation on any two numbers.
+    #[cold]
+    #[inline(never)]
+    fn others(&mut self, x: Value, y: Value, ways: &Ways) -> Option<Value> {
+        let limbs = limbs_of(x) + limbs_of(y);
+        if limbs > WORDS_MAX {
+            return None;
+        }
+        let room = &mut self.0.integers;
+        let is_done = with_integer(x, |left| {
+            with_integer(y, |right| (ways.integers)(room, left, right))
+        });
+        if is_done.flatten() == Some(true) {
+            return self.integer_result();
+        }
+        if let Some((left, right)) = short_ratios(x, y)
+            && let Some(parts) = (ways.ratios)(left, right)
+        {
+            return self.ratio(parts);
+        }
+        if let (Some(left), Some(right)) = (complex_parts(x), complex_parts(y)) {
+            let (real, imaginary) = (ways.complex)(left, right);
+            if real.is_finite() && imaginary.is_finite() {
+                let parts = [self.flonum(real), self.flonum(imaginary)];
+                return Some(self.0.mutator().fields_in_place(Kind::Compnum, parts));
+            }
+        }
+        if limbs > TOWER_LIMBS_MAX {
+            return None;
+        }
+        let result = (ways.tower)(&number_of(x)?, &number_of(y)?).ok()?;
+        self.number(&result)
+    }
+
+    /// The word of the last result of the workspace. None for a long one.
+    fn integer_result(&mut self) -> Option<Value> {
+        let (is_negative, limbs) = self.0.integers.result();
+        if limbs.is_empty() {
+            return Some(Value::ZERO);
+        }
+        if let [only] = limbs
+            && let Some(fixnum) = small(is_negative, *only)
+        {
+            return Some(fixnum);
+        }
+        let length = limbs.len();
+        let object = self.new_bignum(is_negative, length)?;
+        let (_, limbs) = self.0.integers.result();
+        // SAFETY: the fresh bignum has this many limbs.
+        unsafe { std::ptr::copy_nonoverlapping(limbs.as_ptr(), payload(object)?, length) };
+        Some(object)
+    }
+
+    /// A bignum whose limbs are to be filled. None for a long one.
+    fn new_bignum(&mut self, is_negative: bool, limbs: usize) -> Option<Value> {
+        let flags = if is_negative { FLAG_NEGATIVE } else { 0 };
+        (limbs <= WORDS_MAX).then(|| self.0.mutator().leaf_in_place(Kind::Bignum, flags, limbs))
+    }
+
+    fn bignum(&mut self, is_negative: bool, limbs: &[u64]) -> Option<Value> {
+        let object = self.new_bignum(is_negative, limbs.len())?;
+        // SAFETY: the fresh bignum has this many limbs.
+        unsafe { std::ptr::copy_nonoverlapping(limbs.as_ptr(), payload(object)?, limbs.len()) };
+        Some(object)
+    }
+
+    /// An exact integer.
+    #[inline]
+    pub fn integer(&mut self, n: i64) -> Value {
+        match Value::try_fixnum(n) {
+            Some(fixnum) => fixnum,
+            None => self
+                .bignum(n < 0, &[n.unsigned_abs()])
+                .expect("one limb is not many"),
+        }
+    }
+
+    /// A flonum.
+    #[inline]
+    pub fn flonum(&mut self, f: f64) -> Value {
+        match Value::try_inline_flonum(f) {
+            Some(word) => word,
+            None => self.flonum_object(f),
+        }
+    }
+
+    #[cold]
+    fn flonum_object(&mut self, f: f64) -> Value {
+        let object = self.0.mutator().leaf_in_place(Kind::Flonum, 0, 1);
+        let place: *mut u64 = payload(object).expect("an object");
+        // SAFETY: the payload of the fresh flonum is one word.
+        unsafe { *place = f.to_bits() };
+        object
+    }
+
+    fn ratio(&mut self, (numerator, denominator): RatioParts) -> Option<Value> {
+        let numerator = self.long_integer(numerator)?;
+        if denominator == 1 {
+            return Some(numerator);
+        }
+        let parts = [numerator, self.long_integer(denominator)?];
+        Some(self.0.mutator().fields_in_place(Kind::Ratnum, parts))
+    }
+
+    fn long_integer(&mut self, n: i128) -> Option<Value> {
+        match i64::try_from(n) {
+            Ok(n) => Some(self.integer(n)),
+            Err(_) => {
+                let magnitude = n.unsigned_abs();
+                let (low, high) = (magnitude as u64, (magnitude >> 64) as u64);
+                let limbs = [low, high];
+                self.bignum(n < 0, if high == 0 { &limbs[..1] } else { &limbs })
+            }
+        }
+    }
+
+    /// The word of a number of any kind. None for a long one.
+    pub fn number(&mut self, number: &Number) -> Option<Value> {
+        Some(match number {
+            Number::Fixnum(n) => self.integer(*n),
+            Number::Flonum(f) => self.flonum(*f),
+            Number::Big(_) => {
+                let (is_negative, limbs) = number.limbs()?;
+                self.bignum(is_negative, limbs)?
+            }
+            Number::Ratio(_) => {
+                let numerator = self.number(&number::numerator(number).ok()?)?;
+                let denominator = self.number(&number::denominator(number).ok()?)?;
+                let parts = [numerator, denominator];
+                self.0.mutator().fields_in_place(Kind::Ratnum, parts)
+            }
+            Number::Complex(parts) => {
+                let parts = [self.number(&parts.0)?, self.number(&parts.1)?];
+                self.0.mutator().fields_in_place(Kind::Compnum, parts)
+            }
+        })
+    }
+
+    /// Whether the order of two real numbers is one of those. None for other operands.
+    #[inline]
+    pub fn compare(
+        &self,
+        x: Value,
+        y: Value,
+        holds: impl FnOnce(Ordering) -> bool,
+    ) -> Option<bool> {
+        Some(ordering(x, y)?.is_some_and(holds))
+    }
+
+    /// `(= x y)`
+    #[inline]
+    pub fn number_equal(&self, x: Value, y: Value) -> Option<bool> {
+        equal(x, y)
+    }
+}
