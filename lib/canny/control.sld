@@ -197,18 +197,21 @@
       (preempt-procedure))
 
     ;; guard.  The body returns an ordinary result or, by way of its handler, a `caught` record
-    ;; with the raised object and, if there may be need of it, a procedure that goes back to the
-    ;; raise and raises again.  The continuation must be a full one: a continuation captured in the
-    ;; body may enter it again after guard has returned, and so may an after procedure that is run on
-    ;; the way out.  It is thrown to, which leaves winders and registers alone: the winders are run
-    ;; here, where the frames of the body, which may have used up the stack, are gone.  When a composable
-    ;; continuation has put the frames of the guard elsewhere, that is where it is thrown to.
+    ;; with a procedure that evaluates what the guard gives.  The continuation must be a full one: a
+    ;; continuation captured in the body may enter it again after guard has returned, and so may an
+    ;; after procedure that is run on the way out.  It is thrown to, which leaves winders and
+    ;; registers alone: the winders are run here, where the frames of the body, which may have used up
+    ;; the stack, are gone.  When a composable continuation has put the frames of the guard elsewhere,
+    ;; that is where it is thrown to.
+    ;;
+    ;; Tests of clauses are evaluated where the object was raised, if there are no winders to be run
+    ;; first: then nothing has to be captured for the case that no clause takes the object.
+    ;; Otherwise the raise is captured and entered again in that case.
 
     (define-record-type caught
-      (make-caught object reraise)
+      (make-caught finish)
       caught?
-      (object caught-object)
-      (reraise caught-reraise))
+      (finish caught-finish))
 
     (define (run-guarded body make-handler)
       (let* ((winders (%winders))
@@ -216,7 +219,7 @@
              (result
               (call-with-current-continuation
                (lambda (frames)
-                 (%set-handlers! (cons (make-handler frames) (%handlers)))
+                 (%set-handlers! (cons (make-handler frames winders parameters) (%handlers)))
                  (let ((result (body)))
                    (%set-handlers! (cdr (%handlers)))
                    result)))))
@@ -226,35 +229,48 @@
               (if (not (eq? (%winders) winders))
                   (%rewind winders))
               (%set-handlers! handlers)
-              (%set-parameters! parameters)))
-        result))
+              (%set-parameters! parameters)
+              ((caught-finish result)))
+            result)))
 
     (define (%guard-else body clauses)
-      (let ((result
-             (run-guarded body
-                          (lambda (frames)
-                            (lambda (object)
-                              (%throw (%continuation-here frames) (make-caught object #f)))))))
-        (if (caught? result)
-            (clauses (caught-object result))
-            result)))
+      (run-guarded body
+                   (lambda (frames winders parameters)
+                     (lambda (object)
+                       (%throw (%continuation-here frames)
+                               (make-caught (lambda () (clauses object))))))))
 
-    (define (%guard body clauses)
-      (let ((result
-             (run-guarded body
-                          (lambda (frames)
-                            (lambda (object)
-                              ((call-with-current-continuation
-                                (lambda (at-raise)
-                                  (%throw (%continuation-here frames)
-                                          (make-caught
-                                           object
-                                           (lambda ()
-                                             (at-raise
-                                              (lambda () (raise-continuable object))))))))))))))
-        (if (caught? result)
-            (clauses (caught-object result) (caught-reraise result))
-            result)))
+    (define (%guard body choose)
+      (run-guarded body
+                   (lambda (frames winders parameters)
+                     (lambda (object)
+                       (if (eq? (%winders) winders)
+                           (choose-here object choose frames parameters)
+                           (choose-there object choose frames))))))
+
+    ;; Evaluates the tests here, with the parameters of the guard.
+    (define (choose-here object choose frames parameters)
+      (let ((handlers (%handlers))
+            (inner (%parameters)))
+        (%set-parameters! parameters)
+        (let ((chosen (choose object)))
+          (if chosen
+              (%throw (%continuation-here frames) (make-caught chosen)))
+          (%set-parameters! inner)
+          (%set-handlers! handlers)
+          (raise-continuable object))))
+
+    ;; Leaves for the guard, where the tests are evaluated, and comes back if none holds.
+    (define (choose-there object choose frames)
+      ((call-with-current-continuation
+        (lambda (at-raise)
+          (%throw (%continuation-here frames)
+                  (make-caught
+                   (lambda ()
+                     (let ((chosen (choose object)))
+                       (if chosen
+                           (chosen)
+                           (at-raise (lambda () (raise-continuable object))))))))))))
 
     (define-syntax guard
       (syntax-rules (else)
@@ -262,10 +278,37 @@
          (%guard-else (lambda () body0 body ...)
                       (lambda (variable)
                         (cond clause ... (else expression0 expression ...)))))
+        ((_ (variable clause ... (#t expression0 expression ...)) body0 body ...)
+         (%guard-else (lambda () body0 body ...)
+                      (lambda (variable)
+                        (cond clause ... (#t expression0 expression ...)))))
         ((_ (variable clause ...) body0 body ...)
          (%guard (lambda () body0 body ...)
-                 (lambda (variable reraise)
-                   (cond clause ... (else (reraise))))))))
+                 (lambda (variable)
+                   (choice clause ...))))))
+
+    ;; A procedure that evaluates what the first clause whose test holds gives, or #f.
+    (define-syntax choice
+      (syntax-rules (else =>)
+        ((_) #f)
+        ((_ (else expression ...) clause ...)
+         (cond (else expression ...) clause ...))
+        ((_ (test => receiver) clause ...)
+         (let ((value test))
+           (if value
+               (lambda () (receiver value))
+               (choice clause ...))))
+        ((_ (test) clause ...)
+         (let ((value test))
+           (if value
+               (lambda () value)
+               (choice clause ...))))
+        ((_ (test expression0 expression ...) clause ...)
+         (if test
+             (lambda () expression0 expression ...)
+             (choice clause ...)))
+        ((_ clause ...)
+         (cond clause ...))))
 
     ;; Parameters.  A parameter object is a procedure that gives its cell when it is called with
     ;; the request object, and its value when it is called without arguments.  With any other

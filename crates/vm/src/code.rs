@@ -192,7 +192,19 @@ impl CodeRef {
         let unit = unsafe { Value::from_bits(self.word_at(code::DEBUG)) }.as_index()?;
         // SAFETY: as above.
         let index = unsafe { Value::from_bits(self.word_at(code::PARAMETERS)) }.as_index()?;
-        Some((unit, index))
+        Some((unit >> 1, index))
+    }
+
+    /// The word that says of which unit it is, and whether that belongs to the standard library.
+    pub(crate) fn debug_word(unit: usize, is_library: bool) -> Value {
+        Value::fixnum((unit << 1) as i64 | i64::from(is_library))
+    }
+
+    /// Whether it belongs to the standard library.
+    pub(crate) fn is_library(self) -> bool {
+        // SAFETY: the field holds a tagged word.
+        let word = unsafe { Value::from_bits(self.word_at(code::DEBUG)) };
+        word.as_index().is_some_and(|word| word & 1 != 0)
     }
 
     /// Whether the instruction whose first word ends before `pc` is one that checks the arguments.

@@ -91,7 +91,7 @@ pub mod field {
     pub const IRRITANTS: usize = 2;
     /// Symbol or `#f`: the procedure to blame.
     pub const WHO: usize = 3;
-    /// List of file, line and column, and line and column of the end, or `#f`.
+    /// Vector: the places of the newest frames ([`Thread::condition_position`]).
     pub const POSITION: usize = 4;
     /// List of strings, or `#f`: in which tasks it was raised, the innermost one last. Behind them may stand an object of
     /// the host's with syntax errors.
@@ -177,7 +177,7 @@ impl Thread {
         Blame::Another(known)
     }
 
-    /// A condition object of ready parts; the position is that of the innermost user frame.
+    /// A condition object of ready parts; the position is that of the innermost frame of the program.
     pub fn make_condition(
         &mut self,
         kind: Value,
@@ -187,7 +187,7 @@ impl Thread {
     ) -> Value {
         let first = self.protect(kind);
         self.scratch.extend([message, irritants, who]);
-        let position = self.position_list(0);
+        let position = self.places();
         self.scratch.push(position);
         let condition = self.object(Kind::Condition, 0, 6, Value::FALSE);
         for index in 0..5 {
@@ -196,40 +196,6 @@ impl Thread {
         }
         self.release(first);
         condition
-    }
-
-    /// Gives a condition the position of the call of the innermost user frame's procedure, if there is one.
-    pub fn move_to_caller(&mut self, condition: Value) {
-        let position = self.position_list(1);
-        if position.is_pair() {
-            self.store(condition, field::POSITION, position);
-        }
-    }
-
-    /// The position of a user frame, `skipped` frames below the innermost one.
-    fn position_list(&mut self, skipped: usize) -> Value {
-        const FRAMES_LOOKED_AT: usize = 64;
-        let frames = self.describe_frames(FRAMES_LOOKED_AT);
-        let Some(position) = frames
-            .into_iter()
-            .filter(|frame| !frame.is_library)
-            .skip(skipped)
-            .find_map(|frame| frame.position)
-        else {
-            return Value::FALSE;
-        };
-        // `file` and `list` are locals: the native stack keeps them.
-        let file = self.string(&position.file);
-        let mut list = Value::NIL;
-        for number in [
-            position.end_column,
-            position.end_line,
-            position.column,
-            position.line,
-        ] {
-            list = self.cons(Value::fixnum(i64::from(number)), list);
-        }
-        self.cons(file, list)
     }
 
     /// Makes an object pending.

@@ -93,7 +93,8 @@ pub(crate) struct FrameWalk {
     watermark_fp: *mut Value,
     watermark_pc: *const u32,
     base: *mut Value,
-    liveness: Arc<LivenessCache>,
+    /// None if nobody asks which registers live.
+    liveness: Option<Arc<LivenessCache>>,
     next: Next,
 }
 
@@ -145,8 +146,16 @@ impl FrameWalk {
             watermark_fp: thread.watermark.fp,
             watermark_pc: thread.watermark.return_pc,
             base: thread.stack.base(),
-            liveness: thread.vm.liveness.clone(),
+            liveness: Some(thread.vm.liveness.clone()),
             next,
+        }
+    }
+
+    /// The same for those who want to know the places only: no register is said to live.
+    pub(crate) fn without_liveness(thread: &Thread) -> FrameWalk {
+        FrameWalk {
+            liveness: None,
+            ..FrameWalk::new(thread)
         }
     }
 
@@ -165,7 +174,13 @@ impl FrameWalk {
         let (fp, pc, live) = match self.next {
             Next::Done => return None,
             Next::Inside { fp, pc, arguments } => (fp, pc, self.live_inside(fp, pc, arguments)),
-            Next::At { fp, pc, base } => (fp, bytecode_of(pc), live_after_call(fp, pc, base)),
+            Next::At { fp, pc, base } => {
+                let live = match self.liveness {
+                    Some(_) => live_after_call(fp, pc, base),
+                    None => Live::First(0),
+                };
+                (fp, bytecode_of(pc), live)
+            }
         };
         // SAFETY: a live frame has its link words.
         let mut return_pc = unsafe { (*fp.offset(frame::RETURN_PC as isize)).bits() as *const u32 };
@@ -216,11 +231,13 @@ impl FrameWalk {
     }
 
     fn live_inside(&self, fp: *mut Value, pc: *const u32, arguments: usize) -> Live {
+        let Some(liveness) = &self.liveness else {
+            return Live::First(0);
+        };
         // SAFETY: the frame is live, so its closure is.
         let closure = unsafe { Thread::closure_of(fp) };
-        CodeRef::of_closure(closure).map_or(Live::First(0), |code| {
-            code.live_at(pc, arguments, &self.liveness)
-        })
+        CodeRef::of_closure(closure)
+            .map_or(Live::First(0), |code| code.live_at(pc, arguments, liveness))
     }
 }
 
@@ -308,7 +325,7 @@ impl Thread {
     fn describe(&self, count_max: usize, with_tail_calls: bool) -> Vec<FrameDescription> {
         let mut frames = Vec::new();
         let mut newer = None;
-        let mut walk = FrameWalk::new(self);
+        let mut walk = FrameWalk::without_liveness(self);
         while let Some(step) = walk.next() {
             if frames.len() >= count_max {
                 break;

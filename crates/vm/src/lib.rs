@@ -32,6 +32,7 @@ mod leaf;
 mod loader;
 pub mod numbers;
 mod offload;
+mod places;
 mod primitive;
 mod procedures;
 mod raise;

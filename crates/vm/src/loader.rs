@@ -42,15 +42,21 @@ impl Thread {
         };
         let unit_number = self.vm.units.add(metadata);
         let first = self.protect(Value::NIL);
-        let result = self.load_protected(unit, unit_number);
+        let result = self.load_protected(unit, unit_number, is_library);
         self.release(first);
         result
     }
 
-    fn load_protected(&mut self, unit: &CompiledUnit, unit_number: usize) -> Result<Value, Raise> {
+    fn load_protected(
+        &mut self,
+        unit: &CompiledUnit,
+        unit_number: usize,
+        is_library: bool,
+    ) -> Result<Value, Raise> {
         let codes = self.scratch.len();
+        let debug = CodeRef::debug_word(unit_number, is_library);
         for (index, block) in unit.codes.iter().enumerate() {
-            match self.make_code(block, unit_number, index) {
+            match self.make_code(block, debug, index) {
                 Ok(object) => self.scratch.push(object),
                 Err(raise) => {
                     self.vm.units.finish(unit_number, &self.scratch[codes..]);
@@ -125,7 +131,7 @@ impl Thread {
     }
 
     /// A code object whose pool is still empty.
-    fn make_code(&mut self, block: &CodeBlock, unit: usize, index: usize) -> Result<Value, Raise> {
+    fn make_code(&mut self, block: &CodeBlock, debug: Value, index: usize) -> Result<Value, Raise> {
         let pool_words = block.pool.len();
         let instruction_bytes = (4 * block.instructions.len()).next_multiple_of(8);
         let bytes =
@@ -156,7 +162,7 @@ impl Thread {
             *word(code::POOL_LENGTH).cast::<u32>() = pool_words as u32;
             *word(code::INSTRUCTION_WORDS).cast::<u32>() = block.instructions.len() as u32;
             *word(code::NAME) = Value::FALSE.bits();
-            *word(code::DEBUG) = Value::fixnum(unit as i64).bits();
+            *word(code::DEBUG) = debug.bits();
             *word(code::PARAMETERS) = Value::fixnum(index as i64).bits();
             *word(code::NATIVE) = canny_llint::native_to_bytecode() as u64;
             std::ptr::copy_nonoverlapping(
@@ -266,7 +272,7 @@ impl Thread {
             entry: usize::MAX,
             codes: vec![metadata],
         });
-        match self.make_code(&block, unit, 0) {
+        match self.make_code(&block, CodeRef::debug_word(unit, true), 0) {
             Ok(code) => self.closure_over(code),
             // A few words cannot exceed any heap limit that a machine starts with.
             Err(_) => Value::FALSE,

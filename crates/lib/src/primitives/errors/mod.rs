@@ -17,7 +17,7 @@ use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 use canny_vm::condition::{ConditionKind, field};
 use canny_vm::symbols::symbol_name;
-use canny_vm::{Exit, FrameDescription, Position, PrimitiveFunction, Raise, Thread, string_text};
+use canny_vm::{Exit, FrameDescription, PrimitiveFunction, Raise, Thread, string_text};
 
 use crate::arguments::{Call, implementations};
 use crate::evaluation::Evaluation;
@@ -35,7 +35,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "file-error?" => |_, call: Call| Ok(Value::boolean(is_of_kind(call.at(0), "file")));
     "condition-kind" => |thread, call| part(thread, call, field::KIND);
     "condition-who" => |thread, call| part(thread, call, field::WHO);
-    "condition-position" => |thread, call| part(thread, call, field::POSITION);
+    "condition-position" => condition_position;
     "condition->string" => condition_to_string;
     "%type-error" => |thread, call| argument_error(thread, call, Thread::raise_type);
     "%range-error" => |thread, call| argument_error(thread, call, Thread::raise_range);
@@ -60,6 +60,26 @@ fn make_condition(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     call.symbol(thread, 0)?;
     call.list_length(thread, 2)?;
     Ok(thread.make_condition(call.at(0), call.at(1), call.at(2), call.at(3)))
+}
+
+/// `(condition-position condition)`: a list of file, line and column, and line and column of the end.
+fn condition_position(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let object = condition(thread, call)?;
+    let Some(position) = thread.condition_position(object.value()) else {
+        return Ok(Value::FALSE);
+    };
+    // `file` and `list` are locals: the native stack keeps them.
+    let file = thread.string(&position.file);
+    let mut list = Value::NIL;
+    for number in [
+        position.end_column,
+        position.end_line,
+        position.column,
+        position.line,
+    ] {
+        list = thread.cons(Value::fixnum(i64::from(number)), list);
+    }
+    Ok(thread.cons(file, list))
 }
 
 fn condition(thread: &mut Thread, call: Call) -> Result<ObjectRef, Raise> {
@@ -390,7 +410,7 @@ fn report_of(thread: &mut Thread, object: Value) -> Uncaught {
         code: code_of_raised(kind.as_deref()),
         kind,
         message: text_of_raised(thread, object),
-        position: position_of(object),
+        position: thread.condition_position(object),
         who: who_of(object),
         argument: argument_of(object),
         procedure: procedure_of(thread, object),
@@ -408,25 +428,6 @@ fn frames_with_values(thread: &Thread) -> Vec<FrameDescription> {
     const SHOWN_MAX: usize = 5;
     let show = |value| brief_text_of(thread, value, Style::Write, VALUE_BYTES_MAX);
     thread.describe_frames_and_values(FRAMES_MAX, SHOWN_MAX, &show)
-}
-
-/// Where a condition was made.
-fn position_of(object: Value) -> Option<Position> {
-    let mut rest = object.as_kind(Kind::Condition)?.field(field::POSITION);
-    let file = string_text(rest.car()?)?;
-    let mut numbers = [0; 4];
-    for number in &mut numbers {
-        rest = rest.cdr()?;
-        *number = u32::try_from(rest.car()?.as_index()?).ok()?;
-    }
-    let [line, column, end_line, end_column] = numbers;
-    Some(Position {
-        file,
-        line,
-        column,
-        end_line,
-        end_column,
-    })
 }
 
 /// The procedure that a condition blames.
