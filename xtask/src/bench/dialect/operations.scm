@@ -45,7 +45,7 @@
   (let ((code (char->integer char)))
     (if (and (< 32 code) (< code 127))
         (begin (display "#\\") (write-char char))
-        (begin (display "#\\x") (display (number->string code 16))))))
+        (begin (display "#\\x") (display (string-downcase (number->string code 16)))))))
 (define (show-string string)
   (write-char #\")
   (string-for-each
@@ -55,7 +55,7 @@
             (write-char char)
             (begin
               (display "\\x")
-              (display (number->string code 16))
+              (display (string-downcase (number->string code 16)))
               (write-char #\;)))))
     string)
   (write-char #\"))

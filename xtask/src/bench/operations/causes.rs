@@ -108,8 +108,11 @@ fn explain(log: &str, report: &str, procedure: &str) -> String {
 
 /// Procedures of the program around the operation.
 fn is_of_the_harness(name: &str) -> bool {
-    let known = ["taken", "calibrated", "least", "check", "show", "clock", "tell", "operation"];
-    known.contains(&name) || name == "the program"
+    let known = [
+        "taken", "calibrated", "least", "check", "clock", "tell", "operation", "same-turns?",
+        "message-of", "the program",
+    ];
+    known.contains(&name) || name.starts_with("show")
 }
 
 fn add(names: &mut Vec<String>, name: String) {

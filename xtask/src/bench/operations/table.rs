@@ -307,7 +307,11 @@ pub fn words(source: &str) -> Vec<&str> {
     }
     found.extend(start.map(|from| &source[from..]));
     found.retain(|word| !word.starts_with("#\\"));
+    // `,@name` splices.
     found
+        .iter()
+        .map(|word| word.trim_start_matches('@'))
+        .collect()
 }
 
 /// Writes the answers of operations that have none into the text of their file.
@@ -379,7 +383,7 @@ operands s \"a b\" \"(\" \"\\\"\" \"\"
 
     #[test]
     fn identifiers_are_told_from_text() {
-        assert_eq!(words("(f 'n \"m \\\" k\" #\\n #\\( `(,x))"), ["f", "n", "x"]);
+        assert_eq!(words("(f 'n \"m \\\" k\" #\\n #\\( `(,x ,@y))"), ["f", "n", "x", "y"]);
         assert_eq!(
             data("#(1) 'a \"(\" #\\) x"),
             Ok(vec!["#(1)", "'a", "\"(\"", "#\\)", "x"])
