@@ -158,12 +158,13 @@ fn engines(canny: &Path, baseline: Option<&Path>) -> Vec<(Engine, Language)> {
         .collect()
 }
 
-#[derive(Default)]
 struct Measured {
     /// For each engine and operation: its net times, one for each round.
     times: Vec<Vec<Vec<f64>>>,
     /// For each engine and operation, if it gave one.
     answers: Vec<Vec<Option<String>>>,
+    /// For each engine, whether its process failed.
+    failed: Vec<bool>,
     complaints: Vec<String>,
 }
 
@@ -176,7 +177,8 @@ fn measure_group(
     let mut measured = Measured {
         times: vec![vec![Vec::new(); indices.len()]; engines.len()],
         answers: vec![vec![None; indices.len()]; engines.len()],
-        ..Measured::default()
+        failed: vec![false; engines.len()],
+        complaints: Vec::new(),
     };
     let prepared: Vec<Prepared> = engines
         .iter()
@@ -202,6 +204,7 @@ fn measure_group(
             }
             if round == 1 {
                 measured.answers[index] = lines.answers;
+                measured.failed[index] = failure.is_some();
                 let failure = failure.map(|why| format!("{} on {}: {why}", group.name, engine.name));
                 measured.complaints.extend(failure);
             }
@@ -302,6 +305,10 @@ fn complain(group: &Group, engines: &[(Engine, Language)], measured: &mut Measur
                 continue;
             }
             let given = measured.answers[engine][index].as_deref();
+            if given.is_none() && measured.failed[engine] {
+                // That the process failed is listed already.
+                continue;
+            }
             let given = given.unwrap_or("no answer");
             let wanted = operation.answer.as_deref();
             if given.starts_with("raised ") || wanted.is_none_or(|wanted| wanted != given) {

@@ -70,7 +70,7 @@ fn head(group: &Group, language: Language) -> String {
         Language::Canny => &group.canny,
         Language::Chez => &group.chez,
     };
-    let mut body = format!("{}{own}", group.shared);
+    let mut body = own.clone();
     let _ = writeln!(body, "(define operands-of-none (vector{}))", " 1".repeat(TURNS));
     for operand in &group.operands {
         let _ = writeln!(

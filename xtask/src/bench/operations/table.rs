@@ -29,7 +29,7 @@ const CHEZ: &str = " chez: ";
 pub struct Group {
     pub name: String,
     pub imports: String,
-    pub shared: String,
+    /// Definitions for each engine, in the order of the file.
     pub canny: String,
     pub chez: String,
     pub operands: Vec<Operand>,
@@ -109,11 +109,14 @@ pub fn parse(name: &str, text: &str) -> Result<Group, String> {
     };
     for (line, statement) in statements(text) {
         let (word, rest) = statement.split_once(' ').unwrap_or((&statement, ""));
-        let (place, rest) = match word {
-            "import" => (&mut group.imports, rest),
-            _ if word.starts_with("(define") => (&mut group.shared, statement.as_str()),
-            "canny" => (&mut group.canny, rest),
-            "chez" => (&mut group.chez, rest),
+        let (places, rest) = match word {
+            "import" => (vec![&mut group.imports], rest),
+            "canny" => (vec![&mut group.canny], rest),
+            "chez" => (vec![&mut group.chez], rest),
+            _ if word.starts_with("(define") => {
+                let both = vec![&mut group.canny, &mut group.chez];
+                (both, statement.as_str())
+            }
             "operands" => {
                 let operand = parse_operand(rest).map_err(|error| format!("{line}: {error}"))?;
                 group.operands.push(operand);
@@ -134,8 +137,10 @@ pub fn parse(name: &str, text: &str) -> Result<Group, String> {
             }
         };
         data(rest).map_err(|error| format!("{line}: {error}"))?;
-        place.push_str(rest);
-        place.push('\n');
+        for place in places {
+            place.push_str(rest);
+            place.push('\n');
+        }
     }
     Ok(group)
 }
@@ -342,6 +347,7 @@ mod tests {
     const TEXT: &str = "\
 ; a comment
 import (srfi 1)
+chez (define old 1)
 (define (twice x)
   (* 2 x))
 operands n 1 -2 (+ 1 2) #\\(
@@ -356,7 +362,8 @@ operands s \"a b\" \"(\" \"\\\"\" \"\"
     fn statements_of_a_group_are_read() {
         let group = parse("numbers", TEXT).expect("the text is right");
         assert_eq!(group.imports, "(srfi 1)\n");
-        assert_eq!(group.shared, "(define (twice x)\n  (* 2 x))\n");
+        assert_eq!(group.canny, "(define (twice x)\n  (* 2 x))\n");
+        assert_eq!(group.chez, format!("(define old 1)\n{}", group.canny));
         assert_eq!(group.operands[0].values, "1 -2 (+ 1 2) #\\(");
         let [twice, append, own] = &group.operations[..] else {
             panic!("there are three operations");
