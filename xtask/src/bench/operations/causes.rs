@@ -6,7 +6,8 @@
 
 use std::path::Path;
 
-use super::{Options, prepare, source};
+use super::source::{self, Language, Work};
+use super::{Options, prepare};
 use crate::bench::engines::Engine;
 use crate::bench::operations::table::Group;
 use crate::process::Run;
@@ -25,7 +26,8 @@ pub fn find(
     options: &Options,
 ) -> Result<String, String> {
     let engine = Engine::canny(canny);
-    let mut prepared = prepare(&engine, "single", source::single(group, index), &options.directory)?;
+    let alone = source::program(group, Language::Canny, &[index], Work::Time);
+    let mut prepared = prepare(&engine, "single", alone, &options.directory)?;
     let log = options.directory.join("single.log");
     // A log that an earlier operation left would be about that one.
     let _ = std::fs::remove_file(&log);
@@ -109,8 +111,8 @@ fn explain(log: &str, report: &str, procedure: &str) -> String {
 /// Procedures of the program around the operation.
 fn is_of_the_harness(name: &str) -> bool {
     let known = [
-        "taken", "calibrated", "least", "check", "clock", "tell", "operation", "same-turns?",
-        "message-of", "the program",
+        "taken", "calibrated", "least", "check", "clock", "tell", "answer", "time-operation",
+        "same-turns?", "message-of", "the program",
     ];
     known.contains(&name) || name.starts_with("show")
 }

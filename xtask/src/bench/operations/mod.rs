@@ -19,7 +19,7 @@ use super::programs::{Check, Program};
 use crate::arguments::Arguments;
 use crate::process::Run;
 use crate::workspace::{self, Profile};
-use source::Language;
+use source::{Language, Work};
 use table::Group;
 
 const HELP: &str = "\
@@ -50,10 +50,10 @@ pub struct Row {
 }
 
 impl Row {
-    /// Canny's time as a multiple of another engine's.
-    pub fn ratio(&self, engine: usize) -> Option<f64> {
+    /// The time of an engine as a multiple of another's.
+    pub fn ratio_of(&self, engine: usize, other: usize) -> Option<f64> {
         let least = |time: f64| time.max(SHORTEST_NANOSECONDS);
-        Some(least(self.times[0]?) / least((*self.times.get(engine)?)?))
+        Some(least(self.times[engine]?) / least(self.times[other]?))
     }
 }
 
@@ -114,7 +114,7 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
         }
         let mut found = rows_of(group, &engines, &measured.times);
         if causes_wanted {
-            let slow = |row: &Row| row.ratio(engines.len() - 1).is_some_and(|it| it > above);
+            let slow = |row: &Row| row.ratio_of(0, engines.len() - 1).is_some_and(|it| it > above);
             for (index, row) in found.iter_mut().enumerate().filter(|(_, row)| slow(row)) {
                 eprint!("\r{:<70}", workspace::shortened(&format!("why: {}", row.name), 68));
                 row.cause = causes::find(&canny, group, index, &options)?;
@@ -180,15 +180,15 @@ fn measure_group(
         failed: vec![false; engines.len()],
         complaints: Vec::new(),
     };
+    let work = match options.check_only {
+        true => Work::Check,
+        false => Work::TimeAll,
+    };
     let prepared: Vec<Prepared> = engines
         .iter()
         .map(|(engine, language)| {
             eprint!("\r{:<70}", format!("compiling {} for {}", group.name, engine.name));
-            let mut text = source::program(group, *language, &indices);
-            if options.check_only {
-                text = text.replace("(if (check index run) (tell \"time\" index run))", "(check index run)");
-                text = text.replace("(tell \"empty\" index run)", "#f");
-            }
+            let text = source::program(group, *language, &indices, work);
             prepare(engine, &group.name, text, &options.directory)
                 .map_err(|error| format!("{} on {}: {error}", group.name, engine.name))
         })
@@ -386,8 +386,8 @@ mod tests {
             times: vec![canny, chez],
             cause: String::new(),
         };
-        assert_eq!(row(Some(0.4), Some(0.1)).ratio(1), Some(1.0));
-        assert_eq!(row(Some(10.0), Some(2.0)).ratio(1), Some(5.0));
-        assert_eq!(row(Some(10.0), None).ratio(1), None);
+        assert_eq!(row(Some(0.4), Some(0.1)).ratio_of(0, 1), Some(1.0));
+        assert_eq!(row(Some(10.0), Some(2.0)).ratio_of(0, 1), Some(5.0));
+        assert_eq!(row(Some(10.0), None).ratio_of(0, 1), None);
     }
 }

@@ -6,7 +6,7 @@ use super::Row;
 
 /// Chez is the last engine.
 fn ratio(row: &Row) -> Option<f64> {
-    row.ratio(row.times.len() - 1)
+    row.ratio_of(0, row.times.len() - 1)
 }
 
 pub fn csv(rows: &[Row], engines: &[&str]) -> String {
@@ -65,43 +65,49 @@ fn figures(ratios: &[f64]) -> Option<Figures> {
     })
 }
 
-/// A Markdown table: each group, then all of them.
+/// A Markdown table: each group, then all of them. With a baseline, its figures stand in the last columns.
 pub fn summary(rows: &[Row], engines: &[&str]) -> String {
-    let mut out = String::from(
-        "canny's time as a multiple of Chez's\n\n\
-         | group | operations | geometric mean | above 2 | above 5 | above 10 | worst |\n\
-         |---|---|---|---|---|---|---|\n",
-    );
+    let mut out = String::from("canny's time as a multiple of Chez's\n\n");
+    let chez = engines.len() - 1;
+    let baselines = chez - 1;
+    let heading = "| group | operations | geometric mean | above 2 | above 5 | above 10 | worst |";
+    let _ = writeln!(out, "{heading}{}", " baseline: mean | above 2 | above 5 |".repeat(baselines));
+    let _ = writeln!(out, "|{}", "---|".repeat(7 + 3 * baselines));
     let mut groups: Vec<&str> = rows.iter().map(|row| row.group.as_str()).collect();
     groups.dedup();
     for group in groups.iter().copied().map(Some).chain([None]) {
-        let ratios: Vec<f64> = rows
+        let compared: Vec<&Row> = rows
             .iter()
             .filter(|row| group.is_none_or(|group| row.group == group))
-            .filter_map(ratio)
             .collect();
-        if let Some(it) = figures(&ratios) {
-            let _ = writeln!(
-                out,
-                "| {} | {} | {:.2} | {} | {} | {} | {:.1} |",
-                group.unwrap_or("all"),
-                it.count,
-                it.mean,
-                it.above[0],
-                it.above[1],
-                it.above[2],
-                it.worst
-            );
+        let ratios_of = |engine: usize| -> Vec<f64> {
+            let ratios = compared.iter().filter_map(|row| row.ratio_of(engine, chez));
+            ratios.collect()
+        };
+        let Some(it) = figures(&ratios_of(0)) else {
+            continue;
+        };
+        let _ = write!(
+            out,
+            "| {} | {} | {:.2} | {} | {} | {} | {:.1} |",
+            group.unwrap_or("all"),
+            it.count,
+            it.mean,
+            it.above[0],
+            it.above[1],
+            it.above[2],
+            it.worst
+        );
+        for baseline in 1..=baselines {
+            let _ = match figures(&ratios_of(baseline)) {
+                Some(it) => write!(out, " {:.2} | {} | {} |", it.mean, it.above[0], it.above[1]),
+                None => write!(out, " – | – | – |"),
+            };
         }
+        out.push('\n');
     }
     let without = rows.iter().filter(|row| ratio(row).is_none()).count();
     let _ = writeln!(out, "\nnot compared, since an engine has no time: {without}");
-    if engines.len() > 2 {
-        let ratios: Vec<f64> = rows.iter().filter_map(|row| row.ratio(1)).collect();
-        if let Some(it) = figures(&ratios) {
-            let _ = writeln!(out, "of the baseline's time: {:.3}, the worst {:.2}", it.mean, it.worst);
-        }
-    }
     out
 }
 
@@ -158,6 +164,15 @@ mod tests {
         assert!(text.contains("| a | 2 | 4.00 | 1 | 1 | 0 | 8.0 |"), "{text}");
         assert!(text.contains("| all | 3 | 2.52 | 1 | 1 | 0 | 8.0 |"), "{text}");
         assert!(text.contains("has no time: 1"));
+    }
+
+    #[test]
+    fn a_baseline_has_columns_of_its_own() {
+        let mut one = row("a", "(f)", 8.0, Some(1.0));
+        one.times.insert(1, Some(3.0));
+        let text = summary(&[one], &["canny", "baseline", "chez"]);
+        let wanted = "| a | 1 | 8.00 | 1 | 1 | 0 | 8.0 | 3.00 | 1 | 0 |";
+        assert!(text.contains(wanted), "{text}");
     }
 
     #[test]

@@ -29,17 +29,31 @@ impl Language {
     }
 }
 
-/// The program that measures the operations with these indices, and the empty loops.
-pub fn program(group: &Group, language: Language, indices: &[usize]) -> String {
+/// What a program does with the operations.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Work {
+    /// It prints the answers.
+    Check,
+    /// It prints the answers, then the times of the operations.
+    Time,
+    /// The same, then the times of the empty loops.
+    TimeAll,
+}
+
+/// The program that works on the operations with these indices.
+pub fn program(group: &Group, language: Language, indices: &[usize], work: Work) -> String {
     let mut text = head(group, language);
-    let mut calls = String::new();
+    let mut answers = String::new();
+    let mut times = String::new();
     for operands in 0..=most_operands(group) {
         let names: Vec<String> = (0..operands).map(|index| format!("x{index}")).collect();
         let result = names.last().map_or("#f", String::as_str);
         let name = format!("empty-{operands}");
         let reads = names.iter().map(|name| (name.as_str(), "operands-of-none"));
         text.push_str(&loop_of(&name, reads, result));
-        let _ = writeln!(calls, "(empty {operands} {name})");
+        if work == Work::TimeAll {
+            let _ = writeln!(times, "(time-empty {operands} {name})");
+        }
     }
     for &index in indices {
         let operation = &group.operations[index];
@@ -51,18 +65,12 @@ pub fn program(group: &Group, language: Language, indices: &[usize]) -> String {
         let reads = operation.operands.iter().map(String::as_str);
         let reads = reads.zip(vectors.iter().map(String::as_str));
         text.push_str(&loop_of(&name, reads, expression));
-        let _ = writeln!(calls, "(operation {index} {name})");
+        let _ = writeln!(answers, "(answer {index} {name})");
+        if work != Work::Check {
+            let _ = writeln!(times, "(time-operation {index} {name})");
+        }
     }
-    text.push_str(&calls);
-    text
-}
-
-/// The program whose log tells why an operation is slow: nothing runs in it but that.
-pub fn single(group: &Group, index: usize) -> String {
-    program(group, Language::Canny, &[index])
-        .lines()
-        .filter(|line| !line.starts_with("(empty "))
-        .fold(String::new(), |text, line| text + line + "\n")
+    text + &answers + &times
 }
 
 fn head(group: &Group, language: Language) -> String {
@@ -151,21 +159,24 @@ operands b 5 6 7 8
     #[test]
     fn each_engine_gets_its_operations() {
         let group = parse("g", TEXT).expect("the text is right");
-        let canny = program(&group, Language::Canny, &[0, 1]);
+        let canny = program(&group, Language::Canny, &[0, 1], Work::TimeAll);
         assert!(canny.starts_with("(import (srfi 1)\n)"));
         assert!(canny.contains("(define operands-of-a (vector 1 2 3 4))"));
-        assert!(canny.contains("(operation 0 op-0)\n(operation 1 op-1)"));
-        assert!(canny.contains("(empty 2 empty-2)"));
-        let chez = program(&group, Language::Chez, &[0, 1]);
+        assert!(canny.contains("(answer 0 op-0)\n(answer 1 op-1)\n(time-empty 0 empty-0)"));
+        assert!(canny.contains("(time-operation 0 op-0)\n(time-operation 1 op-1)"));
+        let chez = program(&group, Language::Chez, &[0, 1], Work::TimeAll);
         assert!(!chez.contains("op-1"));
         assert_eq!(chez.matches("(define (floor/ ").count(), 1);
     }
 
     #[test]
-    fn one_operation_is_measured_alone() {
+    fn a_program_does_what_is_asked() {
         let group = parse("g", TEXT).expect("the text is right");
-        let text = single(&group, 1);
-        assert!(text.contains("op-1") && !text.contains("op-0") && !text.contains("(empty 1"));
+        let text = program(&group, Language::Canny, &[1], Work::Time);
+        assert!(text.contains("(time-operation 1 op-1)"));
+        assert!(!text.contains("op-0") && !text.contains("(time-empty 0 "));
+        let text = program(&group, Language::Canny, &[1], Work::Check);
+        assert!(text.ends_with("(answer 1 op-1)\n"));
     }
 
     #[test]
