@@ -47,7 +47,11 @@ pub fn find(
         true => workspace::read(&log)?,
         false => String::new(),
     };
-    Ok(explain(&log, &outcome.errors_text(), &format!("op-{index}")))
+    Ok(explain(
+        &log,
+        &outcome.errors_text(),
+        &format!("op-{index}"),
+    ))
 }
 
 fn explain(log: &str, report: &str, procedure: &str) -> String {
@@ -111,8 +115,17 @@ fn explain(log: &str, report: &str, procedure: &str) -> String {
 /// Procedures of the program around the operation.
 fn is_of_the_harness(name: &str) -> bool {
     let known = [
-        "taken", "calibrated", "least", "check", "clock", "tell", "answer", "time-operation",
-        "same-turns?", "message-of", "the program",
+        "taken",
+        "calibrated",
+        "least",
+        "check",
+        "clock",
+        "tell",
+        "answer",
+        "time-operation",
+        "same-turns?",
+        "message-of",
+        "the program",
     ];
     known.contains(&name) || name.starts_with("show")
 }
@@ -244,7 +257,10 @@ Candidate 2
     #[test]
     fn many_names_are_cut() {
         let names: Vec<String> = (0..6).map(|index| index.to_string()).collect();
-        assert_eq!(listed("x:", &names).as_deref(), Some("x: 0, 1, 2, 3 and 2 more"));
+        assert_eq!(
+            listed("x:", &names).as_deref(),
+            Some("x: 0, 1, 2, 3 and 2 more")
+        );
         assert_eq!(listed("x:", &[]), None);
     }
 }

@@ -114,9 +114,15 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
         }
         let mut found = rows_of(group, &engines, &measured.times);
         if causes_wanted {
-            let slow = |row: &Row| row.ratio_of(0, engines.len() - 1).is_some_and(|it| it > above);
+            let slow = |row: &Row| {
+                row.ratio_of(0, engines.len() - 1)
+                    .is_some_and(|it| it > above)
+            };
             for (index, row) in found.iter_mut().enumerate().filter(|(_, row)| slow(row)) {
-                eprint!("\r{:<70}", workspace::shortened(&format!("why: {}", row.name), 68));
+                eprint!(
+                    "\r{:<70}",
+                    workspace::shortened(&format!("why: {}", row.name), 68)
+                );
                 row.cause = causes::find(&canny, group, index, &options)?;
             }
         }
@@ -141,8 +147,15 @@ fn write_results(rows: &[Row], engines: &[(Engine, Language)]) -> Result<(), Str
     std::fs::create_dir_all(&out).map_err(|error| format!("{}: {error}", out.display()))?;
     workspace::write(&out.join("operations.csv"), report::csv(rows, &names))?;
     workspace::write(&out.join("operations.txt"), report::worst(rows, usize::MAX))?;
-    print!("{}\n{}", report::summary(rows, &names), report::worst(rows, 40));
-    println!("written: {0}/operations.csv, {0}/operations.txt", out.display());
+    print!(
+        "{}\n{}",
+        report::summary(rows, &names),
+        report::worst(rows, 40)
+    );
+    println!(
+        "written: {0}/operations.csv, {0}/operations.txt",
+        out.display()
+    );
     Ok(())
 }
 
@@ -187,7 +200,10 @@ fn measure_group(
     let prepared: Vec<Prepared> = engines
         .iter()
         .map(|(engine, language)| {
-            eprint!("\r{:<70}", format!("compiling {} for {}", group.name, engine.name));
+            eprint!(
+                "\r{:<70}",
+                format!("compiling {} for {}", group.name, engine.name)
+            );
             let text = source::program(group, *language, &indices, work);
             prepare(engine, &group.name, text, &options.directory)
                 .map_err(|error| format!("{} on {}: {error}", group.name, engine.name))
@@ -205,7 +221,8 @@ fn measure_group(
             if round == 1 {
                 measured.answers[index] = lines.answers;
                 measured.failed[index] = failure.is_some();
-                let failure = failure.map(|why| format!("{} on {}: {why}", group.name, engine.name));
+                let failure =
+                    failure.map(|why| format!("{} on {}: {why}", group.name, engine.name));
                 measured.complaints.extend(failure);
             }
         }
@@ -248,8 +265,8 @@ fn run_once(prepared: &Prepared, options: &Options) -> Result<(String, Option<St
         time_limit: options.time_limit,
     };
     let outcome = run.run()?;
-    let failure = (!outcome.succeeded())
-        .then(|| format!("{}: {}", outcome.ending(), outcome.complaint()));
+    let failure =
+        (!outcome.succeeded()).then(|| format!("{}: {}", outcome.ending(), outcome.complaint()));
     Ok((outcome.output_text(), failure))
 }
 
@@ -326,11 +343,7 @@ fn complain(group: &Group, engines: &[(Engine, Language)], measured: &mut Measur
     }
 }
 
-fn bless_group(
-    group: &Group,
-    answers: &[Vec<Option<String>>],
-    files: &Path,
-) -> Result<(), String> {
+fn bless_group(group: &Group, answers: &[Vec<Option<String>>], files: &Path) -> Result<(), String> {
     let path = files.join(format!("{}.txt", group.name));
     let chez = answers.len() - 1;
     let mut new = Vec::new();
@@ -389,5 +402,69 @@ mod tests {
         assert_eq!(row(Some(0.4), Some(0.1)).ratio_of(0, 1), Some(1.0));
         assert_eq!(row(Some(10.0), Some(2.0)).ratio_of(0, 1), Some(5.0));
         assert_eq!(row(Some(10.0), None).ratio_of(0, 1), None);
+    }
+
+    fn all_groups() -> Vec<Group> {
+        let files = workspace::root().join("benches").join("operations");
+        table::read(&files, None).expect("the files are right")
+    }
+
+    #[test]
+    fn each_operation_has_an_answer() {
+        let groups = all_groups();
+        let count: usize = groups.iter().map(|group| group.operations.len()).sum();
+        assert!(count >= 1000, "there are {count} operations");
+        for group in &groups {
+            for operation in &group.operations {
+                assert!(
+                    operation.answer.is_some(),
+                    "{}:{}: `--bless` writes the answer",
+                    group.name,
+                    operation.line
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn all_procedures_of_the_standard_are_measured() {
+        const LIBRARIES: [&str; 14] = [
+            "base",
+            "case-lambda",
+            "char",
+            "complex",
+            "cxr",
+            "eval",
+            "file",
+            "inexact",
+            "lazy",
+            "process-context",
+            "read",
+            "repl",
+            "time",
+            "write",
+        ];
+        // Syntax that is no expression or has no code of its own, what ends the program or changes files, and what
+        // only a prompt needs.
+        const LEFT_OUT: &str = "cond-expand define define-record-type define-syntax include \
+            include-ci let-syntax letrec-syntax quasiquote quote syntax-error syntax-rules unquote \
+            unquote-splicing ... _ => else emergency-exit exit delete-file interaction-environment";
+        let left_out: Vec<&str> = LEFT_OUT.split_whitespace().collect();
+        let groups = all_groups();
+        let mut used: Vec<&str> = Vec::new();
+        used.extend(groups.iter().flat_map(|group| table::words(&group.canny)));
+        for operation in groups.iter().flat_map(|group| &group.operations) {
+            used.extend(table::words(&operation.expression));
+        }
+        for library in LIBRARIES {
+            let path = workspace::root().join(format!("lib/scheme/{library}.sld"));
+            let text = workspace::read(&path).expect("the library is there");
+            let (_, rest) = text.split_once("(export").expect("it exports names");
+            let (exports, _) = rest.split_once("(import").expect("it imports names");
+            for name in table::words(exports) {
+                let is_known = used.contains(&name) || left_out.contains(&name);
+                assert!(is_known, "no operation uses {name} of (scheme {library})");
+            }
+        }
     }
 }

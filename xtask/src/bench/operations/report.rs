@@ -71,7 +71,11 @@ pub fn summary(rows: &[Row], engines: &[&str]) -> String {
     let chez = engines.len() - 1;
     let baselines = chez - 1;
     let heading = "| group | operations | geometric mean | above 2 | above 5 | above 10 | worst |";
-    let _ = writeln!(out, "{heading}{}", " baseline: mean | above 2 | above 5 |".repeat(baselines));
+    let _ = writeln!(
+        out,
+        "{heading}{}",
+        " baseline: mean | above 2 | above 5 |".repeat(baselines)
+    );
     let _ = writeln!(out, "|{}", "---|".repeat(7 + 3 * baselines));
     let mut groups: Vec<&str> = rows.iter().map(|row| row.group.as_str()).collect();
     groups.dedup();
@@ -107,7 +111,10 @@ pub fn summary(rows: &[Row], engines: &[&str]) -> String {
         out.push('\n');
     }
     let without = rows.iter().filter(|row| ratio(row).is_none()).count();
-    let _ = writeln!(out, "\nnot compared, since an engine has no time: {without}");
+    let _ = writeln!(
+        out,
+        "\nnot compared, since an engine has no time: {without}"
+    );
     out
 }
 
@@ -161,8 +168,14 @@ mod tests {
             row("b", "(own)", 1.0, None),
         ];
         let text = summary(&rows, &["canny", "chez"]);
-        assert!(text.contains("| a | 2 | 4.00 | 1 | 1 | 0 | 8.0 |"), "{text}");
-        assert!(text.contains("| all | 3 | 2.52 | 1 | 1 | 0 | 8.0 |"), "{text}");
+        assert!(
+            text.contains("| a | 2 | 4.00 | 1 | 1 | 0 | 8.0 |"),
+            "{text}"
+        );
+        assert!(
+            text.contains("| all | 3 | 2.52 | 1 | 1 | 0 | 8.0 |"),
+            "{text}"
+        );
         assert!(text.contains("has no time: 1"));
     }
 
@@ -185,7 +198,10 @@ mod tests {
         let text = worst(&rows, 10);
         let lines: Vec<&str> = text.lines().skip(1).map(str::trim).collect();
         assert_eq!(lines.len(), 2);
-        assert!(lines[0].ends_with("a: (g 1 2); calls, the runtime"), "{text}");
+        assert!(
+            lines[0].ends_with("a: (g 1 2); calls, the runtime"),
+            "{text}"
+        );
         assert!(worst(&rows, 1).ends_with("and 1 more\n"));
     }
 

@@ -79,7 +79,11 @@ fn head(group: &Group, language: Language) -> String {
         Language::Chez => &group.chez,
     };
     let mut body = own.clone();
-    let _ = writeln!(body, "(define operands-of-none (vector{}))", " 1".repeat(TURNS));
+    let _ = writeln!(
+        body,
+        "(define operands-of-none (vector{}))",
+        " 1".repeat(TURNS)
+    );
     for operand in &group.operands {
         let _ = writeln!(
             body,

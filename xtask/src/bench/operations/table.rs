@@ -264,7 +264,7 @@ pub fn data(text: &str) -> Result<Vec<&str>, String> {
             }
         };
         if ends_here {
-            let end = at + character.len_utf8();
+            let end = characters.peek().map_or(text.len(), |(next, _)| *next);
             found.extend(start.take().map(|start| &text[start..end]));
         }
     }
@@ -390,7 +390,10 @@ operands s \"a b\" \"(\" \"\\\"\" \"\"
 
     #[test]
     fn identifiers_are_told_from_text() {
-        assert_eq!(words("(f 'n \"m \\\" k\" #\\n #\\( `(,x ,@y))"), ["f", "n", "x", "y"]);
+        assert_eq!(
+            words("(f 'n \"m \\\" k\" #\\n #\\( `(,x ,@y))"),
+            ["f", "n", "x", "y"]
+        );
         assert_eq!(
             data("#(1) 'a \"(\" #\\) x"),
             Ok(vec!["#(1)", "'a", "\"(\"", "#\\)", "x"])
