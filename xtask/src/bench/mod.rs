@@ -10,6 +10,7 @@ mod chart;
 pub mod engines;
 mod inputs;
 pub mod measure;
+mod operations;
 pub mod programs;
 mod report;
 pub mod suite;
@@ -21,6 +22,7 @@ use crate::workspace::{self, Profile};
 
 const HELP: &str = "\
 usage: cargo xtask bench [OPTION…]
+       cargo xtask bench --operations [OPTION…]   (`--operations --help` has its options)
 
   --suite PATH    also run the r7rs-benchmarks collection checked out at PATH
   --suite-only    leave out our own programs
@@ -40,6 +42,9 @@ CSV and SVG files are written to target/bench/.
 ";
 
 pub fn run(arguments: &mut Arguments) -> Result<(), String> {
+    if arguments.flag("--operations") {
+        return operations::run(arguments);
+    }
     if arguments.flag("--help") {
         print!("{HELP}");
         return Ok(());
