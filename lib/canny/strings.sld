@@ -221,7 +221,7 @@
          (let ((base (as-string 'string-unfold 5 base)))
            (unfold-pieces 'string-unfold stop? mapper successor seed make-final
              (lambda (pieces final)
-               (string-append base (concatenate-pieces (reverse! pieces)) final)))))))
+               (string-append base (concatenate-pieces (reverse pieces)) final)))))))
 
     (define string-unfold-right
       (case-lambda

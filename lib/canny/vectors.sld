@@ -88,19 +88,35 @@
                      (vector-set! vector index element)
                      (loop (- index 1) seeds)))))))
 
+    ;; A list of the elements, last first: a continuation captured in `step` can be entered again.
+    (define (unfolded step start end by seeds)
+      (cond ((null? seeds)
+             (let loop ((index start) (elements '()))
+               (if (= index end)
+                   elements
+                   (loop (+ index by) (cons (step index) elements)))))
+            ((null? (cdr seeds))
+             (let loop ((index start) (seed (car seeds)) (elements '()))
+               (if (= index end)
+                   elements
+                   (let-values (((element seed) (step index seed)))
+                     (loop (+ index by) seed (cons element elements))))))
+            (else
+             (let loop ((index start) (seeds seeds) (elements '()))
+               (if (= index end)
+                   elements
+                   (let-values (((element . seeds) (apply step index seeds)))
+                     (loop (+ index by) seeds (cons element elements))))))))
+
     (define (vector-unfold step size . seeds)
       (check-procedure 'vector-unfold 1 step)
       (check-size 'vector-unfold size)
-      (let ((vector (make-vector size)))
-        (unfold-up! step vector 0 size seeds)
-        vector))
+      (%reverse-list->vector (unfolded step 0 size 1 seeds)))
 
     (define (vector-unfold-right step size . seeds)
       (check-procedure 'vector-unfold-right 1 step)
       (check-size 'vector-unfold-right size)
-      (let ((vector (make-vector size)))
-        (unfold-down! step vector 0 size seeds)
-        vector))
+      (list->vector (unfolded step (- size 1) -1 -1 seeds)))
 
     (define (vector-unfold! step vector start end . seeds)
       (check-procedure 'vector-unfold! 1 step)

@@ -365,7 +365,7 @@
          (check-procedure 'iunfold 1 stop?)
          (let loop ((seed seed) (reversed '()))
            (if (stop? seed)
-               (from-list (reverse! reversed) (tail-generator seed))
+               (from-list (reverse reversed) (tail-generator seed))
                (loop (successor seed) (cons (mapper seed) reversed)))))))
 
     (define iunfold-right
@@ -421,7 +421,7 @@
       (let loop ((rest ilist) (reversed '()))
         (if (and (ipair? rest) (wanted? (icar rest)))
             (loop (icdr rest) (cons (icar rest) reversed))
-            (values (to-ilist (reverse! reversed)) rest))))
+            (values (to-ilist (reverse reversed)) rest))))
 
     (define (ibreak stop? ilist)
       (check-procedure 'ibreak 1 stop?)

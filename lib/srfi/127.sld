@@ -161,7 +161,7 @@
             (lambda ()
               (let loop ((rest generators) (reversed '()))
                 (if (null? rest)
-                    (%apply procedure (reverse! reversed))
+                    (%apply procedure (reverse reversed))
                     (let ((value ((car rest))))
                       (if (eof-object? value)
                           end

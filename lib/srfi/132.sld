@@ -15,7 +15,7 @@
           vector-delete-neighbor-dups vector-delete-neighbor-dups!
           vector-find-median vector-find-median! vector-select! vector-separate!)
   (import (canny primitives) (canny syntax)
-          (only (canny sorting) list-sort vector-sort vector-sort!)
+          (only (canny sorting) list-sort vector-sort vector-sort! merge-vectors)
           (only (canny vectors) check-procedure check-vector check-range))
   (begin
 
@@ -58,22 +58,11 @@
       (check-list 'list-merge 2 left)
       (check-list 'list-merge 3 right)
       (let loop ((left left) (right right) (merged '()))
-        (cond ((null? left) (append-reverse! merged right))
-              ((null? right) (append-reverse! merged left))
+        (cond ((null? left) (append-reverse merged right))
+              ((null? right) (append-reverse merged left))
               ((less? (car right) (car left))
                (loop left (cdr right) (cons (car right) merged)))
               (else (loop (cdr left) right (cons (car left) merged))))))
-
-    (define (merge-ranges! less? to at left left-start left-end right right-start right-end)
-      (let loop ((at at) (i left-start) (j right-start))
-        (cond ((= i left-end) (vector-copy! to at right j right-end))
-              ((= j right-end) (vector-copy! to at left i left-end))
-              ((less? (vector-ref right j) (vector-ref left i))
-               (vector-set! to at (vector-ref right j))
-               (loop (+ at 1) i (+ j 1)))
-              (else
-               (vector-set! to at (vector-ref left i))
-               (loop (+ at 1) (+ i 1) j)))))
 
     (define vector-merge
       (case-lambda
@@ -91,9 +80,7 @@
          (check-vector 'vector-merge 3 right)
          (check-range 'vector-merge 4 start1 end1 (vector-length left))
          (check-range 'vector-merge 6 start2 end2 (vector-length right))
-         (let ((merged (make-vector (+ (- end1 start1) (- end2 start2)))))
-           (merge-ranges! less? merged 0 left start1 end1 right start2 end2)
-           merged))))
+         (merge-vectors less? left start1 end1 right start2 end2))))
 
     (define vector-merge!
       (case-lambda
@@ -117,7 +104,7 @@
          (if (not (and (exact-nonnegative-integer? start)
                        (<= (+ start (- end1 start1) (- end2 start2)) (vector-length to))))
              (%range-error 'vector-merge! 5 "an index with room for the elements" start))
-         (merge-ranges! less? to start left start1 end1 right start2 end2))))
+         (vector-copy! to start (merge-vectors less? left start1 end1 right start2 end2)))))
 
     ;; Neighbors.
 
@@ -127,7 +114,7 @@
       (if (null? list)
           '()
           (let loop ((last (car list)) (rest (cdr list)) (kept (cons (car list) '())))
-            (cond ((null? rest) (reverse! kept))
+            (cond ((null? rest) (reverse kept))
                   ((same? last (car rest)) (loop last (cdr rest) kept))
                   (else (loop (car rest) (cdr rest) (cons (car rest) kept)))))))
 
@@ -160,8 +147,8 @@
       (check-vector 'vector-delete-neighbor-dups 2 vector)
       (with-range 'vector-delete-neighbor-dups 3 vector range
         (lambda (start end)
-          (let ((copy (vector-copy vector start end)))
-            (vector-copy copy 0 (pack! same? copy 0 (- end start)))))))
+          (list->vector
+           (list-delete-neighbor-dups same? (vector->list vector start end))))))
 
     (define (vector-delete-neighbor-dups! same? vector . range)
       (check-procedure 'vector-delete-neighbor-dups! 1 same?)

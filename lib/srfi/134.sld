@@ -94,7 +94,7 @@
             (loop (successor seed) (cons (mapper seed) reversed)))))
 
     (define (ideque-unfold stop? mapper successor seed)
-      (list->ideque (reverse! (unfold-reversed 'ideque-unfold stop? mapper successor seed))))
+      (list->ideque (reverse (unfold-reversed 'ideque-unfold stop? mapper successor seed))))
 
     (define (ideque-unfold-right stop? mapper successor seed)
       (list->ideque (unfold-reversed 'ideque-unfold-right stop? mapper successor seed)))
@@ -247,7 +247,7 @@
       (check-procedure 'ideque-map 1 procedure)
       (check-deque 'ideque-map 2 deque)
       (make-deque (front-length deque) (map procedure (front deque))
-                  (back-length deque) (reverse! (map procedure (reverse (back deque))))))
+                  (back-length deque) (reverse (map procedure (reverse (back deque))))))
 
     (define (ideque-filter-map procedure deque)
       (check-procedure 'ideque-filter-map 1 procedure)
@@ -361,7 +361,7 @@
       (let loop ((reversed '()))
         (let ((object (generator)))
           (if (eof-object? object)
-              (list->ideque (reverse! reversed))
+              (list->ideque (reverse reversed))
               (loop (cons object reversed))))))
 
     (define (ideque->generator deque)

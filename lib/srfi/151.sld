@@ -178,7 +178,7 @@
     (define (bitwise-unfold stop? mapper successor seed)
       (let loop ((seed seed) (bits '()))
         (if (stop? seed)
-            (booleans->integer (reverse! bits))
+            (booleans->integer (reverse bits))
             (loop (successor seed) (cons (mapper seed) bits)))))
 
     (define (make-bitwise-generator integer)

@@ -35,7 +35,7 @@
     (define (next-values generators)
       (let loop ((rest generators) (reversed '()))
         (if (null? rest)
-            (reverse! reversed)
+            (reverse reversed)
             (let ((value ((car rest))))
               (if (eof-object? value)
                   #f
@@ -220,12 +220,12 @@
       (lambda ()
         (let loop ((missing count) (reversed '()))
           (if (= missing 0)
-              (reverse! reversed)
+              (reverse reversed)
               (let ((value (generator)))
                 (cond ((not (eof-object? value))
                        (loop (- missing 1) (cons value reversed)))
                       ((null? reversed) end)
-                      (else (append-reverse! reversed (fill missing)))))))))
+                      (else (append-reverse reversed (fill missing)))))))))
 
     (define gmerge
       (case-lambda
@@ -442,8 +442,8 @@
 
     (define generator->list
       (case-lambda
-        ((generator) (reverse! (generator->reverse-list generator)))
-        ((generator count) (reverse! (generator->reverse-list generator count)))))
+        ((generator) (reverse (generator->reverse-list generator)))
+        ((generator count) (reverse (generator->reverse-list generator count)))))
 
     (define generator->vector
       (case-lambda

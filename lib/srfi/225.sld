@@ -278,7 +278,7 @@
                   (dictionary-error "the dictionary has no order" dict))
               (let ((less? (comparator-ordering-predicate comparator)))
                 (let loop ((rest alist) (reversed '()))
-                  (cond ((null? rest) (reverse! reversed))
+                  (cond ((null? rest) (reverse reversed))
                         ((less? (caar rest) (car bounds)) (loop (cdr rest) reversed))
                         ((and (pair? (cdr bounds)) (not (less? (caar rest) (cadr bounds))))
                          (loop (cdr rest) reversed))
@@ -346,7 +346,7 @@
       (let ((comparator (make-comparator (lambda (object) #t) same? #f #f)))
         (define (without alist key)
           (let loop ((rest alist) (reversed '()))
-            (cond ((null? rest) (reverse! reversed))
+            (cond ((null? rest) (reverse reversed))
                   ((same? key (caar rest)) (loop (cdr rest) reversed))
                   (else (loop (cdr rest) (cons (car rest) reversed))))))
         (define (find alist key)
@@ -366,7 +366,7 @@
          dict-remove-id
          (lambda (dto unwanted? alist)
            (let loop ((rest alist) (reversed '()))
-             (cond ((null? rest) (reverse! reversed))
+             (cond ((null? rest) (reverse reversed))
                    ((unwanted? (caar rest) (cdar rest)) (loop (cdr rest) reversed))
                    (else (loop (cdr rest) (cons (car rest) reversed))))))
          dict-find-update!-id

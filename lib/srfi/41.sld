@@ -136,7 +136,7 @@
     (define (first-elements stream count)
       (let loop ((rest stream) (left count) (reversed '()))
         (if (or (= left 0) (stream-null? rest))
-            (reverse! reversed)
+            (reverse reversed)
             (loop (stream-cdr rest) (- left 1) (cons (stream-car rest) reversed)))))
 
     ;; Streams of numbers and constants.

@@ -100,7 +100,7 @@
     (define-syntax list-ec
       (syntax-rules ()
         ((_ qualifier ... expression)
-         (reverse! (reversed-list-ec qualifier ... expression)))))
+         (reverse (reversed-list-ec qualifier ... expression)))))
 
     (define-syntax append-ec
       (syntax-rules ()

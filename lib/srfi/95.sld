@@ -24,7 +24,7 @@
     (define (decorate key list)
       (let loop ((rest list) (pairs '()))
         (if (null? rest)
-            (reverse! pairs)
+            (reverse pairs)
             (loop (cdr rest) (cons (cons (key (car rest)) (car rest)) pairs)))))
 
     (define (strip pairs)

@@ -8,6 +8,9 @@
 //!
 //! A row names a primitive and a number of arguments; the number of the row is its [`LeafId`].
 
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
 /// Greatest number of arguments.
 pub const ARGUMENTS_MAX: usize = 3;
 
@@ -55,7 +58,7 @@ pub struct Leaf {
 
 /// The number of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LeafId(pub u8);
+pub struct LeafId(pub u16);
 
 impl LeafId {
     /// The row. Panics when there is none.
@@ -189,14 +192,167 @@ leaves! {
     "%unlock!" 1 Any at_times;
     "%claim!" 1 Boolean at_times;
     "%make-ready!" 2 Any at_times;
+    "real?" 1 Boolean;
+    "complex?" 1 Boolean;
+    "rational?" 1 Boolean;
+    "exact-rational?" 1 Boolean;
+    "exact-nonnegative-integer?" 1 Boolean;
+    "exact?" 1 Boolean;
+    "inexact?" 1 Boolean;
+    "nan?" 1 Boolean;
+    "finite?" 1 Boolean;
+    "infinite?" 1 Boolean;
+    "even?" 1 Boolean;
+    "odd?" 1 Boolean;
+    "=" 3 Boolean;
+    "<" 3 Boolean;
+    ">" 3 Boolean;
+    "<=" 3 Boolean;
+    ">=" 3 Boolean;
+    "min" 2 Any;
+    "min" 3 Any;
+    "max" 2 Any;
+    "max" 3 Any;
+    "abs" 1 Any;
+    "magnitude" 1 Any;
+    "cube" 1 Any;
+    "numerator" 1 Any;
+    "denominator" 1 Any;
+    "gcd" 2 Fixnum;
+    "lcm" 2 Fixnum;
+    "floor/" 2 Any;
+    "truncate/" 2 Any;
+    "exact-integer-sqrt" 1 Any;
+    "exact-floor" 1 Fixnum;
+    "exact-ceiling" 1 Fixnum;
+    "exact-truncate" 1 Fixnum;
+    "exact-round" 1 Fixnum;
+    "sqrt" 1 Any;
+    "exp" 1 Any;
+    "sin" 1 Any;
+    "cos" 1 Any;
+    "tan" 1 Any;
+    "atan" 1 Any;
+    "asin" 1 Any;
+    "acos" 1 Any;
+    "log" 1 Any;
+    "atan" 2 Any;
+    "expt" 2 Any;
+    "bitwise-not" 1 Fixnum;
+    "bitwise-if" 3 Fixnum;
+    "bit-count" 1 Fixnum;
+    "integer-length" 1 Fixnum;
+    "first-set-bit" 1 Fixnum;
+    "bit-set?" 2 Boolean;
+    "copy-bit" 3 Fixnum;
+    "bit-field" 3 Fixnum;
+    "number->string" 2 String;
+    "string->number" 1 Any;
+    "char=?" 3 Boolean;
+    "char<?" 3 Boolean;
+    "char>?" 3 Boolean;
+    "char<=?" 3 Boolean;
+    "char>=?" 3 Boolean;
+    "char-ci=?" 2 Boolean;
+    "char-ci<?" 2 Boolean;
+    "char-ci>?" 2 Boolean;
+    "char-ci<=?" 2 Boolean;
+    "char-ci>=?" 2 Boolean;
+    "char-foldcase" 1 Character;
+    "char-titlecase" 1 Character;
+    "digit-value" 1 Any;
+    "symbol=?" 2 Boolean;
+    "symbol=?" 3 Boolean;
+    "boolean=?" 2 Boolean;
+    "boolean=?" 3 Boolean;
+    "string<=?" 2 Boolean;
+    "string>=?" 2 Boolean;
+    "string=?" 3 Boolean;
+    "string-ci=?" 2 Boolean;
+    "string-ci<?" 2 Boolean;
+    "string-ci>?" 2 Boolean;
+    "string-ci<=?" 2 Boolean;
+    "string-ci>=?" 2 Boolean;
+    "string-null?" 1 Boolean;
+    "string-prefix?" 2 Boolean;
+    "string-suffix?" 2 Boolean;
+    "%string-index" 2 Any;
+    "%string-rindex" 2 Any;
+    "make-string" 1 String;
+    "make-string" 2 String;
+    "string" 1 String;
+    "string" 2 String;
+    "string" 3 String;
+    "substring" 2 String;
+    "string-copy" 2 String;
+    "string-copy" 3 String;
+    "string-append" 1 String;
+    "string-reverse" 1 String;
+    "string-foldcase" 1 String;
+    "string-pad-left" 2 String;
+    "string-pad-right" 2 String;
+    "string->list" 1 List;
+    "string->vector" 1 Vector;
+    "list->string" 1 String;
+    "%reverse-list->string" 1 String;
+    "vector->string" 1 String;
+    "string->utf8" 1 Any;
+    "utf8->string" 1 String;
+    "append" 3 Any;
+    "make-list" 1 List;
+    "make-list" 2 List;
+    "iota" 1 List;
+    "iota" 2 List;
+    "take" 2 List;
+    "drop" 2 Any;
+    "last" 1 Any;
+    "first" 1 Any;
+    "second" 1 Any;
+    "third" 1 Any;
+    "fourth" 1 Any;
+    "fifth" 1 Any;
+    "length+" 1 Any;
+    "append-reverse" 2 Any;
+    "vector->list" 1 List;
+    "vector->list" 2 List;
+    "vector->list" 3 List;
+    "list->vector" 1 Vector;
+    "%reverse-list->vector" 1 Vector;
+    "vector-copy" 1 Vector;
+    "vector-copy" 2 Vector;
+    "vector-copy" 3 Vector;
+    "subvector" 3 Vector;
+    "vector-append" 2 Vector;
+    "vector-append" 3 Vector;
+    "make-bytevector" 1 Any;
+    "make-bytevector" 2 Any;
+    "bytevector" 0 Any;
+    "bytevector" 1 Any;
+    "bytevector" 2 Any;
+    "bytevector" 3 Any;
+    "bytevector-copy" 1 Any;
+    "bytevector-copy" 2 Any;
+    "bytevector-copy" 3 Any;
+    "bytevector-append" 2 Any;
+    "port?" 1 Boolean;
+    "input-port?" 1 Boolean;
+    "output-port?" 1 Boolean;
+    "textual-port?" 1 Boolean;
+    "binary-port?" 1 Boolean;
 }
 
 /// The leaf function of a primitive for a number of arguments, if there is one.
 pub fn lookup(primitive: &str, arguments: usize) -> Option<LeafId> {
-    let position = ROWS
-        .iter()
-        .position(|row| row.primitive == primitive && row.arguments == arguments)?;
-    u8::try_from(position).ok().map(LeafId)
+    static INDEX: OnceLock<HashMap<(&str, usize), LeafId>> = OnceLock::new();
+    let index = INDEX.get_or_init(|| {
+        let rows = ROWS.iter().enumerate();
+        rows.map(|(number, row)| {
+            let number = u16::try_from(number).expect("rows have numbers of two bytes");
+            ((row.primitive, row.arguments), LeafId(number))
+        })
+        .collect()
+    });
+    index.get(&(primitive, arguments)).copied()
 }
 
 #[cfg(test)]
@@ -212,7 +368,7 @@ mod tests {
             assert!(!id.row().flags.has(Flags::FRAME), "{}", leaf.primitive);
             assert!(leaf.arguments <= ARGUMENTS_MAX, "{}", leaf.primitive);
             let found = lookup(leaf.primitive, leaf.arguments);
-            assert_eq!(found, Some(LeafId(position as u8)), "{}", leaf.primitive);
+            assert_eq!(found, Some(LeafId(position as u16)), "{}", leaf.primitive);
         }
         assert_eq!(lookup("memq", 3), None);
     }

@@ -255,6 +255,7 @@ fn rows() -> Vec<(&'static str, Integration)> {
         ("pair?", tag(JumpPair, JumpNotPair)),
         ("not-pair?", tag(JumpNotPair, JumpPair)),
         ("fixnum?", tag(JumpFixnum, JumpNotFixnum)),
+        ("flonum?", tag(JumpFlonum, JumpNotFlonum)),
         ("char?", tag(JumpCharacter, JumpNotCharacter)),
         ("vector?", kind(Kind::Vector)),
         ("string?", kind(Kind::String)),

@@ -552,6 +552,8 @@ impl Machine<'_> {
             JumpNotPair => target = branch(!is_pair(&registers[a])),
             JumpFixnum => target = branch(integer(&registers[a]).is_ok()),
             JumpNotFixnum => target = branch(integer(&registers[a]).is_err()),
+            JumpFlonum => target = branch(matches!(registers[a], Value::Flonum(_))),
+            JumpNotFlonum => target = branch(!matches!(registers[a], Value::Flonum(_))),
             JumpLess => target = branch(compare("<", &registers[a], &registers[b])?),
             JumpNotLess => target = branch(!compare("<", &registers[a], &registers[b])?),
             JumpLessEqual => target = branch(compare("<=", &registers[a], &registers[b])?),

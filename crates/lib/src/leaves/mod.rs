@@ -1,11 +1,24 @@
 //! Leaf functions of primitives, in the terms of `canny_tables::leaves`: what compiled code calls with its values in
 //! registers. Each does the usual case of its primitive and declines the rest.
 
+/// A leaf function as an expression.
+macro_rules! leaf {
+    (|$thread:pat_param, $x:pat_param, $y:pat_param, $z:pat_param| $body:expr) => {{
+        extern "C" fn leaf($thread: &mut InPlace, $x: Word, $y: Word, $z: Word) -> Word {
+            $body
+        }
+        leaf
+    }};
+}
+
+mod arithmetic;
 mod numbers;
 mod ports;
+mod sequences;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -28,8 +41,18 @@ use crate::unicode;
 
 type Word = Value;
 
-/// Name, number of arguments and function of each row. A test checks that they agree with the rows.
-const FUNCTIONS: &[(&str, usize, LeafFunction)] = &[
+/// Name and number of arguments of a row, and its function.
+type Row = (&'static str, usize, LeafFunction);
+
+/// The functions of all rows. A test checks that they agree with the rows.
+const GROUPS: &[&[Row]] = &[
+    FUNCTIONS,
+    numbers::FUNCTIONS,
+    text::FUNCTIONS,
+    sequences::FUNCTIONS,
+];
+
+const FUNCTIONS: &[Row] = &[
     ("%hash-table-ref", 3, hash_table_ref),
     ("%hash-table-set!", 3, hash_table_set),
     ("%hash-table-delete!", 2, hash_table_delete),
@@ -55,23 +78,23 @@ const FUNCTIONS: &[(&str, usize, LeafFunction)] = &[
     ("make-vector", 2, make_filled_vector),
     ("eqv?", 2, eqv),
     ("equal?", 2, equal),
-    ("+", 2, numbers::add),
-    ("-", 2, numbers::subtract),
-    ("*", 2, numbers::multiply),
-    ("/", 2, numbers::divide),
-    ("quotient", 2, numbers::quotient),
-    ("remainder", 2, numbers::remainder),
-    ("modulo", 2, numbers::modulo),
-    ("floor-quotient", 2, numbers::floor_quotient),
-    ("bitwise-and", 2, numbers::bitwise_and),
-    ("bitwise-ior", 2, numbers::bitwise_or),
-    ("bitwise-xor", 2, numbers::bitwise_xor),
-    ("arithmetic-shift", 2, numbers::arithmetic_shift),
-    ("<", 2, numbers::less),
-    ("<=", 2, numbers::less_equal),
-    ("=", 2, numbers::equal),
-    (">", 2, numbers::greater),
-    (">=", 2, numbers::greater_equal),
+    ("+", 2, arithmetic::add),
+    ("-", 2, arithmetic::subtract),
+    ("*", 2, arithmetic::multiply),
+    ("/", 2, arithmetic::divide),
+    ("quotient", 2, arithmetic::quotient),
+    ("remainder", 2, arithmetic::remainder),
+    ("modulo", 2, arithmetic::modulo),
+    ("floor-quotient", 2, arithmetic::floor_quotient),
+    ("bitwise-and", 2, arithmetic::bitwise_and),
+    ("bitwise-ior", 2, arithmetic::bitwise_or),
+    ("bitwise-xor", 2, arithmetic::bitwise_xor),
+    ("arithmetic-shift", 2, arithmetic::arithmetic_shift),
+    ("<", 2, arithmetic::less),
+    ("<=", 2, arithmetic::less_equal),
+    ("=", 2, arithmetic::equal),
+    (">", 2, arithmetic::greater),
+    (">=", 2, arithmetic::greater_equal),
     ("number?", 1, is_number),
     ("integer?", 1, integer),
     ("exact-integer?", 1, exact_integer),
@@ -144,8 +167,10 @@ const FUNCTIONS: &[(&str, usize, LeafFunction)] = &[
 pub fn leaf_table() -> &'static [LeafFunction] {
     static TABLE: OnceLock<Vec<LeafFunction>> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let known: HashMap<(&str, usize), LeafFunction> = FUNCTIONS
+        let known: HashMap<(&str, usize), LeafFunction> = GROUPS
             .iter()
+            .copied()
+            .flatten()
             .map(|(name, arguments, function)| ((*name, *arguments), *function))
             .collect();
         ROWS.iter()
@@ -350,8 +375,9 @@ extern "C" fn string_to_symbol(thread: &mut InPlace, string: Word, _: Word, _: W
     let Some(string) = string.as_kind(Kind::String) else {
         return Value::DECLINED;
     };
-    or_decline(with_units(string, |units| {
-        thread.find_symbol(&units.to_ascii()?)
+    or_decline(with_units(string, |units| match units.to_ascii() {
+        Some(name) => thread.find_symbol(&name),
+        None => thread.find_symbol(&units.to_text()),
     }))
 }
 
@@ -399,8 +425,8 @@ fn with_ascii<R>(string: Value, work: impl FnOnce(&[u8]) -> Option<R>) -> Option
 }
 
 extern "C" fn substring(thread: &mut InPlace, string: Word, start: Word, end: Word) -> Word {
-    let part = string.as_kind(Kind::String).and_then(|string| {
-        with_units(string, |units| match units {
+    let part = string.as_kind(Kind::String).and_then(|text| {
+        with_units(text, |units| match units {
             Units::Narrow(bytes) => {
                 let part = bytes.get(start.as_index()?..end.as_index()?)?;
                 part.is_ascii().then(|| thread.ascii_string(&[part]))?
@@ -408,7 +434,7 @@ extern "C" fn substring(thread: &mut InPlace, string: Word, start: Word, end: Wo
             Units::Wide(_) => None,
         })
     });
-    or_decline(part)
+    part.unwrap_or_else(|| text::copy_of_range(thread, string, start, end))
 }
 
 extern "C" fn read_line(thread: &mut InPlace, port: Word, _: Word, _: Word) -> Word {
@@ -416,19 +442,20 @@ extern "C" fn read_line(thread: &mut InPlace, port: Word, _: Word, _: Word) -> W
 }
 
 extern "C" fn string_copy(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
-    or_decline(with_ascii(string, |bytes| thread.ascii_string(&[bytes])))
+    let copy = with_ascii(string, |bytes| thread.ascii_string(&[bytes]));
+    copy.unwrap_or_else(|| text::joined(thread, &[string]))
 }
 
 extern "C" fn string_append(thread: &mut InPlace, x: Word, y: Word, _: Word) -> Word {
-    or_decline(with_ascii(x, |x| {
-        with_ascii(y, |y| thread.ascii_string(&[x, y]))
-    }))
+    let ascii = with_ascii(x, |x| with_ascii(y, |y| thread.ascii_string(&[x, y])));
+    ascii.unwrap_or_else(|| text::joined(thread, &[x, y]))
 }
 
 extern "C" fn string_append_three(thread: &mut InPlace, x: Word, y: Word, z: Word) -> Word {
-    or_decline(with_ascii(x, |x| {
+    let ascii = with_ascii(x, |x| {
         with_ascii(y, |y| with_ascii(z, |z| thread.ascii_string(&[x, y, z])))
-    }))
+    });
+    ascii.unwrap_or_else(|| text::joined(thread, &[x, y, z]))
 }
 
 /// The string with each character mapped, if it is a short one.
@@ -455,11 +482,12 @@ extern "C" fn string_upcase(thread: &mut InPlace, string: Word, _: Word, _: Word
 
 extern "C" fn number_to_string(thread: &mut InPlace, number: Word, _: Word, _: Word) -> Word {
     let mut text = [0; DIGITS_MAX];
-    or_decline(
-        number
-            .as_fixnum()
-            .and_then(|number| thread.ascii_string(&[digits(number, &mut text)])),
-    )
+    if let Some(flonum) = number.as_flonum() {
+        let text = canny_number::flonum_to_string(flonum);
+        return or_decline(thread.ascii_string_of(text.as_bytes()));
+    }
+    let number = number.as_fixnum();
+    or_decline(number.and_then(|number| thread.ascii_string_of(digits(number, &mut text))))
 }
 
 // Characters.

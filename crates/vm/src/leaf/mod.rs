@@ -91,6 +91,68 @@ impl InPlace {
         Some(mutator.object_in_place(Kind::Vector, 0, length, fill))
     }
 
+    /// A list of a few elements.
+    pub fn list(
+        &mut self,
+        elements: impl DoubleEndedIterator<Item = Value> + ExactSizeIterator,
+    ) -> Value {
+        assert!(elements.len() <= PAIRS_MAX);
+        let mutator = self.0.mutator();
+        elements.rev().fold(Value::NIL, |list, element| {
+            mutator.pair_in_place(element, list)
+        })
+    }
+
+    /// A vector of these elements. None for a large one, and for none, since the empty vector is one object.
+    pub fn vector_of(&mut self, elements: impl ExactSizeIterator<Item = Value>) -> Option<Value> {
+        let vector = self.vector(elements.len(), Value::UNSPECIFIED)?;
+        for (index, element) in elements.enumerate() {
+            self.set_new(vector, index, element);
+        }
+        Some(vector)
+    }
+
+    /// A vector of the first elements of a list, from the last one on if it is reversed.
+    pub fn vector_of_list(
+        &mut self,
+        list: Value,
+        length: usize,
+        is_reversed: bool,
+    ) -> Option<Value> {
+        let vector = self.vector(length, Value::UNSPECIFIED)?;
+        let mut rest = list;
+        for index in 0..length {
+            // Another thread may shorten the list.
+            let pair = rest.as_pair()?;
+            let place = if is_reversed {
+                length - 1 - index
+            } else {
+                index
+            };
+            self.set_new(vector, place, pair.car());
+            rest = pair.cdr();
+        }
+        Some(vector)
+    }
+
+    /// Stores in an object that was just made, by a leaf function that is still running.
+    fn set_new(&mut self, object: Value, index: usize, value: Value) {
+        let object = object.as_object().expect("an object");
+        assert!(index < object.length());
+        // SAFETY: the index is that of a word of the object. The object is young, since nothing has collected after it was made,
+        // so that the store needs no barrier.
+        unsafe { *(object.slot_address(index) as *mut Value) = value };
+    }
+
+    /// A bytevector of these pieces. None for a long one.
+    pub fn bytes(&mut self, pieces: &[&[u8]]) -> Option<Value> {
+        let length: usize = pieces.iter().map(|piece| piece.len()).sum();
+        if length > BYTES_MAX {
+            return None;
+        }
+        Some(self.0.mutator().bytes_in_place(Kind::Bytevector, 0, pieces))
+    }
+
     /// Several values as one, or none.
     #[inline]
     pub fn values(&mut self, values: &[Value]) -> Value {

@@ -44,11 +44,11 @@ fn kind_of(value: Value) -> Option<Kind> {
     value.as_object().map(|object| object.kind())
 }
 
-fn is_real(value: Value) -> bool {
+pub(crate) fn is_real(value: Value) -> bool {
     numeric(value).is_some() && kind_of(value) != Some(Kind::Compnum)
 }
 
-fn is_rational(value: Value) -> bool {
+pub(crate) fn is_rational(value: Value) -> bool {
     match value.as_flonum() {
         Some(flonum) => flonum.is_finite(),
         None => is_real(value),
@@ -70,11 +70,11 @@ pub(crate) fn is_exact_integer(value: Value) -> bool {
     value.is_fixnum() || value.is_kind(Kind::Bignum)
 }
 
-fn is_exact_rational(value: Value) -> bool {
+pub(crate) fn is_exact_rational(value: Value) -> bool {
     is_exact_integer(value) || value.is_kind(Kind::Ratnum)
 }
 
-fn is_exact_nonnegative_integer(value: Value) -> bool {
+pub(crate) fn is_exact_nonnegative_integer(value: Value) -> bool {
     match value.as_fixnum() {
         Some(fixnum) => fixnum >= 0,
         None => {
