@@ -54,7 +54,7 @@ pub struct Leaf {
 
 /// The number of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct LeafId(pub u8);
+pub struct LeafId(pub u16);
 
 impl LeafId {
     /// The row. Panics when there is none.
@@ -314,11 +314,55 @@ leaves! {
     "bytevector-copy" 2 Any;
     "bytevector-copy" 3 Any;
     "bytevector-append" 2 Any;
-    "port?" 1 Boolean;
     "input-port?" 1 Boolean;
     "output-port?" 1 Boolean;
     "textual-port?" 1 Boolean;
     "binary-port?" 1 Boolean;
+    "caaar" 1 Any;
+    "cdaar" 1 Any;
+    "caaaar" 1 Any;
+    "caaadr" 1 Any;
+    "caadar" 1 Any;
+    "caaddr" 1 Any;
+    "cadaar" 1 Any;
+    "cadadr" 1 Any;
+    "caddar" 1 Any;
+    "cdaaar" 1 Any;
+    "cdaadr" 1 Any;
+    "cdadar" 1 Any;
+    "cdaddr" 1 Any;
+    "cddaar" 1 Any;
+    "cddadr" 1 Any;
+    "cdddar" 1 Any;
+    "sixth" 1 Any;
+    "seventh" 1 Any;
+    "eighth" 1 Any;
+    "ninth" 1 Any;
+    "tenth" 1 Any;
+    "%numeric-vector-type" 1 Any;
+    "%numeric-vector-length" 1 Fixnum;
+    "s8vector?" 1 Boolean;
+    "s8vector-length" 1 Fixnum;
+    "u16vector?" 1 Boolean;
+    "u16vector-length" 1 Fixnum;
+    "s16vector?" 1 Boolean;
+    "s16vector-length" 1 Fixnum;
+    "u32vector?" 1 Boolean;
+    "u32vector-length" 1 Fixnum;
+    "s32vector?" 1 Boolean;
+    "s32vector-length" 1 Fixnum;
+    "u64vector?" 1 Boolean;
+    "u64vector-length" 1 Fixnum;
+    "s64vector?" 1 Boolean;
+    "s64vector-length" 1 Fixnum;
+    "f32vector?" 1 Boolean;
+    "f32vector-length" 1 Fixnum;
+    "f64vector?" 1 Boolean;
+    "f64vector-length" 1 Fixnum;
+    "c64vector?" 1 Boolean;
+    "c64vector-length" 1 Fixnum;
+    "c128vector?" 1 Boolean;
+    "c128vector-length" 1 Fixnum;
 }
 
 /// The leaf function of a primitive for a number of arguments, if there is one.
@@ -326,11 +370,8 @@ pub fn lookup(primitive: &str, arguments: usize) -> Option<LeafId> {
     static INDEX: OnceLock<HashMap<(&str, usize), LeafId>> = OnceLock::new();
     let index = INDEX.get_or_init(|| {
         let rows = ROWS.iter().enumerate();
-        rows.map(|(number, row)| {
-            let number = u8::try_from(number).expect("rows have numbers of a byte");
-            ((row.primitive, row.arguments), LeafId(number))
-        })
-        .collect()
+        rows.map(|(number, row)| ((row.primitive, row.arguments), LeafId(number as u16)))
+            .collect()
     });
     index.get(&(primitive, arguments)).copied()
 }
@@ -348,7 +389,7 @@ mod tests {
             assert!(!id.row().flags.has(Flags::FRAME), "{}", leaf.primitive);
             assert!(leaf.arguments <= ARGUMENTS_MAX, "{}", leaf.primitive);
             let found = lookup(leaf.primitive, leaf.arguments);
-            assert_eq!(found, Some(LeafId(position as u8)), "{}", leaf.primitive);
+            assert_eq!(found, Some(LeafId(position as u16)), "{}", leaf.primitive);
         }
         assert_eq!(lookup("memq", 3), None);
     }

@@ -12,6 +12,7 @@ macro_rules! leaf {
 }
 
 mod numbers;
+mod objects;
 mod ports;
 mod sequences;
 mod tasks;
@@ -49,6 +50,7 @@ const GROUPS: &[&[Row]] = &[
     numbers::FUNCTIONS,
     text::FUNCTIONS,
     sequences::FUNCTIONS,
+    objects::FUNCTIONS,
 ];
 
 const FUNCTIONS: &[Row] = &[
