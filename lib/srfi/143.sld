@@ -60,6 +60,11 @@
                 (check 'name 1 i)
                 (check 'name 2 j)
                 (operation i j))
+               ((i j k)
+                (check 'name 1 i)
+                (check 'name 2 j)
+                (check 'name 3 k)
+                (operation i j k))
                (() #t)
                (arguments
                 (check-all 'name arguments)
@@ -78,6 +83,11 @@
                 (check 'name 1 i)
                 (check 'name 2 j)
                 (operation i j))
+               ((i j k)
+                (check 'name 1 i)
+                (check 'name 2 j)
+                (check 'name 3 k)
+                (operation i j k))
                (arguments
                 (check-all 'name arguments)
                 (apply operation arguments))))

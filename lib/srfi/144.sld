@@ -120,6 +120,11 @@
                 (check 'name 1 x)
                 (check 'name 2 y)
                 (operation x y))
+               ((x y z)
+                (check 'name 1 x)
+                (check 'name 2 y)
+                (check 'name 3 z)
+                (operation x y z))
                (() neutral)
                (arguments
                 (check-all 'name arguments)
@@ -230,13 +235,31 @@
     (define-extreme flmax > -inf.0)
     (define-extreme flmin < +inf.0)
 
-    (define (fl- x . rest)
-      (check-all 'fl- (cons x rest))
-      (apply - x rest))
+    (define fl-
+      (case-lambda
+        ((x y)
+         (check 'fl- 1 x)
+         (check 'fl- 2 y)
+         (- x y))
+        ((x)
+         (check 'fl- 1 x)
+         (- x))
+        ((x . rest)
+         (check-all 'fl- (cons x rest))
+         (apply - x rest))))
 
-    (define (fl/ x . rest)
-      (check-all 'fl/ (cons x rest))
-      (apply / x rest))
+    (define fl/
+      (case-lambda
+        ((x y)
+         (check 'fl/ 1 x)
+         (check 'fl/ 2 y)
+         (/ x y))
+        ((x)
+         (check 'fl/ 1 x)
+         (/ x))
+        ((x . rest)
+         (check-all 'fl/ (cons x rest))
+         (apply / x rest))))
 
     (define (fl+* x y z)
       (check 'fl+* 1 x)

@@ -20,3 +20,5 @@ pub(crate) mod parallel_move;
 pub mod unit;
 pub(crate) mod variables;
 pub mod verifier;
+
+pub use codegen::has_opcode;

@@ -334,11 +334,55 @@ leaves! {
     "bytevector-copy" 2 Any;
     "bytevector-copy" 3 Any;
     "bytevector-append" 2 Any;
-    "port?" 1 Boolean;
     "input-port?" 1 Boolean;
     "output-port?" 1 Boolean;
     "textual-port?" 1 Boolean;
     "binary-port?" 1 Boolean;
+    "caaar" 1 Any;
+    "cdaar" 1 Any;
+    "caaaar" 1 Any;
+    "caaadr" 1 Any;
+    "caadar" 1 Any;
+    "caaddr" 1 Any;
+    "cadaar" 1 Any;
+    "cadadr" 1 Any;
+    "caddar" 1 Any;
+    "cdaaar" 1 Any;
+    "cdaadr" 1 Any;
+    "cdadar" 1 Any;
+    "cdaddr" 1 Any;
+    "cddaar" 1 Any;
+    "cddadr" 1 Any;
+    "cdddar" 1 Any;
+    "sixth" 1 Any;
+    "seventh" 1 Any;
+    "eighth" 1 Any;
+    "ninth" 1 Any;
+    "tenth" 1 Any;
+    "%numeric-vector-type" 1 Any;
+    "%numeric-vector-length" 1 Fixnum;
+    "s8vector?" 1 Boolean;
+    "s8vector-length" 1 Fixnum;
+    "u16vector?" 1 Boolean;
+    "u16vector-length" 1 Fixnum;
+    "s16vector?" 1 Boolean;
+    "s16vector-length" 1 Fixnum;
+    "u32vector?" 1 Boolean;
+    "u32vector-length" 1 Fixnum;
+    "s32vector?" 1 Boolean;
+    "s32vector-length" 1 Fixnum;
+    "u64vector?" 1 Boolean;
+    "u64vector-length" 1 Fixnum;
+    "s64vector?" 1 Boolean;
+    "s64vector-length" 1 Fixnum;
+    "f32vector?" 1 Boolean;
+    "f32vector-length" 1 Fixnum;
+    "f64vector?" 1 Boolean;
+    "f64vector-length" 1 Fixnum;
+    "c64vector?" 1 Boolean;
+    "c64vector-length" 1 Fixnum;
+    "c128vector?" 1 Boolean;
+    "c128vector-length" 1 Fixnum;
 }
 
 /// The leaf function of a primitive for a number of arguments, if there is one.
@@ -346,11 +390,8 @@ pub fn lookup(primitive: &str, arguments: usize) -> Option<LeafId> {
     static INDEX: OnceLock<HashMap<(&str, usize), LeafId>> = OnceLock::new();
     let index = INDEX.get_or_init(|| {
         let rows = ROWS.iter().enumerate();
-        rows.map(|(number, row)| {
-            let number = u16::try_from(number).expect("rows have numbers of two bytes");
-            ((row.primitive, row.arguments), LeafId(number))
-        })
-        .collect()
+        rows.map(|(number, row)| ((row.primitive, row.arguments), LeafId(number as u16)))
+            .collect()
     });
     index.get(&(primitive, arguments)).copied()
 }

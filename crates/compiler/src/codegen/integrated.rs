@@ -171,6 +171,11 @@ pub(super) fn integration(id: PrimitiveId) -> Integration {
     table.get(&id.0).cloned().unwrap_or(Integration::None)
 }
 
+/// Whether calls of a primitive become opcodes, with the usual number of operands.
+pub fn has_opcode(id: PrimitiveId) -> bool {
+    !matches!(integration(id), Integration::None)
+}
+
 /// The primitives that rows of opcodes name: the operands say how they are compiled.
 fn rows_of_opcodes() -> impl Iterator<Item = (&'static str, Integration)> {
     Opcode::ALL.iter().flat_map(|&opcode| {
@@ -267,6 +272,8 @@ fn rows() -> Vec<(&'static str, Integration)> {
         ("%hash-table?", kind(Kind::HashTable)),
         ("record?", kind(Kind::Record)),
         ("record-type?", kind(Kind::RecordType)),
+        ("error-object?", kind(Kind::Condition)),
+        ("port?", kind(Kind::Port)),
         ("weak-pair?", kind(Kind::WeakPair)),
         ("ephemeron?", kind(Kind::Ephemeron)),
         ("null?", Word(layout::NIL as i16)),

@@ -36,6 +36,7 @@ use crate::unit::PoolEntry;
 use closures::Slot;
 
 pub(crate) use entry::generate_procedure;
+pub use integrated::has_opcode;
 pub(crate) use unit_builder::UnitBuilder;
 
 /// First register number that the code generator does not use.

@@ -22,7 +22,9 @@ fn environment() -> Environment {
         tail_call_slow_stub: 0x7a11ca11,
         allocate: 0xa110c,
         box_flonum: 0xb0f10,
-        leaves: (0..256).map(|leaf| 0x1eaf_0000 + leaf).collect(),
+        leaves: (0..canny_tables::leaves::ROWS.len())
+            .map(|leaf| 0x1eaf_0000 + leaf)
+            .collect(),
         disassembles: false,
         processor: Processor::Baseline,
         leaves_at_random: false,

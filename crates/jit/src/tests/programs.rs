@@ -23,8 +23,8 @@ const COUNTERS: u32 = 6;
 /// Where the code has its call, its primitive, its branch and its end.
 const CALL: usize = 1;
 const PRIMITIVE: usize = 3;
-const BRANCH: usize = 4;
-const END: usize = 6;
+const BRANCH: usize = 5;
+const END: usize = 7;
 
 #[derive(Clone, Debug)]
 enum Statement {
@@ -286,7 +286,8 @@ fn code() -> FakeCode {
             encode_abc(Opcode::Call, 10, 1, 0),
             0x3ff,
             encode_abc(Opcode::CallPrimitive1, 1, 0, 0),
-            // Its primitive's number is no instruction that matters.
+            // The number of a primitive without a leaf function.
+            0,
             encode_abc(Opcode::JumpLess, 0, 1, 0),
             1,
             encode_abc(Opcode::Nop, 0, 0, 0),

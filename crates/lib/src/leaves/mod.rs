@@ -13,6 +13,7 @@ macro_rules! leaf {
 
 mod arithmetic;
 mod numbers;
+mod objects;
 mod ports;
 mod sequences;
 mod tasks;
@@ -50,6 +51,7 @@ const GROUPS: &[&[Row]] = &[
     numbers::FUNCTIONS,
     text::FUNCTIONS,
     sequences::FUNCTIONS,
+    objects::FUNCTIONS,
 ];
 
 const FUNCTIONS: &[Row] = &[

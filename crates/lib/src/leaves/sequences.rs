@@ -181,11 +181,6 @@ pub(super) const FUNCTIONS: &[Row] = &[
     ),
     ("bytevector-append", 2, bytevector_append),
     (
-        "port?",
-        1,
-        leaf!(|_, x, _, _| Value::boolean(x.is_kind(Kind::Port))),
-    ),
-    (
         "input-port?",
         1,
         leaf!(|_, x, _, _| Value::boolean(flags_of(x) & flag::INPUT != 0)),

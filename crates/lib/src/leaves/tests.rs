@@ -84,7 +84,7 @@ fn leaf_functions_of_hash_tables_do_what_the_primitives_do() {
 }
 
 /// Objects of all kinds.
-const TEXTS: [&str; 42] = [
+const TEXTS: [&str; 44] = [
     "0",
     "1",
     "-1",
@@ -123,6 +123,8 @@ const TEXTS: [&str; 42] = [
     "((a . 1) (b . 2))",
     "((1 . 1) (2.0 . 2))",
     "(((a) . 1) 2)",
+    "((((1 . 2) 3 . 4) (5 . 6) 7 . 8) ((1 . 2) 3 . 4) (5 . 6) 7 . 8)",
+    "(1 2 3 4 5 6 7 8 9 10)",
     "((\"a\" . 1) (\"b\" . 2))",
     "#0=(1 2 . #0#)",
     "#0=((a . 1) . #0#)",

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use canny_tables::kinds::Kind;
-use canny_value::{ObjectRef, Value};
+use canny_value::Value;
 use canny_vm::InPlace;
 use canny_vm::strings::string_length;
 
@@ -210,17 +210,17 @@ pub(super) const FUNCTIONS: &[Row] = &[
     (
         "string",
         1,
-        leaf!(|thread, x, _, _| of_characters(thread, &[x])),
+        leaf!(|thread, x, _, _| of_characters(thread, [x])),
     ),
     (
         "string",
         2,
-        leaf!(|thread, x, y, _| of_characters(thread, &[x, y])),
+        leaf!(|thread, x, y, _| of_characters(thread, [x, y])),
     ),
     (
         "string",
         3,
-        leaf!(|thread, x, y, z| of_characters(thread, &[x, y, z])),
+        leaf!(|thread, x, y, z| of_characters(thread, [x, y, z])),
     ),
     (
         "substring",
@@ -389,27 +389,92 @@ fn made(thread: &mut InPlace, copy: Option<Copy>) -> Value {
 }
 
 fn filled(thread: &mut InPlace, length: Value, fill: char) -> Value {
-    let length = length.as_index().filter(|length| *length <= LENGTH_MAX);
-    let copy = length.and_then(|length| Copy::of((0..length).map(|_| u32::from(fill))));
-    made(thread, copy)
+    let Some(length) = length.as_index().filter(|length| *length <= LENGTH_MAX) else {
+        return Value::DECLINED;
+    };
+    let unit = u32::from(fill);
+    or_decline(match unit {
+        0..0x80 => thread.ascii_string_of(&[unit as u8; LENGTH_MAX][..length]),
+        0x80..0x100 => thread.latin1_string(length, |to| to.fill(unit as u8)),
+        _ => thread.wide_string(length, |to| to.fill(unit)),
+    })
 }
 
 /// The string of a few characters.
-fn of_characters(thread: &mut InPlace, characters: &[Value]) -> Value {
-    let mut copy = Copy::new();
-    for character in characters {
+fn of_characters<const COUNT: usize>(thread: &mut InPlace, characters: [Value; COUNT]) -> Value {
+    let (mut units, mut bits) = ([0; COUNT], 0);
+    for (unit, character) in units.iter_mut().zip(characters) {
         let Some(character) = character.as_character() else {
             return Value::DECLINED;
         };
-        if copy.push(u32::from(character)).is_none() {
-            return Value::DECLINED;
-        }
+        *unit = u32::from(character);
+        bits |= *unit;
     }
-    made(thread, Some(copy))
+    let bytes = units.map(|unit| unit as u8);
+    or_decline(match bits {
+        0..0x80 => thread.ascii_string_of(&bytes),
+        0x80..0x100 => thread.latin1_string(COUNT, |to| to.copy_from_slice(&bytes)),
+        _ => thread.wide_string(COUNT, |to| to.copy_from_slice(&units)),
+    })
 }
 
 fn part(thread: &mut InPlace, string: Value, start: Value, end: Option<Value>) -> Value {
-    made(thread, copy_of_part(string, start, end))
+    let part = string.as_kind(Kind::String).and_then(|string| {
+        let start = start.as_index()?;
+        let end = end.map_or(Some(string_length(string)), Value::as_index)?;
+        if start > end || end > string_length(string) {
+            return None;
+        }
+        with_units(string, |units| copied(thread, &[units.slice(start..end)]))
+    });
+    or_decline(part)
+}
+
+/// The fewest bytes that the characters of a text need, in classes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Width {
+    Ascii,
+    Latin1,
+    Wide,
+}
+
+fn width(units: Units<'_>) -> Width {
+    match units {
+        Units::Narrow(bytes) if bytes.is_ascii() => Width::Ascii,
+        Units::Narrow(_) => Width::Latin1,
+        Units::Wide(units) => match units.iter().fold(0, |bits, unit| bits | unit) {
+            0..0x80 => Width::Ascii,
+            0x80..0x100 => Width::Latin1,
+            _ => Width::Wide,
+        },
+    }
+}
+
+/// A fresh string of pieces. None for a long one, and if another thread could change a piece meanwhile.
+fn copied(thread: &mut InPlace, pieces: &[Units<'_>]) -> Option<Value> {
+    if thread.has_others() {
+        return None;
+    }
+    let length = pieces.iter().map(|piece| piece.length()).sum();
+    let widest = pieces.iter().map(|piece| width(*piece)).max()?;
+    match widest {
+        Width::Wide => thread.wide_string(length, |to| fill(to, pieces, |unit| unit)),
+        Width::Latin1 => thread.latin1_string(length, |to| fill(to, pieces, |unit| unit as u8)),
+        Width::Ascii if let [Units::Narrow(bytes)] = pieces => thread.ascii_string_of(bytes),
+        Width::Ascii if length <= LENGTH_MAX => {
+            let mut bytes = [0; LENGTH_MAX];
+            fill(&mut bytes, pieces, |unit| unit as u8);
+            thread.ascii_string_of(&bytes[..length])
+        }
+        Width::Ascii => None,
+    }
+}
+
+fn fill<Unit>(to: &mut [Unit], pieces: &[Units<'_>], narrow: impl Fn(u32) -> Unit) {
+    let units = pieces.iter().flat_map(|piece| piece.iter());
+    for (to, unit) in to.iter_mut().zip(units) {
+        *to = narrow(unit);
+    }
 }
 
 /// The characters of a range, which ends with the string if no end is given.
@@ -422,31 +487,24 @@ pub(super) fn copy_of_range(
     part(thread, string, start, Some(end))
 }
 
-fn copy_of_part(string: Value, start: Value, end: Option<Value>) -> Option<Copy> {
-    let string = string.as_kind(Kind::String)?;
-    let start = start.as_index()?;
-    let end = end.map_or(Some(string_length(string)), |end| end.as_index())?;
-    if start > end || end > string_length(string) {
-        return None;
-    }
-    with_units(string, |units| Copy::of(units.slice(start..end).iter()))
-}
-
 /// The characters of strings one after the other.
 pub(super) fn joined(thread: &mut InPlace, strings: &[Value]) -> Value {
-    let mut copy = Copy::new();
-    for string in strings {
-        let Some(string) = string.as_kind(Kind::String) else {
-            return Value::DECLINED;
-        };
-        let done = with_units(string, |units| {
-            units.iter().try_for_each(|unit| copy.push(unit))
-        });
-        if done.is_none() {
+    let objects = strings.iter().map(|string| string.as_kind(Kind::String));
+    let mut all = [None; 3];
+    for (place, object) in all.iter_mut().zip(objects) {
+        if object.is_none() {
             return Value::DECLINED;
         }
+        *place = object;
     }
-    made(thread, Some(copy))
+    or_decline(match all {
+        [Some(x), None, None] => with_units(x, |x| copied(thread, &[x])),
+        [Some(x), Some(y), None] => with_both(x, y, |x, y| copied(thread, &[x, y])),
+        [Some(x), Some(y), Some(z)] => {
+            with_both(x, y, |x, y| with_units(z, |z| copied(thread, &[x, y, z])))
+        }
+        _ => None,
+    })
 }
 
 fn copy_of_all(string: Value, copy: impl FnOnce(Units<'_>) -> Option<Copy>) -> Option<Copy> {
@@ -489,21 +547,28 @@ fn padded(thread: &mut InPlace, string: Value, width: Value, is_right: bool) -> 
     made(thread, copy)
 }
 
-fn characters(copy: &Copy) -> impl DoubleEndedIterator<Item = Value> + ExactSizeIterator {
-    let units = &copy.units[..copy.length];
-    units
-        .iter()
-        .map(|unit| Value::character(crate::text::character(*unit)))
+/// Elements of a list or a vector that is made of a string.
+const ELEMENTS_MAX: usize = 1 << 10;
+
+fn characters(
+    units: Units<'_>,
+) -> Option<impl DoubleEndedIterator<Item = Value> + ExactSizeIterator> {
+    let is_short = units.length() <= ELEMENTS_MAX;
+    is_short.then(|| units.characters().map(Value::character))
 }
 
 extern "C" fn string_to_list(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
-    let copy = copy_of_all(string, |units| Copy::of(units.iter()));
-    or_decline(copy.map(|copy| thread.list(characters(&copy))))
+    let string = string.as_kind(Kind::String);
+    or_decline(
+        string.and_then(|string| with_units(string, |units| Some(thread.list(characters(units)?)))),
+    )
 }
 
 extern "C" fn string_to_vector(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
-    let copy = copy_of_all(string, |units| Copy::of(units.iter()));
-    or_decline(copy.and_then(|copy| thread.vector_of(characters(&copy))))
+    let string = string.as_kind(Kind::String);
+    or_decline(
+        string.and_then(|string| with_units(string, |units| thread.vector_of(characters(units)?))),
+    )
 }
 
 /// The characters of a list, which is a short one of nothing else.
@@ -540,26 +605,18 @@ extern "C" fn vector_to_string(thread: &mut InPlace, vector: Word, _: Word, _: W
 }
 
 extern "C" fn string_to_utf8(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
-    let ascii = super::with_ascii(string, |bytes| {
-        let mut room = [0; LENGTH_MAX];
-        let place = room.get_mut(..bytes.len())?;
-        place.copy_from_slice(bytes);
-        Some((room, bytes.len()))
-    });
-    or_decline(ascii.and_then(|(bytes, length)| thread.bytes(&[&bytes[..length]])))
+    if thread.has_others() {
+        return Value::DECLINED;
+    }
+    or_decline(super::with_ascii(string, |bytes| thread.bytes(&[bytes])))
 }
 
 extern "C" fn utf8_to_string(thread: &mut InPlace, bytes: Word, _: Word, _: Word) -> Word {
-    let copy = bytes
-        .as_kind(Kind::Bytevector)
-        .and_then(|bytes: ObjectRef| {
-            bytes.with_bytes(|bytes| {
-                let mut copy = Copy::new();
-                for byte in bytes {
-                    copy.push(u32::from(Some(*byte).filter(u8::is_ascii)?))?;
-                }
-                Some(copy)
-            })
-        });
-    made(thread, copy)
+    let bytes = bytes.as_kind(Kind::Bytevector);
+    or_decline(bytes.and_then(|bytes| {
+        bytes.with_bytes(|bytes| match bytes.is_ascii() {
+            true => thread.ascii_string(&[bytes]),
+            false => None,
+        })
+    }))
 }

@@ -101,7 +101,7 @@ pub(crate) fn element_type(vector: ObjectRef) -> ElementType {
 
 /// The object as a numeric vector.
 #[inline]
-fn numeric_vector(value: Value) -> Option<(ObjectRef, ElementType)> {
+pub(crate) fn numeric_vector(value: Value) -> Option<(ObjectRef, ElementType)> {
     let object = value.as_object()?;
     match object.kind() {
         Kind::NumericVector => Some((object, element_type(object))),
@@ -145,7 +145,7 @@ fn typed_at<const CODE: u8>(
 }
 
 #[inline(always)]
-fn length(vector: ObjectRef, element: ElementType) -> usize {
+pub(crate) fn length(vector: ObjectRef, element: ElementType) -> usize {
     vector.length() / element.bytes()
 }
 

@@ -18,6 +18,8 @@ mod control;
 mod elements;
 mod environment;
 mod instructions;
+#[cfg(test)]
+mod intrinsics;
 mod keywords;
 mod leaf;
 mod objects;

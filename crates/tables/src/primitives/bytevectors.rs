@@ -12,9 +12,9 @@ rows! {
     "bytevector-u8-ref" (2) [PURE] "bytevector index -> byte" "Byte k.";
     "bytevector-u8-set!" (3) [] "bytevector index byte -> unspecified" "Stores in byte k.";
     "bytevector-copy" (1, 3) [PURE ALLOCATES] "bytevector [index] [index] -> bytevector" "A copy of a range.";
-    "bytevector-copy!" (3, 5) [] "bytevector index bytevector [index] [index] -> unspecified" "Copies a range into another bytevector; ranges may overlap.";
+    "bytevector-copy!" (3, 5) [] "bytevector index bytevector [index] [index] -> unspecified" "Copies a range into another bytevector; ranges may overlap." slow Work;
     "bytevector-append" (0 ..) [PURE ALLOCATES] "bytevector ... -> bytevector" "A new bytevector that joins the arguments.";
-    "bytevector-fill!" (2, 4) [] "bytevector byte [index] [index] -> unspecified" "Fills a range with one byte.";
-    "bytevector->list" (1, 3) [PURE ALLOCATES] "bytevector [index] [index] -> list" "The bytes of a range.";
-    "list->bytevector" (1) [PURE ALLOCATES] "list -> bytevector" "A bytevector of the bytes of a list.";
+    "bytevector-fill!" (2, 4) [] "bytevector byte [index] [index] -> unspecified" "Fills a range with one byte." slow Work;
+    "bytevector->list" (1, 3) [PURE ALLOCATES] "bytevector [index] [index] -> list" "The bytes of a range." slow Work;
+    "list->bytevector" (1) [PURE ALLOCATES] "list -> bytevector" "A bytevector of the bytes of a list." slow Work;
 }

@@ -28,7 +28,7 @@ rows! {
     "char-upper-case?" (1) [FOLDABLE PURE] "char -> boolean" "Whether a character has the Uppercase property.";
     "char-lower-case?" (1) [FOLDABLE PURE] "char -> boolean" "Whether a character has the Lowercase property.";
     "digit-value" (1) [FOLDABLE PURE] "char -> integer-or-false" "The value of a decimal digit, or #f.";
-    "%char-terminal-width" (2) [FOLDABLE PURE] "char any -> integer" "The columns of a character in a terminal: 0, 1 or 2; the flag makes ambiguous characters wide.";
-    "char-general-category" (1) [FOLDABLE PURE] "char -> symbol" "The Unicode general category, such as Lu.";
-    "%character-ranges" (1) [PURE ALLOCATES] "list -> vector" "Where the characters with a general category of the list, or with the property lower-case or upper-case, begin and end, by turns.";
+    "%char-terminal-width" (2) [FOLDABLE PURE] "char any -> integer" "The columns of a character in a terminal: 0, 1 or 2; the flag makes ambiguous characters wide." slow Rare;
+    "char-general-category" (1) [FOLDABLE PURE] "char -> symbol" "The Unicode general category, such as Lu." slow Rare;
+    "%character-ranges" (1) [PURE ALLOCATES] "list -> vector" "Where the characters with a general category of the list, or with the property lower-case or upper-case, begin and end, by turns." slow Makes;
 }

@@ -30,18 +30,18 @@ rows! {
     "call-with-values" (2) [FRAME] "procedure procedure -> any" "Calls the producer with no argument and tail-calls the consumer with its values.";
     "%apply-values" (2) [FRAME] "procedure any -> any" "Calls, in tail position, with the elements of a values object, or with the one object.";
     "%values?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is a values object.";
-    "%values->list" (1) [PURE NEVER_RAISES ALLOCATES] "any -> list" "The elements of a values object, or a list of the one object.";
-    "%list->values" (1) [PURE ALLOCATES] "list -> any" "values of the elements of a list.";
+    "%values->list" (1) [PURE NEVER_RAISES ALLOCATES] "any -> list" "The elements of a values object, or a list of the one object." slow Rare;
+    "%list->values" (1) [PURE ALLOCATES] "list -> any" "values of the elements of a list." slow Rare;
     "call-with-current-continuation" (1) [FRAME] "procedure -> any" "Calls, in tail position, with the continuation of the call, which can be called any number of times.";
     "call-with-escape-continuation" (1) [FRAME] "procedure -> any" "Calls with a procedure that returns from this call, as long as it has not returned.";
     "%throw" (2) [FRAME NEVER_RETURNS] "continuation any -> never" "Returns the object (or values object) to a continuation; runs no winders and leaves the dynamic state alone.";
-    "%continuation-here" (1) [PURE] "continuation -> continuation" "The newest continuation below the stack that is this one or its copy; this one if there is none.";
-    "%graft-continuation" (6) [PURE ALLOCATES] "continuation continuation continuation list any list -> continuation" "The frames of the first one above the second one, on top of the third; words that are eq? to a car of the list's pairs become its cdr, and handlers in front of the object are put on top of the last list.";
-    "procedure-name" (1) [PURE] "procedure -> symbol-or-false" "The name a procedure was defined with.";
-    "procedure-arity" (1) [PURE ALLOCATES] "procedure -> pair" "Pair of the least and the greatest number of arguments; #f for any number.";
-    "%meet-threads" (0) [] "-> unspecified" "Waits until every other thread of the machine has come to a safepoint: what they were in the middle of between two safepoints is done then.";
-    "%set-car-if-eq!" (3) [] "pair any any -> boolean" "Changes the car of a pair to the third argument if it is eq? to the second one, in one step among threads; whether it did.";
-    "%set-procedure-name!" (2) [] "procedure symbol -> unspecified" "Changes the name shown for one closure, in messages and backtraces.";
+    "%continuation-here" (1) [PURE] "continuation -> continuation" "The newest continuation below the stack that is this one or its copy; this one if there is none." slow Administration;
+    "%graft-continuation" (6) [PURE ALLOCATES] "continuation continuation continuation list any list -> continuation" "The frames of the first one above the second one, on top of the third; words that are eq? to a car of the list's pairs become its cdr, and handlers in front of the object are put on top of the last list." slow Administration;
+    "procedure-name" (1) [PURE] "procedure -> symbol-or-false" "The name a procedure was defined with." slow Rare;
+    "procedure-arity" (1) [PURE ALLOCATES] "procedure -> pair" "Pair of the least and the greatest number of arguments; #f for any number." slow Rare;
+    "%meet-threads" (0) [] "-> unspecified" "Waits until every other thread of the machine has come to a safepoint: what they were in the middle of between two safepoints is done then." slow System;
+    "%set-car-if-eq!" (3) [] "pair any any -> boolean" "Changes the car of a pair to the third argument if it is eq? to the second one, in one step among threads; whether it did." slow Changes;
+    "%set-procedure-name!" (2) [] "procedure symbol -> unspecified" "Changes the name shown for one closure, in messages and backtraces." slow Changes;
 }
 
 rows! {

@@ -4,7 +4,7 @@ use super::rows;
 
 rows! {
     /// Cryptography.
-    ROWS:
+    ROWS slow Work:
     "%digest" (2) [] "symbol bytevector -> bytevector" "The digest of bytes.";
     "%hmac" (3) [] "symbol bytevector bytevector -> bytevector" "The authentication code of bytes: key, bytes.";
     "%pbkdf2" (5) [] "symbol bytevector bytevector index index -> bytevector" "A key out of a password: salt, iterations, length.";

@@ -7,7 +7,7 @@ use super::rows;
 
 rows! {
     /// Databases.
-    ROWS:
+    ROWS slow System:
     "%sqlite-version" (0) [] "-> string" "The version of SQLite.";
     "%sqlite-open" (5) [] "symbol string database-mode index index -> any" "A connection: milliseconds to wait for locks, number of statements kept.";
     "%sqlite-close" (1) [] "external -> unspecified" "Ends all statements of a connection and closes it.";

@@ -14,7 +14,7 @@ use super::rows;
 
 rows! {
     /// Condition rows.
-    ROWS:
+    ROWS slow Errors:
     "%make-condition" (4) [PURE ALLOCATES] "symbol any list any -> condition" "A new condition: kind, message, irritants, name to blame or #f; the position is taken from the frames.";
     "error-object?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is a condition.";
     "error-object-message" (1) [PURE] "condition -> string" "The message of a condition.";

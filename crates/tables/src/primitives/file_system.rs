@@ -4,7 +4,7 @@ use super::rows;
 
 rows! {
     /// Kinds, copies, temporary files, watches.
-    ROWS:
+    ROWS slow System:
     "%file-type" (2) [] "string boolean -> any" "The bits of the mode that tell the kind of a file, of the target of a symbolic link when the flag is true; #f if there is none.";
     "%file-access?" (2) [] "string file-access -> boolean" "Whether a file may be used, for a sum of flags.";
     "%directory-list" (1) [] "string -> list" "Pairs of a name in a directory and the bits for its kind, 0 if unknown, sorted.";

@@ -5,7 +5,7 @@ use super::rows;
 
 rows! {
     /// Format rows.
-    ROWS:
+    ROWS slow Work:
     "%json-read" (5) [] "port json-objects any any any -> any" "The next JSON value of a port: what becomes of objects, what null is, whether decimals are exact, greatest depth or #f.";
     "%string->json" (5) [] "string json-objects any any any -> any" "The only JSON value in a string.";
     "%make-json-reader" (2) [] "any any -> external" "A reader of events: whether decimals are exact, greatest depth or #f.";

@@ -7,7 +7,7 @@ use super::rows;
 
 rows! {
     /// HTTP.
-    ROWS:
+    ROWS slow Administration:
     "%http-server" (1) [] "vector -> any" "A server with a vector of `server-option`.";
     "%http-listen!" (3) [] "any any any -> unspecified" "Accepts connections from a socket that listens, over TLS with a context or not for #f.";
     "%http-next!" (3) [] "any any any -> any" "The next request, a record of a type, as soon as there is one, which is put in the first field of a record of whoever will answer it; #t if somebody else looks for requests and this task had better stand by, #f when the server has stopped.";

@@ -84,6 +84,27 @@ impl Flags {
     }
 }
 
+/// Why calls of a primitive have no fast way: no opcode, no node of the specializer's graph and no leaf function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Slow {
+    /// It waits for a device, another process, another thread or the clock, or asks the operating system.
+    System,
+    /// Its work grows with its arguments, and the call is a small part of it.
+    Work,
+    /// It makes an object that costs more than the call: a port, a table, a connection, a record type.
+    Makes,
+    /// It changes words of pairs or vectors, which leaf functions must not do, or the machine's own state.
+    Changes,
+    /// It raises, reports or describes an error, or looks at frames.
+    Errors,
+    /// It belongs to the machine's administration, and is called once for a program, a task, a connection or a library.
+    Administration,
+    /// It expands or compiles.
+    Expansion,
+    /// A short operation that programs hardly ever repeat.
+    Rare,
+}
+
 /// One primitive.
 #[derive(Clone, Copy, Debug)]
 pub struct Primitive {
@@ -99,6 +120,8 @@ pub struct Primitive {
     pub signature: &'static str,
     /// One line of documentation.
     pub doc: &'static str,
+    /// Why it is slow, if it is: see [`Slow`].
+    pub slow: Option<Slow>,
 }
 
 impl Primitive {
@@ -140,10 +163,14 @@ impl PrimitiveId {
 }
 
 /// Builds a static slice of rows. A row is
-/// `"name" arity [FLAG …] "signature" "documentation";` where arity is `(n)`, `(least, greatest)`
-/// or `(least ..)`.
+/// `"name" arity [FLAG …] "signature" "documentation" slow REASON;` where arity is `(n)`, `(least, greatest)`
+/// or `(least ..)`. A row without a fast way has a reason, its own or that of its table, which stands behind the
+/// table's name.
 macro_rules! rows {
-    ($(#[$attribute:meta])* $table:ident: $($name:literal $arity:tt [$($flag:ident)*] $signature:literal $doc:literal;)*) => {
+    ($(#[$attribute:meta])* $table:ident $(slow $all:ident)?: $($rows:tt)*) => {
+        $crate::primitives::rows!(@table [$(#[$attribute])*] $table [$(slow $all)?] $($rows)*);
+    };
+    (@table [$(#[$attribute:meta])*] $table:ident $all:tt $($name:literal $arity:tt [$($flag:ident)*] $signature:literal $doc:literal $(slow $slow:ident)?;)*) => {
         $(#[$attribute])*
         pub static $table: &[$crate::primitives::Primitive] = &[
             $($crate::primitives::Primitive {
@@ -153,9 +180,13 @@ macro_rules! rows {
                 flags: $crate::primitives::Flags(0 $(| $crate::primitives::Flags::$flag.0)*),
                 signature: $signature,
                 doc: $doc,
+                slow: $crate::primitives::rows!(@slow $all $(slow $slow)?),
             },)*
         ];
     };
+    (@slow [$(slow $all:ident)?] slow $slow:ident) => { Some($crate::primitives::Slow::$slow) };
+    (@slow [slow $all:ident]) => { Some($crate::primitives::Slow::$all) };
+    (@slow []) => { None };
     (@least ($least:literal)) => { $least };
     (@least ($least:literal, $greatest:literal)) => { $least };
     (@least ($least:literal ..)) => { $least };

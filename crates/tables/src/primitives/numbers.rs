@@ -63,7 +63,7 @@ rows! {
     "ceiling" (1) [FOLDABLE PURE] "real -> real" "The least integer not below.";
     "truncate" (1) [FOLDABLE PURE] "real -> real" "The integer nearest to zero side.";
     "round" (1) [FOLDABLE PURE] "real -> real" "The nearest integer, ties to even.";
-    "rationalize" (2) [FOLDABLE PURE] "real real -> real" "The simplest rational within a tolerance.";
+    "rationalize" (2) [FOLDABLE PURE] "real real -> real" "The simplest rational within a tolerance." slow Work;
     "exp" (1) [FOLDABLE PURE] "number -> number" "e to the power.";
     "log" (1, 2) [FOLDABLE PURE] "number [number] -> number" "The natural logarithm, or that to a base.";
     "sin" (1) [FOLDABLE PURE] "number -> number" "The sine.";
@@ -78,11 +78,11 @@ rows! {
     "cube" (1) [FOLDABLE PURE] "number -> number" "The third power.";
     "expt" (2) [FOLDABLE PURE] "number number -> number" "The power.";
     "make-rectangular" (2) [FOLDABLE PURE] "real real -> number" "A complex number from its parts.";
-    "make-polar" (2) [FOLDABLE PURE] "real real -> number" "A complex number from magnitude and angle.";
+    "make-polar" (2) [FOLDABLE PURE] "real real -> number" "A complex number from magnitude and angle." slow Work;
     "real-part" (1) [FOLDABLE PURE] "number -> real" "The real part.";
     "imag-part" (1) [FOLDABLE PURE] "number -> real" "The imaginary part.";
     "magnitude" (1) [FOLDABLE PURE] "number -> real" "The distance from zero.";
-    "angle" (1) [FOLDABLE PURE] "number -> real" "The angle in the complex plane.";
+    "angle" (1) [FOLDABLE PURE] "number -> real" "The angle in the complex plane." slow Work;
     "exact" (1) [FOLDABLE PURE] "number -> number" "The exact number of the same value.";
     "inexact" (1) [FOLDABLE PURE] "number -> number" "The nearest inexact number.";
     "number->string" (1, 2) [PURE ALLOCATES] "number [radix] -> string" "The shortest text that reads as the number.";
@@ -91,12 +91,12 @@ rows! {
     "exact-ceiling" (1) [FOLDABLE PURE] "real -> integer" "ceiling as an exact integer.";
     "exact-round" (1) [FOLDABLE PURE] "real -> integer" "round as an exact integer.";
     "exact-truncate" (1) [FOLDABLE PURE] "real -> integer" "truncate as an exact integer.";
-    "random-integer" (1) [] "integer -> integer" "A random exact integer from 0 to below the bound, as in SRFI 27.";
-    "random-real" (0) [NEVER_RAISES] "-> real" "A random inexact real between 0 and 1, as in SRFI 27.";
-    "%flonum-function" (2, 4) [FOLDABLE PURE] "symbol flonum [flonum] [flonum] -> flonum" "The function of SRFI 144 that the symbol names.";
-    "%flonum->bits" (1) [FOLDABLE PURE] "flonum -> integer" "The 64 bits of a flonum, as an integer.";
-    "%bits->flonum" (1) [PURE] "integer -> flonum" "The flonum with these 64 bits.";
-    "random-seed!" (1) [] "integer -> unspecified" "Makes the sequence of random numbers repeatable.";
+    "random-integer" (1) [] "integer -> integer" "A random exact integer from 0 to below the bound, as in SRFI 27." slow Changes;
+    "random-real" (0) [NEVER_RAISES] "-> real" "A random inexact real between 0 and 1, as in SRFI 27." slow Changes;
+    "%flonum-function" (2, 4) [FOLDABLE PURE] "symbol flonum [flonum] [flonum] -> flonum" "The function of SRFI 144 that the symbol names." slow Work;
+    "%flonum->bits" (1) [FOLDABLE PURE] "flonum -> integer" "The 64 bits of a flonum, as an integer." slow Rare;
+    "%bits->flonum" (1) [PURE] "integer -> flonum" "The flonum with these 64 bits." slow Rare;
+    "random-seed!" (1) [] "integer -> unspecified" "Makes the sequence of random numbers repeatable." slow Administration;
 }
 
 rows! {

@@ -7,16 +7,16 @@ rows! {
     /// Numeric vector rows.
     ROWS:
     "%numeric-vector-type" (1) [FOLDABLE PURE NEVER_RAISES] "any -> index-or-false" "The code of the element type, or #f if the object is no numeric vector.";
-    "%numeric-element?" (2) [FOLDABLE PURE] "index any -> boolean" "Whether vectors of that type hold the object.";
-    "%numeric-element-description" (1) [FOLDABLE PURE] "index -> string" "What vectors of that type hold, for messages.";
-    "%make-numeric-vector" (2) [PURE ALLOCATES] "index index -> any" "A numeric vector of type and length, of zeros.";
+    "%numeric-element?" (2) [FOLDABLE PURE] "index any -> boolean" "Whether vectors of that type hold the object." slow Rare;
+    "%numeric-element-description" (1) [FOLDABLE PURE] "index -> string" "What vectors of that type hold, for messages." slow Errors;
+    "%make-numeric-vector" (2) [PURE ALLOCATES] "index index -> any" "A numeric vector of type and length, of zeros." slow Makes;
     "%numeric-vector-length" (1) [PURE] "any -> index" "The number of elements.";
     "%numeric-vector-ref" (2) [PURE] "any index -> number" "Element k.";
     "%numeric-vector-set!" (3) [] "any index number -> unspecified" "Stores in element k.";
-    "%bytevector-element-ref" (4) [PURE] "bytevector index index boolean -> number" "The number of an element type that begins at a byte, big-endian or not.";
-    "%bytevector-element-set!" (5) [] "bytevector index number index boolean -> unspecified" "Stores such a number.";
-    "%numeric-vector-copy!" (5) [] "any index any index index -> unspecified" "Copies a range into another vector of the same type; ranges may overlap.";
-    "%numeric-vector-fill!" (4) [] "any number index index -> unspecified" "Fills a range with one element.";
+    "%bytevector-element-ref" (4) [PURE] "bytevector index index boolean -> number" "The number of an element type that begins at a byte, big-endian or not." slow Rare;
+    "%bytevector-element-set!" (5) [] "bytevector index number index boolean -> unspecified" "Stores such a number." slow Rare;
+    "%numeric-vector-copy!" (5) [] "any index any index index -> unspecified" "Copies a range into another vector of the same type; ranges may overlap." slow Work;
+    "%numeric-vector-fill!" (4) [] "any number index index -> unspecified" "Fills a range with one element." slow Work;
     "s8vector?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is a numeric vector of s8 elements.";
     "s8vector-length" (1) [PURE] "s8vector -> index" "The number of elements.";
     "s8vector-ref" (2) [PURE] "s8vector index -> integer" "Element k.";
@@ -55,10 +55,10 @@ rows! {
     "f64vector-set!" (3) [] "f64vector index real -> unspecified" "Stores in element k.";
     "c64vector?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is a numeric vector of c64 elements.";
     "c64vector-length" (1) [PURE] "c64vector -> index" "The number of elements.";
-    "c64vector-ref" (2) [PURE] "c64vector index -> number" "Element k.";
+    "c64vector-ref" (2) [PURE] "c64vector index -> number" "Element k." slow Makes;
     "c64vector-set!" (3) [] "c64vector index number -> unspecified" "Stores in element k.";
     "c128vector?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is a numeric vector of c128 elements.";
     "c128vector-length" (1) [PURE] "c128vector -> index" "The number of elements.";
-    "c128vector-ref" (2) [PURE] "c128vector index -> number" "Element k.";
+    "c128vector-ref" (2) [PURE] "c128vector index -> number" "Element k." slow Makes;
     "c128vector-set!" (3) [] "c128vector index number -> unspecified" "Stores in element k.";
 }

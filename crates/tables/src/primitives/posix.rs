@@ -8,7 +8,7 @@ use super::rows;
 
 rows! {
     /// Clocks, files and the process.
-    ROWS:
+    ROWS slow System:
     "%clock-nanoseconds" (1) [] "clock -> integer" "The nanoseconds on a clock.";
     "%system-names" (0) [] "-> list" "Strings: name of the operating system, of the machine in the network, release, version, hardware.";
     "%script-file" (0) [NEVER_RAISES] "-> any" "The absolute name of the program that is run, or #f.";

@@ -4,7 +4,7 @@ use super::rows;
 
 rows! {
     /// Signals that come in by a port; what is called at the end.
-    ROWS:
+    ROWS slow System:
     "%signal-port" (0) [] "-> port" "The binary input port that gives a byte for each watched signal that came, its number. There is one; another call gives a new one in place of the old.";
     "%watch-signal!" (1) [] "any -> index" "Has a signal, a name or a number, come by the port from now on, in place of what it does otherwise; its number.";
     "%unwatch-signal!" (1) [] "index -> unspecified" "Has it do again what it does otherwise.";

@@ -7,7 +7,7 @@ use super::rows;
 
 rows! {
     /// Sockets.
-    ROWS:
+    ROWS slow System:
     "%socket?" (1) [PURE NEVER_RAISES] "any -> boolean" "Whether the object is a socket.";
     "%address?" (1) [PURE NEVER_RAISES] "any -> boolean" "Whether the object is the address of a socket.";
     "%resolve-host" (4) [] "string index family any -> list" "The addresses of a host with a port.";

@@ -4,7 +4,7 @@ use super::rows;
 
 rows! {
     /// Identifier rows.
-    ROWS:
+    ROWS slow Expansion:
     "%identifier?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is an identifier.";
     "%identifier-name" (1) [PURE] "identifier -> symbol" "The symbol of an identifier.";
     "%template-identifier" (3) [ALLOCATES] "symbol any any -> identifier" "An identifier of a template: its symbol, what to look up, and where.";

@@ -10,7 +10,7 @@ use super::rows;
 
 rows! {
     /// Tasks, their queues and locks.
-    ROWS:
+    ROWS slow Administration:
     "%begin-tasks!" (3) [] "procedure procedure procedure -> unspecified" "Says what workers run, a procedure that serves; what waits for a ticket that an operation needs; and what raises if the current task is to end, a procedure whose argument is of no use. Workers begin with the default ports of this thread.";
     "%set-idle-procedures!" (2) [] "procedure procedure -> unspecified" "Says what the main thread runs, as no task, when all tasks wait for each other, and when it is interrupted while it is idle; both end by serving.";
     "%pool-statistics" (0) [] "-> list" "Numbers about the workers and what waits for them: pairs of a symbol and an integer.";
