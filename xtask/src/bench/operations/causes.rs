@@ -212,7 +212,7 @@ fn out_of_line(graph: &str) -> OutOfLine {
             };
             add(&mut found.primitives, name.to_owned());
         } else if let Some(callee) = operation.strip_prefix("Call(") {
-            let kind = callee.split(['(', ',']).next().unwrap_or_default();
+            let kind = callee.split(['(', ',', ' ']).next().unwrap_or_default();
             add(&mut found.procedures, kind.to_lowercase());
         }
     }
