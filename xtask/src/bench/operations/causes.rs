@@ -16,6 +16,9 @@ use crate::workspace;
 /// Fewer failures of a guard than these are no cause: they happen once, while a program warms up.
 const EXITS_MIN: u64 = 20;
 
+/// Code that ran rarely is no cause either.
+const COLD: &str = "not hot enough";
+
 /// Not more than this many of a kind are named.
 const NAMES_MAX: usize = 4;
 
@@ -74,8 +77,10 @@ fn explain(log: &str, report: &str, procedure: &str) -> String {
             }
             behind.retain(|name| !called.primitives.contains(name));
             parts.extend(listed("runtime in what it calls:", &behind));
-            if called.has_generic_arithmetic {
-                parts.push("arithmetic on any numbers".to_owned());
+            parts.extend(listed("leaf functions:", &called.leaves));
+            parts.extend(listed("numbers of any kind:", &called.numbers));
+            if parts.is_empty() {
+                parts.extend(listed("allocates:", &called.allocations));
             }
         }
     }
@@ -101,13 +106,14 @@ fn explain(log: &str, report: &str, procedure: &str) -> String {
     for row in section(report, "Not compiled") {
         if let (Some(name), Some(why)) = (row.get(2), row.last())
             && !is_of_the_harness(name.trim_start_matches("loop in "))
+            && !why.starts_with(COLD)
         {
             add(&mut missing, format!("{name} ({why})"));
         }
     }
     parts.extend(listed("not compiled:", &missing));
     match parts.is_empty() {
-        true => "compiled code without calls of the runtime".to_owned(),
+        true => "compiled code that calls nothing".to_owned(),
         false => parts.join("; "),
     }
 }
@@ -136,6 +142,12 @@ fn add(names: &mut Vec<String>, name: String) {
     }
 }
 
+fn names_once(names: &mut Vec<String>, name: Option<&str>) {
+    if let Some(name) = name {
+        add(names, name.to_owned());
+    }
+}
+
 fn listed(what: &str, names: &[String]) -> Option<String> {
     let shown: Vec<&str> = names.iter().take(NAMES_MAX).map(String::as_str).collect();
     let rest = match names.len().saturating_sub(NAMES_MAX) {
@@ -161,17 +173,33 @@ fn newest_graphs(log: &str) -> Vec<(&str, &str)> {
 struct OutOfLine {
     primitives: Vec<String>,
     procedures: Vec<String>,
-    has_generic_arithmetic: bool,
+    leaves: Vec<String>,
+    /// Arithmetic with a path for each kind of number.
+    numbers: Vec<String>,
+    allocations: Vec<String>,
 }
 
-/// What the nodes of a graph call: `Runtime : TYPE  [PROCEDURE OFFSET INSTRUCTION OPERAND; …]` and
-/// `Call(…) : TYPE  […]`.
+/// What the nodes of a graph call: `Runtime : TYPE  [PROCEDURE OFFSET INSTRUCTION OPERAND; …]`,
+/// `Call(…) : TYPE  […]`, `Leaf(NAME/COUNT, …)` and `Number(NAME/COUNT, …)`, which are conditions too.
 fn out_of_line(graph: &str) -> OutOfLine {
     let mut found = OutOfLine::default();
     for line in graph.lines() {
+        for (node, names) in [
+            ("Leaf(", &mut found.leaves),
+            ("Number(", &mut found.numbers),
+        ] {
+            for (at, _) in line.match_indices(node) {
+                let name = line[at + node.len()..].split([',', ')']).next();
+                let name = name.and_then(|name| name.rsplit_once('/'));
+                names_once(names, name.map(|(name, _)| name));
+            }
+        }
         let Some((_, operation)) = line.split_once(" = ") else {
             continue;
         };
+        let node = operation.split(['(', ' ']).next();
+        let allocates = node.filter(|node| ["Cons", "Allocate", "Box"].contains(node));
+        names_once(&mut found.allocations, allocates);
         let place = operation.rsplit_once('[').map_or("", |(_, place)| place);
         let place = place.split([';', ']']).next().unwrap_or_default();
         let place = place.rsplit(": ").next().unwrap_or(place);
@@ -184,10 +212,8 @@ fn out_of_line(graph: &str) -> OutOfLine {
             };
             add(&mut found.primitives, name.to_owned());
         } else if let Some(callee) = operation.strip_prefix("Call(") {
-            let kind = callee.split(['(', ',']).next().unwrap_or_default();
+            let kind = callee.split(['(', ',', ' ']).next().unwrap_or_default();
             add(&mut found.procedures, kind.to_lowercase());
-        } else if operation.starts_with("Generic") {
-            found.has_generic_arithmetic = true;
         }
     }
     found
@@ -221,6 +247,7 @@ Side exits
 Not compiled
   calls  iterations  procedure  where    why
    1611           0  throw      machine  refused: not supported: its first instructions
+     12           0  setup      o.scm:2  not hot enough: 12 of 150 calls
 
 The program waited for the specializer
 ";
@@ -235,6 +262,8 @@ Candidate 1
   b0:
     n16 = Runtime : fixnum|flonum  [op-1 9 call-primitive-2 max; r1=n1 r2=n15]
     n17 = Runtime : any  [f1: run 3 make-closure; r1=n1]
+    n18 = Number(+/2, n16, n17) : any  [op-1 8 add; r1=n16]
+    if Leaf(memq/2, [n18, n1]) then b2 else b3
     n25 = Call(Known(n22, 0x7f), [n24]) : any  [op-1 9 call; r2=n20]
 
 Candidate 2
@@ -244,8 +273,9 @@ Candidate 2
     fn the_newest_graph_and_the_report_are_summed_up() {
         assert_eq!(
             explain(&format!("\n{LOG}"), REPORT, "op-1"),
-            "runtime: max, make-closure; calls: known; side exits: 101 add of flonum; \
-             3 versions retired; not compiled: throw (refused: not supported: its first instructions)"
+            "runtime: max, make-closure; calls: known; leaf functions: memq; \
+             numbers of any kind: +; side exits: 101 add of flonum; 3 versions retired; \
+             not compiled: throw (refused: not supported: its first instructions)"
         );
     }
 

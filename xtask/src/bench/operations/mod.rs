@@ -20,7 +20,7 @@ use crate::arguments::Arguments;
 use crate::process::Run;
 use crate::workspace::{self, Profile};
 use source::{Language, Work};
-use table::Group;
+use table::{Group, Operation};
 
 const HELP: &str = "\
 usage: cargo xtask bench --operations [OPTION…]
@@ -176,6 +176,8 @@ struct Measured {
     times: Vec<Vec<Vec<f64>>>,
     /// For each engine and operation, if it gave one.
     answers: Vec<Vec<Option<String>>>,
+    /// The same after all times were measured.
+    later: Vec<Vec<Option<String>>>,
     /// For each engine, whether its process failed.
     failed: Vec<bool>,
     complaints: Vec<String>,
@@ -190,6 +192,7 @@ fn measure_group(
     let mut measured = Measured {
         times: vec![vec![Vec::new(); indices.len()]; engines.len()],
         answers: vec![vec![None; indices.len()]; engines.len()],
+        later: vec![vec![None; indices.len()]; engines.len()],
         failed: vec![false; engines.len()],
         complaints: Vec::new(),
     };
@@ -220,6 +223,7 @@ fn measure_group(
             }
             if round == 1 {
                 measured.answers[index] = lines.answers;
+                measured.later[index] = lines.later;
                 measured.failed[index] = failure.is_some();
                 let failure =
                     failure.map(|why| format!("{} on {}: {why}", group.name, engine.name));
@@ -275,6 +279,7 @@ struct Output {
     empty: Vec<f64>,
     times: Vec<Option<f64>>,
     answers: Vec<Option<String>>,
+    later: Vec<Option<String>>,
 }
 
 impl Output {
@@ -283,6 +288,7 @@ impl Output {
             empty: Vec::new(),
             times: vec![None; operations],
             answers: vec![None; operations],
+            later: vec![None; operations],
         };
         for line in text.lines() {
             let mut words = line.splitn(3, ' ');
@@ -298,6 +304,9 @@ impl Output {
                 ("time", Ok(time)) if index < operations => output.times[index] = Some(time),
                 ("answer", _) if index < operations => {
                     output.answers[index] = Some(rest.to_owned());
+                }
+                ("later", _) if index < operations => {
+                    output.later[index] = Some(rest.to_owned());
                 }
                 _ => {}
             }
@@ -321,26 +330,34 @@ fn complain(group: &Group, engines: &[(Engine, Language)], measured: &mut Measur
             if *language == Language::Chez && operation.for_chez().is_none() {
                 continue;
             }
-            let given = measured.answers[engine][index].as_deref();
-            if given.is_none() && measured.failed[engine] {
+            let first = measured.answers[engine][index].as_deref();
+            if first.is_none() && measured.failed[engine] {
                 // That the process failed is listed already.
                 continue;
             }
-            let given = given.unwrap_or("no answer");
-            let wanted = operation.answer.as_deref();
-            if given.starts_with("raised ") || wanted.is_none_or(|wanted| wanted != given) {
+            let later = measured.later[engine][index].as_deref();
+            if let Some(wrong) = wrong_answer(operation, first, later) {
                 measured.times[engine][index].clear();
                 measured.complaints.push(format!(
-                    "{}:{} {} on {}: {given}, not {}",
-                    group.name,
-                    operation.line,
-                    operation.expression,
-                    one.name,
-                    wanted.unwrap_or("stated in the file")
+                    "{}:{} {} on {}: {wrong}",
+                    group.name, operation.line, operation.expression, one.name
                 ));
             }
         }
     }
+}
+
+/// What is wrong with the answers before and after the loops were timed.
+fn wrong_answer(operation: &Operation, first: Option<&str>, later: Option<&str>) -> Option<String> {
+    let first = first.unwrap_or("no answer");
+    let Some(wanted) = operation.answer.as_deref() else {
+        return Some(format!("{first}, and the file states no answer"));
+    };
+    if first != wanted || first.starts_with("raised ") {
+        return Some(format!("{first}, not {wanted}"));
+    }
+    let later = later.filter(|later| !operation.changes && *later != wanted)?;
+    Some(format!("{later} after it was timed, not {wanted}"))
 }
 
 fn bless_group(group: &Group, answers: &[Vec<Option<String>>], files: &Path) -> Result<(), String> {
@@ -389,6 +406,22 @@ mod tests {
         let output = Output::parse(output, 3);
         assert_eq!(output.net_times(&group), [Some(3.0), None, Some(0.0)]);
         assert_eq!(output.answers[0].as_deref(), Some("each (2 4 6 8)"));
+    }
+
+    #[test]
+    fn answers_are_compared_before_and_after() {
+        let text = "(f) ==> 1\n(g) ==> first 1\n(h)";
+        let group = table::parse("g", text).expect("the text is right");
+        let wrong = |index: usize, first, later| {
+            wrong_answer(&group.operations[index], Some(first), Some(later))
+        };
+        assert_eq!(wrong(0, "1", "1"), None);
+        assert_eq!(wrong(0, "2", "1").as_deref(), Some("2, not 1"));
+        let compiled = wrong(0, "1", "2");
+        assert_eq!(compiled.as_deref(), Some("2 after it was timed, not 1"));
+        assert_eq!(wrong(1, "1", "2"), None);
+        assert!(wrong(2, "1", "1").is_some());
+        assert!(wrong_answer(&group.operations[0], None, None).is_some());
     }
 
     #[test]

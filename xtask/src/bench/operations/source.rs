@@ -36,7 +36,7 @@ pub enum Work {
     Check,
     /// It prints the answers, then the times of the operations.
     Time,
-    /// The same, then the times of the empty loops.
+    /// The same, with the times of the empty loops, then the answers again.
     TimeAll,
 }
 
@@ -45,6 +45,7 @@ pub fn program(group: &Group, language: Language, indices: &[usize], work: Work)
     let mut text = head(group, language);
     let mut answers = String::new();
     let mut times = String::new();
+    let mut later = String::new();
     for operands in 0..=most_operands(group) {
         let names: Vec<String> = (0..operands).map(|index| format!("x{index}")).collect();
         let result = names.last().map_or("#f", String::as_str);
@@ -69,8 +70,11 @@ pub fn program(group: &Group, language: Language, indices: &[usize], work: Work)
         if work != Work::Check {
             let _ = writeln!(times, "(time-operation {index} {name})");
         }
+        if work == Work::TimeAll {
+            let _ = writeln!(later, "(answer-later {index} {name})");
+        }
     }
-    text + &answers + &times
+    text + &answers + &times + &later
 }
 
 fn head(group: &Group, language: Language) -> String {

@@ -12,8 +12,8 @@
 //! ```
 //!
 //! An expression uses the operands by name. The answer is one text if all four values agree, or four
-//! of them in parentheses behind `each`. `chez: none` leaves Chez out. This module knows neither
-//! engines nor times.
+//! of them in parentheses behind `each`; `first` before it says that later ones differ, since a port
+//! or an object changes. `chez: none` leaves Chez out. This module knows neither engines nor times.
 
 use std::path::Path;
 
@@ -24,6 +24,7 @@ pub const TURNS: usize = 4;
 
 const ARROW: &str = " ==> ";
 const CHEZ: &str = " chez: ";
+const FIRST: &str = "first ";
 
 #[derive(Debug, Default, PartialEq)]
 pub struct Group {
@@ -53,6 +54,8 @@ pub struct Operation {
     pub operands: Vec<String>,
     /// What it must give; `None` is filled in by `--bless`.
     pub answer: Option<String>,
+    /// Whether the answer is that of the first runs only.
+    pub changes: bool,
 }
 
 #[derive(Debug, PartialEq)]
@@ -182,6 +185,13 @@ fn parse_operation(
         Some((left, answer)) => (left, Some(answer.trim().to_owned())),
         None => (statement, None),
     };
+    let (answer, changes) = match answer {
+        Some(answer) => match answer.strip_prefix(FIRST) {
+            Some(first) => (Some(first.to_owned()), true),
+            None => (Some(answer), false),
+        },
+        None => (None, false),
+    };
     let (expression, chez) = match left.split_once(CHEZ) {
         None => (left, Chez::Same),
         Some((expression, "none")) => (expression, Chez::Missing),
@@ -213,6 +223,7 @@ fn parse_operation(
         chez,
         operands: used,
         answer,
+        changes,
     })
 }
 
@@ -354,7 +365,7 @@ operands n 1 -2 (+ 1 2) #\\(
 operands s \"a b\" \"(\" \"\\\"\" \"\"
 
 (twice n) ==> each (2 -4 6 8)
-(string-append s \"n\") chez: (join s) ==> \"a\"
+(string-append s \"n\") chez: (join s) ==> first \"a\"
 (own n) chez: none
 ";
 
@@ -373,8 +384,10 @@ operands s \"a b\" \"(\" \"\\\"\" \"\"
         assert_eq!(twice.answer.as_deref(), Some("each (2 -4 6 8)"));
         assert_eq!(twice.for_chez(), Some("(twice n)"));
         assert_eq!(append.operands, ["s"]);
+        assert_eq!(append.answer.as_deref(), Some("\"a\""));
         assert_eq!(append.for_chez(), Some("(join s)"));
         assert_eq!((own.for_chez(), &own.answer), (None, &None));
+        assert!(!twice.changes && append.changes);
     }
 
     #[test]
