@@ -84,9 +84,10 @@ fn leaf_functions_of_hash_tables_do_what_the_primitives_do() {
 }
 
 /// Objects of all kinds.
-const TEXTS: [&str; 38] = [
+const TEXTS: [&str; 44] = [
     "0",
     "1",
+    "2",
     "-1",
     "3",
     "2.0",
@@ -123,6 +124,11 @@ const TEXTS: [&str; 38] = [
     "#0=(1 2 . #0#)",
     "#0=((a . 1) . #0#)",
     "(\"a\" (1 2) #(1 2))",
+    "0.5",
+    "\"0.5\"",
+    "(#\\a #\\\u{3bb})",
+    "#(#\\a #\\b)",
+    "(((((1) 2) (3) 4) ((5) 6) (7) 8) (((9) 10) (11) 12) ((13) 14) (15) 16 17 18 19 20 21)",
 ];
 
 /// What leaf functions of numeric vectors are called with.
