@@ -205,6 +205,7 @@ fn rows() -> Vec<(&'static str, Integration)> {
         swap,
     };
     let sign = |positive, negative| Sign(self::Sign { positive, negative });
+    let zero = sign(JumpNumberEqualImmediate, JumpNotNumberEqualImmediate);
     let positive = sign(JumpGreaterImmediate, JumpNotGreaterImmediate);
     vec![
         ("caar", Path(&[Car, Car])),
@@ -231,10 +232,7 @@ fn rows() -> Vec<(&'static str, Integration)> {
         ("<=", Compare(&LESS_EQUAL)),
         (">=", Compare(&GREATER_EQUAL)),
         ("=", Compare(&NUMBER_EQUAL)),
-        (
-            "zero?",
-            sign(JumpNumberEqualImmediate, JumpNotNumberEqualImmediate),
-        ),
+        ("zero?", zero),
         ("positive?", positive),
         ("negative?", sign(JumpLessImmediate, JumpNotLessImmediate)),
         (

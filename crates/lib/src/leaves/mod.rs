@@ -1,17 +1,9 @@
 //! Leaf functions of primitives, in the terms of `canny_tables::leaves`: what compiled code calls with its values in
 //! registers. Each does the usual case of its primitive and declines the rest.
 
-/// A leaf function as an expression.
-macro_rules! leaf {
-    (|$thread:pat_param, $x:pat_param, $y:pat_param, $z:pat_param| $body:expr) => {{
-        extern "C" fn leaf($thread: &mut InPlace, $x: Word, $y: Word, $z: Word) -> Word {
-            $body
-        }
-        leaf
-    }};
-}
-
 mod arithmetic;
+#[macro_use]
+mod expression;
 mod numbers;
 mod objects;
 mod ports;
