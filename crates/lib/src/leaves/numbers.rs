@@ -65,27 +65,27 @@ pub(super) const FUNCTIONS: &[Row] = &[
     (
         "=",
         3,
-        leaf!(|_, x, y, z| in_order(x, y, z, Ordering::is_eq)),
+        leaf!(|thread, x, y, z| in_order(thread, [x, y, z], Ordering::is_eq)),
     ),
     (
         "<",
         3,
-        leaf!(|_, x, y, z| in_order(x, y, z, Ordering::is_lt)),
+        leaf!(|thread, x, y, z| in_order(thread, [x, y, z], Ordering::is_lt)),
     ),
     (
         ">",
         3,
-        leaf!(|_, x, y, z| in_order(x, y, z, Ordering::is_gt)),
+        leaf!(|thread, x, y, z| in_order(thread, [x, y, z], Ordering::is_gt)),
     ),
     (
         "<=",
         3,
-        leaf!(|_, x, y, z| in_order(x, y, z, Ordering::is_le)),
+        leaf!(|thread, x, y, z| in_order(thread, [x, y, z], Ordering::is_le)),
     ),
     (
         ">=",
         3,
-        leaf!(|_, x, y, z| in_order(x, y, z, Ordering::is_ge)),
+        leaf!(|thread, x, y, z| in_order(thread, [x, y, z], Ordering::is_ge)),
     ),
     (
         "min",
@@ -267,46 +267,32 @@ extern "C" fn is_inexact(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
     }
 }
 
-/// A fixnum as a flonum, if that is exact, or a flonum.
-fn exact_double(x: Value) -> Option<f64> {
-    match numeric(x)? {
-        Numeric::Fixnum(x) => (x.abs() <= EXACT_FLONUM_MAX).then_some(x as f64),
-        Numeric::Flonum(x) => Some(x),
-        Numeric::Other(_) => None,
-    }
-}
-
-/// How two numbers are ordered; none in the inner option if one is a NaN.
-fn ordering(x: Value, y: Value) -> Option<Option<Ordering>> {
-    match (x.as_fixnum(), y.as_fixnum()) {
-        (Some(x), Some(y)) => Some(Some(x.cmp(&y))),
-        _ => Some(exact_double(x)?.partial_cmp(&exact_double(y)?)),
-    }
-}
-
-fn in_order(x: Value, y: Value, z: Value, holds: fn(Ordering) -> bool) -> Value {
-    let (Some(first), Some(second)) = (ordering(x, y), ordering(y, z)) else {
+fn in_order(thread: &mut InPlace, [x, y, z]: [Value; 3], holds: fn(Ordering) -> bool) -> Value {
+    let (Some(first), Some(second)) = (thread.compare(x, y, holds), thread.compare(y, z, holds))
+    else {
         return Value::DECLINED;
     };
-    Value::boolean(first.is_some_and(holds) && second.is_some_and(holds))
+    Value::boolean(first && second)
 }
 
 /// The least or the greatest, a flonum if any number is one. Of equal ones it is the last.
 fn extreme(thread: &mut InPlace, numbers: &[Value], wanted: Ordering) -> Value {
+    let is_flonum = |number: Value| matches!(numeric(number), Some(Numeric::Flonum(_)));
     let mut best = numbers[0];
-    let mut is_flonum = numeric(best).is_none_or(|best| matches!(best, Numeric::Flonum(_)));
     for &other in &numbers[1..] {
-        let Some(Some(order)) = ordering(best, other) else {
+        let Some(Some(order)) = thread.order(best, other) else {
             return Value::DECLINED;
         };
-        is_flonum |= !other.is_fixnum();
         if order != wanted {
             best = other;
         }
     }
+    if is_flonum(best) || !numbers.iter().copied().any(is_flonum) {
+        return best;
+    }
     match best.as_fixnum() {
-        Some(best) if is_flonum => thread.flonum(best as f64),
-        _ => best,
+        Some(best) => thread.flonum(best as f64),
+        None => Value::DECLINED,
     }
 }
 

@@ -440,6 +440,12 @@ impl InPlace {
         })
     }
 
+    /// The order of two real numbers, none if one is a NaN. No answer for other operands.
+    #[inline]
+    pub fn order(&self, x: Value, y: Value) -> Option<Option<Ordering>> {
+        ordering(x, y)
+    }
+
     /// Whether the order of two real numbers is one of those. None for other operands.
     #[inline]
     pub fn compare(
