@@ -73,6 +73,21 @@ fn recursion_that_captures_at_every_step_meets_the_limit() {
     .prints("#t#t#t#t");
 }
 
+/// Nothing is captured for the case that no clause takes it, so the heap need not hold the stack.
+#[test]
+fn a_guard_without_else_takes_a_stack_that_the_heap_has_no_room_for() {
+    canny(&["--heap-limit", "16M", "program.scm"])
+        .file(
+            "program.scm",
+            "(import (scheme base) (scheme write))
+(define (deep n) (+ 1 (deep (+ n 1))))
+(write (guard (e ((string? e) 'string) ((error-object? e) 'condition)) (deep 0)))
+",
+        )
+        .run()
+        .prints("condition");
+}
+
 #[test]
 fn handlers_of_the_stack_limit_may_overflow_too() {
     with_little_stack(
