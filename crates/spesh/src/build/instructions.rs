@@ -69,6 +69,7 @@ impl Builder<'_> {
                 Some(count) => self.keyword_entry(activation, instruction, count)?,
                 None => self.runtime_many(activation, instruction),
             },
+            Step::Unpack => self.unpack(activation, instruction)?,
             Step::MakeClosure => return self.make_closure(activation, instruction),
             Step::Cons => self.new_pair(activation, instruction)?,
             Step::ListRef(path) => self.list_access(activation, instruction, path)?,
@@ -247,6 +248,42 @@ impl Builder<'_> {
             let value = self.push(Op::Reload(base + register as u32), Type::ANY);
             activation.environment.set(register, value);
         }
+    }
+
+    /// Several values over registers: so many as are wanted, unless that was wrong before.
+    fn unpack(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+    ) -> Result<(), BuildError> {
+        let (first, count, has_rest) = (instruction.a(), instruction.b(), instruction.c() == 1);
+        let values = self.register(activation, first)?;
+        let is_open = self.is_stable(activation) && !has_rest && count != 1;
+        if !is_open || !self.ty(values).may_be(Type::VALUES) {
+            self.runtime_many(activation, instruction);
+            return Ok(());
+        }
+        let values = self.tagged(values);
+        let values = self.guard(activation, Test::Kind(Kind::Values), values);
+        if self.block.is_none() {
+            return Ok(());
+        }
+        let length = self.pure(Op::Length(values), Type::FIXNUM);
+        let wanted = self.fixnum(count as i64);
+        if length != wanted {
+            let state = self.state(activation);
+            let condition = Condition::Same(length, wanted);
+            self.pure(Op::Require(condition, state), Type::NONE);
+        }
+        for index in 0..count {
+            let load = Op::Load(values, FIELD0 + 8 * index as i32, Memory::Constant);
+            let value = self.pure(load, Type::ANY);
+            if index == 0 {
+                self.expect(activation, value);
+            }
+            activation.environment.set(first + index, value);
+        }
+        Ok(())
     }
 
     /// Continues only where the condition does not hold.

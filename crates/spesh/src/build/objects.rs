@@ -122,6 +122,10 @@ impl Builder<'_> {
             self.numbering.add(mutable, object);
             return object;
         }
+        if kind == Kind::Values {
+            let length = self.fixnum(words.len() as i64);
+            self.numbering.add(Op::Length(object), length);
+        }
         for (index, word) in words.into_iter().enumerate() {
             let memory = match kind {
                 Kind::Box => Memory::Box,

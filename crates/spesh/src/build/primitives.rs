@@ -109,18 +109,18 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// A new list or vector of a few elements.
+    /// A new list or vector of a few elements, or several values.
     fn constructor(
         &mut self,
         activation: &mut Activation,
         instruction: &Instruction,
         name: &str,
     ) -> Result<Option<NodeId>, BuildError> {
-        if !matches!(name, "list" | "vector" | "cons*") {
+        if !matches!(name, "list" | "vector" | "cons*" | "values") {
             return Ok(None);
         }
         let registers = instruction.uses();
-        if registers.len() > ELEMENTS_MAX {
+        if registers.len() > ELEMENTS_MAX || name == "values" && registers.len() < 2 {
             return Ok(None);
         }
         let mut elements = Vec::with_capacity(registers.len());
@@ -132,6 +132,9 @@ impl Builder<'_> {
             // The empty vector is one object.
             let is_empty = elements.is_empty();
             return Ok((!is_empty).then(|| self.allocate(Kind::Vector, elements, Type::VECTOR)));
+        }
+        if name == "values" {
+            return Ok(Some(self.allocate(Kind::Values, elements, Type::VALUES)));
         }
         let end = if name == "list" {
             Some(self.word(layout::NIL))

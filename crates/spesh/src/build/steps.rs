@@ -75,6 +75,7 @@ pub(super) enum Step {
     RecordSet,
     MakeRecord,
     ClassKey,
+    Unpack,
     Call,
     /// A call of the primitive of the extension word.
     Primitive,
@@ -133,6 +134,7 @@ const fn special(opcode: Opcode) -> Option<Step> {
         RecordSet => Step::RecordSet,
         MakeRecord => Step::MakeRecord,
         ClassKey => Step::ClassKey,
+        Unpack => Step::Unpack,
         Call | TailCall => Step::Call,
         _ => return branch(opcode),
     })
