@@ -406,7 +406,7 @@ opcodes! {
     CallPrimitive "call-primitive" [Def Count None] [Primitive] Arguments Next [RAISES ALLOCATES RUNTIME_ONLY CALLS_PRIMITIVE LOGS_RESULT] "R[a] = primitive applied to the b arguments from R[a].";
     CallPrimitive1 "call-primitive-1" [Def Use None] [Primitive] None Next [RAISES ALLOCATES RUNTIME_ONLY CALLS_PRIMITIVE LOGS_RESULT] "R[a] = primitive applied to R[b].";
     CallPrimitive2 "call-primitive-2" [Def Use Use] [Primitive] None Next [RAISES ALLOCATES RUNTIME_ONLY CALLS_PRIMITIVE LOGS_RESULT] "R[a] = primitive applied to R[b] and R[c].";
-    Unpack "unpack" [UseDef Count Flag] [] Unpack Next [RAISES ALLOCATES LOGS_RESULT RUNTIME_CALL] "Spreads the value or values R[a] over R[a .. a+b) and, if c is 1, a list of the others in R[a+b].";
+    Unpack "unpack" [UseDef Count Flag] [] Unpack Next [RAISES ALLOCATES LOGS_RESULT] "Spreads the value or values R[a] over R[a .. a+b) and, if c is 1, a list of the others in R[a+b].";
     TailApply "tail-apply" [Use Use None] [] None Stop [RAISES ALLOCATES RUNTIME_ONLY CALLS INTERPRETER] "Calls R[a] with the elements of the list R[b] in place of this frame.";
     TailCallValues "tail-call-values" [Use Use None] [] None Stop [RAISES ALLOCATES RUNTIME_ONLY CALLS INTERPRETER] "Calls R[a] with the value or values R[b] in place of this frame.";
 
