@@ -62,7 +62,17 @@ impl Builder<'_> {
             }
             code = Some(likely);
         }
-        let snapshot = code.and_then(|code| self.source.snapshot(code));
+        let mut snapshot = code.and_then(|code| self.source.snapshot(code));
+        if let Some(machine) = &snapshot
+            && let Some(spread) = self.spread_call(activation, machine, &arguments)
+        {
+            if self.block.is_none() {
+                return Ok(());
+            }
+            (closure, arguments) = spread;
+            code = self.known_code.get(&closure).copied();
+            snapshot = code.and_then(|code| self.source.snapshot(code));
+        }
         let primitive = snapshot.as_deref().and_then(primitive_of_stub);
         if let (Some(primitive), [x, y]) = (primitive, &arguments[..])
             && self.arithmetic_in_place(activation, instruction, primitive, *x, *y)
@@ -215,7 +225,12 @@ impl Builder<'_> {
     }
 
     /// Continues behind a call with its value.
-    fn give(&mut self, activation: &mut Activation, instruction: &Instruction, value: NodeId) {
+    pub(super) fn give(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+        value: NodeId,
+    ) {
         if self.block.is_none() {
             return;
         }

@@ -238,7 +238,7 @@ impl Builder<'_> {
     }
 
     /// Leaves an instruction that writes several registers to the runtime; outermost frames only.
-    fn runtime_many(&mut self, activation: &mut Activation, instruction: &Instruction) {
+    pub(super) fn runtime_many(&mut self, activation: &mut Activation, instruction: &Instruction) {
         let base = self.graph.frame(activation.frame).base;
         self.runtime(activation, instruction, Type::ANY);
         let mut registers = Vec::new();
@@ -248,42 +248,6 @@ impl Builder<'_> {
             let value = self.push(Op::Reload(base + register as u32), Type::ANY);
             activation.environment.set(register, value);
         }
-    }
-
-    /// Several values over registers: so many as are wanted, unless that was wrong before.
-    fn unpack(
-        &mut self,
-        activation: &mut Activation,
-        instruction: &Instruction,
-    ) -> Result<(), BuildError> {
-        let (first, count, has_rest) = (instruction.a(), instruction.b(), instruction.c() == 1);
-        let values = self.register(activation, first)?;
-        let is_open = self.is_stable(activation) && !has_rest && count != 1;
-        if !is_open || !self.ty(values).may_be(Type::VALUES) {
-            self.runtime_many(activation, instruction);
-            return Ok(());
-        }
-        let values = self.tagged(values);
-        let values = self.guard(activation, Test::Kind(Kind::Values), values);
-        if self.block.is_none() {
-            return Ok(());
-        }
-        let length = self.pure(Op::Length(values), Type::FIXNUM);
-        let wanted = self.fixnum(count as i64);
-        if length != wanted {
-            let state = self.state(activation);
-            let condition = Condition::Same(length, wanted);
-            self.pure(Op::Require(condition, state), Type::NONE);
-        }
-        for index in 0..count {
-            let load = Op::Load(values, FIELD0 + 8 * index as i32, Memory::Constant);
-            let value = self.pure(load, Type::ANY);
-            if index == 0 {
-                self.expect(activation, value);
-            }
-            activation.environment.set(first + index, value);
-        }
-        Ok(())
     }
 
     /// Continues only where the condition does not hold.

@@ -22,9 +22,12 @@ mod instructions;
 mod intrinsics;
 mod keywords;
 mod leaf;
+mod number_kinds;
 mod objects;
 mod polymorphic;
 mod primitives;
+mod selection;
+mod spread;
 mod steps;
 
 use crate::code_map::{FastMap, FastSet};

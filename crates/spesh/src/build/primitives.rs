@@ -13,7 +13,9 @@ use canny_tables::primitives::PrimitiveId;
 
 use super::control::test_for;
 use super::{Activation, BuildError, Builder};
-use crate::graph::{Condition, FloatFunction, FloatOperation, Memory, NodeId, Op, Test};
+use crate::graph::{
+    Comparison, Condition, FloatFunction, FloatOperation, Memory, NodeId, Op, Test,
+};
 use crate::results::result_type;
 use crate::types::Type;
 
@@ -30,10 +32,14 @@ const NUMERIC: &[&str] = &[
     "sqrt",
     "abs",
     "magnitude",
-    "exact-integer?",
-    "exact-rational?",
     "even?",
     "odd?",
+    "finite?",
+    "infinite?",
+    "nan?",
+    "rational?",
+    "integer?",
+    "bitwise-not",
     "-",
     "/",
 ];
@@ -70,10 +76,17 @@ impl Builder<'_> {
                     return Ok(());
                 }
             }
-            if let Some(value) = self.unary(activation, name, x) {
+            let by_kind = self.by_kind(activation, name, x);
+            if self.block.is_none() {
+                return Ok(());
+            }
+            if let Some(value) = by_kind.or_else(|| self.unary(activation, name, x)) {
                 activation.environment.set(instruction.a(), value);
                 return Ok(());
             }
+        }
+        if self.selection(activation, instruction, name)? {
+            return Ok(());
         }
         if let Some(value) = self.constructor(activation, instruction, name)? {
             activation.environment.set(instruction.a(), value);
@@ -93,6 +106,11 @@ impl Builder<'_> {
             if self.block.is_none() {
                 return Ok(());
             }
+        }
+        if self.is_stable(activation)
+            && let Some(path) = pair_path(name)
+        {
+            return self.list_access(activation, instruction, &path);
         }
         if let Some(value) = self.element_primitive(activation, instruction, name)? {
             activation.environment.set(instruction.a(), value);
@@ -158,6 +176,9 @@ impl Builder<'_> {
         if !matches!(name, "eqv?" | "equal?" | "eq?") {
             return None;
         }
+        if name != "eq?" && self.graph.unchecked(x) == self.graph.unchecked(y) {
+            return Some(self.word(layout::TRUE));
+        }
         let is_alone = |ty: Type| !ty.is_none() && ty.is(ALONE);
         let (mut x, mut y) = (self.tagged(x), self.tagged(y));
         if name != "eq?" && !is_alone(self.ty(x)) && !is_alone(self.ty(y)) {
@@ -177,18 +198,9 @@ impl Builder<'_> {
         Some(self.pure(Op::Boolean(Condition::Same(x, y)), Type::BOOLEAN))
     }
 
-    /// A question about a fixnum.
-    fn fixnum_test(
-        &mut self,
-        activation: &mut Activation,
-        name: &str,
-        x: NodeId,
-    ) -> Option<NodeId> {
-        let rest = match name {
-            "even?" => 0,
-            "odd?" => 1,
-            _ => return Some(self.word(layout::TRUE)),
-        };
+    /// Whether a fixnum is even, or odd.
+    fn parity(&mut self, activation: &mut Activation, name: &str, x: NodeId) -> Option<NodeId> {
+        let rest = if name == "even?" { 0 } else { 1 };
         let one = self.fixnum(1);
         let bit = self.arithmetic(activation, Opcode::BitAnd, x, one)?;
         let wanted = self.fixnum(rest);
@@ -205,6 +217,38 @@ impl Builder<'_> {
             }
             _ => x,
         }
+    }
+
+    /// A predicate of doubles, by their arithmetic: a difference of what is not finite is not a number, which equals nothing.
+    fn float_test(&mut self, name: &str, x: NodeId) -> Option<NodeId> {
+        let (left, right) = match name {
+            "finite?" | "rational?" => (self.float_difference(x, x), None),
+            "integer?" => {
+                let floor = Op::FloatFunction(FloatFunction::Floor, x, None);
+                let floor = self.pure(floor, Type::FLONUM);
+                (self.float_difference(x, floor), None)
+            }
+            "infinite?" => {
+                let absolute = Op::FloatFunction(FloatFunction::Absolute, x, None);
+                (self.pure(absolute, Type::FLONUM), Some(f64::INFINITY))
+            }
+            "nan?" => {
+                let equal = Condition::Floats(Comparison::Equal, x, x);
+                let is_number = self.pure(Op::Boolean(equal), Type::BOOLEAN);
+                let no = self.word(layout::FALSE);
+                let opposite = Op::Boolean(Condition::Same(is_number, no));
+                return Some(self.pure(opposite, Type::BOOLEAN));
+            }
+            _ => return None,
+        };
+        let right = self.pure(Op::Float(right.unwrap_or(0.0)), Type::FLONUM);
+        let equal = Condition::Floats(Comparison::Equal, left, right);
+        Some(self.pure(Op::Boolean(equal), Type::BOOLEAN))
+    }
+
+    fn float_difference(&mut self, x: NodeId, y: NodeId) -> NodeId {
+        let difference = Op::FloatArithmetic(FloatOperation::Subtract, x, y);
+        self.pure(difference, Type::FLONUM)
     }
 
     /// A numeric function of one argument of known type.
@@ -225,23 +269,15 @@ impl Builder<'_> {
             "inexact" | "exact->inexact" if is_fixnum => {
                 Some(self.pure(Op::FixnumToFloat(x), Type::FLONUM))
             }
-            "exact" | "inexact->exact" | "floor" | "ceiling" | "truncate" | "round"
-                if is_fixnum =>
-            {
-                Some(x)
-            }
             "exact" | "inexact->exact" if is_float => {
                 let value = self.float(x);
                 let state = self.state(activation);
                 Some(self.pure(Op::FloatToFixnum(value, state), Type::FIXNUM))
             }
-            "real?" | "complex?" | "number?" if is_float => Some(self.word(layout::TRUE)),
-            "exact-integer?" | "exact-rational?" if is_float => Some(self.word(layout::FALSE)),
-            "integer?" | "rational?" | "real?" | "complex?" | "number?" if is_fixnum => {
-                Some(self.word(layout::TRUE))
-            }
-            "exact-integer?" | "exact-rational?" | "even?" | "odd?" if is_fixnum => {
-                self.fixnum_test(activation, name, x)
+            "even?" | "odd?" if is_fixnum => self.parity(activation, name, x),
+            "bitwise-not" if is_fixnum => {
+                let ones = self.fixnum(-1);
+                self.arithmetic(activation, Opcode::BitXor, x, ones)
             }
             "square" => self.arithmetic(activation, Opcode::Multiply, x, x),
             "1+" => {
@@ -262,6 +298,9 @@ impl Builder<'_> {
                     let one = self.pure(Op::Float(1.0), Type::FLONUM);
                     let divided = Op::FloatArithmetic(FloatOperation::Divide, one, value);
                     return Some(self.pure(divided, Type::FLONUM));
+                }
+                if let Some(answer) = self.float_test(name, value) {
+                    return Some(answer);
                 }
                 let function = match name {
                     "sqrt" => FloatFunction::SquareRoot,
@@ -328,4 +367,26 @@ impl Builder<'_> {
         let load = Op::Load(object, FIELD0 + 8 * index as i32, Memory::Constant);
         self.pure(load, ty)
     }
+}
+
+/// The loads of a composition of `car` and `cdr`, or of the first elements of a list, in order.
+fn pair_path(name: &str) -> Option<Vec<(i32, Memory)>> {
+    let letters = match name {
+        "first" => "a",
+        "second" => "ad",
+        "third" => "add",
+        "fourth" => "addd",
+        "fifth" => "adddd",
+        _ => name.strip_prefix('c')?.strip_suffix('r')?,
+    };
+    letters
+        .chars()
+        .rev()
+        .map(|letter| match letter {
+            'a' => Some((layout::CAR, Memory::Car)),
+            'd' => Some((layout::CDR, Memory::Cdr)),
+            _ => None,
+        })
+        .collect::<Option<Vec<_>>>()
+        .filter(|path| !path.is_empty())
 }
