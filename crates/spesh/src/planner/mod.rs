@@ -52,7 +52,7 @@ pub use obstacle::Obstacle;
 pub const SINGLE_PERCENT: u32 = 99;
 /// Share of a loop's iterations in which a register has to have a type.
 pub const LOOP_PERCENT: u32 = 90;
-/// Specializations of one code at most, loops counted.
+/// Specializations of one entry point at most: of the start of a code, and of each of its loops.
 pub const CANDIDATES_MAX: usize = 8;
 /// Iterations that make a loop worth a plan.
 pub const LOOP_HITS: u32 = 200;
@@ -60,7 +60,7 @@ pub const LOOP_HITS: u32 = 200;
 pub const WORDS_MAX: usize = 65536;
 /// Logs after a plan that may tell of what ran before it was compiled.
 const SETTLING_LOGS: u32 = 1;
-/// Specializations of one code that may be retired before it is left alone.
+/// Specializations of one entry point that may be retired before it is left alone.
 pub const RETRACTIONS_MAX: u32 = 8;
 
 /// How many specializations of one procedure can be in use.
@@ -167,7 +167,8 @@ pub struct Planner {
 #[derive(Debug, Default)]
 struct Planned {
     specializations: Vec<Specialization>,
-    retractions: u32,
+    /// How often one was retired, by entry point.
+    retractions: Vec<(EntryPoint, u32)>,
     /// Version of the statistics up to which logs may tell of what ran before the last plan was in use.
     settles_until: u32,
     /// Iterations of loops until then, by address of the loop instruction.
@@ -175,6 +176,17 @@ struct Planned {
 }
 
 impl Planned {
+    fn retractions(&self, entry: EntryPoint) -> u32 {
+        let found = self.retractions.iter().find(|(at, _)| *at == entry);
+        found.map_or(0, |(_, count)| *count)
+    }
+
+    /// How many specializations an entry point has.
+    fn count(&self, entry: EntryPoint) -> usize {
+        let at_entry = self.specializations.iter().filter(|(at, _)| *at == entry);
+        at_entry.count()
+    }
+
     /// What was planned is not in use, and loops that it contained run in the interpreter.
     fn no_longer_settles(&mut self) {
         self.settles_until = 0;
@@ -258,7 +270,10 @@ impl Planner {
     /// A specialization was retired because it failed too often: it may be planned again later.
     pub fn retract(&mut self, code: CodeWord, entry: EntryPoint, parameter_types: &[Type]) {
         let planned = self.planned.entry(code).or_default();
-        planned.retractions += 1;
+        match planned.retractions.iter_mut().find(|(at, _)| *at == entry) {
+            Some((_, count)) => *count += 1,
+            None => planned.retractions.push((entry, 1)),
+        }
         planned.no_longer_settles();
         planned
             .specializations
@@ -276,6 +291,12 @@ impl Planner {
         }
     }
 
+    /// How often a specialization of an entry point was retired.
+    pub(super) fn retractions(&self, code: CodeWord, entry: EntryPoint) -> u32 {
+        let planned = self.planned.get(&code);
+        planned.map_or(0, |planned| planned.retractions(entry))
+    }
+
     /// The code object died.
     pub fn forget(&mut self, code: CodeWord) {
         self.planned.remove(&code);
@@ -288,13 +309,13 @@ impl Planner {
             .map_or(0, |planned| planned.specializations.len())
     }
 
-    /// Calls, and iterations of one loop, that make code worth a plan. A procedure whose loops are short is better entered
+    /// Calls, and iterations of a loop that was never retired, that make code worth a plan. A procedure whose loops are short is better entered
     /// at its start, since the next call comes soon.
     fn wanted(&self, threshold: u32, statistics: &CodeStatistics, retractions: u32) -> (u32, u32) {
         if self.is_eager {
             return (2, 2);
         }
-        let (calls, iterations) = (threshold << retractions, LOOP_HITS << retractions);
+        let (calls, iterations) = (threshold << retractions, LOOP_HITS);
         let has_short_loops = statistics.loop_hits > 0
             && statistics.hits >= SHORT_LOOP_CALLS
             && statistics.loop_hits / statistics.hits < SHORT_LOOP_ITERATIONS;
@@ -314,13 +335,7 @@ impl Planner {
         let Some(threshold) = threshold(snapshot.instructions.len()) else {
             return;
         };
-        let retractions = self
-            .planned
-            .get(&snapshot.word)
-            .map_or(0, |planned| planned.retractions);
-        if retractions >= RETRACTIONS_MAX {
-            return;
-        }
+        let retractions = self.retractions(snapshot.word, EntryPoint::Start);
         let (threshold, loop_hits) = self.wanted(threshold, statistics, retractions);
         if let Some(budget) = &self.budget
             && !budget.allows(snapshot.instructions.len(), statistics.events)
@@ -329,9 +344,11 @@ impl Planner {
             self.deferred += usize::from(is_hot && self.planned(snapshot.word) == 0);
             return;
         }
-        for plan in self.plan_starts(snapshot, statistics, threshold) {
-            if self.take_note(&plan) {
-                plans.push(plan);
+        if retractions < RETRACTIONS_MAX {
+            for plan in self.plan_starts(snapshot, statistics, threshold) {
+                if self.take_note(&plan) {
+                    plans.push(plan);
+                }
             }
         }
         self.plan_loops(snapshot, statistics, loop_hits, plans);
@@ -362,7 +379,7 @@ impl Planner {
             .filter(|(hits, _)| *hits >= loop_hits)
             .collect();
         hot.sort_by_key(|(hits, address)| (std::cmp::Reverse(*hits), *address));
-        for (_, address) in hot {
+        for (hits, address) in hot {
             let plan = statistics.pc(address).and_then(|pc| {
                 plan_loop(
                     snapshot,
@@ -372,6 +389,7 @@ impl Planner {
                 )
             });
             if let Some(plan) = plan
+                && self.is_worth_a_loop(&plan, hits, loop_hits)
                 && self.take_note(&plan)
             {
                 plans.push(plan);
@@ -382,6 +400,17 @@ impl Planner {
                 }
             }
         }
+    }
+
+    /// Whether the iterations are enough for a loop that was retired so often.
+    fn is_worth_a_loop(&self, plan: &Plan, hits: u32, loop_hits: u32) -> bool {
+        let retractions = self.retractions(plan.code, plan.entry);
+        let wanted = if self.is_eager {
+            loop_hits
+        } else {
+            loop_hits << retractions.min(RETRACTIONS_MAX)
+        };
+        retractions < RETRACTIONS_MAX && hits >= wanted
     }
 
     /// What to compile for calls.
@@ -433,8 +462,7 @@ impl Planner {
         hits: u32,
     ) -> bool {
         let words = snapshot.instructions.len();
-        let planned = self.planned.get(&snapshot.word);
-        let retractions = planned.map_or(0, |planned| planned.retractions);
+        let retractions = self.retractions(snapshot.word, EntryPoint::Start);
         let wanted = match self.is_eager {
             true => 2,
             false => threshold(words).unwrap_or(u32::MAX) << retractions,
@@ -463,7 +491,7 @@ impl Planner {
                     EntryPoint::Loop(_) => covers(types, &plan.parameter_types),
                 }
         });
-        if is_served || planned.specializations.len() >= CANDIDATES_MAX {
+        if is_served || planned.count(plan.entry) >= CANDIDATES_MAX {
             return false;
         }
         planned

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::{CANDIDATES_MAX, Planner, RETRACTIONS_MAX, WORDS_MAX, accepts, threshold};
+use super::{Planner, RETRACTIONS_MAX, WORDS_MAX, accepts, threshold};
 use crate::graph::EntryPoint;
 use crate::snapshot::CodeSnapshot;
 use crate::statistics::CodeStatistics;
@@ -25,8 +25,6 @@ pub enum Obstacle {
         /// So many times.
         times: u32,
     },
-    /// It has as many specializations as a code may have.
-    Full,
     /// Calls with this number of arguments end in an error.
     WrongArguments,
     /// It is hot, but compiling it would take longer than it has run so far.
@@ -59,7 +57,7 @@ impl Planner {
             return Obstacle::TooLarge { words };
         };
         let planned = self.planned.get(&snapshot.word);
-        let retractions = planned.map_or(0, |planned| planned.retractions);
+        let retractions = self.retractions(snapshot.word, EntryPoint::Start);
         if retractions >= RETRACTIONS_MAX {
             return Obstacle::ExitedTooOften { times: retractions };
         }
@@ -67,9 +65,6 @@ impl Planner {
         let starts = |(entry, _): &&(EntryPoint, _)| *entry == EntryPoint::Start;
         if specializations.iter().any(|it| starts(&it)) {
             return Obstacle::Planned;
-        }
-        if specializations.len() >= CANDIDATES_MAX {
-            return Obstacle::Full;
         }
         let callsites = statistics.callsites.iter();
         let accepted = callsites.filter(|callsite| accepts(snapshot, callsite));
@@ -109,7 +104,6 @@ impl fmt::Display for Obstacle {
             Obstacle::ExitedTooOften { times } => {
                 write!(f, "not compiled again: guards failed {times} times")
             }
-            Obstacle::Full => write!(f, "{CANDIDATES_MAX} specializations already"),
             Obstacle::WrongArguments => f.write_str("called with a wrong number of arguments"),
             Obstacle::NotPaying { words, per_mille } => write!(
                 f,

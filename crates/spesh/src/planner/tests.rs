@@ -355,26 +355,57 @@ fn what_is_called_comes_before_what_calls_it() {
     assert!(plans[0].depth_max > plans[1].depth_max);
 }
 
-#[test]
-fn candidates_of_one_code_are_capped() {
-    let mut bench = Bench::default();
+/// Code with many loops of one instruction, and a log of enough iterations of the one that ends at a pc.
+fn many_loops(bench: &mut Bench) -> CodeWord {
     let mut instructions = Vec::new();
     for _ in 0..20 {
         instructions.push(encode_abc(Opcode::Nop, 0, 0, 0));
         instructions.push(encode_far(Opcode::Loop, -2));
     }
     instructions.push(encode_abc(Opcode::Return, 0, 0, 0));
-    let code = bench.codes.add(1, "many", 0, &instructions);
-    let mut total = 0;
-    for pc in (1..40).step_by(2) {
-        let mut log = LogWriter::new();
-        (0..300).for_each(|_| {
-            log.back(at(1, pc), code, [0; 8]);
-        });
-        total += bench.plan(&log).len();
+    bench.codes.add(1, "many", 0, &instructions)
+}
+
+fn iterations(code: CodeWord, pc: u64, count: u32) -> LogWriter {
+    let mut log = LogWriter::new();
+    (0..count).for_each(|_| {
+        log.back(at(1, pc), code, [0; 8]);
+    });
+    log
+}
+
+#[test]
+fn each_loop_of_a_code_gets_its_specialization() {
+    let mut bench = Bench::default();
+    let code = many_loops(&mut bench);
+    let plans: usize = (1..40)
+        .step_by(2)
+        .flat_map(|pc| [pc; 2])
+        .map(|pc| bench.plan(&iterations(code, pc, 300)).len())
+        .sum();
+    assert_eq!(plans, 20);
+    assert!(bench.planner.planned(code) > CANDIDATES_MAX);
+}
+
+#[test]
+fn a_loop_that_fails_leaves_the_others_alone() {
+    let mut bench = Bench::default();
+    let code = many_loops(&mut bench);
+    let mut retired = 0;
+    for _ in 0..200 {
+        for plan in bench.plan(&iterations(code, 1, 1000)) {
+            retired += 1;
+            bench
+                .planner
+                .retract(code, plan.entry, &plan.parameter_types);
+        }
     }
-    assert_eq!(total, CANDIDATES_MAX);
-    assert_eq!(bench.planner.planned(code), CANDIDATES_MAX);
+    assert_eq!(retired, RETRACTIONS_MAX);
+    assert!(bench.plan(&iterations(code, 1, 1000)).is_empty());
+    let plans: usize = (0..3)
+        .map(|_| bench.plan(&iterations(code, 3, 300)).len())
+        .sum();
+    assert_eq!(plans, 1);
 }
 
 #[test]

@@ -26,7 +26,7 @@ use super::{CandidateId, InstallError, Refusal, Specializer};
 /// Candidates of a code that may be retired before what was never seen is compiled too.
 const COLD_RETRACTIONS_MAX: u32 = 3;
 
-/// Candidates of a code that may be retired before it is compiled without guesses.
+/// Candidates of an entry point that may be retired before it is compiled without guesses.
 const GUESSING_RETRACTIONS_MAX: u32 = 6;
 
 /// How often a plan waits for snapshots of what the code calls, or for room for its machine code.
@@ -73,7 +73,7 @@ pub struct Compiler {
     /// How often a plan found no room for its machine code.
     waits_for_room: HashMap<(CodeWord, EntryPoint), u32>,
     /// How often candidates of a code were retired.
-    retractions: HashMap<CodeWord, u32>,
+    retractions: HashMap<(CodeWord, EntryPoint), u32>,
 }
 
 impl Compiler {
@@ -108,7 +108,8 @@ impl Compile for Compiler {
         };
         let mut options = self.options.clone();
         // Code that keeps coming to what it never did before is compiled whole.
-        let retractions = self.retractions.get(&plan.code).copied().unwrap_or(0);
+        let entry = (plan.code, plan.entry);
+        let retractions = self.retractions.get(&entry).copied().unwrap_or(0);
         options.leaves_cold_code &= retractions < COLD_RETRACTIONS_MAX;
         let without_guesses = WithoutGuesses(profile);
         let profile = if retractions < GUESSING_RETRACTIONS_MAX {
@@ -174,7 +175,7 @@ impl Compile for Compiler {
 
     fn forget(&mut self, dead: &[CodeWord]) {
         for code in dead {
-            self.retractions.remove(code);
+            self.retractions.retain(|(of, _), _| of != code);
             self.waits.retain(|(of, _), _| of != code);
             self.waits_for_room.retain(|(of, _), _| of != code);
             self.installed.retain(|(_, plan)| plan.code != *code);
@@ -189,7 +190,7 @@ impl Compile for Compiler {
                 .exit_report(*id)
                 .is_none_or(|report| report.is_retired);
             if is_retired {
-                *self.retractions.entry(plan.code).or_default() += 1;
+                *self.retractions.entry((plan.code, plan.entry)).or_default() += 1;
                 gone.push(plan.clone());
             }
             !is_retired

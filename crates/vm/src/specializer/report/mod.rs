@@ -490,10 +490,9 @@ impl Report<'_> {
             .live()
             .any(|compiled| compiled.inlined.iter().any(|call| call.callee == code));
         match (obstacle, retired, refused) {
-            (
-                Some(Obstacle::ExitedTooOften { .. } | Obstacle::TooLarge { .. } | Obstacle::Full),
-                ..,
-            ) => obstacle.map_or(String::new(), Obstacle::to_string),
+            (Some(Obstacle::ExitedTooOften { .. } | Obstacle::TooLarge { .. }), ..) => {
+                obstacle.map_or(String::new(), Obstacle::to_string)
+            }
             (_, Some(compiled), _) => {
                 let report = self.exits.get(&compiled.id);
                 let why = report.map_or(String::new(), why_retired);
