@@ -45,7 +45,7 @@ pub use encoding::{ByteOrderMark, CodingPolicy, Encoding};
 pub use error::{IoError, Operation, Service};
 pub use file::OutputMode;
 pub use handle::{Access, FileLock, Handle};
-pub use lending::{Borrower, Lender, Loan, SharedPort};
+pub use lending::{Borrower, Lender, Lent, Loan, SharedPort};
 pub use line_separator::LineSeparator;
 pub use port::{BinaryInput, BinaryOutput, Buffering, TextInput, TextOutput};
 pub use registry::{finish_all, flush_all};

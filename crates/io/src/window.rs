@@ -157,20 +157,24 @@ impl TextWindow {
     #[inline]
     pub(crate) fn lend(&mut self) -> Range<usize> {
         let unread = &self.text.as_bytes()[self.position..];
-        if self.position == self.ascii_end {
-            match unread.first() {
-                Some(next) if next.is_ascii() => self.ascii_end += ascii_prefix_length(unread),
-                _ => return 0..0,
-            }
+        if self.position == self.ascii_end && unread.first().is_some_and(u8::is_ascii) {
+            self.ascii_end += ascii_prefix_length(unread);
         }
         let start = unread.as_ptr().expose_provenance();
         start..start + (self.ascii_end - self.position)
     }
 
+    /// The address behind the text.
+    #[inline]
+    pub(crate) fn end_address(&self) -> usize {
+        self.text.as_ptr().addr() + self.text.len()
+    }
+
     /// Steps over characters that were lent.
+    #[inline]
     pub(crate) fn take_back(&mut self, count: usize) {
-        debug_assert!(count <= self.ascii_end - self.position);
-        self.position += count;
+        debug_assert!(count <= self.text.len() - self.position);
+        self.skip(count);
     }
 
     /// The text that was not read yet.

@@ -188,14 +188,32 @@ pub mod port {
     pub const LOAN: usize = 3;
     /// `#f`, or a procedure of one parameter that makes or takes the bytes: a fixnum tells it what to do.
     pub const SERVICE: usize = 4;
-    /// A bytevector with the text that was written, in string ports that have nothing behind them yet.
+    /// In ports of strings and bytevectors that have nothing behind them yet, a bytevector of what was written, or what is to
+    /// be read: a bytevector or the data of a string.
     pub const TEXT: usize = 5;
-    /// Bytes of it that are text.
+    /// Bytes of it that were written, or characters or bytes that were read; a fixnum.
     pub const USED: usize = 6;
-    /// The thread that may use them.
+    /// The thread that may use them: the address of its loan flag, a raw word that looks like a fixnum.
     pub const OWNER: usize = 7;
     /// In a port for both directions, a vector of the ports that do its work; see [`super::port_sides`].
     pub const SIDES: usize = 8;
+    pub const COUNT: usize = 9;
+}
+
+/// Bits of a port's flags.
+pub mod port_flag {
+    /// It is read.
+    pub const INPUT: i64 = 1;
+    /// It is written.
+    pub const OUTPUT: i64 = 2;
+    /// Characters go through it.
+    pub const TEXTUAL: i64 = 4;
+    /// Bytes go through it.
+    pub const BINARY: i64 = 8;
+    /// What is written stays in memory, or what is read was there from the start.
+    pub const MEMORY: i64 = 16;
+    /// It was closed while it had nothing behind it.
+    pub const CLOSED: i64 = 32;
 }
 
 /// Places in the vector of a port for both directions.
@@ -209,17 +227,29 @@ pub mod port_sides {
     pub const COUNT: usize = 3;
 }
 
-/// Offsets, in bytes, in the loan of a port: characters that one thread may read or write without the port's lock. The
-/// protocol is told where the loan is defined, in the crate of ports.
+/// Offsets, in bytes, in the loan of a port: characters or bytes that one thread may read or write without the port's
+/// lock. The protocol is told where the loan is defined, in the crate of ports.
 pub mod loan {
-    /// Address of the borrower's flag, or 0.
+    /// Address of the borrower's flag plus what is lent ([`TEXT_INPUT`] and its like), or 0.
     pub const OWNER: i32 = 0;
-    /// Address of the next byte: an ASCII character to be read, or room for one to be written.
+    /// Address of the next byte: a byte or an ASCII character to be read, or room for one to be written.
     pub const CURSOR: i32 = 8;
     /// Address behind the last byte.
     pub const LIMIT: i32 = 16;
     /// 1 where each line feed in what is lent ends a line, and nothing else does but perhaps a carriage return; else 0.
     pub const HAS_PLAIN_LINES: i32 = 24;
+    /// Address behind the last byte of text in UTF-8, which goes on behind the ASCII; for output, where UTF-8 may be put
+    /// too, the limit; 0 where only ASCII, or bytes, are lent.
+    pub const TEXT_LIMIT: i32 = 32;
+
+    /// Characters to be read.
+    pub const TEXT_INPUT: u64 = 0;
+    /// Room for characters.
+    pub const TEXT_OUTPUT: u64 = 1;
+    /// Bytes to be read.
+    pub const BYTE_INPUT: u64 = 2;
+    /// Room for bytes.
+    pub const BYTE_OUTPUT: u64 = 3;
 }
 
 /// Payload words of a continuation, which is a closure: calling it returns to where it was captured.

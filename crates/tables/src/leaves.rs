@@ -383,6 +383,27 @@ leaves! {
     "c64vector-length" 1 Fixnum;
     "c128vector?" 1 Boolean;
     "c128vector-length" 1 Fixnum;
+    "read-char" 1 Any at_times;
+    "peek-char" 1 Any at_times;
+    "char-ready?" 1 Boolean at_times;
+    "read-string" 2 Any at_times;
+    "read-u8" 1 Any at_times;
+    "peek-u8" 1 Any at_times;
+    "u8-ready?" 1 Boolean at_times;
+    "write-u8" 2 Any at_times;
+    "read-bytevector" 2 Any at_times;
+    "read-bytevector!" 2 Any at_times;
+    "write-bytevector" 2 Any at_times;
+    "write-bytevector" 3 Any at_times;
+    "open-input-string" 1 Any at_times;
+    "open-input-bytevector" 1 Any at_times;
+    "open-output-bytevector" 0 Any;
+    "get-output-bytevector" 1 Any at_times;
+    "close-port" 1 Any at_times;
+    "close-input-port" 1 Any at_times;
+    "close-output-port" 1 Any at_times;
+    "input-port-open?" 1 Boolean at_times;
+    "output-port-open?" 1 Boolean at_times;
 }
 
 /// The leaf function of a primitive for a number of arguments, if there is one.

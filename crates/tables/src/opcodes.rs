@@ -395,10 +395,13 @@ opcodes! {
     ClassKey "class-key" [Def Use None] [] None Next [SLOW_PATH] "R[a] = class key of R[b]: the number of its record type, or of its kind." for "%class-key";
     MakeRecord "make-record" [UseDef Positive None] [] Arguments Next [RAISES ALLOCATES RUNTIME_ONLY] "R[a] = a record of type R[a] with the fields R[a+1 .. a+b); b counts the type too.";
 
-    // Characters of ports; each is named like the primitive that does it when the port is not lent to the thread.
+    // Characters and bytes of ports; each is named like the primitive that does it when the port is not lent to the thread.
     ReadCharacter "read-char" [Def Use None] [] None Next [RAISES ALLOCATES RUNTIME_CALL PORT] "R[a] = next character of the port R[b], or the end-of-file object." for "read-char";
     PeekCharacter "peek-char" [Def Use None] [] None Next [RAISES ALLOCATES RUNTIME_CALL PORT] "R[a] = next character of the port R[b], left in place, or the end-of-file object." for "peek-char";
     WriteCharacter "write-char" [Use Use None] [] None Next [RAISES ALLOCATES RUNTIME_CALL PORT] "Writes the character R[a] to the port R[b]." for "write-char";
+    ReadByte "read-u8" [Def Use None] [] None Next [RAISES ALLOCATES RUNTIME_CALL PORT] "R[a] = next byte of the port R[b], or the end-of-file object." for "read-u8";
+    PeekByte "peek-u8" [Def Use None] [] None Next [RAISES ALLOCATES RUNTIME_CALL PORT] "R[a] = next byte of the port R[b], left in place, or the end-of-file object." for "peek-u8";
+    WriteByte "write-u8" [Use Use None] [] None Next [RAISES ALLOCATES RUNTIME_CALL PORT] "Writes the byte R[a] to the port R[b]." for "write-u8";
 
     // Calls.
     Call "call" [Use Count None] [LiveMap] Call Next [RAISES ALLOCATES CALLS LOGS_CALL] "R[a] = result of calling R[a] with the b arguments from R[a+2].";

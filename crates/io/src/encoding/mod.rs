@@ -47,6 +47,11 @@ pub trait Encoding: Send + Sync + Debug {
     fn is_ascii_transparent(&self) -> bool {
         false
     }
+
+    /// Text is encoded as it is in Rust, without state.
+    fn is_utf8(&self) -> bool {
+        false
+    }
 }
 
 /// Turns bytes into text.

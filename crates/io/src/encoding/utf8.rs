@@ -28,6 +28,10 @@ impl Encoding for Utf8 {
     fn is_ascii_transparent(&self) -> bool {
         true
     }
+
+    fn is_utf8(&self) -> bool {
+        true
+    }
 }
 
 /// How much is validated at once after something malformed was seen.

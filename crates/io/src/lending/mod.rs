@@ -9,7 +9,7 @@
 //! ```text
 //!   generated code, on behalf of the borrower      whoever holds the lock, on another system thread
 //!     flag = 1                                       owner = 0
-//!     owner is the flag?       no: flag = 0, slow    every thread of the process passes a barrier
+//!     owner is the flag + use? no: flag = 0, slow    every thread of the process passes a barrier
 //!     cursor < limit?          no: flag = 0, slow    wait until the owner's flag = 0
 //!     take or put the byte, cursor += 1              every thread passes a barrier
 //!     flag = 0                                       read cursor
@@ -20,13 +20,20 @@
 //! flag is seen; after the second all that it did is. On the system thread that the port was lent on nothing of
 //! this is needed, since it is not in generated code when it locks the port.
 //!
+//! What a port lends ([`Lent`]) is added to the flag's address in `owner`, so that no more than one comparison tells
+//! generated code that the port is lent to its thread and that it has characters, or bytes, to be read, or room for some.
+//!
+//! Text is lent as UTF-8. Up to `limit` it is ASCII, which is all that most code wants; up to `text_limit` it is whole
+//! characters of any kind. The cursor may pass `limit` by such characters; code that wants ASCII finds nothing then. Output
+//! takes UTF-8 up to `text_limit`, which is 0 where the encoding is another one.
+//!
 //! The flag belongs to the borrower and not to the loan, and its address is what the borrower is known by: a flag in
 //! the loan would have two writers when a borrower that lost the port finds that out while the next one uses it.
 //!
 //! | shared state | written by | when |
 //! |---|---|---|
 //! | `owner`, `limit` | who holds the lock | the loan is made or taken back |
-//! | `has_plain_lines` | who holds the lock | the loan is made |
+//! | `has_plain_lines`, `text_limit` | who holds the lock | the loan is made |
 //! | `cursor` | who holds the lock | the loan is made |
 //! | | generated code of the borrower | while it owns the loan and its flag is 1 |
 //! | a [`Borrower`]'s flag | generated code on its thread | around each use of any loan, tried or done |
@@ -43,19 +50,43 @@ use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 use canny_locks::{Mutex, MutexGuard};
 
-use crate::port::TextOutput;
+use crate::port::{BinaryOutput, TextOutput};
+
+/// What is lent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u64)]
+pub enum Lent {
+    /// Characters to be read.
+    TextInput = 0,
+    /// Room for characters.
+    TextOutput = 1,
+    /// Bytes to be read.
+    ByteInput = 2,
+    /// Room for bytes.
+    ByteOutput = 3,
+}
 
 /// Times that a loan is taken from another thread before there are no more.
 const REVOCATIONS_MAX: u32 = 4;
 
 /// A port whose buffer can be lent.
 pub trait Lender {
-    /// The addresses of the bytes that may be taken (all of them ASCII) or that may be written to. They stay valid
-    /// until the loan is taken back. An empty range lends nothing.
+    /// What it lends.
+    const LENT: Lent;
+
+    /// The addresses of the bytes that may be taken (of text, all of them ASCII) or that may be written to. They stay valid
+    /// until the loan is taken back.
     fn lend(&mut self) -> Range<usize>;
 
     /// The first `count` bytes of what was lent were taken or written.
     fn take_back(&mut self, count: usize);
+
+    /// Where the text ends that was lent, ASCII or not, or room that takes UTF-8; 0 where there is no such thing. It is not
+    /// less than the end of what [`Lender::lend`] gave. Where that is empty and this is no greater, nothing is lent.
+    fn text_limit(&self, lent: &Range<usize>) -> usize {
+        let _ = lent;
+        0
+    }
 
     /// Whether each line feed in what is lent ends a line, and nothing else does but perhaps a carriage return.
     fn has_plain_lines(&self) -> bool {
@@ -74,15 +105,17 @@ pub struct Loan {
     cursor: AtomicU64,
     limit: AtomicU64,
     has_plain_lines: AtomicU64,
+    text_limit: AtomicU64,
 }
 
 impl Loan {
-    /// Offsets of `owner`, `cursor`, `limit` and `has_plain_lines`, for who goes through the loan.
-    pub const OFFSETS: [usize; 4] = [
+    /// Offsets of `owner`, `cursor`, `limit`, `has_plain_lines` and `text_limit`, for who goes through the loan.
+    pub const OFFSETS: [usize; 5] = [
         std::mem::offset_of!(Loan, owner),
         std::mem::offset_of!(Loan, cursor),
         std::mem::offset_of!(Loan, limit),
         std::mem::offset_of!(Loan, has_plain_lines),
+        std::mem::offset_of!(Loan, text_limit),
     ];
 
     const fn none() -> Loan {
@@ -91,6 +124,7 @@ impl Loan {
             cursor: AtomicU64::new(0),
             limit: AtomicU64::new(0),
             has_plain_lines: AtomicU64::new(0),
+            text_limit: AtomicU64::new(0),
         }
     }
 
@@ -124,7 +158,9 @@ impl<P: Lender> Locked<P> {
     #[inline]
     fn make(&mut self, loan: &Loan, borrower: &Borrower) {
         let range = self.port.lend();
-        if range.is_empty() || self.revocations >= REVOCATIONS_MAX || !barrier::is_available() {
+        let text_limit = self.port.text_limit(&range);
+        let is_empty = range.is_empty() && text_limit <= range.start;
+        if is_empty || self.revocations >= REVOCATIONS_MAX || !barrier::is_available() {
             return;
         }
         if !matches!(&self.borrower, Some(last) if Arc::ptr_eq(last, borrower)) {
@@ -136,7 +172,8 @@ impl<P: Lender> Locked<P> {
         loan.limit.store(range.end as u64, Ordering::Relaxed);
         loan.has_plain_lines
             .store(self.port.has_plain_lines().into(), Ordering::Relaxed);
-        let owner = Arc::as_ptr(borrower).addr() as u64;
+        loan.text_limit.store(text_limit as u64, Ordering::Relaxed);
+        let owner = owner_word(borrower, P::LENT);
         loan.owner.store(owner, Ordering::Release);
     }
 
@@ -169,6 +206,12 @@ impl<P: Lender> Locked<P> {
         }
         barrier::pass_everywhere();
     }
+}
+
+/// What `owner` is while a borrower has the loan.
+#[inline(always)]
+fn owner_word(borrower: &Borrower, lent: Lent) -> u64 {
+    Arc::as_ptr(borrower).addr() as u64 + lent as u64
 }
 
 /// A number for the system thread that this runs on, which no other has at the same time.
@@ -228,15 +271,15 @@ impl<P: Lender> SharedPort<P> {
     }
 }
 
-impl SharedPort<TextOutput> {
-    /// Puts ASCII where the port lends room to the borrower, as generated code on its thread does with one character, and
-    /// whether it did. To be called on the borrower's system thread.
-    pub fn put_through_loan(&self, borrower: &Borrower, text: &[u8]) -> bool {
-        debug_assert!(text.is_ascii());
+impl<P: Lender> SharedPort<P> {
+    /// Puts bytes where the port lends room to the borrower, as generated code on its thread does with one, and
+    /// whether it did. To be called on the borrower's system thread. A port of text is given ASCII, or `is_wide` text in UTF-8.
+    #[inline]
+    fn put_bytes_through_loan(&self, borrower: &Borrower, bytes: &[u8], is_wide: bool) -> bool {
         borrower.store(1, Ordering::Relaxed);
         // The processor is told by who revokes the loan; see above.
         compiler_fence(Ordering::SeqCst);
-        let done = self.put_lent(borrower, text);
+        let done = self.put_lent(borrower, bytes, is_wide);
         compiler_fence(Ordering::SeqCst);
         borrower.store(0, Ordering::Release);
         done
@@ -246,14 +289,18 @@ impl SharedPort<TextOutput> {
         unsafe_code,
         reason = "writes where the port lends room, as generated code does"
     )]
-    fn put_lent(&self, borrower: &Borrower, text: &[u8]) -> bool {
+    #[inline]
+    fn put_lent(&self, borrower: &Borrower, text: &[u8], is_wide: bool) -> bool {
         let owner = self.loan.owner.load(Ordering::Relaxed);
-        if owner != Arc::as_ptr(borrower).addr() as u64 {
+        if owner != owner_word(borrower, P::LENT) {
             return false;
         }
         let cursor = self.loan.cursor.load(Ordering::Relaxed);
-        let limit = self.loan.limit.load(Ordering::Relaxed);
-        if limit - cursor < text.len() as u64 {
+        let limit = match is_wide {
+            true => self.loan.text_limit.load(Ordering::Relaxed),
+            false => self.loan.limit.load(Ordering::Relaxed),
+        };
+        if limit.saturating_sub(cursor) < text.len() as u64 {
             return false;
         }
         let place = std::ptr::with_exposed_provenance_mut::<u8>(cursor as usize);
@@ -264,6 +311,58 @@ impl SharedPort<TextOutput> {
         let next = cursor + text.len() as u64;
         self.loan.cursor.store(next, Ordering::Relaxed);
         true
+    }
+}
+
+impl SharedPort<BinaryOutput> {
+    /// Puts bytes where the port lends room to the borrower, and whether it did. To be called on the borrower's system thread.
+    #[inline]
+    pub fn put_through_loan(&self, borrower: &Borrower, bytes: &[u8]) -> bool {
+        self.put_bytes_through_loan(borrower, bytes, false)
+    }
+
+    /// Writes bytes if the port is free and has room for them, or can make room without waiting, and lends room for more;
+    /// whether it did. An error has no effect but that it did not.
+    #[inline(never)]
+    pub fn put_at_once(&self, borrower: &Borrower, bytes: &[u8]) -> bool {
+        let Some(mut port) = self.try_lock() else {
+            return false;
+        };
+        port.provide_room();
+        let done = port.put_bytes_at_once(bytes);
+        port.release_to(borrower);
+        done
+    }
+}
+
+impl SharedPort<TextOutput> {
+    /// Puts ASCII where the port lends room to the borrower, as generated code on its thread does with one character, and
+    /// whether it did. To be called on the borrower's system thread.
+    #[inline]
+    pub fn put_through_loan(&self, borrower: &Borrower, text: &[u8]) -> bool {
+        debug_assert!(text.is_ascii());
+        self.put_bytes_through_loan(borrower, text, false)
+    }
+
+    /// Puts text in UTF-8 where the port lends room that takes it, and whether it did. To be called on the borrower's system thread.
+    #[inline]
+    pub fn put_text_through_loan(&self, borrower: &Borrower, text: &[u8]) -> bool {
+        debug_assert!(std::str::from_utf8(text).is_ok());
+        self.put_bytes_through_loan(borrower, text, true)
+    }
+
+    /// Writes text in UTF-8 if the port is free, encodes text so and has room for it, or can make room without waiting, and lends room
+    /// for more; whether it did. An error has no effect but that it did not.
+    #[inline(never)]
+    pub fn put_text_at_once(&self, borrower: &Borrower, text: &[u8]) -> bool {
+        debug_assert!(std::str::from_utf8(text).is_ok());
+        let Some(mut port) = self.try_lock() else {
+            return false;
+        };
+        port.provide_room();
+        let done = port.put_text_at_once(text);
+        port.release_to(borrower);
+        done
     }
 
     /// Writes ASCII if the port is free and has room for it, or can make room without waiting, and lends room for more; whether it

@@ -25,6 +25,8 @@ impl Numbers {
 }
 
 impl Lender for Numbers {
+    const LENT: Lent = Lent::TextInput;
+
     fn lend(&mut self) -> Range<usize> {
         self.next..self.end.min(self.next + self.at_once)
     }
@@ -117,6 +119,8 @@ fn nothing_is_lent_of_an_empty_range_or_after_many_revocations() {
 fn a_loan_ends_when_the_port_is_dropped() {
     struct Last<'a>(&'a AtomicU64);
     impl Lender for Last<'_> {
+        const LENT: Lent = Lent::TextInput;
+
         fn lend(&mut self) -> Range<usize> {
             16..32
         }

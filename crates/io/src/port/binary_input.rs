@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::error::{IoError, Operation};
 use crate::handle::Handle;
-use crate::lending::Lender;
+use crate::lending::{Lender, Lent};
 use crate::port::READ_BYTES;
 use crate::wait::Wait;
 
@@ -367,10 +367,19 @@ impl BinaryInput {
 }
 
 impl Lender for BinaryInput {
-    /// Bytes are not lent.
+    const LENT: Lent = Lent::ByteInput;
+
+    /// The bytes that are there.
+    #[inline]
     fn lend(&mut self) -> Range<usize> {
-        0..0
+        let unread = &self.buffer[self.position..];
+        let start = unread.as_ptr().expose_provenance();
+        start..start + unread.len()
     }
 
-    fn take_back(&mut self, _count: usize) {}
+    #[inline]
+    fn take_back(&mut self, count: usize) {
+        debug_assert!(count <= self.available());
+        self.position += count;
+    }
 }

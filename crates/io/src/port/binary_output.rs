@@ -1,20 +1,24 @@
 //! Binary output ports: a buffer before a handle, or bytes collected in memory.
 //!
 //! A write whose error is retryable has accepted nothing, so that it can be repeated whole. After
-//! any other error of `close` the port is closed. Bytes are never lent to a thread; only text is.
+//! any other error of `close` the port is closed. Room of a port may be lent to a thread (`lending`), which then
+//! writes bytes without a call.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use crate::error::IoError;
 use crate::handle::Handle;
-use crate::lending::Lender;
+use crate::lending::{Lender, Lent};
 use crate::port::output_buffer::{Buffering, OutputBuffer};
+use crate::port::room::LentRoom;
 use crate::wait::Wait;
 
 /// A sink for bytes.
 pub struct BinaryOutput {
     pub(super) buffer: OutputBuffer,
+    /// What is lent.
+    room: LentRoom,
 }
 
 impl BinaryOutput {
@@ -22,6 +26,7 @@ impl BinaryOutput {
     pub fn new(handle: Arc<Handle>) -> BinaryOutput {
         BinaryOutput {
             buffer: OutputBuffer::new(handle, Buffering::Block),
+            room: LentRoom::default(),
         }
     }
 
@@ -29,6 +34,7 @@ impl BinaryOutput {
     pub fn memory() -> BinaryOutput {
         BinaryOutput {
             buffer: OutputBuffer::memory("bytevector"),
+            room: LentRoom::default(),
         }
     }
 
@@ -98,6 +104,23 @@ impl BinaryOutput {
         self.buffer.accepted(false, wait)
     }
 
+    /// Bytes will be written in small pieces: from now on there is something to lend.
+    #[inline]
+    pub fn provide_room(&mut self) {
+        if self.buffer.room() > 0 {
+            self.room.provide();
+        }
+    }
+
+    /// Writes bytes if there is room for them, or can be made without waiting; else does nothing.
+    pub(crate) fn put_bytes_at_once(&mut self, bytes: &[u8]) -> bool {
+        if !self.buffer.provide_room(bytes.len()) {
+            return false;
+        }
+        self.buffer.bytes.extend_from_slice(bytes);
+        true
+    }
+
     /// Hands on everything written so far.
     pub fn flush(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
         self.buffer.flush(wait)
@@ -116,10 +139,16 @@ impl BinaryOutput {
 }
 
 impl Lender for BinaryOutput {
-    /// Bytes are not lent.
+    const LENT: Lent = Lent::ByteOutput;
+
+    /// Room for bytes, where they are handed on in blocks only.
+    #[inline]
     fn lend(&mut self) -> Range<usize> {
-        0..0
+        self.room.lend(self.buffer.room())
     }
 
-    fn take_back(&mut self, _count: usize) {}
+    fn take_back(&mut self, count: usize) {
+        self.room
+            .take_back(count, |bytes| self.buffer.bytes.extend_from_slice(bytes));
+    }
 }

@@ -6,6 +6,7 @@
 mod binary_input;
 mod binary_output;
 mod output_buffer;
+mod room;
 #[cfg(test)]
 mod tests;
 mod text_input;

@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use crate::decoder::{DecodeOptions, Extent, Progress, Pull, StreamingDecoder};
 use crate::error::{IoError, Operation};
 use crate::handle::Handle;
-use crate::lending::{Lender, SharedPort};
+use crate::lending::{Lender, Lent, SharedPort};
 use crate::line_separator::LineSeparator;
 use crate::port::{BinaryInput, READ_BYTES, TextOutput};
 use crate::text::Text;
@@ -328,6 +328,8 @@ impl TextInput {
 }
 
 impl Lender for TextInput {
+    const LENT: Lent = Lent::TextInput;
+
     /// The ASCII characters that come next in the window.
     #[inline]
     fn lend(&mut self) -> Range<usize> {
@@ -337,6 +339,11 @@ impl Lender for TextInput {
     #[inline]
     fn take_back(&mut self, count: usize) {
         self.decoder.window.take_back(count);
+    }
+
+    #[inline]
+    fn text_limit(&self, _lent: &Range<usize>) -> usize {
+        self.decoder.window.end_address()
     }
 
     #[inline]

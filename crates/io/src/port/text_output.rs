@@ -12,18 +12,15 @@ use memchr::{memchr, memrchr};
 use crate::encoding::{ByteOrderMark, CodingPolicy, Encoder, Encoding, Utf8};
 use crate::error::{IoError, UnencodableOutput};
 use crate::handle::Handle;
-use crate::lending::Lender;
+use crate::lending::{Lender, Lent};
 use crate::port::BinaryOutput;
 use crate::port::output_buffer::{Buffering, OutputBuffer};
+use crate::port::room::LentRoom;
 use crate::text::Text;
 use crate::wait::Wait;
 
 /// Wide text is encoded in pieces of this many characters.
 const WIDE_PIECE_CHARACTERS: usize = 256;
-
-/// Characters that are lent room for at first, and once that was used up.
-const ROOM_BYTES_MIN: usize = 128;
-const ROOM_BYTES_MAX: usize = 4 * 1024;
 
 /// How text is encoded.
 #[derive(Clone, Debug)]
@@ -51,11 +48,11 @@ pub struct TextOutput {
     encoder: Box<dyn Encoder>,
     options: EncodeOptions,
     is_ascii_transparent: bool,
+    is_utf8: bool,
     /// Characters since the last line feed.
     column: u64,
-    /// What is lent; empty until characters are written one by one. While it is lent, its bytes are written to through
-    /// its address; they are read when the loan was taken back.
-    room: Box<[u8]>,
+    /// What is lent.
+    room: LentRoom,
 }
 
 impl TextOutput {
@@ -117,13 +114,15 @@ impl TextOutput {
     fn with_buffer(buffer: OutputBuffer, options: EncodeOptions) -> TextOutput {
         let encoder = options.encoding.encoder();
         let is_ascii_transparent = options.encoding.is_ascii_transparent();
+        let is_utf8 = options.encoding.is_utf8();
         TextOutput {
             buffer,
             encoder,
             options,
             is_ascii_transparent,
+            is_utf8,
             column: 0,
-            room: Box::default(),
+            room: LentRoom::default(),
         }
     }
 
@@ -268,8 +267,8 @@ impl TextOutput {
     /// Characters will be written one by one: from now on there is something to lend.
     #[inline]
     pub fn provide_room(&mut self) {
-        if self.room.is_empty() && self.is_ascii_transparent && self.buffer.room() > 0 {
-            self.room = vec![0; ROOM_BYTES_MIN].into_boxed_slice();
+        if self.is_ascii_transparent && self.buffer.room() > 0 {
+            self.room.provide();
         }
     }
 
@@ -280,6 +279,17 @@ impl TextOutput {
         }
         self.buffer.bytes.extend_from_slice(text);
         self.advance(text);
+        true
+    }
+
+    /// Writes text in UTF-8 if this port encodes text so and there is room for it, or can be made without waiting; else does
+    /// nothing.
+    pub(crate) fn put_text_at_once(&mut self, text: &[u8]) -> bool {
+        if !self.is_utf8 || !self.buffer.provide_room(text.len()) {
+            return false;
+        }
+        self.buffer.bytes.extend_from_slice(text);
+        self.column = column_behind(self.column, text);
         true
     }
 
@@ -373,28 +383,41 @@ impl TextOutput {
     }
 }
 
+/// The column behind text in UTF-8, counted from the last line feed.
+fn column_behind(column: u64, text: &[u8]) -> u64 {
+    let characters = |bytes: &[u8]| match bytes.is_ascii() {
+        true => bytes.len() as u64,
+        // Each character has one byte that continues no other.
+        false => bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count() as u64,
+    };
+    match memrchr(b'\n', text) {
+        Some(offset) => characters(&text[offset + 1..]),
+        None => column + characters(text),
+    }
+}
+
 impl Lender for TextOutput {
+    const LENT: Lent = Lent::TextOutput;
+
     /// Room for ASCII characters, which are encoded as themselves; line feeds are among them, so that only ports that
     /// wait until the buffer is full lend any.
     #[inline]
     fn lend(&mut self) -> Range<usize> {
-        let bytes = self.room.len().min(self.buffer.room());
-        let start = self.room.as_mut_ptr().expose_provenance();
-        start..start + bytes
+        self.room.lend(self.buffer.room())
     }
 
     fn take_back(&mut self, count: usize) {
-        if count == 0 {
-            return;
+        self.room.take_back(count, |text| {
+            self.buffer.bytes.extend_from_slice(text);
+            self.column = column_behind(self.column, text);
+        });
+    }
+
+    #[inline]
+    fn text_limit(&self, lent: &Range<usize>) -> usize {
+        match self.is_utf8 {
+            true => lent.end,
+            false => 0,
         }
-        let room = std::mem::take(&mut self.room);
-        let text = &room[..count];
-        self.buffer.bytes.extend_from_slice(text);
-        self.advance(text);
-        self.room = if count > ROOM_BYTES_MIN / 2 && room.len() == ROOM_BYTES_MIN {
-            vec![0; ROOM_BYTES_MAX].into_boxed_slice()
-        } else {
-            room
-        };
     }
 }

@@ -228,7 +228,7 @@ impl Segment<'_, '_> {
     }
 
     /// The same for a value of which nothing is known.
-    fn object_test(&mut self, kind: Kind, x: Value, yes: Block, no: Block) {
+    pub(super) fn object_test(&mut self, kind: Kind, x: Value, yes: Block, no: Block) {
         let object = self.new_block();
         self.masked_branch(x, layout::TAG_MASK, layout::TAG_OBJECT, object, no);
         self.begin(object);

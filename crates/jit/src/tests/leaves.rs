@@ -42,7 +42,7 @@ extern "C" fn arithmetic(_thread: *mut u64, x: u64, y: u64, _z: u64) -> u64 {
     if x == NIL { DECLINED } else { mixed(x, y) }
 }
 
-/// The made-up machine's functions: all the same, except those of arithmetic, and that characters are left to the runtime.
+/// The made-up machine's functions: all the same, except those of arithmetic, and that characters and bytes are left to the runtime.
 pub fn functions() -> Vec<usize> {
     let mut functions = vec![sum as *const () as usize; leaves::ROWS.len()];
     for primitive in ["+", "*", "quotient", "modulo", "<", ">="] {
@@ -50,8 +50,18 @@ pub fn functions() -> Vec<usize> {
             functions[usize::from(row)] = arithmetic as *const () as usize;
         }
     }
-    if let Some(LeafId(write)) = leaves::lookup("write-char", 2) {
-        functions[usize::from(write)] = decline as *const () as usize;
+    let of_ports = [
+        ("read-char", 1),
+        ("peek-char", 1),
+        ("write-char", 2),
+        ("read-u8", 1),
+        ("peek-u8", 1),
+        ("write-u8", 2),
+    ];
+    for (primitive, arguments) in of_ports {
+        if let Some(LeafId(row)) = leaves::lookup(primitive, arguments) {
+            functions[usize::from(row)] = decline as *const () as usize;
+        }
     }
     functions
 }

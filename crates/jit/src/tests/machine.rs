@@ -101,6 +101,9 @@ impl Machine {
         machine._runtime[Opcode::ReadCharacter as usize] = of_port;
         machine._runtime[Opcode::PeekCharacter as usize] = of_port;
         machine._runtime[Opcode::WriteCharacter as usize] = to_port;
+        machine._runtime[Opcode::ReadByte as usize] = of_port;
+        machine._runtime[Opcode::PeekByte as usize] = of_port;
+        machine._runtime[Opcode::WriteByte as usize] = to_port;
         let limit = &machine.stack[STACK_WORDS - 9000] as *const u64 as u64;
         machine.set(thread::LIMIT, limit);
         let nursery = align(machine.nursery.as_ptr() as u64);
@@ -354,7 +357,7 @@ unsafe extern "C" fn primitive(
     }
 }
 
-/// `read-char` and `peek-char`: collects like `primitive`, and gives the end-of-file object.
+/// `read-char` and its like: collects like `primitive`, and gives the end-of-file object.
 unsafe extern "C" fn of_port(
     block: *mut u64,
     fp: *mut u64,
@@ -369,7 +372,7 @@ unsafe extern "C" fn of_port(
     pc
 }
 
-/// `write-char`: collects like `primitive`.
+/// `write-char` and `write-u8`: collects like `primitive`.
 unsafe extern "C" fn to_port(block: *mut u64, fp: *mut u64, pc: *const u32, _: u32) -> *const u32 {
     // SAFETY: see above.
     unsafe {

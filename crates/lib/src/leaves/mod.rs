@@ -44,6 +44,7 @@ const GROUPS: &[&[Row]] = &[
     text::FUNCTIONS,
     sequences::FUNCTIONS,
     objects::FUNCTIONS,
+    ports::FUNCTIONS,
 ];
 
 const FUNCTIONS: &[Row] = &[

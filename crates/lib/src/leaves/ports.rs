@@ -1,4 +1,5 @@
-//! Leaf functions that write characters and short ASCII texts to string ports and to lent ports.
+//! Leaf functions that read and write characters, bytes and short texts of ports of strings and bytevectors, and of lent ports,
+//! that open the former and close them.
 //!
 //! A leaf function neither collects nor raises. It declines whatever is not the simple case, before
 //! it has written anything, and the primitive does the work instead.
@@ -7,9 +8,145 @@ use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::InPlace;
 
-use super::{Word, digits, or_decline, stored, with_ascii};
-use crate::primitives::ports::{heap_text, table};
+use super::{Row, Word, digits, or_decline, stored, truth, with_ascii};
+use crate::primitives::ports::{flag, heap_source, heap_text, quick};
 use crate::primitives::symbols::field::NAME;
+use crate::text::with_units;
+
+pub(super) const FUNCTIONS: &[Row] = &[
+    (
+        "read-char",
+        1,
+        leaf!(|thread, port, _, _| or_decline(quick::read_char(thread, port, true))),
+    ),
+    (
+        "peek-char",
+        1,
+        leaf!(|thread, port, _, _| or_decline(quick::read_char(thread, port, false))),
+    ),
+    (
+        "char-ready?",
+        1,
+        leaf!(|thread, port, _, _| ready(quick::is_ready(thread, port, false))),
+    ),
+    ("read-string", 2, read_string),
+    (
+        "read-u8",
+        1,
+        leaf!(|thread, port, _, _| or_decline(quick::read_u8(thread, port, true))),
+    ),
+    (
+        "peek-u8",
+        1,
+        leaf!(|thread, port, _, _| or_decline(quick::read_u8(thread, port, false))),
+    ),
+    (
+        "u8-ready?",
+        1,
+        leaf!(|thread, port, _, _| ready(quick::is_ready(thread, port, true))),
+    ),
+    ("write-u8", 2, write_u8),
+    ("read-bytevector", 2, read_bytevector),
+    ("read-bytevector!", 2, fill_bytevector),
+    ("write-bytevector", 2, write_bytevector),
+    ("write-bytevector", 3, write_rest_of_bytevector),
+    (
+        "open-input-string",
+        1,
+        leaf!(|thread, string, _, _| or_decline(heap_source::open_string(thread, string))),
+    ),
+    (
+        "open-input-bytevector",
+        1,
+        leaf!(|thread, bytes, _, _| or_decline(heap_source::open_bytes(thread, bytes))),
+    ),
+    (
+        "open-output-bytevector",
+        0,
+        leaf!(|thread, _, _, _| heap_text::open_bytes(thread)),
+    ),
+    (
+        "get-output-bytevector",
+        1,
+        leaf!(|thread, port, _, _| or_decline(heap_text::bytes(thread, port))),
+    ),
+    (
+        "close-port",
+        1,
+        leaf!(|thread, port, _, _| stored(heap_text::close(thread, port, 0))),
+    ),
+    (
+        "close-input-port",
+        1,
+        leaf!(|thread, port, _, _| stored(heap_text::close(thread, port, flag::INPUT))),
+    ),
+    (
+        "close-output-port",
+        1,
+        leaf!(|thread, port, _, _| stored(heap_text::close(thread, port, flag::OUTPUT))),
+    ),
+    (
+        "input-port-open?",
+        1,
+        leaf!(|thread, port, _, _| truth(heap_text::is_open(thread, port, flag::INPUT))),
+    ),
+    (
+        "output-port-open?",
+        1,
+        leaf!(|thread, port, _, _| truth(heap_text::is_open(thread, port, flag::OUTPUT))),
+    ),
+];
+
+/// That something is ready can be said at once, not that nothing is.
+fn ready(is_ready: bool) -> Value {
+    truth(is_ready.then_some(true))
+}
+
+extern "C" fn read_string(thread: &mut InPlace, count: Word, port: Word, _: Word) -> Word {
+    or_decline(
+        count
+            .as_index()
+            .and_then(|count| quick::read_string(thread, port, count)),
+    )
+}
+
+extern "C" fn read_bytevector(thread: &mut InPlace, count: Word, port: Word, _: Word) -> Word {
+    or_decline(
+        count
+            .as_index()
+            .and_then(|count| quick::read_bytes(thread, port, count)),
+    )
+}
+
+extern "C" fn fill_bytevector(thread: &mut InPlace, target: Word, port: Word, _: Word) -> Word {
+    let target = target.as_kind(Kind::Bytevector);
+    let target = target.filter(|target| !target.is_immutable());
+    or_decline(target.and_then(|target| quick::fill(thread, port, target, 0..target.length())))
+}
+
+extern "C" fn write_u8(thread: &mut InPlace, byte: Word, port: Word, _: Word) -> Word {
+    let byte = byte.as_fixnum().and_then(|byte| u8::try_from(byte).ok());
+    stored(byte.is_some_and(|byte| quick::put_bytes(thread, port, &[byte])))
+}
+
+extern "C" fn write_bytevector(thread: &mut InPlace, bytes: Word, port: Word, _: Word) -> Word {
+    write_rest_of_bytevector(thread, bytes, port, Value::ZERO)
+}
+
+extern "C" fn write_rest_of_bytevector(
+    thread: &mut InPlace,
+    bytes: Word,
+    port: Word,
+    start: Word,
+) -> Word {
+    let done = bytes.as_kind(Kind::Bytevector).and_then(|bytes| {
+        bytes.with_bytes(|bytes| {
+            let bytes = bytes.get(start.as_index()?..)?;
+            Some(quick::put_bytes(thread, port, bytes))
+        })
+    });
+    stored(done == Some(true))
+}
 
 pub(super) extern "C" fn open_output_string(
     thread: &mut InPlace,
@@ -33,7 +170,7 @@ pub(super) extern "C" fn get_output_string(
 #[inline]
 fn put(thread: &mut InPlace, port: Value, text: &[u8]) -> bool {
     debug_assert!(text.is_ascii());
-    heap_text::put(thread, port, text) || table::put_ascii(thread.loan_flag(), port, text)
+    quick::put_ascii(thread, port, text)
 }
 
 pub(super) extern "C" fn write_char(
@@ -42,8 +179,8 @@ pub(super) extern "C" fn write_char(
     port: Word,
     _: Word,
 ) -> Word {
-    let byte = character.as_character().filter(char::is_ascii);
-    stored(byte.is_some_and(|byte| put(thread, port, &[byte as u8])))
+    let character = character.as_character();
+    stored(character.is_some_and(|character| quick::put_character(thread, port, character)))
 }
 
 pub(super) extern "C" fn newline(thread: &mut InPlace, port: Word, _: Word, _: Word) -> Word {
@@ -56,8 +193,12 @@ pub(super) extern "C" fn write_string(
     port: Word,
     _: Word,
 ) -> Word {
-    let done = with_ascii(string, |bytes| Some(put(thread, port, bytes)));
-    stored(done == Some(true))
+    let string = string.as_kind(Kind::String);
+    stored(
+        string.is_some_and(|string| {
+            with_units(string, |units| quick::put_units(thread, port, units))
+        }),
+    )
 }
 
 pub(super) extern "C" fn display(thread: &mut InPlace, object: Word, port: Word, _: Word) -> Word {

@@ -171,6 +171,8 @@ fn lines_are_taken_quickly_or_not_at_all() {
     let mut thread = machine();
     let text = thread.string("one\nλ\r\ncafé\n\u{1d11e}x\ntwo\nlast");
     let port = call(&mut thread, "open-input-string", [text]);
+    // It has something behind it from now on.
+    call(&mut thread, "port-line", [port]);
     call(&mut thread, "peek-char", [port]);
     let quick = |thread: &mut canny_vm::Thread| {
         let line = read_line(InPlace::of(thread), port, Value::ZERO, Value::ZERO);
@@ -210,6 +212,9 @@ fn quick_lines_are_the_lines_of_the_text() {
         }
         let text = thread.string(&text);
         let [quick, plain] = [0, 0].map(|_| call(&mut thread, "open-input-string", [text]));
+        for port in [quick, plain] {
+            call(&mut thread, "port-line", [port]);
+        }
         loop {
             // Lends what comes next.
             let next = call(&mut thread, "peek-char", [quick]);
@@ -229,6 +234,84 @@ fn quick_lines_are_the_lines_of_the_text() {
         }
     }
     assert!(taken > 8000 && declined > 300, "{taken} {declined}");
+}
+
+/// What is read from a short string or bytevector in place is what is read from a port with something behind it; and a port
+/// that gets something behind it in the middle continues where it was.
+#[test]
+fn short_inputs_are_read_like_long_ones() {
+    let mut thread = machine();
+    let thread = &mut *thread;
+    let leaf = |name: &str, arguments: usize| {
+        let id = canny_tables::leaves::lookup(name, arguments).expect(name);
+        leaf_table()[usize::from(id.0)]
+    };
+    const PIECES: [&str; 8] = ["", "a", "line\n", "\r", "\r\n", "é", "λό\n", "\u{1d11e}"];
+    const OPERATIONS: [(&str, usize); 9] = [
+        ("read-char", 1),
+        ("peek-char", 1),
+        ("read-line", 1),
+        ("read-string", 2),
+        ("char-ready?", 1),
+        ("read-u8", 1),
+        ("peek-u8", 1),
+        ("read-bytevector", 2),
+        ("u8-ready?", 1),
+    ];
+    let mut quick_answers = 0;
+    for seed in 0..600_usize {
+        let limit = if seed % 3 == 0 { 5 } else { PIECES.len() };
+        let mut random = seed * 2_654_435_761 + 1;
+        let mut next = |below: usize| {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (random >> 33) % below
+        };
+        let text: String = (0..next(12)).map(|_| PIECES[next(limit)]).collect();
+        let is_of_bytes = seed % 2 == 1;
+        let (open, operations) = match is_of_bytes {
+            true => ("open-input-bytevector", &OPERATIONS[5..]),
+            false => ("open-input-string", &OPERATIONS[..5]),
+        };
+        let source = thread.string(&text);
+        let source = match is_of_bytes {
+            true => call(thread, "string->utf8", [source]),
+            false => source,
+        };
+        let [quick, plain] = [0, 0].map(|_| call(thread, open, [source]));
+        call(thread, "%port-position", [plain]);
+        let settles_at = next(60);
+        for step in 0..40 {
+            if step == settles_at {
+                call(thread, "%port-position", [quick]);
+            }
+            let (name, arguments) = operations[next(operations.len())];
+            let count = Value::fixnum(next(5) as i64);
+            let words = match arguments {
+                1 => [quick, plain],
+                _ => [count, count],
+            };
+            let function = leaf(name, arguments);
+            let mut answer = function(InPlace::of(thread), words[0], quick, Value::ZERO);
+            if answer == Value::DECLINED {
+                assert!(step >= settles_at, "{name} of {text:?}");
+                answer = match arguments {
+                    1 => call(thread, name, [quick]),
+                    _ => call(thread, name, [count, quick]),
+                };
+            } else {
+                quick_answers += 1;
+            }
+            let wanted = match arguments {
+                1 => call(thread, name, [plain]),
+                _ => call(thread, name, [count, plain]),
+            };
+            let shown = (written(thread, answer), written(thread, wanted));
+            assert_eq!(shown.0, shown.1, "{name} of {text:?}, step {step}");
+        }
+    }
+    assert!(quick_answers > 5000, "{quick_answers}");
 }
 
 /// Every leaf function on all combinations of some objects: where it does not decline, the primitive gives the same.
@@ -306,9 +389,18 @@ fn leaf_functions_agree_with_their_primitives() {
         // No text is read as a hash table, a port or a record.
         let others = [
             "get-output-string",
+            "get-output-bytevector",
             "newline",
             "display",
-            "read-line",
+            "peek-char",
+            "peek-u8",
+            "char-ready?",
+            "u8-ready?",
+            "close-port",
+            "close-input-port",
+            "close-output-port",
+            "input-port-open?",
+            "output-port-open?",
             "%lock!",
             "%unlock!",
             "%claim!",
@@ -316,6 +408,7 @@ fn leaf_functions_agree_with_their_primitives() {
         ];
         let has_no_operand = leaf.primitive.starts_with("%hash-table")
             || leaf.primitive.starts_with("write")
+            || leaf.primitive.starts_with("read-")
             || others.contains(&leaf.primitive);
         assert!(
             answered_here != has_no_operand,

@@ -83,7 +83,9 @@ fn handler(opcode: Opcode) -> Option<Implementation> {
         | CharacterToInteger | IntegerToCharacter | RecordRef | RecordSet | ClassKey => {
             Fast(objects::write)
         }
-        ReadCharacter | PeekCharacter | WriteCharacter => Fast(ports::write),
+        ReadCharacter | PeekCharacter | WriteCharacter | ReadByte | PeekByte | WriteByte => {
+            Fast(ports::write)
+        }
         MakeEscape => Fast(continuations::write_make_escape),
         CaptureStub => Forgetful(continuations::write_capture, continuations::write_recovery),
         ContinueStub => Forgetful(continuations::write_continue, continuations::write_recovery),

@@ -4,6 +4,7 @@
 //! The type [`InPlace`] is how that is kept: it is the thread, with nothing on it that collects, raises or enters the
 //! machine.
 
+mod lent;
 mod lines;
 pub(crate) mod numbers;
 mod tasks;
@@ -12,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use canny_tables::kinds::Kind;
-use canny_tables::layout::FLAG_ASCII;
+use canny_tables::layout::{FLAG_ASCII, port};
 use canny_value::{ObjectRef, Value};
 
 use crate::strings;
@@ -170,12 +171,31 @@ impl InPlace {
         self.0.mutator().leaf_in_place(Kind::Bytevector, 0, length)
     }
 
-    /// A port object whose fields are to be filled.
-    pub fn port(&mut self) -> Value {
-        let fields = Kind::Port.row().fields.len();
-        self.0
-            .mutator()
-            .object_in_place(Kind::Port, 0, fields, Value::ZERO)
+    /// A port object with these fields.
+    pub fn port(&mut self, fields: [Value; port::COUNT]) -> Value {
+        self.0.mutator().fields_in_place(Kind::Port, fields)
+    }
+
+    /// A copy of the first units of a bytevector or of the data of a string, as an object of the same kind that promises
+    /// nothing about them. None for a long one.
+    pub fn copy_of_units(&mut self, units: ObjectRef, length: usize) -> Option<Value> {
+        let mutator = self.0.mutator();
+        if units.kind() != Kind::String32 {
+            return units.with_bytes(|bytes| {
+                let bytes = bytes.get(..length)?;
+                (length <= BYTES_MAX).then(|| mutator.copy_in_place(units.kind(), 0, bytes))
+            });
+        }
+        if length > CHARACTERS_MAX {
+            return None;
+        }
+        let copy = mutator.leaf_in_place(Kind::String32, 0, length);
+        units.with_utf32(|units| {
+            let units = units.get(..length)?;
+            // SAFETY: the object was just made with so many units, which are aligned, and is another one.
+            unsafe { payload::<u32>(copy)?.copy_from_nonoverlapping(units.as_ptr(), length) };
+            Some(copy)
+        })
     }
 
     /// The flag by which the thread is known to lenders.

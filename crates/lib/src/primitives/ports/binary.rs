@@ -5,11 +5,12 @@
 //! waits runs while other threads collect.
 
 use canny_value::Value;
-use canny_vm::{PrimitiveFunction, Raise, Thread};
+use canny_vm::{InPlace, PrimitiveFunction, Raise, Thread};
 
 use super::table::{HostPort, with_port};
 use super::{
     at_once, flag, id_of, key, on_binary_input, on_binary_output, port_argument, port_failure,
+    quick,
 };
 use crate::arguments::{Call, implementations};
 
@@ -49,6 +50,9 @@ fn byte_or_end(byte: Option<u8>) -> Result<Value, Raise> {
 
 fn read_u8(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = source(thread, call, 0)?;
+    if let Some(answer) = quick::read_u8(InPlace::of(thread), port, true) {
+        return Ok(answer);
+    }
     byte_or_end(on_binary_input(thread, call, port, |input, wait| {
         input.read_u8(wait)
     })?)
@@ -56,6 +60,9 @@ fn read_u8(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn peek_u8(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = source(thread, call, 0)?;
+    if let Some(answer) = quick::read_u8(InPlace::of(thread), port, false) {
+        return Ok(answer);
+    }
     byte_or_end(on_binary_input(thread, call, port, |input, wait| {
         input.peek_u8(wait)
     })?)
@@ -63,6 +70,9 @@ fn peek_u8(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn is_u8_ready(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = source(thread, call, 0)?;
+    if quick::is_ready(InPlace::of(thread), port, true) {
+        return Ok(Value::TRUE);
+    }
     let is_ready = on_binary_input(thread, call, port, |input, _| input.u8_ready())?;
     Ok(Value::boolean(is_ready))
 }
@@ -70,6 +80,9 @@ fn is_u8_ready(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn read_bytevector(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let count = call.index(thread, 0)?;
     let port = source(thread, call, 1)?;
+    if let Some(answer) = quick::read_bytes(InPlace::of(thread), port, count) {
+        return Ok(answer);
+    }
     let bytes = read_bytes(thread, call, port, count)?;
     match bytes {
         Some(bytes) => thread.bytevector(&bytes),
@@ -92,6 +105,10 @@ fn read_bytevector_into(thread: &mut Thread, call: Call) -> Result<Value, Raise>
     let length = call.mutable_bytevector(thread, 0)?.length();
     let port = source(thread, call, 1)?;
     let range = call.range(thread, 2, length)?;
+    let target = call.bytevector(thread, 0)?;
+    if let Some(answer) = quick::fill(InPlace::of(thread), port, target, range.clone()) {
+        return Ok(answer);
+    }
     match read_bytes(thread, call, port, range.len())? {
         Some(bytes) => {
             call.bytevector(thread, 0)?
@@ -105,7 +122,11 @@ fn read_bytevector_into(thread: &mut Thread, call: Call) -> Result<Value, Raise>
 fn write_u8(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let byte = call.byte(thread, 0)?;
     let port = target(thread, call, 1)?;
+    if quick::put_bytes(InPlace::of(thread), port, &[byte]) {
+        return Ok(Value::UNSPECIFIED);
+    }
     on_binary_output(thread, call, port, |output, wait| {
+        output.provide_room();
         output.write_u8(byte, wait)
     })?;
     Ok(Value::UNSPECIFIED)
@@ -114,6 +135,10 @@ fn write_u8(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn write_bytevector(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (bytes, range) = call.bytevector_range(thread, 0, 2)?;
     let port = target(thread, call, 1)?;
+    if bytes.with_bytes(|bytes| quick::put_bytes(InPlace::of(thread), port, &bytes[range.clone()]))
+    {
+        return Ok(Value::UNSPECIFIED);
+    }
     let id = id_of(thread, port);
     let direct = with_port(thread, id, |thread, host_port| match host_port {
         HostPort::BinaryOutput(shared) => Ok(at_once(thread, shared, |output, wait| {

@@ -11,7 +11,7 @@ use canny_value::Value;
 use canny_vm::{InPlace, PrimitiveFunction, Raise, TextBuilder, Thread};
 
 use super::table::{HostPort, TextSource, with_recent_port};
-use super::{flag, key, on_text_input, port_argument, required_port};
+use super::{flag, heap_source, key, on_text_input, port_argument, quick, required_port};
 use crate::arguments::{Call, implementations};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -42,6 +42,9 @@ fn character_or_end(character: Option<char>) -> Result<Value, Raise> {
 
 fn read_char(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = source(thread, call, 0)?;
+    if let Some(answer) = quick::read_char(InPlace::of(thread), port, true) {
+        return Ok(answer);
+    }
     let character = on_text_input(thread, call, port, |source, wait| {
         source.text.read_char(wait)
     })?;
@@ -50,6 +53,9 @@ fn read_char(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn peek_char(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = source(thread, call, 0)?;
+    if let Some(answer) = quick::read_char(InPlace::of(thread), port, false) {
+        return Ok(answer);
+    }
     let character = on_text_input(thread, call, port, |source, wait| {
         source.text.peek_char(wait)
     })?;
@@ -97,11 +103,13 @@ pub(crate) fn line_in_place(thread: &mut InPlace, port: Value) -> Option<Value> 
     if let Some(line) = thread.lent_line(port) {
         return Some(line);
     }
+    if let Some(line) = heap_source::line(thread, port) {
+        return Some(line);
+    }
     let object = port.as_kind(Kind::Port)?;
     if object.field(field::FLAGS).as_fixnum()? & FLAGS != FLAGS {
         return None;
     }
-    // Only ports for output have nothing behind them at first.
     let id = object.field(field::ID).as_index()?;
     with_recent_port(id as u64, |host_port| {
         let HostPort::TextInput(shared) = host_port else {
@@ -146,6 +154,9 @@ fn read_whole_line(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn read_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let count = call.index(thread, 0)?;
     let port = source(thread, call, 1)?;
+    if let Some(answer) = quick::read_string(InPlace::of(thread), port, count) {
+        return Ok(answer);
+    }
     let text = on_text_input(thread, call, port, |source, wait| {
         Ok(source.text.read_chars(count, wait)?.map(copy))
     })?;
@@ -154,6 +165,9 @@ fn read_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn is_char_ready(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = source(thread, call, 0)?;
+    if quick::is_ready(InPlace::of(thread), port, false) {
+        return Ok(Value::TRUE);
+    }
     let is_ready = on_text_input(thread, call, port, |source, _| source.text.char_ready())?;
     Ok(Value::boolean(is_ready))
 }

@@ -1,5 +1,5 @@
-//! Ports. A port object names, by its id, a port of `canny_io` in the machine's [`table`]. String output ports get theirs
-//! when they need it; see [`heap_text`].
+//! Ports. A port object names, by its id, a port of `canny_io` in the machine's [`table`]. Ports of strings and
+//! bytevectors get theirs when they need it; see [`heap_text`].
 //!
 //! How an operation runs: first with `Wait::NonBlocking`, under the port's lock and without leaving the
 //! heap, which is all there is to it when the buffer has what is wanted. When it would block it is
@@ -18,11 +18,13 @@ pub(crate) mod binary;
 pub(crate) mod channels;
 mod failure;
 pub(crate) mod files;
+pub(crate) mod heap_source;
 pub(crate) mod heap_text;
 pub(crate) mod input;
 pub(crate) mod objects;
 pub(crate) mod open;
 pub(crate) mod output;
+pub(crate) mod quick;
 pub(crate) mod sides;
 pub(crate) mod standard;
 pub(crate) mod table;
@@ -35,6 +37,7 @@ use canny_io::{
 };
 use canny_tables::kinds::Kind;
 use canny_tables::layout::port as field;
+pub(crate) use canny_tables::layout::port_flag as flag;
 use canny_tables::protocols;
 use canny_value::Value;
 use canny_vm::{Raise, Thread};
@@ -42,16 +45,6 @@ use canny_vm::{Raise, Thread};
 use crate::arguments::Call;
 pub(crate) use failure::failed;
 use table::{HostPort, TextSource};
-
-/// Bits of a port object's flags.
-pub(crate) mod flag {
-    pub(crate) const INPUT: i64 = 1;
-    pub(crate) const OUTPUT: i64 = 2;
-    pub(crate) const TEXTUAL: i64 = 4;
-    pub(crate) const BINARY: i64 = 8;
-    /// What was written stays in memory.
-    pub(crate) const MEMORY: i64 = 16;
-}
 
 /// Keys of the current ports in the parameters register.
 pub(crate) mod key {
@@ -74,6 +67,7 @@ pub(crate) fn name_of(thread: &mut Thread, port: Value) -> Value {
     let name = port.as_kind(Kind::Port).map(|port| port.field(field::NAME));
     match name {
         Some(name) if name.is_true() => name,
+        _ if flags_of(port) & flag::BINARY != 0 => thread.literal_string("bytevector"),
         _ => thread.literal_string("string"),
     }
 }
@@ -283,6 +277,10 @@ pub(crate) fn on_text_input_holding<R>(
     port: Value,
     work: impl FnOnce(&mut Thread, &mut TextSource) -> Result<R, IoError>,
 ) -> Result<R, Raise> {
+    let work = match heap_source::hold(thread, port, work) {
+        Ok(outcome) => return outcome.map_err(|error| port_failure(thread, call, port, &error)),
+        Err(work) => work,
+    };
     let id = id_of(thread, port);
     let outcome = table::with_port(thread, id, |thread, host_port| {
         let HostPort::TextInput(shared) = host_port else {

@@ -8,11 +8,13 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::port_sides;
 use canny_tables::protocols::PortKey;
 use canny_value::Value;
-use canny_vm::{PrimitiveFunction, Raise, Thread};
+use canny_vm::{InPlace, PrimitiveFunction, Raise, Thread};
 
 use super::sides::{for_direction, sides};
 use super::table::{is_open as is_open_one, with_port};
-use super::{flag, flags_of, id_of, name_of, on_text_input, port_failure, put_off, required_port};
+use super::{
+    flag, flags_of, heap_text, id_of, name_of, on_text_input, port_failure, put_off, required_port,
+};
 use crate::arguments::{Call, implementations};
 use crate::primitives::tasks::{OnCancel, Then, suspend_or};
 
@@ -60,6 +62,9 @@ fn is_open(thread: &mut Thread, call: Call, flags: i64) -> Result<Value, Raise> 
     if flags_of(port) & flags == 0 {
         return Ok(Value::FALSE);
     }
+    if let Some(is_open) = heap_text::is_open(InPlace::of(thread), port, flags) {
+        return Ok(Value::boolean(is_open));
+    }
     let port = match sides(port) {
         Some(sides) if flags == flag::INPUT => sides.field(port_sides::INPUT),
         Some(sides) => sides.field(port_sides::OUTPUT),
@@ -70,6 +75,9 @@ fn is_open(thread: &mut Thread, call: Call, flags: i64) -> Result<Value, Raise> 
 
 fn close(thread: &mut Thread, call: Call, flags: i64) -> Result<Value, Raise> {
     let port = required_port(thread, call, 0, flags)?;
+    if heap_text::close(InPlace::of(thread), port, flags) {
+        return Ok(Value::UNSPECIFIED);
+    }
     match sides(port) {
         Some(sides) => {
             let [input, output] =

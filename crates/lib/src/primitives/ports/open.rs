@@ -6,12 +6,14 @@
 use std::path::{Path, PathBuf};
 
 use canny_io::file::{Opening, delete_file, file_exists, is_named_pipe, open_input, open_output};
-use canny_io::{BinaryInput, BinaryOutput, IoError, OutputMode, TextInput, Wait};
+use canny_io::{BinaryInput, IoError, OutputMode, TextInput, Wait};
 use canny_value::Value;
 use canny_vm::{InPlace, PrimitiveFunction, Raise, TextBuilder, Thread, string_text};
 
 use super::table::{HostPort, make_port, port_over};
-use super::{failed, flag, heap_text, on_binary_output, on_text_output, required_port};
+use super::{
+    failed, flag, heap_source, heap_text, on_binary_output, on_text_output, required_port,
+};
 use crate::arguments::{Call, implementations};
 use crate::host::sweep_dead;
 use crate::primitives::tasks::resumable;
@@ -137,6 +139,9 @@ fn open_binary_output(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 fn open_input_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    if let Some(port) = heap_source::open_string(InPlace::of(thread), call.at(0)) {
+        return Ok(port);
+    }
     let text = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
     let port = HostPort::text_input(TextInput::from_text(text));
     make_port(
@@ -166,6 +171,9 @@ fn get_output_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 fn open_input_bytevector(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    if let Some(port) = heap_source::open_bytes(InPlace::of(thread), call.at(0)) {
+        return Ok(port);
+    }
     let bytes = call.bytevector(thread, 0)?.with_bytes(<[u8]>::to_vec);
     let port = HostPort::binary_input(BinaryInput::from_bytes(bytes));
     make_port(
@@ -177,18 +185,15 @@ fn open_input_bytevector(thread: &mut Thread, call: Call) -> Result<Value, Raise
 }
 
 fn open_output_bytevector(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
-    let port = HostPort::binary_output(BinaryOutput::memory());
-    make_port(
-        thread,
-        port,
-        flag::BINARY | flag::OUTPUT | flag::MEMORY,
-        "bytevector",
-    )
+    Ok(heap_text::open_bytes(InPlace::of(thread)))
 }
 
 fn get_output_bytevector(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let flags = flag::BINARY | flag::OUTPUT | flag::MEMORY;
     let port = required_port(thread, call, 0, flags)?;
+    if let Some(bytes) = heap_text::bytes(InPlace::of(thread), port) {
+        return Ok(bytes);
+    }
     let bytes = on_binary_output(thread, call, port, |output, _| Ok(output.bytes().to_vec()))?;
     thread.bytevector(&bytes)
 }

@@ -11,13 +11,14 @@ use canny_vm::numbers::{LONG_LIMBS, limbs_of, number_of};
 use canny_vm::strings::{string_data, string_length};
 use canny_vm::{InPlace, PrimitiveFunction, Raise, Thread};
 
-use super::table::{self, HostPort, unknown_port, with_port};
+use super::table::{HostPort, unknown_port, with_port};
 use super::{
-    at_once, flag, flags_of, heap_text, id_of, is_served, key, on_binary_output, on_text_output,
-    port_argument, port_failure,
+    at_once, flag, flags_of, id_of, is_served, key, on_binary_output, on_text_output,
+    port_argument, port_failure, quick,
 };
 use crate::arguments::{Call, implementations};
 use crate::printer::{Printer, Style};
+use crate::text::with_units;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "write-char" => write_char;
@@ -30,9 +31,6 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "write-simple" => |thread, call| print(thread, call, Style::WriteSimple);
     "display" => display;
 };
-
-/// Longer texts go to the port as they are, be they ASCII or not.
-const SHORT_TEXT_BYTES: usize = 512;
 
 /// The textual output port of argument `position`, or the current output port.
 #[inline]
@@ -52,7 +50,7 @@ fn put_character(
     port: Value,
     character: char,
 ) -> Result<Value, Raise> {
-    if put_character_at_once(thread, port, character) {
+    if quick::put_character(InPlace::of(thread), port, character) {
         return Ok(Value::UNSPECIFIED);
     }
     on_text_output(thread, call, port, |output, wait| {
@@ -61,26 +59,10 @@ fn put_character(
     Ok(Value::UNSPECIFIED)
 }
 
-/// Writes a character where [`put_at_once`] does.
-#[inline]
-fn put_character_at_once(thread: &mut Thread, port: Value, character: char) -> bool {
-    character.is_ascii() && put_at_once(thread, port, &[character as u8])
-}
-
-/// Writes ASCII to a port that has its text in the heap, or to one that lends room for it or has room at once, and whether it
-/// did. The bytes may lie in the heap.
-#[inline]
-fn put_at_once(thread: &mut Thread, port: Value, text: &[u8]) -> bool {
-    heap_text::put(InPlace::of(thread), port, text)
-        || text.len() <= SHORT_TEXT_BYTES
-            && text.is_ascii()
-            && table::put_ascii(thread.loan_flag(), port, text)
-}
-
 fn write_char(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let character = call.character(thread, 0)?;
     let port = target(thread, call, 1)?;
-    if put_character_at_once(thread, port, character) {
+    if quick::put_character(InPlace::of(thread), port, character) {
         return Ok(Value::UNSPECIFIED);
     }
     on_text_output(thread, call, port, |output, wait| {
@@ -127,7 +109,10 @@ fn put_string(
 ) -> Result<Value, Raise> {
     let data = string_data(string);
     let is_narrow = data.kind() == Kind::String8;
-    if is_narrow && data.with_bytes(|bytes| put_at_once(thread, port, &bytes[range.clone()])) {
+    let done = with_units(string, |units| {
+        quick::put_units(InPlace::of(thread), port, units.slice(range.clone()))
+    });
+    if done {
         return Ok(Value::UNSPECIFIED);
     }
     let id = id_of(thread, port);
@@ -167,7 +152,7 @@ pub(crate) fn put_text(
     port: Value,
     text: &str,
 ) -> Result<(), Raise> {
-    if put_at_once(thread, port, text.as_bytes()) {
+    if quick::put_ascii(InPlace::of(thread), port, text.as_bytes()) {
         return Ok(());
     }
     on_text_output(thread, call, port, |output, wait| {

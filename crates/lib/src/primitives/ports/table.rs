@@ -16,8 +16,8 @@ use canny_io::error::SystemFailure;
 use canny_io::lending::Borrower;
 use canny_io::port::EncodeOptions;
 use canny_io::{
-    BinaryInput, BinaryOutput, DecodeOptions, Handle, IoError, Lender, Loan, Operation, SharedPort,
-    TextInput, TextOutput, Wait,
+    BinaryInput, BinaryOutput, DecodeOptions, Handle, IoError, Lender, Lent, Loan, Operation,
+    SharedPort, TextInput, TextOutput, Wait,
 };
 use canny_locks::{Mutex, MutexGuard};
 use canny_tables::kinds::Kind;
@@ -36,12 +36,18 @@ pub(crate) struct TextSource {
 }
 
 impl Lender for TextSource {
+    const LENT: Lent = Lent::TextInput;
+
     fn lend(&mut self) -> Range<usize> {
         self.text.lend()
     }
 
     fn take_back(&mut self, count: usize) {
         self.text.take_back(count);
+    }
+
+    fn text_limit(&self, lent: &Range<usize>) -> usize {
+        self.text.text_limit(lent)
     }
 
     fn has_plain_lines(&self) -> bool {
@@ -59,19 +65,28 @@ pub(crate) enum HostPort {
 }
 
 const _: () = {
-    let [owner, cursor, limit, has_plain_lines] = Loan::OFFSETS;
+    let [owner, cursor, limit, has_plain_lines, text_limit] = Loan::OFFSETS;
     assert!(owner == loan::OWNER as usize);
     assert!(cursor == loan::CURSOR as usize);
     assert!(limit == loan::LIMIT as usize);
     assert!(has_plain_lines == loan::HAS_PLAIN_LINES as usize);
+    assert!(text_limit == loan::TEXT_LIMIT as usize);
+    assert!(Lent::TextInput as u64 == loan::TEXT_INPUT);
+    assert!(Lent::TextOutput as u64 == loan::TEXT_OUTPUT);
+    assert!(Lent::ByteInput as u64 == loan::BYTE_INPUT);
+    assert!(Lent::ByteOutput as u64 == loan::BYTE_OUTPUT);
 };
 
 impl HostPort {
     pub(crate) fn text_input(text: TextInput) -> HostPort {
-        HostPort::TextInput(Box::new(SharedPort::new(TextSource {
+        HostPort::text_source(TextSource {
             text,
             folds_case: false,
-        })))
+        })
+    }
+
+    pub(crate) fn text_source(source: TextSource) -> HostPort {
+        HostPort::TextInput(Box::new(SharedPort::new(source)))
     }
 
     pub(crate) fn text_output(output: TextOutput) -> HostPort {
@@ -143,12 +158,13 @@ impl HostPort {
         }
     }
 
-    /// What generated code goes through. Of ports of bytes it takes no characters.
+    /// What generated code goes through.
     fn loan(&self) -> &Loan {
         match self {
             HostPort::TextInput(port) => port.loan(),
             HostPort::TextOutput(port) => port.loan(),
-            HostPort::BinaryInput(_) | HostPort::BinaryOutput(_) => Loan::never(),
+            HostPort::BinaryInput(port) => port.loan(),
+            HostPort::BinaryOutput(port) => port.loan(),
         }
     }
 }
@@ -293,16 +309,35 @@ pub(crate) fn with_port<R>(
 /// no thread but the one of the borrower, which runs this.
 #[inline]
 pub(crate) fn put_ascii(borrower: &Borrower, port: Value, text: &[u8]) -> bool {
-    let put = |port: &HostPort| match port {
-        HostPort::TextOutput(output) => {
-            output.put_through_loan(borrower, text) || output.put_at_once(borrower, text)
-        }
+    on_recent_port(port, |port| match port {
+        HostPort::TextOutput(output) => output.put_at_once(borrower, text),
         _ => false,
-    };
+    })
+}
+
+/// The same of text in UTF-8.
+pub(crate) fn put_text(borrower: &Borrower, port: Value, text: &[u8]) -> bool {
+    on_recent_port(port, |port| match port {
+        HostPort::TextOutput(output) => output.put_text_at_once(borrower, text),
+        _ => false,
+    })
+}
+
+/// The same of bytes, for a binary output port.
+pub(crate) fn put_bytes(borrower: &Borrower, port: Value, bytes: &[u8]) -> bool {
+    on_recent_port(port, |port| match port {
+        HostPort::BinaryOutput(output) => output.put_at_once(borrower, bytes),
+        _ => false,
+    })
+}
+
+/// Runs `work`, which says whether it did something, on what is behind a port object if the thread has it at hand.
+#[inline]
+fn on_recent_port(port: Value, work: impl FnOnce(&HostPort) -> bool) -> bool {
     let id = port
         .as_kind(Kind::Port)
         .and_then(|port| port.field(field::ID).as_index());
-    id.and_then(|id| with_recent_port(id as u64, |port| put(port).then_some(())))
+    id.and_then(|id| with_recent_port(id as u64, |port| work(port).then_some(())))
         .is_some()
 }
 
@@ -340,9 +375,8 @@ pub(crate) fn unsupported(operation: Operation) -> IoError {
     }))
 }
 
-/// Gives a port object the io port behind it.
+/// Gives a port object the io port behind it, without a safepoint. [`make_room`] comes before it.
 pub(crate) fn give_object(thread: &mut Thread, object: Value, port: HostPort) {
-    make_room(thread);
     let loan = Value::from_aligned_address(port.loan().address());
     let id = host::table::<HostPort>(thread).insert(port);
     thread.store(object, field::ID, Value::fixnum(id as i64));
@@ -351,7 +385,7 @@ pub(crate) fn give_object(thread: &mut Thread, object: Value, port: HostPort) {
 }
 
 /// Forgets dead ports; looks for them if there are many ports.
-fn make_room(thread: &mut Thread) {
+pub(super) fn make_room(thread: &mut Thread) {
     sweep_dead(thread);
     if host::table::<HostPort>(thread).is_crowded() {
         thread.collect_garbage(false);
@@ -368,6 +402,7 @@ pub(crate) fn make_port(
     name: &str,
 ) -> Result<Value, Raise> {
     let object = bare_object(thread, flags, name)?;
+    make_room(thread);
     give_object(thread, object, port);
     Ok(object)
 }

@@ -324,9 +324,14 @@ fn string_ports_begin_in_the_heap_and_settle_when_they_must() {
         // What is no ASCII.
         let port = open(thread);
         call(thread, "write-char", [Value::character('é'), port]);
-        assert!(!has_heap_text(port));
+        is(thread, port, "abé");
+        call(thread, "write-char", [Value::character('λ'), port]);
+        assert!(has_heap_text(port));
         call(thread, "write-char", [Value::character('!'), port]);
-        is(thread, port, "abé!");
+        is(thread, port, "abéλ!");
+        call(thread, "fresh-line", [port]);
+        assert!(!has_heap_text(port));
+        is(thread, port, "abéλ!\n");
         // A long text, in small pieces and in a large one.
         let port = open(thread);
         for _ in 0..3000 {
@@ -418,7 +423,7 @@ fn leaf_functions_write_what_the_primitives_write() {
     assert_eq!(text(result), expected);
     // What they leave alone.
     let (bars, wide) = (thread.symbol("a b"), thread.string("é"));
-    for (name, object) in [("write", bars), ("write-string", wide), ("write", wide)] {
+    for (name, object) in [("write", bars), ("write", wide)] {
         let done = leaf(name, 2)(InPlace::of(thread), object, port, none);
         assert_eq!(done, Value::DECLINED, "{name}");
     }
