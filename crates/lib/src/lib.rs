@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod character_facts;
 mod decimal;
 mod equality;
 pub mod evaluation;

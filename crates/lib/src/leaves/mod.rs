@@ -22,6 +22,7 @@ use canny_value::{ObjectRef, Value};
 use canny_vm::strings::{string_data, string_length};
 use canny_vm::{InPlace, LeafFunction, numeric};
 
+use crate::character_facts::Facts;
 use crate::decimal::{DIGITS_MAX, digits};
 use crate::equality::{is_equal, is_equal_alone, is_eqv, is_eqv_alone};
 use crate::hash_table::{Equivalence, Table};
@@ -30,7 +31,6 @@ use crate::primitives::numbers::predicates::{is_exact_integer, is_integer};
 use crate::primitives::numeric_vectors::{quick_ref, quick_ref_of, quick_set, quick_set_of};
 use crate::primitives::ports::input::line_in_place;
 use crate::text::{Units, compare_text, same_text, with_both, with_units};
-use crate::unicode;
 
 type Word = Value;
 
@@ -488,36 +488,36 @@ extern "C" fn number_to_string(thread: &mut InPlace, number: Word, _: Word, _: W
 // Characters.
 
 extern "C" fn char_alphabetic(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
-    truth(x.as_character().map(char::is_alphabetic))
+    truth(x.as_character().map(|x| Facts::of(x).is_alphabetic()))
 }
 
 extern "C" fn char_numeric(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
-    truth(x.as_character().map(unicode::is_decimal_digit))
+    truth(x.as_character().map(|x| Facts::of(x).is_digit()))
 }
 
 extern "C" fn char_whitespace(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
-    truth(x.as_character().map(char::is_whitespace))
+    truth(x.as_character().map(|x| Facts::of(x).is_whitespace()))
 }
 
 extern "C" fn char_upper_case(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
-    truth(x.as_character().map(char::is_uppercase))
+    truth(x.as_character().map(|x| Facts::of(x).is_upper_case()))
 }
 
 extern "C" fn char_lower_case(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
-    truth(x.as_character().map(char::is_lowercase))
+    truth(x.as_character().map(|x| Facts::of(x).is_lower_case()))
 }
 
 extern "C" fn char_upcase(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
     or_decline(
         x.as_character()
-            .map(|x| Value::character(unicode::upcase(x))),
+            .map(|x| Value::character(Facts::of(x).upper)),
     )
 }
 
 extern "C" fn char_downcase(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
     or_decline(
         x.as_character()
-            .map(|x| Value::character(unicode::downcase(x))),
+            .map(|x| Value::character(Facts::of(x).lower)),
     )
 }
 

@@ -9,6 +9,7 @@ use canny_vm::InPlace;
 use canny_vm::strings::string_length;
 
 use super::{Row, Word, or_decline, strings, truth};
+use crate::character_facts::Facts;
 use crate::primitives::string_comparison::Folded;
 use crate::text::{Units, compare_text, same_text, with_both, with_units};
 use crate::unicode;
@@ -72,7 +73,7 @@ pub(super) const FUNCTIONS: &[Row] = &[
         1,
         leaf!(|_, x, _, _| or_decline(
             x.as_character()
-                .map(|x| Value::character(unicode::foldcase(x))),
+                .map(|x| Value::character(Facts::of(x).folded)),
         )),
     ),
     (
@@ -283,12 +284,12 @@ fn in_order(
 
 fn folded_in_order(x: Value, y: Value, holds: fn(Ordering) -> bool) -> Value {
     let both = x.as_character().zip(y.as_character());
-    truth(both.map(|(x, y)| holds(unicode::foldcase(x).cmp(&unicode::foldcase(y)))))
+    truth(both.map(|(x, y)| holds(Facts::of(x).folded.cmp(&Facts::of(y).folded))))
 }
 
 extern "C" fn digit_value(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
     or_decline(x.as_character().map(|x| {
-        let digit = unicode::digit_value(x);
+        let digit = Facts::of(x).digit();
         digit.map_or(Value::FALSE, |digit| Value::fixnum(i64::from(digit)))
     }))
 }

@@ -1,4 +1,7 @@
 //! Characters and bytes of ports that are lent to the thread; see `layout::loan`.
+//!
+//! A handler takes or puts one byte where the loan is this thread's and lends what the opcode wants. Everything else, characters
+//! beyond ASCII among it, is left to the slow stub.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{CHARACTER_LOW_BYTE, FIELD0, FIXNUM_SHIFT, loan, port, thread};
