@@ -28,6 +28,9 @@ pub struct TextInput {
     tied_output: Weak<SharedPort<TextOutput>>,
     name: Box<str>,
     closed: bool,
+    /// It was read last by the character, so that characters beyond ASCII are lent too. Who reads lines only takes those of
+    /// ASCII from a loan, and making one takes time.
+    lends_wide: bool,
 }
 
 impl TextInput {
@@ -78,6 +81,7 @@ impl TextInput {
             tied_output: Weak::new(),
             name,
             closed: false,
+            lends_wide: false,
         }
     }
 
@@ -152,12 +156,14 @@ impl TextInput {
 
     #[inline(never)]
     fn read_char_slowly(&mut self, wait: Wait<'_>) -> Result<Option<char>, IoError> {
+        self.lends_wide = true;
         let answer = self.pull(wait, StreamingDecoder::take_char)?;
         Ok(self.deliver(answer))
     }
 
     #[inline(never)]
     fn peek_char_slowly(&mut self, wait: Wait<'_>) -> Result<Option<char>, IoError> {
+        self.lends_wide = true;
         self.pull(wait, StreamingDecoder::peek_char)
     }
 
@@ -187,6 +193,7 @@ impl TextInput {
         if self.closed {
             return None;
         }
+        self.lends_wide = false;
         self.decoder.take_short_line(length_max)
     }
 
@@ -219,6 +226,7 @@ impl TextInput {
         count: usize,
         wait: Wait<'_>,
     ) -> Result<Option<Text<'_>>, IoError> {
+        self.lends_wide = true;
         let mut progress = Progress::default();
         let extent = self.pull(wait, |decoder| decoder.find_chars(count, &mut progress))?;
         Ok(self.take(extent))
@@ -343,7 +351,10 @@ impl Lender for TextInput {
 
     #[inline]
     fn text_limit(&self, _lent: &Range<usize>) -> usize {
-        self.decoder.window.end_address()
+        match self.lends_wide {
+            true => self.decoder.window.end_address(),
+            false => 0,
+        }
     }
 
     #[inline]
