@@ -12,9 +12,9 @@ use canny_tables::layout::{code, frame};
 use canny_value::Value;
 
 use crate::code::CodeRef;
-use crate::interrupt::{HEAP, PREEMPT};
 use crate::primitive::Raise;
 use crate::thread::Thread;
+use crate::thread::interrupt::{HEAP, PREEMPT};
 
 impl Thread {
     /// The task that runs; `#f` while there is none.

@@ -15,7 +15,7 @@ use canny_value::Value;
 
 use crate::Vm;
 use crate::code::CodeRef;
-use crate::symbols::symbol_name;
+use crate::data::symbols::symbol_name;
 
 impl Vm {
     /// A unit whose only code is that of a procedure. `literal` gives the datum to show for an object of

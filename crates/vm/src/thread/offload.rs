@@ -20,10 +20,10 @@ use canny_tables::layout::FLAG_NEGATIVE;
 use canny_tables::protocols::task;
 use canny_value::Value;
 
-use crate::condition::ConditionKind;
-use crate::interrupt::InterruptState;
+use crate::control::condition::ConditionKind;
 use crate::primitive::Raise;
 use crate::thread::Thread;
+use crate::thread::interrupt::InterruptState;
 
 /// So often who waits looks whether somebody wants something.
 const LOOK: Duration = Duration::from_millis(10);

@@ -11,8 +11,8 @@ use canny_number::{self as number, Division, Number, NumberError};
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 
+use crate::data::numbers::{LONG_LIMBS, limbs_of, number_of};
 use crate::leaf::{InPlace, numbers};
-use crate::numbers::{LONG_LIMBS, limbs_of, number_of};
 use crate::primitive::Raise;
 use crate::thread::Thread;
 

@@ -13,7 +13,7 @@ use canny_tables::kinds::Kind;
 use canny_value::Value;
 
 use crate::code::CodeRef;
-use crate::condition::field;
+use crate::control::condition::field;
 use crate::frames::{FrameWalk, Position, bytecode_of, hide_stand_ins};
 use crate::thread::Thread;
 

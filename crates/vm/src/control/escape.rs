@@ -16,9 +16,9 @@ use canny_tables::opcodes::Opcode;
 use canny_value::Value;
 
 use crate::code::CodeRef;
-use crate::condition::ConditionKind;
-use crate::continuation::call_base;
-use crate::graft::original_escape;
+use crate::control::condition::ConditionKind;
+use crate::control::continuation::call_base;
+use crate::control::graft::original_escape;
 use crate::runtime::Next;
 use crate::thread::{Sealed, Thread};
 

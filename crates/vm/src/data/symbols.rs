@@ -14,7 +14,7 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::{FIXNUM_MAX, FLAG_IMMUTABLE};
 use canny_value::Value;
 
-use crate::strings::string_text;
+use crate::data::strings::string_text;
 use crate::thread::Thread;
 
 /// Symbols by name.

@@ -10,7 +10,7 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::ELEMENT_TYPE_SHIFT;
 use canny_value::{Header, Value};
 
-use crate::condition::ConditionKind;
+use crate::control::condition::ConditionKind;
 use crate::primitive::Raise;
 use crate::thread::Thread;
 

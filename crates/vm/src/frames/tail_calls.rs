@@ -12,8 +12,8 @@ use canny_tables::opcodes::{Flow, Opcode, OpcodeFlags, Window, field_a, field_b,
 use canny_value::Value;
 
 use crate::code::CodeRef;
+use crate::data::globals::cell_value;
 use crate::frames::TailCaller;
-use crate::globals::cell_value;
 use crate::thread::Thread;
 
 /// Procedures that a search looks at.

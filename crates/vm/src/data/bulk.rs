@@ -11,8 +11,8 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::FLAG_ASCII;
 use canny_value::{ObjectRef, Value};
 
+use crate::data::strings::{string_data, string_length};
 use crate::primitive::Raise;
-use crate::strings::{string_data, string_length};
 use crate::thread::Thread;
 
 /// Words that are copied or filled between two safepoints: some tens of microseconds.

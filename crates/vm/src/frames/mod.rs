@@ -1,4 +1,8 @@
-//! Walking the frames of a thread.
+//! Frames on the VM stack: how they are walked, shown to the collector, inspected and described.
+//!
+//! Below: the stack's memory; the collector's roots; the variables of frames for a debugger; the
+//! places of a condition; tail calls that left no frame. Nothing here changes which frame runs next:
+//! `control` and `thread` do.
 //!
 //! ```text
 //! … | closure | return pc | R0 R1 … Ra-1 | closure | return pc | R0 …        (stack grows up)
@@ -12,6 +16,12 @@
 //!
 //! Frames of compiled code are the same. Their return addresses are native descriptors, before which there is
 //! what stands before a return address of the bytecode, and which name that ([`bytecode_of`]).
+
+pub(crate) mod inspect;
+pub(crate) mod places;
+pub(crate) mod roots;
+pub(crate) mod stack;
+mod tail_calls;
 
 use std::sync::Arc;
 

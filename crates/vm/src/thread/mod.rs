@@ -1,5 +1,9 @@
 //! The thread block: what generated code and the runtime share about one mutator.
 //!
+//! Below: how Rust enters the interpreter, switches between tasks, safepoints and the requests that
+//! they serve, computations on other threads, accounts of memory. This module does not know the meaning
+//! of an instruction (`runtime`) or of a continuation (`control`), nor which task runs next (`tasks`).
+//!
 //! | field | written by | read by |
 //! |---|---|---|
 //! | `limit` | this thread; any thread may zero it to ask for a safepoint | generated calls |
@@ -10,10 +14,17 @@
 //! | `has_others` | the heap, to 1 while all threads stand at safepoints | generated code and whoever needs locks only then |
 //! | `log_cursor` | generated code that logs; this thread, the collector while it is stopped | generated code that logs |
 //! | `sealed`, `watermark`, handlers and parameters | this thread, generated captures and continuations | the same, the collector while it is stopped |
-//! | `tasks`, `reserve`, `specializer`: the states of [`tasks`](crate::tasks), [`stack`](crate::stack) and [`specializer`](crate::specializer) | these modules, on this thread | the same, the collector while it is stopped |
+//! | `tasks`, `reserve`, `specializer`: the states of [`tasks`](crate::tasks), [`stack`](crate::frames::stack) and [`specializer`](crate::specializer) | these modules, on this thread | the same, the collector while it is stopped |
 //! | the rest | this thread | this thread, the collector while it is stopped |
 //!
 //! The block does not move while its thread lives: it is boxed, and generated code holds its address.
+
+mod accounts;
+pub(crate) mod interrupt;
+pub(crate) mod offload;
+mod run;
+mod safepoint;
+pub(crate) mod switch;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -25,12 +36,12 @@ use canny_tables::opcodes::Opcode;
 use canny_value::Value;
 
 use crate::Vm;
-use crate::interrupt::InterruptState;
+use crate::frames::stack::{StackReserve, VmStack};
 use crate::primitive::PrimitiveFunction;
 use crate::specializer::log::ThreadLog;
 use crate::specializer::thread::ThreadSpecializer;
-use crate::stack::{StackReserve, VmStack};
 use crate::tasks::ThreadTasks;
+use crate::thread::interrupt::InterruptState;
 
 /// A mutator of the machine.
 #[repr(C)]
@@ -84,7 +95,7 @@ pub struct Thread {
     /// Where results of arithmetic on bignums are made.
     pub(crate) integers: canny_number::integers::Workspace,
     /// Objects that code being compiled contains.
-    pub(crate) embedded: crate::embedded::Embedded,
+    pub(crate) embedded: crate::code::embedded::Embedded,
     /// What is open of the stack's reserve.
     pub(crate) reserve: StackReserve,
     /// The thread's part of the scheduling of tasks.
@@ -223,7 +234,7 @@ impl Thread {
             interrupts: Arc::new(InterruptState::default()),
             scratch: Vec::new(),
             integers: Default::default(),
-            embedded: crate::embedded::Embedded::default(),
+            embedded: crate::code::embedded::Embedded::default(),
             reserve: StackReserve::default(),
             tasks: ThreadTasks::default(),
             specializer: ThreadSpecializer::default(),

@@ -28,8 +28,8 @@ use canny_tables::layout::continuation::{
 use canny_tables::layout::{escape, frame::LINK_WORDS};
 use canny_value::{ObjectRef, Value};
 
-use crate::continuation::call_base;
-use crate::escape::makes_escapes;
+use crate::control::continuation::call_base;
+use crate::control::escape::makes_escapes;
 use crate::primitive::Raise;
 use crate::thread::{Sealed, Thread};
 

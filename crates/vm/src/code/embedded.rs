@@ -3,7 +3,7 @@
 
 use canny_value::Value;
 
-use crate::condition::ConditionKind;
+use crate::control::condition::ConditionKind;
 use crate::primitive::Raise;
 use crate::thread::Thread;
 

@@ -13,10 +13,10 @@ use std::sync::atomic::Ordering;
 use canny_heap::{Mutator, Roots};
 use canny_tables::opcodes::Opcode;
 
-use crate::condition::ConditionKind;
-use crate::interrupt::{INTERRUPT, LOG, PREEMPT, QUIT};
+use crate::control::condition::ConditionKind;
 use crate::primitive::Raise;
 use crate::thread::Thread;
+use crate::thread::interrupt::{INTERRUPT, LOG, PREEMPT, QUIT};
 
 impl Thread {
     /// Connects the boxed thread block with the heap.

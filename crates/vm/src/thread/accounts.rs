@@ -9,10 +9,10 @@ use canny_tables::kinds::Kind;
 use canny_tables::protocols::task;
 use canny_value::Value;
 
-use crate::condition::ConditionKind;
-use crate::interrupt::HEAP;
+use crate::control::condition::ConditionKind;
 use crate::primitive::Raise;
 use crate::thread::Thread;
+use crate::thread::interrupt::HEAP;
 
 impl Thread {
     /// A new account, maybe with a limit of its own, as a number.

@@ -13,8 +13,8 @@ use canny_tables::opcodes::{Opcode, opcode_byte};
 use canny_value::Value;
 
 use crate::code::CodeRef;
+use crate::code::stubs::{TRAP_CALL_BASE, TRAP_FRAME_WORDS};
 use crate::primitive::Raise;
-use crate::stubs::{TRAP_CALL_BASE, TRAP_FRAME_WORDS};
 use crate::thread::{Exit, Thread};
 
 /// Library whose globals the machine calls by name.
