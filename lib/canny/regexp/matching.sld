@@ -26,8 +26,8 @@
    regexp-match-submatch-end regexp-match->list
    pattern->regexp regexp-find-line regexp-test?)
   (import (canny primitives) (canny syntax)
-          (only (canny lists) map for-each)
-          (only (canny control) raise with-exception-handler)
+          (only (canny data lists) map for-each)
+          (only (canny machine control) raise with-exception-handler)
           (srfi 14))
   (begin
 

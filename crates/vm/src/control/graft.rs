@@ -5,7 +5,7 @@
 //! address and the depths changed; nothing else in a frame says where the frame is. The original stays as it is, so a
 //! part can be put anywhere any number of times, and later capturing, returning and walking see ordinary continuations.
 //!
-//! What frames hold of the dynamic state is old: `(canny control)` gives a list of pairs `(old . new)`, and words that
+//! What frames hold of the dynamic state is old: `(canny machine control)` gives a list of pairs `(old . new)`, and words that
 //! are `eq?` to an old one, a pair of a list of winders or parameters, are replaced. Frames of
 //! `call-with-escape-continuation` get escape procedures that know the new state. In lists of handlers the part in front of
 //! the prompt is put on top of the new handlers.

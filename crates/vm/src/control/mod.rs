@@ -2,7 +2,7 @@
 //!
 //! A continuation is a chain of heap objects that hold sealed frames; capturing, entering, grafting
 //! and escaping copy frames and never run Scheme code. To raise is to push a trap frame that calls
-//! `raise` of `(canny control)`. Winders, handlers and parameters are registers here: the library
+//! `raise` of `(canny machine control)`. Winders, handlers and parameters are registers here: the library
 //! knows what they mean and runs them, this module does not.
 
 pub mod condition;

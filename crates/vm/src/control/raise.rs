@@ -18,7 +18,7 @@ use crate::primitive::Raise;
 use crate::thread::{Exit, Thread};
 
 /// Library whose globals the machine calls by name.
-const CONTROL_LIBRARY: &str = "(canny control)";
+const CONTROL_LIBRARY: &str = "(canny machine control)";
 
 /// Calls a procedure that makes a primitive's work possible, then the primitive once more.
 const REPEAT: &str = "%call-again";
@@ -95,7 +95,7 @@ impl Thread {
         Raise(())
     }
 
-    /// A procedure that (canny control) defines for the machine.
+    /// A procedure that (canny machine control) defines for the machine.
     pub(crate) fn machine_procedure(&mut self, name: &str) -> Option<Value> {
         let name = GlobalName {
             library: LibraryKey::new(CONTROL_LIBRARY),
