@@ -66,7 +66,7 @@ impl RustFile {
         }
     }
 
-    /// Tests have no limit of size.
+    /// Functions of tests have no limit of size, and their modules need no header.
     pub fn is_test(&self) -> bool {
         self.path
             .iter()
