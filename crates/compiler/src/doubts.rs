@@ -15,7 +15,7 @@ use canny_syntax::name::Name;
 use canny_syntax::span::{SourceMap, Span};
 use canny_tables::primitives::{self, Flags};
 
-use crate::optimize::walk::for_each_child;
+use crate::walk::for_each_child;
 
 /// Warnings in the order of the text.
 pub fn warnings(unit: &Unit, sources: &SourceMap) -> Vec<Diagnostic> {

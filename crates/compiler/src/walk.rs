@@ -2,9 +2,10 @@
 //!
 //! Children come in the order of evaluation, and each exactly once. Passes use this for the kinds
 //! that they do not treat themselves. Visits are not recursive; the pass itself decides whether to
-//! descend.
+//! descend. Two questions that passes before and after the optimizer ask of an expression are here too:
+//! [`is_fixed`] and [`has_plain_parameters`]. Nothing here depends on a pass.
 
-use canny_syntax::core::{Expr, ExprKind, Lambda, TopForm};
+use canny_syntax::core::{Expr, ExprKind, Lambda, TopForm, VarId, VarTable};
 
 /// The expression of a top-level form.
 pub fn form_expr(form: &TopForm) -> &Expr {
@@ -114,4 +115,16 @@ pub fn has_plain_parameters(lambda: &Lambda) -> bool {
         && lambda.keywords.is_empty()
         && lambda.rest.is_none()
         && !lambda.allow_other_keys
+}
+
+/// Whether the bindings are procedures bound to variables that nobody assigns.
+pub fn is_fixed(bindings: &[(VarId, Expr)], locals: &VarTable) -> bool {
+    bindings
+        .iter()
+        .all(|(var, init)| is_procedure(init) && !locals[*var].assigned)
+}
+
+/// Whether the expression makes a procedure.
+pub fn is_procedure(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Lambda(_) | ExprKind::CaseLambda(_))
 }
