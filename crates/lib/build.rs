@@ -50,10 +50,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Fails unless the library of shared numbers is what the rows of `canny_tables` say.
 fn check_protocols(root: &Path) -> Result<(), Box<dyn Error>> {
-    let source = fs::read_to_string(root.join("canny/protocols.sld"))?;
+    let source = fs::read_to_string(root.join("canny/machine/protocols.sld"))?;
     if source != protocols::library_source() {
         return Err(
-            "lib/canny/protocols.sld is not what crates/tables/src/protocols says: \
+            "lib/canny/machine/protocols.sld is not what crates/tables/src/protocols says: \
              run `cargo xtask protocols`"
                 .into(),
         );

@@ -16,7 +16,7 @@
 (define-library (canny applicable)
   (export applicable? define-apply-method set-record-type-apply! record-type-apply
           %applicable-calls %applicable? %apply-object0 %apply-object1 %apply-object2 %apply-object)
-  (import (canny primitives) (canny syntax) (canny control) (canny hash-tables))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data hash-tables))
   (begin
 
     ;; The marker; nobody expands it.

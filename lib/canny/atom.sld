@@ -8,9 +8,9 @@
 (define-library (canny atom)
   (export atom-feed atom-entry)
   (import (canny primitives) (canny syntax) (canny sxml)
-          (only (canny lists) map)
+          (only (canny data lists) map)
           (only (srfi 1) append-map every)
-          (only (canny control) raise))
+          (only (canny machine control) raise))
   (begin
 
     (define (missing who what)

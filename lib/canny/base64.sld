@@ -6,7 +6,8 @@
 
 (define-library (canny base64)
   (export base64-encode base64-decode base64-encode-port base64-decode-port hex-encode hex-decode)
-  (import (canny protocols) (canny primitives) (canny syntax) (only (canny control) raise))
+  (import (canny machine protocols) (canny primitives) (canny syntax)
+          (only (canny machine control) raise))
   (begin
 
     (define (bad-option who message object)

@@ -2,7 +2,7 @@
 ;;;
 ;;; A channel holds up to so many values that were sent and not received: none, where a sender waits for its receiver, a
 ;;; number of them, or any number.  Those that wait stand in one queue for senders and one for receivers; only one
-;;; of them is ever filled, but for entries of waits that have ended.  `(canny waiting)` says how a wait is ended.
+;;; of them is ever filled, but for entries of waits that have ended.  `(canny tasks waiting)` says how a wait is ended.
 ;;;
 ;;; | record | its fields are changed | under |
 ;;; |---|---|---|
@@ -20,9 +20,10 @@
           channel-closed-error?
           in-channel channel->generator channel->list
           select channel-select receive-case send-case)
-  (import (canny primitives) (canny syntax) (canny control) (canny tasks) (canny wait-queues)
-          (canny waiting)
-          (only (canny posix) condition-of-kind?))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny tasks)
+          (canny tasks wait-queues)
+          (canny tasks waiting)
+          (only (canny machine posix) condition-of-kind?))
   (begin
 
     (define-record-type channel

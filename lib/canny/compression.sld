@@ -10,7 +10,7 @@
   (export open-gzip-input open-gzip-output open-zlib-input open-zlib-output
           open-deflate-input open-deflate-output open-zstd-input open-zstd-output
           gzip gunzip compress decompress)
-  (import (canny protocols) (canny primitives) (canny syntax))
+  (import (canny machine protocols) (canny primitives) (canny syntax))
   (begin
 
     ;; A port of a procedure is not read by the machine while it decompresses: a procedure would have to run meanwhile.

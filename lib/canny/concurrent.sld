@@ -20,7 +20,8 @@
           concurrent-hash-table-for-each concurrent-hash-table->alist
           concurrent-hash-table-keys concurrent-hash-table-values
           make-task-local task-local? task-local-ref task-local-set! task-local-clear!)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
           (only (canny tasks) %with-lock))
   (begin
 

@@ -19,7 +19,7 @@
 (define-library (canny contract)
   (export define/contract lambda/contract check-contract
           -> and/c or/c not/c list-of vector-of one-of/c between/c any/c)
-  (import (canny primitives) (canny syntax) (canny control))
+  (import (canny primitives) (canny syntax) (canny machine control))
   (begin
 
     (define (%every? test list)

@@ -10,8 +10,8 @@
   (export csv-read csv-rows csv->list csv-for-each csv-write csv-write-all csv-error?
           csv-error-line csv-error-column)
   (import (canny primitives) (canny syntax)
-          (only (canny lists) for-each map)
-          (only (canny control) raise current-input-port current-output-port))
+          (only (canny data lists) for-each map)
+          (only (canny machine control) raise current-input-port current-output-port))
   (begin
 
     (define (bad-option who message object)

@@ -10,7 +10,8 @@
   (export port->string port->lines port->list port->bytevector
           file->string file->lines file->list file->bytevector
           string->file lines->file bytevector->file)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny ports))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine ports))
   (begin
 
     ;; What is left of a port, of the pieces that a procedure reads: one, unless it was interrupted or there is very much.

@@ -36,10 +36,11 @@
           disk-space
           open-watcher watcher? watcher-next close-watcher for-each-change
           change? change-path change-kind change-directory? change-move)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny lists)
-          (canny posix)
-          (only (canny sorting) list-sort)
-          (only (canny hash-tables)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
+          (canny data lists)
+          (canny machine posix)
+          (only (canny data sorting) list-sort)
+          (only (canny data hash-tables)
                 make-hash-table hash-table-ref/default hash-table-set! hash-table-delete!))
   (begin
 

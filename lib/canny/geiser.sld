@@ -15,7 +15,8 @@
           geiser:find-file geiser:add-to-load-path
           geiser:macroexpand geiser:version
           geiser:callers geiser:callees geiser:xref)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny evaluation))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine evaluation))
   (begin
 
     ;; Evaluation

@@ -41,7 +41,8 @@
           <procedure> <hash-table> <port> <eof-object> <condition> <class> <record>
           %make-generic %register-generic! %cache-lookup %miss %empty-table
           %call-syntax %learn-at-call-site)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny classes))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine classes))
   (begin
 
     ;; Classes.

@@ -38,9 +38,10 @@
           make-encoder encoder? encoder-write! encoder-finish! encoder-take!
           decode-bytevector encode-string
           make-binary-input make-textual-input make-binary-output make-textual-output)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny ports)
-          (canny arguments)
-          (only (canny loop) in-lines) (only (canny posix) timeout-error?))
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
+          (canny machine ports)
+          (canny machine arguments)
+          (only (canny loop) in-lines) (only (canny machine posix) timeout-error?))
   (begin
 
     (define piece-size 16384)

@@ -14,9 +14,9 @@
           json-write json->string json-write-line
           json-ref json-ref/default
           json-error? json-error-line json-error-column json-error-offset json-error-path)
-  (import (canny protocols) (canny primitives) (canny syntax)
-          (only (canny lists) assoc)
-          (only (canny control) raise current-input-port current-output-port))
+  (import (canny machine protocols) (canny primitives) (canny syntax)
+          (only (canny data lists) assoc)
+          (only (canny machine control) raise current-input-port current-output-port))
   (begin
 
     (define (bad-option who message object)

@@ -33,8 +33,8 @@
           in-hash-table
           listing listing-reverse appending summing multiplying counting minimizing maximizing
           vectoring stringing string-appending bytevectoring hashing)
-  (import (canny primitives) (canny syntax) (canny control) (canny hash-tables)
-          (only (canny syntax-extensions) while until))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data hash-tables)
+          (only (canny machine syntax-extensions) while until))
   (begin
 
     (define-syntax define-keywords

@@ -18,9 +18,9 @@
           call-with-duration
           ;; For servers.
           %registry-sources %add-source! %remove-source!)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
-          (only (canny control) guard)
-          (only (canny lists) for-each map member)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine arguments)
+          (only (canny machine control) guard)
+          (only (canny data lists) for-each map member)
           (only (canny tasks) %with-lock)
           (only (canny sync) make-mutex with-mutex))
   (begin

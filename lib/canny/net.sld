@@ -31,9 +31,9 @@
           network-error? timeout-error?
           ;; For servers of the machine.
           %listener-socket %socket->listener %tls-context-handle)
-  (import (canny protocols) (canny primitives) (canny syntax)
-          (only (canny control) dynamic-wind error)
-          (only (canny posix) timeout-error?) (canny arguments))
+  (import (canny machine protocols) (canny primitives) (canny syntax)
+          (only (canny machine control) dynamic-wind error)
+          (only (canny machine posix) timeout-error?) (canny machine arguments))
   (begin
 
     ;; Errors.

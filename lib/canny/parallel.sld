@@ -16,10 +16,11 @@
   (export parallel-map parallel-for-each parallel-fold
           parallel-vector-map parallel-vector-for-each
           processor-count)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
           (only (canny tasks) spawn with-tasks yield)
           (only (canny atomic) make-atomic-fxbox atomic-fxbox-ref atomic-fxbox+/fetch!)
-          (only (canny sorting) list-sort))
+          (only (canny data sorting) list-sort))
   (begin
 
     ;; How many processors the program may use.

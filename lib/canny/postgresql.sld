@@ -43,7 +43,7 @@
           constraint-violation? unique-violation? foreign-key-violation? not-null-violation?
           check-violation?
           serialization-failure? deadlock-detected?)
-  (import (canny sql)
+  (import (canny databases sql)
           (canny postgresql errors) (canny postgresql connection) (canny postgresql sessions)
           (canny postgresql transactions) (canny postgresql statements)
           (canny postgresql copying) (canny postgresql notifications) (canny postgresql pools)))

@@ -9,7 +9,7 @@
 
 (define-library (canny pretty-print)
   (export pretty-print pretty-string)
-  (import (canny primitives) (canny syntax) (canny control))
+  (import (canny primitives) (canny syntax) (canny machine control))
   (begin
 
     (define standard-width 79)

@@ -21,12 +21,13 @@
           status-signal status->string
           process-error? process-error-command process-error-status process-error-output
           timeout-error?)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny lists)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
+          (canny data lists)
           (only (canny io) transcode-input transcode-output decode-bytevector encode-string
                 make-decoder decoder-feed! decoder-finish! decoder-read-line
                 decoder-read-available)
-          (only (canny posix) timeout-error? condition-of-kind?)
-          (only (canny arguments) raise-bad-option))
+          (only (canny machine posix) timeout-error? condition-of-kind?)
+          (only (canny machine arguments) raise-bad-option))
   (begin
 
     ;; Commands.

@@ -1,6 +1,6 @@
 ;;; (canny prompts): delimited continuations.
 ;;;
-;;; `(canny control)` has prompts and composable continuations; here are the operators that papers use, all of
+;;; `(canny machine control)` has prompts and composable continuations; here are the operators that papers use, all of
 ;;; them over one protocol, so that they can be mixed: an abort hands a receiver to the prompt, whose
 ;;; handler calls it with the continuation, outside of the prompt.  What the four pairs of operators
 ;;; differ in is where there is a prompt again:
@@ -18,7 +18,7 @@
           reset shift reset0 shift0 prompt control prompt0 control0
           reset-at shift-at reset0-at shift0-at prompt-at control-at prompt0-at control0-at)
   (import (canny primitives) (canny syntax)
-          (rename (canny control)
+          (rename (canny machine control)
                   (call-with-composable-continuation %call-with-composable-continuation)))
   (begin
 

@@ -14,8 +14,8 @@
           regexp-match? regexp-match-count regexp-match-submatch regexp-match-submatch-start
           regexp-match-submatch-end regexp-match->list)
   (import (canny primitives) (canny syntax)
-          (only (canny lists) for-each)
-          (only (canny control) current-input-port)
+          (only (canny data lists) for-each)
+          (only (canny machine control) current-input-port)
           (prefix (only (canny regexp matching)
                         regexp regexp-matches regexp-matches? regexp-search regexp-test? regexp-fold
                         regexp-extract regexp-split regexp-partition regexp-replace

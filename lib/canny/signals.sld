@@ -16,7 +16,7 @@
 
 (define-library (canny signals)
   (export signals raise-signal on-shutdown shut-down)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny tasks)
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists) (canny tasks)
           (canny supplies)
           (only (canny supplies streams) make-gate call-through-gate make-supply connect!
                 tap-on-close! report-error))

@@ -33,12 +33,13 @@
           check-violation?
           database-busy? database-full? database-corrupt? database-read-only? database-interrupted?
           sqlite-version)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny sql)
-          (only (canny lists) for-each map)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
+          (canny databases sql)
+          (only (canny data lists) for-each map)
           (only (canny tasks) %task-number %set-interrupter! %raise-if-interrupted %with-lock
                 %park)
           (canny sync)
-          (canny arguments))
+          (canny machine arguments))
   (begin
 
     (define-record-type database

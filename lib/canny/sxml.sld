@@ -15,9 +15,9 @@
           sxml-element? sxml-name sxml-attributes sxml-attribute sxml-children sxml-text
           sxml-select sxml-select-first sxml-path sxml-map pre-post-order)
   (import (canny primitives) (canny syntax)
-          (only (canny lists) map)
+          (only (canny data lists) map)
           (only (srfi 1) append-map filter)
-          (only (canny control) raise))
+          (only (canny machine control) raise))
   (begin
 
     (define (bad-option who message object)

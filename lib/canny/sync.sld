@@ -3,7 +3,7 @@
 ;;; Each of them is a record with a lock of its own, which is held for moments only, and a queue of those that wait, who
 ;;; are served in the order in which they came.  What they wait for is handed to them: the mutex belongs to the task
 ;;; before that is woken, so that nobody overtakes it, and a task whose wait has ended otherwise, by its time limit or
-;;; because it was cancelled, cannot be handed anything.  `(canny waiting)` has the queues.
+;;; because it was cancelled, cannot be handed anything.  `(canny tasks waiting)` has the queues.
 ;;;
 ;;; All fields are changed under the lock of the record.  The procedures that are marked so are called under it, and
 ;;; neither raise nor wait.
@@ -21,9 +21,10 @@
           call-with-read-lock call-with-write-lock
           make-latch latch? latch-count latch-count-down! latch-wait!
           make-once once? once-done? call-once)
-  (import (canny primitives) (canny syntax) (canny control) (canny tasks) (canny wait-queues)
-          (canny waiting)
-          (canny arguments))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny tasks)
+          (canny tasks wait-queues)
+          (canny tasks waiting)
+          (canny machine arguments))
   (begin
 
     (define (raise-misuse who message record)

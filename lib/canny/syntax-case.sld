@@ -10,7 +10,7 @@
           generate-temporaries syntax-violation make-variable-transformer
           er-macro-transformer ir-macro-transformer sc-macro-transformer rsc-macro-transformer
           make-syntactic-closure close-syntax strip-syntax identifier=?)
-  (import (canny syntax) (canny syntax-runtime) (scheme base))
+  (import (canny syntax) (canny machine syntax-runtime) (scheme base))
   (begin
 
     ;; (with-syntax ((pattern expression) ...) body ...)

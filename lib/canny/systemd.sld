@@ -7,9 +7,9 @@
 
 (define-library (canny systemd)
   (export systemd-listeners systemd-notify systemd-watchdog-seconds start-watchdog!)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
-          (only (canny control) guard)
-          (only (canny lists) map for-each)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine arguments)
+          (only (canny machine control) guard)
+          (only (canny data lists) map for-each)
           (only (canny sync) make-mutex with-mutex)
           (only (canny tasks) sleep spawn without-scope)
           (only (canny net) %socket->listener))

@@ -45,9 +45,10 @@
           ;; For those who look at tasks.
           %all-tasks %task-number %task-label %task-continuation %task-waits? %task-waits-for
           %describe-wait %task-since)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny lists)
-          (canny wait-queues) (only (canny posix) timeout-error? condition-of-kind?)
-          (canny arguments))
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
+          (canny data lists)
+          (canny tasks wait-queues) (only (canny machine posix) timeout-error? condition-of-kind?)
+          (canny machine arguments))
   (begin
 
     (define-record-type waiter

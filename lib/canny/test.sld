@@ -29,7 +29,7 @@
   (import (except (scheme base) error-object?) (scheme complex) (scheme write)
           (scheme process-context)
           (only (canny primitives) current-jiffy error-object? condition-kind)
-          (only (canny control) %guard-else)
+          (only (canny machine control) %guard-else)
           (canny test differences) (canny test report))
   (begin
 

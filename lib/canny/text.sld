@@ -22,7 +22,7 @@
           string-caseless<?
           string-width string-pad-left/width string-pad-right/width string-center/width
           string-truncate/width)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments))
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine arguments))
   (begin
 
     ;; Folds over the parts of a string that a vector of their starts and ends names.

@@ -10,8 +10,9 @@
 
 (define-library (canny timers)
   (export after every at)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny tasks)
-          (canny arguments)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
+          (canny tasks)
+          (canny machine arguments)
           (only (srfi 19) date? date->time-utc time? time-type time-second time-nanosecond
                 time-tai->time-utc time-monotonic->time-utc)
           (canny supplies))

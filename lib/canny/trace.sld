@@ -6,7 +6,7 @@
 
 (define-library (canny trace)
   (export traced)
-  (import (canny primitives) (canny syntax) (canny control))
+  (import (canny primitives) (canny syntax) (canny machine control))
   (begin
 
     ;; The depth is a parameter, so that leaving a call in any way restores it.

@@ -2,4 +2,4 @@
 
 (define-library (scheme eval)
   (export environment eval)
-  (import (canny evaluation)))
+  (import (canny machine evaluation)))

@@ -5,4 +5,4 @@
           open-binary-output-file open-input-file open-output-file with-input-from-file
           with-output-to-file)
   (import (canny primitives)
-          (canny ports)))
+          (canny machine ports)))

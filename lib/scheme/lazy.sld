@@ -2,4 +2,4 @@
 
 (define-library (scheme lazy)
   (export delay delay-force force make-promise promise?)
-  (import (canny control)))
+  (import (canny machine control)))

@@ -2,4 +2,4 @@
 
 (define-library (scheme load)
   (export load)
-  (import (canny evaluation)))
+  (import (canny machine evaluation)))

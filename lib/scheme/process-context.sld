@@ -3,4 +3,4 @@
 (define-library (scheme process-context)
   (export command-line emergency-exit exit get-environment-variable get-environment-variables)
   (import (canny primitives)
-          (canny control)))
+          (canny machine control)))

@@ -21,4 +21,4 @@
    (rename ra-list-ref/update rlist-ref/update) (rename ra-map rmap) (rename ra-for-each rfor-each)
    (rename random-access-list->linear-access-list rlist->list)
    (rename linear-access-list->random-access-list list->rlist))
-  (import (canny random-access-lists)))
+  (import (canny data random-access-lists)))

@@ -38,7 +38,7 @@
    lset-diff+intersection (rename lset-diff+intersection lset-diff+intersection!)
    ;; Side effects
    set-car! set-cdr!)
-  (import (canny primitives) (canny syntax) (canny lists))
+  (import (canny primitives) (canny syntax) (canny data lists))
   (begin
 
     (define (check-procedure who object)

@@ -22,4 +22,4 @@
    (rename ra-list-ref/update list-ref/update) (rename ra-map map) (rename ra-for-each for-each)
    random-access-list->linear-access-list linear-access-list->random-access-list)
   (import (only (scheme base) null?)
-          (canny random-access-lists)))
+          (canny data random-access-lists)))

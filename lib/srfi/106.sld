@@ -14,12 +14,12 @@
           *ipproto-ip* *ipproto-tcp* *ipproto-udp*
           *msg-none* *msg-peek* *msg-oob* *msg-waitall*
           *shut-rd* *shut-wr* *shut-rdwr*)
-  (import (canny protocols) (except (canny primitives) read write)
+  (import (canny machine protocols) (except (canny primitives) read write)
           ;; A program may use these words whether it has the procedures or not.
           (rename (only (canny primitives) read write) (read bound-read) (write bound-write))
-          (canny syntax) (canny arguments) (only (canny lists) member)
-          (only (canny control) guard dynamic-wind error)
-          (only (canny ports) call-with-input-file)
+          (canny syntax) (canny machine arguments) (only (canny data lists) member)
+          (only (canny machine control) guard dynamic-wind error)
+          (only (canny machine ports) call-with-input-file)
           (only (srfi 13) string-tokenize))
   (begin
 

@@ -2,4 +2,4 @@
 
 (define-library (srfi 111)
   (export box box? unbox set-box!)
-  (import (canny boxes)))
+  (import (canny data boxes)))

@@ -30,8 +30,9 @@
    bag-sum bag-sum! bag-product bag-product! bag-unique-size bag-element-count
    bag-for-each-unique bag-fold-unique bag-increment! bag-decrement!
    bag->set set->bag set->bag! bag->alist alist->bag)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
-          (canny comparators) (canny hash-tables))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
+          (canny data comparators) (canny data hash-tables))
   (begin
 
     (define-record-type <set>

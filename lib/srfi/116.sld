@@ -24,8 +24,9 @@
    iapply ipair-comparator ilist-comparator make-ilist-comparator
    make-improper-ilist-comparator make-ipair-comparator make-icar-comparator
    make-icdr-comparator)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
-          (canny comparators)
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
+          (canny data comparators)
           (prefix (only (srfi 1)
                         list= count filter-map partition any every list-index span delete
                         delete-duplicates append-map fold fold-right reduce reduce-right find)

@@ -10,7 +10,7 @@
           list-queue-remove-front! list-queue-remove-back! list-queue-remove-all!
           list-queue-set-list! list-queue-append list-queue-append! list-queue-concatenate
           list-queue-map list-queue-map! list-queue-for-each)
-  (import (canny primitives) (canny syntax) (canny lists) (canny arguments))
+  (import (canny primitives) (canny syntax) (canny data lists) (canny machine arguments))
   (begin
 
     (define-record-type <list-queue>

@@ -8,9 +8,10 @@
 (define-library (srfi 120)
   (export make-timer timer? timer-cancel! timer-schedule! timer-reschedule! timer-task-remove!
           timer-task-exists? make-timer-delta timer-delta?)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny tasks)
-          (canny arguments)
-          (only (canny lists) for-each)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
+          (canny tasks)
+          (canny machine arguments)
+          (only (canny data lists) for-each)
           (only (canny supplies streams) make-gate call-through-gate))
   (begin
 

@@ -1,6 +1,6 @@
 ;;; (srfi 125): intermediate hash tables.
 ;;;
-;;; The tables are those of (canny hash-tables): a comparator whose equality predicate is eq?, eqv?,
+;;; The tables are those of (canny data hash-tables): a comparator whose equality predicate is eq?, eqv?,
 ;;; equal? or string=? makes a table of the machine, which has a hash function of its own.  All
 ;;; tables are mutable.  Walks are over the associations at the start, in the order of insertion
 ;;; for tables of the machine.
@@ -21,9 +21,10 @@
           hash-table-xor!
           hash string-hash string-ci-hash hash-by-identity
           hash-table-equivalence-function hash-table-hash-function)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
-          (canny comparators)
-          (rename (canny hash-tables)
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
+          (canny data comparators)
+          (rename (canny data hash-tables)
                   (make-hash-table make-table)
                   (alist->hash-table table-of-alist)
                   (hash-table-set! table-set!)

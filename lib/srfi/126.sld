@@ -1,6 +1,6 @@
 ;;; (srfi 126): R6RS-based hashtables.
 ;;;
-;;; A hashtable is a record around a table of (canny hash-tables); it knows whether it may be changed.
+;;; A hashtable is a record around a table of (canny data hash-tables); it knows whether it may be changed.
 ;;; Tables that hold their keys and values weakly, both, are not supported, nor are weak tables with
 ;;; an equivalence of the program.  Walks are over the associations at the start.
 
@@ -18,9 +18,10 @@
           hashtable-equivalence-function hashtable-hash-function hashtable-weakness
           hashtable-mutable?
           hash-salt equal-hash string-hash string-ci-hash symbol-hash)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
-          (only (canny comparators) hash-salt)
-          (canny hash-tables))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
+          (only (canny data comparators) hash-salt)
+          (canny data hash-tables))
   (begin
 
     (define-record-type hashtable

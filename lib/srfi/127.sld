@@ -8,7 +8,8 @@
           lseq-drop lseq-realize lseq->generator lseq-length lseq-append lseq-zip lseq-map
           lseq-for-each lseq-filter lseq-remove lseq-find lseq-find-tail lseq-any lseq-every
           lseq-index lseq-take-while lseq-drop-while lseq-member lseq-memq lseq-memv)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments))
   (begin
 
     (define end (eof-object))

@@ -11,4 +11,4 @@
           comparator-ordering-predicate comparator-hash-function
           comparator-test-type comparator-check-type comparator-hash
           =? <? >? <=? >=? comparator-if<=>)
-  (import (canny comparators)))
+  (import (canny data comparators)))

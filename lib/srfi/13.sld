@@ -54,8 +54,8 @@
                           string-null? string-pad-right)
                   (string-contains contains) (string-hash hash-string))
           (canny syntax)
-          (only (canny sequences) string-map string-for-each)
-          (rename (canny strings) (check-range check-indexes))
+          (only (canny data sequences) string-map string-for-each)
+          (rename (canny data strings) (check-range check-indexes))
           (only (srfi 14) char-set:graphic))
   (begin
 

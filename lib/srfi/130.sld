@@ -28,7 +28,8 @@
                 + - = < > <= >= not exact-nonnegative-integer? exact-integer? string->vector
                 %type-error %range-error)
           (canny syntax)
-          (only (canny strings) define-ranged check-string criterion find-forward find-backward)
+          (only (canny data strings) define-ranged check-string criterion find-forward
+                find-backward)
           (only (srfi 152) string-contains-right string-replicate string-split string-remove)
           (srfi 13))
   (begin

@@ -1,6 +1,6 @@
 ;;; (srfi 132): sort libraries.
 ;;;
-;;; Every sort is the stable merge sort of (canny sorting).  Selection is quickselect with pivots at
+;;; Every sort is the stable merge sort of (canny data sorting).  Selection is quickselect with pivots at
 ;;; random places, linear on average whatever the order of the elements.
 
 (define-library (srfi 132)
@@ -15,8 +15,8 @@
           vector-delete-neighbor-dups vector-delete-neighbor-dups!
           vector-find-median vector-find-median! vector-select! vector-separate!)
   (import (canny primitives) (canny syntax)
-          (only (canny sorting) list-sort vector-sort vector-sort! merge-vectors)
-          (only (canny vectors) check-procedure check-vector check-range))
+          (only (canny data sorting) list-sort vector-sort vector-sort! merge-vectors)
+          (only (canny data vectors) check-procedure check-vector check-range))
   (begin
 
     (define (check-list who position object)

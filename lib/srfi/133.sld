@@ -26,8 +26,8 @@
    (rename %reverse-list->vector reverse-list->vector)
    vector->string string->vector)
   (import (canny primitives) (canny syntax)
-          (except (canny sequences) vector-fold vector-index vector-count vector-map!)
-          (canny vectors))
+          (except (canny data sequences) vector-fold vector-index vector-count vector-map!)
+          (canny data vectors))
   (begin
 
     (define (vector-empty? vector)

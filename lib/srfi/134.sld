@@ -18,7 +18,8 @@
           ideque-find ideque-find-right ideque-take-while ideque-take-while-right
           ideque-drop-while ideque-drop-while-right ideque-span ideque-break
           list->ideque ideque->list generator->ideque ideque->generator)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
           (rename (only (srfi 1) any every fold filter-map partition span break list-tabulate count
                         find append-map remove filter)
                   (count list-count)))

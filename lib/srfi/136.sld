@@ -12,8 +12,8 @@
   (import (rename (canny syntax) (define-record-type define-record-type/r7rs))
           (rename (canny primitives)
                   (record-type-name record-type-name*))
-          (only (canny lists) map for-each)
-          (canny record-types))
+          (only (canny data lists) map for-each)
+          (canny machine record-types))
   (begin
 
     (define (record-type-descriptor? object) (record-type? object))

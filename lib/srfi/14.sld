@@ -30,8 +30,8 @@
    char-set:iso-control char-set:punctuation char-set:symbol char-set:hex-digit char-set:blank
    char-set:ascii char-set:empty char-set:full)
   (import (canny primitives) (canny syntax)
-          (only (canny lists) map for-each)
-          (only (canny sorting) list-sort))
+          (only (canny data lists) map for-each)
+          (only (canny data sorting) list-sort))
   (begin
 
     ;; `changes` is the vector, or a procedure that makes it; `latin` a bytevector of 256 or #f.

@@ -4,7 +4,7 @@
 
 (define-library (srfi 145)
   (export assume %assumption-failed)
-  (import (canny primitives) (canny syntax) (only (canny control) raise))
+  (import (canny primitives) (canny syntax) (only (canny machine control) raise))
   (begin
 
     (define-syntax assume

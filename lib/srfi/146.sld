@@ -34,8 +34,9 @@
           mapping-map/monotone (rename mapping-map/monotone mapping-map/monotone!)
           mapping-fold/reverse
           comparator? mapping-comparator make-mapping-comparator)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
-          (canny comparators) (canny balanced-trees) (canny mappings))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
+          (canny data comparators) (canny data balanced-trees) (canny data mappings))
   (begin
 
     (define-record-type <mapping>

@@ -6,8 +6,8 @@
 
 (define-library (srfi 150)
   (export define-record-type)
-  (import (except (canny syntax) define-record-type) (canny primitives) (canny record-types)
-          (only (canny control) error))
+  (import (except (canny syntax) define-record-type) (canny primitives) (canny machine record-types)
+          (only (canny machine control) error))
   (begin
 
     (define-syntax define-record-type

@@ -31,7 +31,7 @@
                 + - = < > <= min cons car cdr null? pair? eq? eqv? not values reverse! reverse
                 exact-nonnegative-integer? exact-integer? positive? string-search-forward
                 %type-error %range-error)
-          (canny syntax) (canny strings) (srfi 13))
+          (canny syntax) (canny data strings) (srfi 13))
   (begin
 
     (define-two-ranged (string-contains-right (s1 s2) s1 start1 end1 s2 start2 end2)

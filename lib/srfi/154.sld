@@ -4,7 +4,7 @@
 
 (define-library (srfi 154)
   (export dynamic-extent? current-dynamic-extent with-dynamic-extent dynamic-lambda)
-  (import (canny syntax) (canny primitives) (only (canny control) %rewind))
+  (import (canny syntax) (canny primitives) (only (canny machine control) %rewind))
   (begin
 
     (define-record-type dynamic-extent

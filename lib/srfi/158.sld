@@ -16,7 +16,8 @@
           make-accumulator count-accumulator list-accumulator reverse-list-accumulator
           vector-accumulator reverse-vector-accumulator vector-accumulator! string-accumulator
           bytevector-accumulator bytevector-accumulator! sum-accumulator product-accumulator)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments))
   (begin
 
     (define end (eof-object))

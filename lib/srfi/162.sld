@@ -5,4 +5,4 @@
           default-comparator boolean-comparator real-comparator char-comparator
           char-ci-comparator string-comparator string-ci-comparator pair-comparator
           list-comparator vector-comparator eq-comparator eqv-comparator equal-comparator)
-  (import (canny comparators)))
+  (import (canny data comparators)))

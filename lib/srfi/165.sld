@@ -15,9 +15,9 @@
           computation-fn computation-with computation-with!
           default-computation define-computation-type
           %execute %make-variable %new-environment %update-pairs %update-pairs!)
-  (import (canny syntax) (canny primitives) (only (canny control) error)
-          (only (canny lists) map for-each)
-          (only (canny sequences) vector-map))
+  (import (canny syntax) (canny primitives) (only (canny machine control) error)
+          (only (canny data lists) map for-each)
+          (only (canny data sequences) vector-map))
   (begin
 
     ;; The index is that in the vector of an environment, or #f.

@@ -1,6 +1,6 @@
 ;;; (srfi 170): the interface to POSIX.
 ;;;
-;;; Most of it is that of `(canny posix)`.  A changed environment variable is seen by the program and by the processes that it
+;;; Most of it is that of `(canny machine posix)`.  A changed environment variable is seen by the program and by the processes that it
 ;;; starts, not by whoever asks the system for the variables of this one.
 
 (define-library (srfi 170)
@@ -28,8 +28,8 @@
           posix-time monotonic-time
           set-environment-variable! delete-environment-variable!
           terminal?)
-  (import (canny protocols) (canny syntax) (canny primitives) (canny posix)
-          (only (canny control) guard raise make-parameter error)
+  (import (canny machine protocols) (canny syntax) (canny primitives) (canny machine posix)
+          (only (canny machine control) guard raise make-parameter error)
           (only (srfi 19) make-time time? time-type time-second time-nanosecond time-utc
                 time-monotonic current-time))
   (begin

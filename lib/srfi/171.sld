@@ -11,8 +11,9 @@
           tmap tfilter tremove tfilter-map treplace tdrop ttake tdrop-while ttake-while
           tconcatenate tappend-map tflatten tdelete-neighbor-duplicates tdelete-duplicates
           tsegment tpartition tadd-between tenumerate tlog)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
-          (canny hash-tables) (srfi 171 meta))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
+          (canny data hash-tables) (srfi 171 meta))
   (begin
 
     ;; Application.

@@ -5,7 +5,7 @@
 (define-library (srfi 173)
   (export make-hook hook? list->hook list->hook! hook-add! hook-delete! hook-reset! hook->list
           hook-run)
-  (import (canny syntax) (canny primitives) (only (canny lists) for-each)
+  (import (canny syntax) (canny primitives) (only (canny data lists) for-each)
           (only (srfi 1) delete))
   (begin
 

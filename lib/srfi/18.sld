@@ -29,9 +29,10 @@
           current-exception-handler with-exception-handler raise
           join-timeout-exception? abandoned-mutex-exception? terminated-thread-exception?
           uncaught-exception? uncaught-exception-reason)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny lists)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
+          (canny data lists)
           (canny tasks)
-          (canny arguments))
+          (canny machine arguments))
   (begin
 
     ;; Exceptions.

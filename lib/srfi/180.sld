@@ -12,9 +12,10 @@
   (export json-error? json-error-reason json-null? json-nesting-depth-limit
           json-number-of-character-limit json-generator json-fold json-read json-lines-read
           json-sequence-read json-accumulator json-write)
-  (import (canny protocols) (canny syntax) (canny primitives)
-          (only (canny control) raise make-parameter guard current-input-port current-output-port)
-          (only (canny lists) for-each))
+  (import (canny machine protocols) (canny syntax) (canny primitives)
+          (only (canny machine control) raise make-parameter guard current-input-port
+                current-output-port)
+          (only (canny data lists) for-each))
   (begin
 
     (define (json-error? object)

@@ -12,7 +12,8 @@
           i/o-decoding-error? i/o-encoding-error? i/o-encoding-error-char
           make-transcoder native-transcoder transcoded-port
           bytevector->string string->bytevector)
-  (import (canny primitives) (canny syntax) (canny control) (canny arguments) (canny io))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny machine arguments)
+          (canny io))
   (begin
 
     (define (name-of id)

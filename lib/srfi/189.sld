@@ -22,7 +22,8 @@
           maybe-if maybe-and either-and maybe-or either-or maybe-let* either-let*
           maybe-let*-values either-let*-values either-guard
           tri-not tri=? tri-and tri-or tri-merge)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments))
   (begin
 
     (define-record-type <just>

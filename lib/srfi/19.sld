@@ -31,9 +31,10 @@
           time-utc->time-monotonic time-utc->time-monotonic! time-utc->time-tai
           time-utc->time-tai!
           date->string string->date)
-  (import (canny protocols) (canny syntax) (canny primitives) (only (canny control) error)
-          (only (canny ports) call-with-output-string)
-          (canny time-zones))
+  (import (canny machine protocols) (canny syntax) (canny primitives)
+          (only (canny machine control) error)
+          (only (canny machine ports) call-with-output-string)
+          (canny data time-zones))
   (begin
 
     (define time-duration 'time-duration)

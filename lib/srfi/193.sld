@@ -5,7 +5,7 @@
 (define-library (srfi 193)
   (export command-line command-name command-args script-file script-directory)
   (import (canny syntax) (rename (canny primitives) (command-line process-command-line))
-          (only (canny control) make-parameter))
+          (only (canny machine control) make-parameter))
   (begin
 
     (define command-line

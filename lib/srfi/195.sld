@@ -2,4 +2,4 @@
 
 (define-library (srfi 195)
   (export box box? unbox set-box! box-arity unbox-value set-box-value!)
-  (import (canny boxes)))
+  (import (canny data boxes)))

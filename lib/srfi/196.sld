@@ -14,7 +14,8 @@
           range-index range-index-right range-take-while range-take-while-right
           range-drop-while range-drop-while-right
           range->list range->vector range->string range->generator vector->range)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments))
   (begin
 
     (define-record-type <range>

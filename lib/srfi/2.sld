@@ -2,4 +2,4 @@
 
 (define-library (srfi 2)
   (export and-let*)
-  (import (canny syntax-extensions)))
+  (import (canny machine syntax-extensions)))

@@ -15,7 +15,8 @@
    bytestring-join bytestring-split
    read-textual-bytestring write-textual-bytestring write-binary-bytestring
    bytestring-error?)
-  (import (canny protocols) (canny primitives) (canny syntax) (only (canny control) raise))
+  (import (canny machine protocols) (canny primitives) (canny syntax)
+          (only (canny machine control) raise))
   (begin
 
     ;; Errors and checks.

@@ -31,8 +31,9 @@
           (rename enum-set-difference enum-set-difference!)
           (rename enum-set-xor enum-set-xor!)
           define-enum define-enumeration)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
-          (canny comparators))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
+          (canny data comparators))
   (begin
 
     (define-record-type <enum-type>

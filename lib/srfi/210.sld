@@ -5,8 +5,9 @@
           case-receive bind/mv
           list-values vector-values box-values value identity compose-left compose-right
           map-values bind/list bind/box bind)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
-          (canny boxes))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
+          (canny data boxes))
   (begin
 
     ;; The values of an expression as a list.

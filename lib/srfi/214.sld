@@ -25,7 +25,8 @@
           flexvector->vector vector->flexvector flexvector->list reverse-flexvector->list
           list->flexvector reverse-list->flexvector flexvector->string string->flexvector
           flexvector->generator generator->flexvector)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments))
   (begin
 
     (define-record-type <flexvector>

@@ -6,8 +6,8 @@
 (define-library (srfi 216)
   (export false true nil runtime random parallel-execute test-and-set!
           cons-stream the-empty-stream stream-null?)
-  (import (canny syntax) (canny primitives) (only (canny control) delay)
-          (only (canny lists) for-each))
+  (import (canny syntax) (canny primitives) (only (canny machine control) delay)
+          (only (canny data lists) for-each))
   (begin
 
     (define false #f)

@@ -19,8 +19,9 @@
           (rename iset-partition iset-partition!) (rename iset-union iset-union!)
           (rename iset-intersection iset-intersection!) (rename iset-difference iset-difference!)
           (rename iset-xor iset-xor!))
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
-          (canny balanced-trees))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
+          (canny data balanced-trees))
   (begin
 
     (define-record-type <iset>

@@ -3,7 +3,7 @@
 (define-library (srfi 221)
   (export gcompose-left gcompose-right accumulate-generated-values genumerate gchoice
           stream->generator generator->stream)
-  (import (canny primitives) (canny syntax) (canny control) (canny arguments)
+  (import (canny primitives) (canny syntax) (canny machine control) (canny machine arguments)
           (only (srfi 41) stream? stream-null? stream-car stream-cdr stream-cons stream-null
                 stream-let))
   (begin

@@ -3,7 +3,7 @@
 (define-library (srfi 222)
   (export make-compound compound? compound-subobjects compound-length compound-ref compound-map
           compound-map->list compound-filter compound-predicate compound-access)
-  (import (canny syntax) (canny primitives) (only (canny lists) map)
+  (import (canny syntax) (canny primitives) (only (canny data lists) map)
           (only (srfi 1) append-map filter))
   (begin
 

@@ -2,7 +2,7 @@
 
 (define-library (srfi 223)
   (export bisect-left bisect-right bisection vector-bisect-left vector-bisect-right)
-  (import (canny primitives) (canny syntax) (canny arguments))
+  (import (canny primitives) (canny syntax) (canny machine arguments))
   (begin
 
     (define (check who ref less? low high)

@@ -23,8 +23,9 @@
           fxmapping-open-interval fxmapping-closed-interval fxmapping-open-closed-interval
           fxmapping-closed-open-interval fxsubmapping= fxsubmapping< fxsubmapping<=
           fxsubmapping> fxsubmapping>= fxmapping-split)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
-          (canny comparators) (canny balanced-trees))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
+          (canny data comparators) (canny data balanced-trees))
   (begin
 
     (define-record-type <fxmapping>

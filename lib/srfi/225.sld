@@ -27,8 +27,9 @@
           dictionary-error dictionary-error? dictionary-message dictionary-irritants
           eqv-alist-dto equal-alist-dto srfi-69-dto hash-table-dto srfi-126-dto mapping-dto
           hash-mapping-dto)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
-          (canny comparators) (canny hash-tables)
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
+          (canny data comparators) (canny data hash-tables)
           (srfi 126) (srfi 146) (srfi 146 hash))
   (begin
 

@@ -5,8 +5,9 @@
 (define-library (srfi 228)
   (export make-wrapper-comparator make-product-comparator make-sum-comparator
           comparator-one comparator-zero)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
-          (canny comparators) (only (srfi 1) every))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
+          (canny data comparators) (only (srfi 1) every))
   (begin
 
     (define (make-wrapper-comparator type-test unwrap contents)

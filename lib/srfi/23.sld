@@ -2,4 +2,4 @@
 
 (define-library (srfi 23)
   (export error)
-  (import (canny control)))
+  (import (canny machine control)))

@@ -6,7 +6,7 @@
 (define-library (srfi 234)
   (export topological-sort topological-sort/details edgelist->graph edgelist/inverted->graph
           graph->edgelist graph->edgelist/inverted connected-components)
-  (import (canny syntax) (canny primitives) (only (canny lists) for-each map assoc)
+  (import (canny syntax) (canny primitives) (only (canny data lists) for-each map assoc)
           (only (srfi 1) append-map))
   (begin
 

@@ -8,8 +8,9 @@
           case-procedure and-procedure eager-and-procedure or-procedure eager-or-procedure
           funcall-procedure loop-procedure while-procedure until-procedure
           always never boolean)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
-          (canny hash-tables))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
+          (canny data hash-tables))
   (begin
 
     (define (check-procedures who procedures)

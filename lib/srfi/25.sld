@@ -6,7 +6,7 @@
 (define-library (srfi 25)
   (export array? make-array shape array array-rank array-start array-end array-ref array-set!
           share-array)
-  (import (canny primitives) (canny syntax) (rename (canny arrays) (array-object? array?)))
+  (import (canny primitives) (canny syntax) (rename (canny data arrays) (array-object? array?)))
   (begin
 
     (define (check-array who position object)

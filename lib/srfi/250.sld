@@ -1,7 +1,7 @@
 ;;; (srfi 250): insertion-ordered hash tables.
 ;;;
 ;;; A table is a ring of nodes in the order of insertion, with `end`, a node of its own, between the last
-;;; and the first; and an index, a table of (canny hash-tables) that maps keys to their nodes.  A cursor
+;;; and the first; and an index, a table of (canny data hash-tables) that maps keys to their nodes.  A cursor
 ;;; is a node; one that was deleted keeps its neighbours, so that a walk that stands on it goes on.
 
 (define-library (srfi 250)
@@ -21,9 +21,10 @@
           hash-table-fold hash-table-fold-left hash-table-fold-right hash-table-prune!
           hash-table-copy hash-table-empty-copy hash-table->alist
           hash-table-union! hash-table-intersection! hash-table-difference! hash-table-xor!)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
-          (canny comparators)
-          (prefix (only (canny hash-tables)
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
+          (canny data comparators)
+          (prefix (only (canny data hash-tables)
                         make-hash-table hash-table-ref/default hash-table-set!
                         hash-table-delete! hash-table-clear! hash-table-size)
                   index:))

@@ -7,7 +7,8 @@
           define-record-type-checked
           %check-argument %check-results %no-case)
   (import (rename (canny syntax) (define-record-type define-record-type/r7rs))
-          (canny primitives) (only (canny control) raise) (only (canny lists) for-each))
+          (canny primitives) (only (canny machine control) raise)
+          (only (canny data lists) for-each))
   (begin
 
     (define (fail message who object)

@@ -23,7 +23,8 @@
           ~prop ~test ~iterate ~if-id-member ~replace-specials
           value etc
           => _ ... quote quasiquote unquote unquote-splicing)
-  (import (canny primitives) (except (canny syntax) match) (canny control) (canny lists))
+  (import (canny primitives) (except (canny syntax) match) (canny machine control)
+          (canny data lists))
   (begin
 
     ;; Expansion of patterns.

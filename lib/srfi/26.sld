@@ -2,4 +2,4 @@
 
 (define-library (srfi 26)
   (export cut cute)
-  (import (canny syntax-extensions)))
+  (import (canny machine syntax-extensions)))

@@ -2,4 +2,4 @@
 
 (define-library (srfi 34)
   (export with-exception-handler raise guard)
-  (import (canny control)))
+  (import (canny machine control)))

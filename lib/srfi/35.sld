@@ -8,4 +8,4 @@
           define-condition-type condition
           &condition &message message-condition? condition-message
           &serious serious-condition? &error error?)
-  (import (canny conditions)))
+  (import (canny machine conditions)))

@@ -15,4 +15,4 @@
           &i/o-no-such-file-error i/o-no-such-file-error?
           &read-error read-error? read-error-line read-error-column read-error-position
           read-error-span)
-  (import (canny conditions)))
+  (import (canny machine conditions)))

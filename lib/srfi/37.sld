@@ -3,7 +3,7 @@
 (define-library (srfi 37)
   (export args-fold option option? option-names option-required-arg? option-optional-arg?
           option-processor)
-  (import (canny syntax) (canny primitives) (only (canny lists) member))
+  (import (canny syntax) (canny primitives) (only (canny data lists) member))
   (begin
 
     (define-record-type option-type

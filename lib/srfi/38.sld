@@ -8,7 +8,7 @@
   (export write-with-shared-structure read-with-shared-structure
           (rename write-with-shared-structure write/ss)
           (rename read-with-shared-structure read/ss))
-  (import (canny syntax) (canny primitives) (only (canny control) current-output-port))
+  (import (canny syntax) (canny primitives) (only (canny machine control) current-output-port))
   (begin
 
     (define write-with-shared-structure

@@ -2,4 +2,4 @@
 
 (define-library (srfi 39)
   (export make-parameter parameterize)
-  (import (canny control)))
+  (import (canny machine control)))

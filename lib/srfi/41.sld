@@ -12,7 +12,8 @@
           stream-from stream-iterate stream-length stream-let stream-map stream-match stream-of
           stream-range stream-ref stream-reverse stream-scan stream-take stream-take-while
           stream-unfold stream-unfolds stream-zip)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments))
   (begin
 
     (define-record-type <stream>

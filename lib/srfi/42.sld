@@ -19,7 +19,7 @@
           : :list :string :vector :integers :range :real-range :char-range :port :dispatched
           :do :let :parallel :while :until
           :generator-proc :-dispatch-ref :-dispatch-set! make-initial-:-dispatch dispatch-union)
-  (import (canny syntax) (canny primitives) (only (canny control) error))
+  (import (canny syntax) (canny primitives) (only (canny machine control) error))
   (begin
 
     ;; Loops.

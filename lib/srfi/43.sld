@@ -17,7 +17,8 @@
   (import (except (canny primitives) vector-copy)
           (rename (only (canny primitives) vector-copy) (vector-copy copy-range))
           (canny syntax)
-          (only (canny vectors) check-procedure check-vector check-range least-length elements-at)
+          (only (canny data vectors) check-procedure check-vector check-range least-length
+                elements-at)
           (except (srfi 133) vector-fold vector-fold-right vector-map vector-map! vector-for-each
                   vector-count vector-copy))
   (begin

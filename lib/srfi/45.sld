@@ -4,7 +4,7 @@
 
 (define-library (srfi 45)
   (export delay lazy force eager)
-  (import (canny primitives) (canny syntax) (rename (canny control) (delay-force lazy)))
+  (import (canny primitives) (canny syntax) (rename (canny machine control) (delay-force lazy)))
   (begin
 
     ;; Unlike make-promise, this wraps promises too.

@@ -8,8 +8,8 @@
           %make-type %make-scheme %construct %constructor %label-accessor %label-modifier
           %conforms-to %update %update! %compose)
   (import (rename (canny syntax) (define-record-type define-record-type/r7rs))
-          (canny primitives) (only (canny lists) map for-each)
-          (only (srfi 1) append-map delete-duplicates) (canny record-types))
+          (canny primitives) (only (canny data lists) map for-each)
+          (only (srfi 1) append-map delete-duplicates) (canny machine record-types))
   (begin
 
     ;; Of a type or a scheme: its labels, and all schemes to which its records conform, itself among

@@ -1,7 +1,7 @@
 ;;; (srfi 63): homogeneous and heterogeneous arrays.
 ;;;
 ;;; Vectors, strings and numeric vectors are arrays of one dimension; others are records of
-;;; (canny arrays).  Prototypes of numeric types are numeric vectors; decimal and extended types, which
+;;; (canny data arrays).  Prototypes of numeric types are numeric vectors; decimal and extended types, which
 ;;; there are not, are the next larger type or a vector.
 
 (define-library (srfi 63)
@@ -11,7 +11,7 @@
    A:floC128b A:floC64b A:floC32b A:floC16b A:floR128b A:floR64b A:floR32b A:floR16b
    A:floQ128d A:floQ64d A:floQ32d
    A:fixZ64b A:fixZ32b A:fixZ16b A:fixZ8b A:fixN64b A:fixN32b A:fixN16b A:fixN8b A:bool)
-  (import (canny primitives) (canny syntax) (canny arrays)
+  (import (canny primitives) (canny syntax) (canny data arrays)
           (only (srfi 160 base) s64vector s32vector s16vector s8vector u64vector u32vector
                 u16vector u8vector f64vector f32vector c128vector c64vector))
   (begin

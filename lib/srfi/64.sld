@@ -42,7 +42,7 @@
           (only (canny primitives) %make-condition condition-position condition->string
                 record-type? %record? %type-error current-jiffy condition-kind)
           (rename (only (canny primitives) error-object?) (error-object? condition?))
-          (only (canny control) %guard-else)
+          (only (canny machine control) %guard-else)
           (canny test report)
           (only (canny test differences) differences show-value))
   (begin

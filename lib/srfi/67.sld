@@ -17,8 +17,9 @@
           min-compare max-compare kth-largest
           compare-by< compare-by> compare-by<= compare-by>= compare-by=/< compare-by=/>
           debug-compare)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
-          (only (canny sorting) vector-sort))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
+          (only (canny data sorting) vector-sort))
   (begin
 
     ;; Branching.

@@ -7,4 +7,4 @@
           hash-table-size hash-table-keys hash-table-values hash-table-walk hash-table-fold
           hash-table->alist hash-table-copy hash-table-merge! hash string-hash string-ci-hash
           hash-by-identity)
-  (import (canny hash-tables)))
+  (import (canny data hash-tables)))

@@ -15,8 +15,8 @@
 (define-library (srfi 86)
   (export mu nu alet alet*
           %find-passing %find-key %check-none-left %not-accepted)
-  (import (canny syntax) (canny primitives) (only (canny lists) member)
-          (only (canny control) error call-with-current-continuation))
+  (import (canny syntax) (canny primitives) (only (canny data lists) member)
+          (only (canny machine control) error call-with-current-continuation))
   (begin
 
     (define-syntax mu

@@ -10,7 +10,7 @@
           rtd-field-mutable?
           define-record-type)
   (import (rename (canny syntax) (define-record-type define-record-type/canny))
-          (canny primitives) (only (canny lists) map) (canny record-types))
+          (canny primitives) (only (canny data lists) map) (canny machine record-types))
   (begin
 
     (define (check-rtd who position object)

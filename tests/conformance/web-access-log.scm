@@ -3,7 +3,7 @@
 (import (scheme base) (scheme write) (scheme file) (canny web server) (canny web message)
         (canny net) (canny tasks) (canny test) (canny files) (canny fs) (canny json)
         (canny signals)
-        (only (canny posix) rename-file)
+        (only (canny machine posix) rename-file)
         (only (canny base) string-search-forward string-split string-prefix?))
 
 (define (has? text part) (and (string-search-forward part text 0) #t))

@@ -4,7 +4,7 @@
         (only (srfi 170) set-environment-variable! delete-environment-variable!) (canny net)
         (canny io) (canny tasks) (canny sync)
         (canny compression)
-        (canny web client) (only (canny web client-connections) proxy-for) (canny web uri)
+        (canny web client) (only (canny web client connections) proxy-for) (canny web uri)
         (canny web cookies) (canny web multipart) (canny test)
         (only (canny base) string-contains string-prefix? string-join string-index string-downcase
               string-split string-trim-both))

@@ -1,6 +1,6 @@
 ;; SRFI 19: times and dates.
 
-(import (scheme base) (srfi 19) (canny time-zones) (canny test))
+(import (scheme base) (srfi 19) (canny data time-zones) (canny test))
 
 (define (parts time) (list (time-type time) (time-second time) (time-nanosecond time)))
 (define (fields date)

@@ -1,4 +1,4 @@
-//! `cargo xtask protocols`: writes `lib/canny/protocols.sld` from the rows in `crates/tables`.
+//! `cargo xtask protocols`: writes `lib/canny/machine/protocols.sld` from the rows in `crates/tables`.
 
 use std::fs;
 
@@ -10,11 +10,11 @@ use crate::workspace;
 const HELP: &str = "\
 usage: cargo xtask protocols
 
-Writes the library (canny protocols) from the rows in crates/tables/src/protocols. Run it after a change of these.
+Writes the library (canny machine protocols) from the rows in crates/tables/src/protocols. Run it after a change of these.
 ";
 
 /// The library, relative to the root.
-pub const LIBRARY: &str = "lib/canny/protocols.sld";
+pub const LIBRARY: &str = "lib/canny/machine/protocols.sld";
 
 pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     if arguments.flag("--help") {

@@ -399,7 +399,12 @@ mod tests {
         assert_eq!(names, ["(srfi 64)", "(srfi 1)"]);
         let words = ["--replace", "(srfi 64)", "--replace", "(srfi 1)"];
         assert_eq!(options.library_words(), words);
-        for wrong in ["(scheme base)", "(srfi 9999)", "", "(canny control)"] {
+        for wrong in [
+            "(scheme base)",
+            "(srfi 9999)",
+            "",
+            "(canny machine control)",
+        ] {
             assert!(parsed(&["--replace", wrong, "p"]).is_err(), "{wrong}");
         }
     }

@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{canny, root};
+use support::{canny, files_below, root};
 
 const UGLY: &str = "(define  (f x)\n(list x\nx) )\n";
 const NEAT: &str = "(define (f x)\n  (list x\n        x))\n";
@@ -91,12 +91,7 @@ fn standard_input_goes_to_standard_output() {
 /// The libraries read the same after they are laid out.
 #[test]
 fn libraries_keep_their_meaning() {
-    let directory = root().join("lib/canny");
-    for entry in std::fs::read_dir(directory).expect("there are libraries") {
-        let path = entry.expect("it is readable").path();
-        if path.is_dir() {
-            continue;
-        }
+    for path in files_below(&root().join("lib/canny")) {
         let text = std::fs::read_to_string(&path).expect("it is text");
         let laid_out = canny_format::format(&text).expect("it is balanced");
         let data = |text: &str| {

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use support::{Canny, Running, root, scratch};
+use support::{Canny, Running, files_below, root, scratch};
 
 const SOCKET: &str = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
                       Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
@@ -183,9 +183,8 @@ fn values() -> Vec<Vec<u8>> {
 /// The headers that the sources of the web libraries ask requests for.
 fn read_headers() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    let directory = root().join("lib/canny/web");
-    for entry in std::fs::read_dir(directory).expect("the libraries are there") {
-        let text = std::fs::read_to_string(entry.expect("an entry").path()).expect("a source");
+    for path in files_below(&root().join("lib/canny/web")) {
+        let text = std::fs::read_to_string(path).expect("a source");
         for start in ["(request-header request '", "(request-field request '"] {
             for (at, _) in text.match_indices(start) {
                 let rest = &text[at + start.len()..];

@@ -207,7 +207,7 @@ fn requests_wait_for_memory_that_is_kept() {
 /// `spawn` with limits: the task ends with a condition, and nobody else.
 #[test]
 fn tasks_have_limits_of_their_own() {
-    let text = "(import (scheme base) (scheme write) (canny tasks) (canny posix))
+    let text = "(import (scheme base) (scheme write) (canny tasks) (canny machine posix))
 (define (endless) (let loop ((list '())) (loop (cons 1 list))))
 (define (idle) (let loop ((n 0)) (loop (+ n 1))))
 (define (outcome task)

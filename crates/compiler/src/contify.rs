@@ -14,8 +14,8 @@
 
 use canny_syntax::core::{Expr, ExprKind, Lambda, TopForm, Unit, VarId, VarTable};
 
-use crate::optimize::sort_letrec::is_fixed;
-use crate::optimize::walk::{for_each_child, for_each_lambda_child, has_plain_parameters};
+use crate::walk::is_fixed;
+use crate::walk::{for_each_child, for_each_lambda_child, has_plain_parameters};
 
 /// For each local variable, whether the procedure bound to it becomes a label.
 pub fn find_labels(unit: &Unit) -> Vec<bool> {

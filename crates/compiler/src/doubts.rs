@@ -15,7 +15,7 @@ use canny_syntax::name::Name;
 use canny_syntax::span::{SourceMap, Span};
 use canny_tables::primitives::{self, Flags};
 
-use crate::optimize::walk::for_each_child;
+use crate::walk::for_each_child;
 
 /// Warnings in the order of the text.
 pub fn warnings(unit: &Unit, sources: &SourceMap) -> Vec<Diagnostic> {
@@ -80,7 +80,7 @@ struct Pass<'a> {
 /// Standard procedures whose names are usual for data too; who calls a parameter of that name means the procedure.
 const NAMES_OF_DATA: [&str; 6] = ["list", "string", "vector", "bytevector", "length", "symbol"];
 
-/// Procedures of `(canny control)` that do not return.
+/// Procedures of `(canny machine control)` that do not return.
 const NEVER_RETURNING: [&str; 4] = ["raise", "error", "exit", "emergency-exit"];
 
 impl<'a> Pass<'a> {
@@ -376,7 +376,7 @@ fn never_returns(expr: &Expr) -> bool {
     match &operator.kind {
         ExprKind::PrimitiveRef(id) => id.row().flags.has(Flags::NEVER_RETURNS),
         ExprKind::GlobalRef(global) => {
-            global.library.as_str() == "(canny control)"
+            global.library.as_str() == "(canny machine control)"
                 && NEVER_RETURNING.contains(&global.name.as_str())
         }
         _ => false,

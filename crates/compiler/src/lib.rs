@@ -20,5 +20,6 @@ pub(crate) mod parallel_move;
 pub mod unit;
 pub(crate) mod variables;
 pub mod verifier;
+pub(crate) mod walk;
 
 pub use codegen::has_opcode;

@@ -16,8 +16,8 @@ use canny_syntax::span::Span;
 use crate::contify::find_labels;
 use crate::ir::{Clause, Kind, Label, Node, Procedure, ProcedureId, Program};
 use crate::optimize::inlinings::Inlinings;
-use crate::optimize::sort_letrec::is_fixed;
 use crate::variables::{classify, is_direct_call, parameters, primitive_row};
+use crate::walk::is_fixed;
 
 /// Lowers a unit's body; leaves the unit without body.
 pub fn lower(unit: &mut Unit, inlinings: &Inlinings, keeps_last_frame: bool) -> Program {

@@ -11,8 +11,8 @@
 use canny_syntax::core::{Expr, ExprKind, Lambda, PrimitiveId, TopForm, Unit, VarId, VarTable};
 use canny_tables::primitives::{Flags, PrimitiveId as Row};
 
-use crate::optimize::sort_letrec::is_fixed;
-use crate::optimize::walk::for_each_child;
+use crate::walk::for_each_child;
+use crate::walk::is_fixed;
 
 /// What became of the local variables.
 #[derive(Debug)]

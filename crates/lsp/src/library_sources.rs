@@ -130,7 +130,7 @@ mod tests {
         for key in [
             "(scheme base)",
             "(srfi 1)",
-            "(canny control)",
+            "(canny machine control)",
             "(canny match)",
         ] {
             let found = sources.find(key).unwrap_or_else(|| panic!("{key}"));

@@ -13,20 +13,20 @@ use canny_heap::{Heap, HeapConfig};
 use canny_value::Value;
 
 use crate::code::LivenessCache;
-use crate::globals::{Globals, GlobalsHandle};
+use crate::code::stubs::Stubs;
+use crate::code::units::{Units, UnitsHandle};
+use crate::data::globals::{Globals, GlobalsHandle};
+use crate::data::procedures::{ProcedureNames, ProcedureNamesHandle};
+use crate::data::symbols::{SymbolTable, SymbolTableHandle};
+use crate::frames::roots::{SharedRoots, SharedRootsHandle};
+use crate::frames::stack::VmStack;
 use crate::leaf::LeafFunction;
 use crate::primitive::PrimitiveFunction;
-use crate::procedures::{ProcedureNames, ProcedureNamesHandle};
-use crate::roots::{SharedRoots, SharedRootsHandle};
 use crate::specializer::registry::SpecializerHandle;
 use crate::specializer::worker::{Compile, LogWorker, WorkerOptions};
 use crate::specializer::{Specializer, SpecializerConfig};
-use crate::stack::VmStack;
-use crate::stubs::Stubs;
-use crate::symbols::{SymbolTable, SymbolTableHandle};
 use crate::tasks::{Tasks, TasksConfig};
 use crate::thread::Thread;
-use crate::units::{Units, UnitsHandle};
 
 /// What a host chooses when it makes a machine.
 #[derive(Clone, Debug)]

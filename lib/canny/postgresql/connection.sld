@@ -24,11 +24,11 @@
           next-message unexpected read-until-ready tag-number sync!
           exchange control! patience)
   (import (canny primitives) (canny syntax)
-          (only (canny control) raise guard)
+          (only (canny machine control) raise guard)
           (only (canny tasks) call-with-timeout)
           (only (canny sync) mutex-lock! mutex-try-lock! mutex-unlock!)
           (only (canny net) network-error? connection-input)
-          (canny arguments)
+          (canny machine arguments)
           (canny postgresql wire) (canny postgresql errors) (canny postgresql transport))
   (begin
 

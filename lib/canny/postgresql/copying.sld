@@ -5,7 +5,7 @@
 (define-library (canny postgresql copying)
   (export copy-in copy-out)
   (import (canny primitives) (canny syntax)
-          (canny arguments)
+          (canny machine arguments)
           (canny postgresql wire) (canny postgresql connection))
   (begin
 

@@ -10,8 +10,8 @@
           serialization-failure? deadlock-detected?
           failure error-of)
   (import (canny primitives) (canny syntax)
-          (only (canny arguments) check-argument)
-          (only (canny sql) %sql-error-part)
+          (only (canny machine arguments) check-argument)
+          (only (canny databases sql) %sql-error-part)
           (canny postgresql wire))
   (begin
 

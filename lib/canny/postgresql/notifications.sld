@@ -6,11 +6,11 @@
   (export postgresql-listen
           notification? notification-channel notification-payload notification-process)
   (import (canny primitives) (canny syntax)
-          (only (canny control) guard dynamic-wind)
-          (only (canny lists) for-each)
+          (only (canny machine control) guard dynamic-wind)
+          (only (canny data lists) for-each)
           (only (canny tasks) spawn)
           (only (canny channels) make-channel channel-send! channel-close!)
-          (canny arguments)
+          (canny machine arguments)
           (canny postgresql wire) (canny postgresql connection))
   (begin
 

@@ -6,11 +6,11 @@
   (export open-postgresql close-postgresql call-with-postgresql postgresql-open?
           postgresql-parameter)
   (import (canny primitives) (canny syntax)
-          (only (canny control) raise guard dynamic-wind)
-          (only (canny lists) assoc)
+          (only (canny machine control) raise guard dynamic-wind)
+          (only (canny data lists) assoc)
           (only (canny tasks) call-with-timeout)
           (only (canny sync) make-mutex with-mutex)
-          (canny arguments)
+          (canny machine arguments)
           (canny postgresql wire) (canny postgresql settings) (canny postgresql connection)
           (canny postgresql transport) (canny postgresql authentication))
   (begin

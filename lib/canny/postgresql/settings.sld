@@ -4,8 +4,8 @@
 
 (define-library (canny postgresql settings)
   (export connection-settings setting)
-  (import (canny primitives) (canny syntax) (canny control)
-          (only (canny lists) for-each map))
+  (import (canny primitives) (canny syntax) (canny machine control)
+          (only (canny data lists) for-each map))
   (begin
 
     (define (refuse message object)

@@ -10,10 +10,10 @@
   (export execute execute-script query query-alists query-row query-alist query-value query-columns
           for-each-row fold-rows)
   (import (canny primitives) (canny syntax)
-          (only (canny control) raise guard)
-          (only (canny lists) for-each map member)
-          (only (canny sql) %sql-error-part)
-          (canny arguments)
+          (only (canny machine control) raise guard)
+          (only (canny data lists) for-each map member)
+          (only (canny databases sql) %sql-error-part)
+          (canny machine arguments)
           (canny postgresql wire) (canny postgresql values) (canny postgresql connection)
           (canny postgresql transactions))
   (begin

@@ -6,9 +6,9 @@
 (define-library (canny postgresql transactions)
   (export call-with-transaction with-transaction in-transaction?)
   (import (canny primitives) (canny syntax)
-          (only (canny control) raise guard dynamic-wind)
+          (only (canny machine control) raise guard dynamic-wind)
           (only (canny sync) mutex-lock! mutex-unlock! mutex-owner)
-          (canny arguments)
+          (canny machine arguments)
           (canny postgresql errors) (canny postgresql connection))
   (begin
 

@@ -5,8 +5,8 @@
 (define-library (canny postgresql transport)
   (export open-wire)
   (import (canny primitives) (canny syntax)
-          (only (canny control) raise guard)
-          (only (canny lists) member)
+          (only (canny machine control) raise guard)
+          (only (canny data lists) member)
           (canny net)
           (canny postgresql wire) (canny postgresql settings) (canny postgresql errors))
   (begin

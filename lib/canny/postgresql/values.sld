@@ -5,8 +5,8 @@
 
 (define-library (canny postgresql values)
   (export result-format decode encode)
-  (import (canny primitives) (canny syntax) (canny control)
-          (only (canny lists) for-each map)
+  (import (canny primitives) (canny syntax) (canny machine control)
+          (only (canny data lists) for-each map)
           (only (canny base64) hex-encode)
           (only (canny json) string->json json->string)
           (only (scheme bytevector) bytevector-u16-ref bytevector-s16-ref bytevector-s32-ref

@@ -12,7 +12,7 @@
           close-quietly
           message-kind message-bytes message-start message-end
           int16 int32 c-string text-of text-end u16-at s16-at s32-at)
-  (import (canny primitives) (canny syntax) (canny control)
+  (import (canny primitives) (canny syntax) (canny machine control)
           (canny net)
           (only (scheme bytevector) bytevector-u16-ref bytevector-s16-ref bytevector-s32-ref
                 bytevector-u16-set! bytevector-u32-set!))

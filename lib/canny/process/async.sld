@@ -9,7 +9,7 @@
   (export line-supply byte-supply
           process-lines process-error-lines process-bytes process-future
           command-lines command-bytes)
-  (import (canny primitives) (canny syntax) (canny control) (canny tasks)
+  (import (canny primitives) (canny syntax) (canny machine control) (canny tasks)
           (only (canny process) process? call-with-process process-command process-output
                 process-error process-wait process-status process-signal status->string)
           (canny supplies))

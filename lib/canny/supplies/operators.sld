@@ -10,10 +10,11 @@
           supply-take-while supply-distinct supply-changes
           supply-merge supply-append supply-zip supply-flatten
           supply-throttle supply-batch supply-buffer supply-share)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny lists)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
+          (canny data lists)
           (canny tasks)
-          (canny arguments)
-          (only (canny hash-tables) make-hash-table hash-table-exists? hash-table-set!)
+          (canny machine arguments)
+          (only (canny data hash-tables) make-hash-table hash-table-exists? hash-table-set!)
           (canny supplies streams) (canny supplies reactions))
   (begin
 

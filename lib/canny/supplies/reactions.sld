@@ -16,7 +16,7 @@
 
 (define-library (canny supplies reactions)
   (export react whenever supply emit done ->supply future->supply)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny tasks)
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists) (canny tasks)
           (canny supplies streams))
   (begin
 

@@ -28,7 +28,8 @@
           produce! stop-when-closed
           make-pipe pipe-put! pipe-take! pipe-end! pipe-close! no-more
           report-error)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny tasks))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny tasks))
   (begin
 
     ;; Queues, for whoever has a lock.

@@ -5,7 +5,7 @@
           write-tasks pool-statistics trace-pool!)
   (import (scheme base) (scheme write) (only (scheme time) current-jiffy jiffies-per-second)
           (only (canny primitives) %frames-of %pool-statistics %trace-pool!)
-          (only (canny base) filter list-sort define*) (canny arguments) (canny tasks))
+          (only (canny base) filter list-sort define*) (canny machine arguments) (canny tasks))
   (begin
 
     ;; Tasks that have not ended, the oldest first.

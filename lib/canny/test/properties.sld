@@ -20,7 +20,7 @@
   (import (except (scheme base) error-object?) (scheme case-lambda) (scheme process-context)
           (scheme time)
           (only (canny primitives) error-object? condition-kind)
-          (only (canny control) %guard-else)
+          (only (canny machine control) %guard-else)
           (canny test) (only (canny test differences) show-value)
           (only (canny test report) show-raised))
   (begin

@@ -22,7 +22,7 @@
           report-group-begin! report-group-end! report-problem!
           test-owner set-test-owner!
           caller-place form-name show-raised)
-  (import (canny protocols) (scheme base) (scheme write) (scheme process-context)
+  (import (canny machine protocols) (scheme base) (scheme write) (scheme process-context)
           (only (scheme time) jiffies-per-second)
           (only (canny primitives)
                 %open-file string-contains %make-condition condition-position condition->string

@@ -8,16 +8,16 @@
 
 (define-library (canny web bodies)
   (export parse-bodies request-form form-value form-values request-parts request-part request-json)
-  (import (canny primitives) (canny syntax) (canny arguments)
-          (only (canny lists) assoc for-each map member)
-          (only (canny control) raise guard call-with-escape-continuation)
+  (import (canny primitives) (canny syntax) (canny machine arguments)
+          (only (canny data lists) assoc for-each map member)
+          (only (canny machine control) raise guard call-with-escape-continuation)
           (only (canny json) string->json json-error?)
           (only (canny web uri) query->alist uri-error?)
           (only (canny web multipart)
                 multipart-boundary call-with-multipart multipart-error? part-name part-filename
                 part-text)
           (canny web message)
-          (only (canny web header-text) skip-blanks trim-end)
+          (only (canny web headers text) skip-blanks trim-end)
           (only (canny web middleware) call-handler))
   (begin
 

@@ -30,18 +30,18 @@
           make-http-client http-client? close-http-client with-http-client current-http-client
           http-client-cookies
           http-error? http-error-url http-error-stage http-error-cause http-timeout-error?)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
-          (only (canny control) raise guard make-parameter parameterize dynamic-wind)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine arguments)
+          (only (canny machine control) raise guard make-parameter parameterize dynamic-wind)
           (only (canny tasks) sleep cancelled-error?)
           (only (canny io) make-binary-input decode-bytevector set-port-timeout!)
           (only (canny json) string->json)
           (only (canny compression)
                 decompress open-gzip-input open-zlib-input open-deflate-input open-zstd-input)
-          (only (canny posix) timeout-error?)
-          (except (canny web header-text) fail) (canny web uri)
+          (only (canny machine posix) timeout-error?)
+          (except (canny web headers text) fail) (canny web uri)
           (only (canny web headers) parse-header header->string)
-          (canny web cookies) (canny web client-payloads) (canny web client-messages)
-          (canny web client-connections))
+          (canny web cookies) (canny web client payloads) (canny web client messages)
+          (canny web client connections))
   (begin
 
     ;; Errors.

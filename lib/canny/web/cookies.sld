@@ -14,11 +14,11 @@
           make-cookie-jar cookie-jar? cookie-jar-store! cookie-jar-cookies cookie-jar->list
           cookie-jar-clear!
           %parse-cookies %write-cookies %parse-set-cookie %write-set-cookie)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
-          (only (canny sorting) list-sort)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine arguments)
+          (only (canny data sorting) list-sort)
           (only (canny sync) make-mutex with-mutex)
-          (only (canny control) guard)
-          (canny web header-text) (canny web dates) (canny web uri))
+          (only (canny machine control) guard)
+          (canny web headers text) (canny web headers dates) (canny web uri))
   (begin
 
     (define-record-type set-cookie

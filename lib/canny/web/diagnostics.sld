@@ -10,9 +10,9 @@
 
 (define-library (canny web diagnostics)
   (export health-handler readiness-handler debug-tasks-handler local-request?)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
-          (only (canny control) guard)
-          (only (canny lists) for-each map assoc)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine arguments)
+          (only (canny machine control) guard)
+          (only (canny data lists) for-each map assoc)
           (only (canny json) json->string)
           (canny tasks) (canny tasks monitor)
           (canny web message))

@@ -10,7 +10,7 @@
 
 (define-library (canny web events)
   (export event-stream-response last-event-id)
-  (import (canny primitives) (canny syntax) (canny control) (canny arguments)
+  (import (canny primitives) (canny syntax) (canny machine control) (canny machine arguments)
           (canny sync) (canny tasks) (canny web message))
   (begin
 

@@ -19,10 +19,10 @@
           set-cookie-max-age set-cookie-domain set-cookie-path set-cookie-secure?
           set-cookie-http-only? set-cookie-same-site set-cookie-partitioned?
           set-cookie-extensions)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
-          (only (canny control) guard)
-          (canny web header-text) (canny web header-values) (canny web header-structures)
-          (canny web dates) (canny web cookies)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine arguments)
+          (only (canny machine control) guard)
+          (canny web headers text) (canny web headers values) (canny web headers structures)
+          (canny web headers dates) (canny web cookies)
           (only (canny web structured-fields)
                 %parse-item %parse-list %parse-dictionary %write-item %write-list
                 %write-dictionary))

@@ -28,8 +28,8 @@
           ;; For servers.
           %place->string %place-text %request-type %request-server %request-upgrade?
           %request-fault %failure-status %set-request-body!)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
-          (only (canny control) raise error guard)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine arguments)
+          (only (canny machine control) raise error guard)
           (only (canny web headers) parse-header header-error?))
   (begin
 

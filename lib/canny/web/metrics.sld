@@ -8,9 +8,9 @@
 
 (define-library (canny web metrics)
   (export metrics-handler server-families process-families machine-families)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
-          (only (canny control) guard)
-          (only (canny lists) map)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine arguments)
+          (only (canny machine control) guard)
+          (only (canny data lists) map)
           (only (srfi 1) append-map filter fold)
           (only (canny files) file->lines)
           (only (canny tasks monitor) all-tasks task-state pool-statistics)

@@ -15,9 +15,9 @@
           basic-authentication request-user rate-limit
           raise-http-error http-error? http-error-status http-error-headers answer-errors
           error-pages)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
-          (only (canny lists) for-each map member)
-          (only (canny control)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine arguments)
+          (only (canny data lists) for-each map member)
+          (only (canny machine control)
                 raise raise-continuable guard with-exception-handler
                 call-with-escape-continuation current-error-port)
           (only (canny sync) make-mutex with-mutex)
@@ -27,7 +27,7 @@
           (only (canny web headers) choose-encoding)
           (only (canny web uri) uri-error?)
           (canny web message)
-          (only (canny web development)
+          (only (canny web server development)
                 serving-for-development? note-failure! failure-response report-failure)
           (only (canny web password) random-token))
   (begin

@@ -13,12 +13,12 @@
           part-bytes part-text part-port part-file save-part delete-part-file
           make-boundary write-multipart multipart-length
           multipart-error?)
-  (import (canny primitives) (canny syntax) (canny arguments)
-          (only (canny control) raise guard dynamic-wind)
+  (import (canny primitives) (canny syntax) (canny machine arguments)
+          (only (canny machine control) raise guard dynamic-wind)
           (only (canny io) make-binary-input decode-bytevector)
           (only (canny fs) make-temporary-file copy-file file-size)
           (only (canny files) file->bytevector)
-          (canny web header-text)
+          (canny web headers text)
           (only (canny web headers) parse-header header->string))
   (begin
 

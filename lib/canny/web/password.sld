@@ -8,8 +8,8 @@
 (define-library (canny web password)
   (export hash-password password-matches? password-hash-outdated?
           random-token)
-  (import (canny primitives) (canny syntax) (canny arguments)
-          (only (canny control) raise)
+  (import (canny primitives) (canny syntax) (canny machine arguments)
+          (only (canny machine control) raise)
           (only (canny base64) base64-encode)
           (only (canny crypto) random-bytes))
   (begin

@@ -15,9 +15,9 @@
   (export route mount make-router router? router-handler define-routes routes
           route-parameter route-parameters route-name query-parameter query-parameters url-for
           declare-route-type! path-segments)
-  (import (canny primitives) (canny syntax) (canny arguments)
-          (only (canny lists) assoc for-each map)
-          (only (canny control) raise guard)
+  (import (canny primitives) (canny syntax) (canny machine arguments)
+          (only (canny data lists) assoc for-each map)
+          (only (canny machine control) raise guard)
           (canny web message)
           (only (canny web uri) percent-decode percent-encode alist->query query->alist uri-error?))
   (begin

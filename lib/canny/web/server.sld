@@ -30,8 +30,9 @@
           stop-server! server-wait handler-timeout-error?
           ;; For `canny serve`.
           %set-run-server-hook!)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny arguments)
-          (only (canny lists) for-each map)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
+          (canny machine arguments)
+          (only (canny data lists) for-each map)
           (rename (only (canny net) listen close-listener listener-address listener? address?
                         %listener-socket %tls-context-handle)
                   (listen listen-at))
@@ -39,7 +40,7 @@
           (only (canny systemd) systemd-notify start-watchdog!)
           (canny tasks) (canny web message)
           (only (canny metrics) registry? default-registry %add-source! %remove-source!)
-          (only (canny web log-writer) check-access-log log-format-number start-log-writer)
+          (only (canny web server log-writer) check-access-log log-format-number start-log-writer)
           (only (canny web headers) header->string)
           (only (canny sxml) sxml->html-bytes sxml->xml-bytes))
   (begin

@@ -10,9 +10,9 @@
   (export sessions session-ref session-set! session-delete! session-clear! session-data
           sign-text unsign-text
           csrf-protection csrf-token csrf-field)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny arguments)
-          (only (canny lists) assoc for-each map member)
-          (only (canny control) raise guard)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine arguments)
+          (only (canny data lists) assoc for-each map member)
+          (only (canny machine control) raise guard)
           (only (canny base64) base64-encode base64-decode)
           (only (canny json) string->json json->string json-error?)
           (only (canny web headers) make-set-cookie)

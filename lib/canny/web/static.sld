@@ -10,10 +10,10 @@
 
 (define-library (canny web static)
   (export static-files file-response media-type-of)
-  (import (canny primitives) (canny syntax) (canny arguments)
-          (only (canny lists) assoc for-each map member)
-          (only (canny sorting) list-sort)
-          (only (canny control) raise guard)
+  (import (canny primitives) (canny syntax) (canny machine arguments)
+          (only (canny data lists) assoc for-each map member)
+          (only (canny data sorting) list-sort)
+          (only (canny machine control) raise guard)
           (only (canny io) make-binary-input set-port-position!)
           (only (canny fs)
                 real-path file-info file-info-type file-info-size file-info-modified file-readable?

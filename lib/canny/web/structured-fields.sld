@@ -25,8 +25,8 @@
           structured-field-error? structured-field-error-position
           ;; For `(canny web headers)`: these take the header's name.
           %parse-item %parse-list %parse-dictionary %write-item %write-list %write-dictionary)
-  (import (canny primitives) (canny syntax) (canny arguments)
-          (canny web header-text))
+  (import (canny primitives) (canny syntax) (canny machine arguments)
+          (canny web headers text))
   (begin
 
     (define-record-type sf-date

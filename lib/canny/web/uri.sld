@@ -16,8 +16,8 @@
           uri-error? uri-error-position
           percent-encode percent-decode percent-decode->bytevector
           split-path join-path query->alist alist->query)
-  (import (canny primitives) (canny syntax) (canny arguments)
-          (only (canny control) raise call/ec))
+  (import (canny primitives) (canny syntax) (canny machine arguments)
+          (only (canny machine control) raise call/ec))
   (begin
 
     ;; Errors.

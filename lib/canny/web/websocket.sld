@@ -26,8 +26,9 @@
           websocket-open? websocket-close-code websocket-close-reason websocket-protocol
           websocket-compressed?
           in-websocket)
-  (import (canny protocols) (canny primitives) (canny syntax) (canny control) (canny arguments)
-          (only (canny lists) for-each map member)
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
+          (canny machine arguments)
+          (only (canny data lists) for-each map member)
           (only (canny base64) base64-encode base64-decode)
           (only (canny crypto) digest random-bytes)
           (only (canny io) set-port-timeout!)

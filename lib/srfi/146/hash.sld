@@ -24,8 +24,9 @@
           (rename hashmap-union hashmap-union!) (rename hashmap-intersection hashmap-intersection!)
           (rename hashmap-difference hashmap-difference!) (rename hashmap-xor hashmap-xor!)
           comparator? hashmap-comparator make-hashmap-comparator)
-  (import (canny primitives) (canny syntax) (canny control) (canny lists) (canny arguments)
-          (canny comparators) (canny hash-tries) (canny mappings))
+  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
+          (canny machine arguments)
+          (canny data comparators) (canny data hash-tries) (canny data mappings))
   (begin
 
     (define-record-type <hashmap>

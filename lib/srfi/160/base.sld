@@ -28,7 +28,7 @@
    c64vector->list list->c64vector c64?
    make-c128vector c128vector c128vector? c128vector-length c128vector-ref c128vector-set!
    c128vector->list list->c128vector c128?)
-  (import (canny syntax) (canny numeric-vectors)
+  (import (canny syntax) (canny data numeric-vectors)
           (rename (only (canny primitives) bytevector? bytevector-length bytevector-u8-ref
                         bytevector-u8-set!)
                   (bytevector? u8vector?) (bytevector-length u8vector-length)

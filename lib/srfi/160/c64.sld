@@ -14,7 +14,7 @@
    c64vector-unfold-right! c64vector->list reverse-c64vector->list list->c64vector
    reverse-list->c64vector c64vector->vector vector->c64vector make-c64vector-generator
    c64vector-comparator write-c64vector c64vector? c64vector-length c64vector-ref c64vector-set!)
-  (import (canny syntax) (canny numeric-vectors) (srfi 160 base))
+  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
   (begin
     (define-numeric-procedures 10
       (c64vector-unfold numeric:unfold)

@@ -14,7 +14,7 @@
    f32vector-unfold-right! f32vector->list reverse-f32vector->list list->f32vector
    reverse-list->f32vector f32vector->vector vector->f32vector make-f32vector-generator
    f32vector-comparator write-f32vector f32vector? f32vector-length f32vector-ref f32vector-set!)
-  (import (canny syntax) (canny numeric-vectors) (srfi 160 base))
+  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
   (begin
     (define-numeric-procedures 8
       (f32vector-unfold numeric:unfold)

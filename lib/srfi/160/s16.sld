@@ -14,7 +14,7 @@
    s16vector-unfold-right! s16vector->list reverse-s16vector->list list->s16vector
    reverse-list->s16vector s16vector->vector vector->s16vector make-s16vector-generator
    s16vector-comparator write-s16vector s16vector? s16vector-length s16vector-ref s16vector-set!)
-  (import (canny syntax) (canny numeric-vectors) (srfi 160 base))
+  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
   (begin
     (define-numeric-procedures 3
       (s16vector-unfold numeric:unfold)

@@ -14,7 +14,7 @@
    s64vector-unfold-right! s64vector->list reverse-s64vector->list list->s64vector
    reverse-list->s64vector s64vector->vector vector->s64vector make-s64vector-generator
    s64vector-comparator write-s64vector s64vector? s64vector-length s64vector-ref s64vector-set!)
-  (import (canny syntax) (canny numeric-vectors) (srfi 160 base))
+  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
   (begin
     (define-numeric-procedures 7
       (s64vector-unfold numeric:unfold)

@@ -14,7 +14,7 @@
    reverse-s8vector->list list->s8vector reverse-list->s8vector s8vector->vector vector->s8vector
    make-s8vector-generator s8vector-comparator write-s8vector s8vector? s8vector-length
    s8vector-ref s8vector-set!)
-  (import (canny syntax) (canny numeric-vectors) (srfi 160 base))
+  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
   (begin
     (define-numeric-procedures 1
       (s8vector-unfold numeric:unfold)

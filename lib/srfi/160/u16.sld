@@ -14,7 +14,7 @@
    u16vector-unfold-right! u16vector->list reverse-u16vector->list list->u16vector
    reverse-list->u16vector u16vector->vector vector->u16vector make-u16vector-generator
    u16vector-comparator write-u16vector u16vector? u16vector-length u16vector-ref u16vector-set!)
-  (import (canny syntax) (canny numeric-vectors) (srfi 160 base))
+  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
   (begin
     (define-numeric-procedures 2
       (u16vector-unfold numeric:unfold)

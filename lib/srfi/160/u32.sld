@@ -14,7 +14,7 @@
    u32vector-unfold-right! u32vector->list reverse-u32vector->list list->u32vector
    reverse-list->u32vector u32vector->vector vector->u32vector make-u32vector-generator
    u32vector-comparator write-u32vector u32vector? u32vector-length u32vector-ref u32vector-set!)
-  (import (canny syntax) (canny numeric-vectors) (srfi 160 base))
+  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
   (begin
     (define-numeric-procedures 4
       (u32vector-unfold numeric:unfold)

@@ -14,7 +14,7 @@
    reverse-u8vector->list list->u8vector reverse-list->u8vector u8vector->vector vector->u8vector
    make-u8vector-generator u8vector-comparator write-u8vector u8vector? u8vector-length
    u8vector-ref u8vector-set!)
-  (import (canny syntax) (canny numeric-vectors) (srfi 160 base))
+  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
   (begin
     (define-numeric-procedures 0
       (u8vector-unfold numeric:unfold)

@@ -5,8 +5,9 @@
 
 (define-library (srfi 166 columnar)
   (export columnar tabular wrapped wrapped/list wrapped/char justified from-file line-numbers)
-  (import (canny syntax) (canny primitives) (only (canny control) call-with-current-continuation)
-          (only (canny lists) map) (only (canny ports) call-with-port)
+  (import (canny syntax) (canny primitives)
+          (only (canny machine control) call-with-current-continuation)
+          (only (canny data lists) map) (only (canny machine ports) call-with-port)
           (srfi 166 base))
   (begin
 

@@ -7,8 +7,9 @@
 
 (define-library (srfi 166 pretty)
   (export pretty pretty-shared pretty-simply (rename pretty pretty-with-color))
-  (import (canny syntax) (canny primitives) (only (canny control) call-with-escape-continuation)
-          (only (canny ports) call-with-output-string) (only (canny lists) map)
+  (import (canny syntax) (canny primitives)
+          (only (canny machine control) call-with-escape-continuation)
+          (only (canny machine ports) call-with-output-string) (only (canny data lists) map)
           (srfi 166 base))
   (begin
 

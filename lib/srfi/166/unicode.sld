@@ -9,7 +9,7 @@
           substring-terminal-preserve
           (rename substring-terminal-preserve substring-terminal/preserve)
           upcased downcased)
-  (import (canny syntax) (canny primitives) (only (canny ports) call-with-output-string)
+  (import (canny syntax) (canny primitives) (only (canny machine ports) call-with-output-string)
           (srfi 166 base))
   (begin
 

@@ -7,7 +7,7 @@
   (export reduced reduced? unreduce ensure-reduced preserving-reduced
           list-reduce vector-reduce string-reduce bytevector-u8-reduce port-reduce
           generator-reduce)
-  (import (canny primitives) (canny syntax) (canny arguments))
+  (import (canny primitives) (canny syntax) (canny machine arguments))
   (begin
 
     (define-record-type <reduced>

@@ -2,4 +2,4 @@
 
 (define-library (srfi 211 explicit-renaming)
   (export er-macro-transformer (rename er-identifier? identifier?))
-  (import (canny syntax-runtime)))
+  (import (canny machine syntax-runtime)))

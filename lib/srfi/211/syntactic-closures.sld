@@ -3,4 +3,4 @@
 (define-library (srfi 211 syntactic-closures)
   (export sc-macro-transformer rsc-macro-transformer make-syntactic-closure close-syntax
           (rename er-identifier? identifier?))
-  (import (canny syntax-runtime)))
+  (import (canny machine syntax-runtime)))

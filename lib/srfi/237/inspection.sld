@@ -12,7 +12,7 @@
                   (record-type-name record-type-name*)
                   (record-type-parent record-type-parent*)
                   (record-type-field-names all-field-names))
-          (canny record-types) (srfi 237 procedural))
+          (canny machine record-types) (srfi 237 procedural))
   (begin
 
     (define (record? object)

@@ -13,7 +13,7 @@
           %type-of %facts-uid %facts-generative? %facts-sealed? %facts-opaque? %type-with-uid
           %keyed-type %parent-descriptor)
   (import (rename (canny syntax) (define-record-type define-record-type/r7rs))
-          (canny primitives) (only (canny lists) map) (canny record-types))
+          (canny primitives) (only (canny data lists) map) (canny machine record-types))
   (begin
 
     (define-record-type/r7rs facts

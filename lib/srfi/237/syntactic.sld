@@ -9,7 +9,7 @@
           parent-rtd)
   (import (except (canny syntax) define-record-type)
           (canny syntax-case)
-          (except (canny primitives) record-type-descriptor) (only (canny lists) map)
+          (except (canny primitives) record-type-descriptor) (only (canny data lists) map)
           (srfi 237 procedural))
   (begin
 

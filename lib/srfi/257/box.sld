@@ -2,7 +2,7 @@
 
 (define-library (srfi 257 box)
   (export ~box? ~box)
-  (import (except (canny syntax) match) (canny boxes) (srfi 257))
+  (import (except (canny syntax) match) (canny data boxes) (srfi 257))
   (begin
 
     (define-match-pattern ~box? ()

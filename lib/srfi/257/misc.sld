@@ -2,7 +2,7 @@
 
 (define-library (srfi 257 misc)
   (export ~etc+ ~etc= ~etc** sr-match cm-match)
-  (import (canny primitives) (except (canny syntax) match) (canny control) (srfi 257))
+  (import (canny primitives) (except (canny syntax) match) (canny machine control) (srfi 257))
   (begin
 
     (define-match-pattern ~etc+ ()

@@ -8,6 +8,6 @@
              (srfi 128)
              (srfi 162)
              (srfi 228)
-             (only (canny sorting) list-sort))
+             (only (canny data sorting) list-sort))
            (lambda (form) (and (pair? form) (eq? (car form) 'cond-expand))))
 (suite-finish)

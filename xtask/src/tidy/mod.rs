@@ -8,6 +8,7 @@ mod dead_files;
 mod doc_links;
 mod forbidden;
 mod layers;
+mod library_rooms;
 mod missing;
 mod module_files;
 mod module_headers;
@@ -27,10 +28,12 @@ use crate::workspace;
 const HELP: &str = "\
 usage: cargo xtask tidy [--update]
 
-Checks the crate order, dead files, where modules are declared and their folders, links in documents, sizes of files and functions, where unsafe
-code may stand, words that must not be committed, that ARCHITECTURE.md lists the crates and docs/srfis.md the SRFIs, that
-only docs/missing.md says what is missing, that the how-tos list the places to touch, that long modules have headers, that the Scheme sources are laid
-out by `canny fmt`, and that numbers which Rust and Scheme share come from the rows in crates/tables.
+Checks the crate order, dead files, where modules are declared and their folders, links in documents,
+sizes of files and functions, where unsafe code may stand, words that must not be committed, that
+ARCHITECTURE.md lists the crates and docs/srfis.md the SRFIs, that only docs/missing.md says what is
+missing, that the how-tos list the places to touch, that long modules have headers, that the Scheme
+sources are laid out by `canny fmt`, that libraries which programs do not import are in directories of
+lib/canny, and that numbers which Rust and Scheme share come from the rows in crates/tables.
   --update    record in xtask/ratchet.txt what has become smaller
 ";
 
@@ -63,7 +66,7 @@ impl RustFile {
         }
     }
 
-    /// Tests have no limit of size.
+    /// Functions of tests have no limit of size, and their modules need no header.
     pub fn is_test(&self) -> bool {
         self.path
             .iter()
@@ -94,6 +97,7 @@ pub fn check(update: bool) -> Result<(), String> {
     complaints.extend(code_map::check(&root)?);
     complaints.extend(srfi_table(&root)?);
     complaints.extend(scheme_layout::check(&root)?);
+    complaints.extend(library_rooms::check(&root)?);
     complaints.extend(missing::check(&root)?);
     complaints.extend(places::check(&root, &files)?);
     complaints.extend(protocols::check(&root, &files)?);

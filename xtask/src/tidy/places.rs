@@ -32,7 +32,7 @@ const PAGES: &[Page] = &[
     },
     Page {
         path: "docs/howto/add-a-library.md",
-        examples: &["(srfi 133)", "(srfi 158)", "(canny boxes)"],
+        examples: &["(srfi 133)", "(srfi 158)", "(canny data boxes)"],
         others: &[],
     },
     Page {

@@ -1,6 +1,6 @@
 //! Numbers that Rust and Scheme share come from the rows in `crates/tables/src/protocols`.
 //!
-//! Three things are looked for. The library `(canny protocols)` is what the rows say. Scheme libraries pass no literal number
+//! Three things are looked for. The library `(canny machine protocols)` is what the rows say. Scheme libraries pass no literal number
 //! where the signature of a primitive has an enumeration. Primitives take no such number apart by themselves: no literal
 //! number of cases for `index_below`, and no literals as cases of a number of the call.
 //!
@@ -80,7 +80,7 @@ fn literal_arguments(text: &str) -> Vec<(usize, String)> {
                 };
                 if has_literal_number(argument) {
                     let message = format!(
-                        "`{}` is called with a literal number: use a name of (canny protocols) \
+                        "`{}` is called with a literal number: use a name of (canny machine protocols) \
                          that begins with `{name}/`",
                         row.name
                     );

@@ -1,4 +1,8 @@
-//! Sizes of files and functions, which may only shrink once they are over the limit.
+//! Sizes of files and functions and the widths of lines, which may only shrink once they are over the limit.
+//!
+//! Files of Rust and Scheme have a limit, those of tests too; functions of Rust that are no tests. Lines
+//! of Rust, Scheme and Markdown have a limit, but for tables of Markdown; wide lines are counted for each
+//! directory, since there are too many to list their files.
 //!
 //! `xtask/ratchet.txt` lists what is over it. Growing, or a new entry, is a complaint; so is an entry
 //! that has become smaller, until `cargo xtask tidy --update` records that. A flat match may well be
@@ -8,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::rust_source::{closing_brace, words};
-use super::{Complaint, RustFile, line_of};
+use super::{Complaint, RustFile, line_of, relative};
 use crate::workspace;
 
 const RATCHET: &str = "xtask/ratchet.txt";
@@ -16,13 +20,34 @@ const FILE_LINES_MAX: usize = 900;
 const FUNCTION_LINES_MAX: usize = 100;
 /// Longer test modules live in a sibling `tests.rs`.
 const INLINE_TEST_LINES_MAX: usize = 200;
+/// Columns of a line by the ending of its file.
+const COLUMNS_MAX: &[(&str, usize)] = &[("rs", 110), ("sld", 100), ("scm", 100), ("md", 100)];
+const SCHEME: &[&str] = &["sld", "scm"];
 
-/// What is over its limit: `file PATH` or `function PATH NAME`, with its lines.
+/// What is over its limit: `file PATH` or `function PATH NAME`, with its lines, or `width DIRECTORY`, with
+/// the number of wide lines below it.
 type Sizes = BTreeMap<String, usize>;
 
 pub fn check(root: &Path, files: &[RustFile], update: bool) -> Result<Vec<Complaint>, String> {
     let recorded = parse(&workspace::read(&root.join(RATCHET)).unwrap_or_default())?;
-    let current = oversized(files);
+    let mut current = oversized(files);
+    for (extension, columns_max) in COLUMNS_MAX {
+        for file in workspace::files(root, extension) {
+            let path = relative(root, &file);
+            // Some sources are in another encoding.
+            let bytes = std::fs::read(&file).unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes);
+            let lines = text.lines().count();
+            if SCHEME.contains(extension) && lines > FILE_LINES_MAX {
+                current.insert(format!("file {}", path.display()), lines);
+            }
+            let wide = wide_lines(&text, *columns_max, *extension == "md");
+            if wide > 0 {
+                let group = format!("width {}", group_of(&path).display());
+                *current.entry(group).or_insert(0) += wide;
+            }
+        }
+    }
     let mut complaints = inline_tests(files);
     let (grown, shrunk) = compare(&recorded, &current);
     complaints.extend(grown.into_iter().map(complaint));
@@ -32,6 +57,25 @@ pub fn check(root: &Path, files: &[RustFile], update: bool) -> Result<Vec<Compla
         complaints.extend(shrunk.into_iter().map(complaint));
     }
     Ok(complaints)
+}
+
+/// How many lines are wider than the limit; rows of Markdown's tables cannot be broken.
+fn wide_lines(text: &str, columns_max: usize, is_markdown: bool) -> usize {
+    text.lines()
+        .filter(|line| !(is_markdown && line.trim_start().starts_with('|')))
+        .filter(|line| line.chars().count() > columns_max)
+        .count()
+}
+
+/// The directory whose wide lines are counted together: two levels deep at most.
+fn group_of(path: &Path) -> PathBuf {
+    let directories = path.parent().into_iter().flat_map(Path::iter);
+    let group: PathBuf = directories.take(2).collect();
+    if group.as_os_str().is_empty() {
+        path.to_path_buf()
+    } else {
+        group
+    }
 }
 
 fn complaint(message: String) -> Complaint {
@@ -48,7 +92,7 @@ fn compare(recorded: &Sizes, current: &Sizes) -> (Vec<String>, Vec<String>) {
     let mut shrunk = Vec::new();
     for (what, lines) in current {
         match recorded.get(what) {
-            None => grown.push(format!("{what} has {lines} lines; split it")),
+            None => grown.push(format!("{what}: {lines} lines over the limit")),
             Some(before) if lines > before => {
                 grown.push(format!("{what} grew from {before} to {lines} lines"));
             }
@@ -68,11 +112,14 @@ fn compare(recorded: &Sizes, current: &Sizes) -> (Vec<String>, Vec<String>) {
 
 fn oversized(files: &[RustFile]) -> Sizes {
     let mut sizes = Sizes::new();
-    for file in files.iter().filter(|file| !file.is_test()) {
+    for file in files {
         let path = file.path.display();
         let lines = file.text.lines().count();
         if lines > FILE_LINES_MAX {
             sizes.insert(format!("file {path}"), lines);
+        }
+        if file.is_test() {
+            continue;
         }
         for (name, lines) in functions(&file.code) {
             if lines > FUNCTION_LINES_MAX {
@@ -157,8 +204,8 @@ fn parse(text: &str) -> Result<Sizes, String> {
 
 fn render(sizes: &Sizes) -> String {
     let mut out = format!(
-        "# Files over {FILE_LINES_MAX} and functions over {FUNCTION_LINES_MAX} lines; they may only \
-         shrink.\n"
+        "# Files over {FILE_LINES_MAX} lines, functions over {FUNCTION_LINES_MAX} lines, and for each \
+         directory the number of wide lines; they may only shrink.\n"
     );
     for (what, lines) in sizes {
         out.push_str(&format!("{what} {lines}\n"));
@@ -189,6 +236,26 @@ mod tests {
         let (grown, shrunk) = compare(&recorded, &current);
         assert_eq!(grown.len(), 2);
         assert_eq!(shrunk.len(), 2);
+    }
+
+    #[test]
+    fn wide_lines_are_counted_in_characters_and_not_in_tables() {
+        let text = format!(
+            "{}\n{}\n  | {}\n",
+            "é".repeat(10),
+            "a".repeat(11),
+            "b".repeat(20)
+        );
+        assert_eq!(wide_lines(&text, 10, true), 1);
+        assert_eq!(wide_lines(&text, 10, false), 2);
+    }
+
+    #[test]
+    fn wide_lines_are_counted_for_each_directory() {
+        let group = |path: &str| group_of(Path::new(path)).display().to_string();
+        assert_eq!(group("crates/vm/src/data/mod.rs"), "crates/vm");
+        assert_eq!(group("docs/plan.md"), "docs");
+        assert_eq!(group("README.md"), "README.md");
     }
 
     #[test]

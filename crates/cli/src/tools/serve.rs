@@ -1,4 +1,4 @@
-//! `canny serve`: a web server for development. What it does is in `(canny web serving)`; this runs the program in between.
+//! `canny serve`: a web server for development. What it does is in `(canny web server serving)`; this runs the program in between.
 //!
 //! A program is run as by `canny run`, with a hook in `run-server`; a library is run as a program that gives its `handler`. With
 //! `--watch` this process only keeps the socket and the files in sight, and starts itself anew for each version of the program.
@@ -114,10 +114,10 @@ fn run(parser: Parser) -> Result<u8, String> {
     Ok(crate::on_large_stack(move || perform(wanted, watches)))
 }
 
-const WATCH: &str = "(import (canny web serving)) (serve-watching)";
-const DIRECTORY: &str = "(import (canny web serving)) (serve-directory)";
-const BEGIN: &str = "(import (canny web serving)) (begin-serving!)";
-const END: &str = "(import (canny web serving)) (serve-value)";
+const WATCH: &str = "(import (canny web server serving)) (serve-watching)";
+const DIRECTORY: &str = "(import (canny web server serving)) (serve-directory)";
+const BEGIN: &str = "(import (canny web server serving)) (begin-serving!)";
+const END: &str = "(import (canny web server serving)) (serve-value)";
 
 fn perform(wanted: Wanted, watches: bool) -> u8 {
     let Wanted {

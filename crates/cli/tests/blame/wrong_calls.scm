@@ -5,7 +5,7 @@
 
 (import (canny base) (canny tasks) (canny io)
         (only (canny primitives) %library-exports)
-        (only (canny evaluation) environment eval))
+        (only (canny machine evaluation) environment eval))
 
 ;; They end the program, or go on for ever.
 (define left-out

@@ -1,5 +1,5 @@
 ;;; Programs that are as they should be, though a plain check would complain.
-(import (scheme base) (scheme write) (srfi 8) (srfi 26) (canny control))
+(import (scheme base) (scheme write) (srfi 8) (srfi 26) (canny machine control))
 (define-record-type point (make-point x y) point? (x point-x set-point-x!) (y point-y))
 (define-values (q r) (floor/ 7 2))
 (define-syntax my-or

@@ -18,6 +18,20 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// The files of a directory and of all directories below it.
+pub fn files_below(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(directory).expect("the directory is there") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            found.extend(files_below(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found
+}
+
 /// A fresh directory.
 pub fn scratch() -> PathBuf {
     static COUNT: AtomicUsize = AtomicUsize::new(0);

@@ -30,7 +30,7 @@ enum Argument<'n> {
 fn keeps_caller(operator: &Node) -> bool {
     match &operator.kind {
         Kind::Global(global) => {
-            global.library.as_str() == "(canny control)"
+            global.library.as_str() == "(canny machine control)"
                 && matches!(
                     global.name.as_str(),
                     "raise" | "raise-continuable" | "error"

@@ -10,7 +10,7 @@ use canny_syntax::name::Name;
 use canny_syntax::span::Span;
 
 use super::build::{bind, primitive};
-use super::walk::has_plain_parameters;
+use crate::walk::has_plain_parameters;
 
 /// Whether a call with these operands can be turned into a binding form.
 pub fn is_applicable(lambda: &Lambda, operands: &[Expr]) -> bool {

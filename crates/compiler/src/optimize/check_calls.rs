@@ -12,8 +12,8 @@ use canny_syntax::span::Span;
 
 use super::globals::Globals;
 use super::known::Known;
-use super::walk::for_each_child;
 use crate::unit::Parameters;
+use crate::walk::for_each_child;
 
 /// Warnings in the order of the calls.
 pub fn run(unit: &Unit, globals: &Globals) -> Vec<Diagnostic> {

@@ -13,7 +13,7 @@ use canny_syntax::name::Name;
 use canny_syntax::span::Span;
 
 use super::build::{local, primitive};
-use super::walk::{for_each_child_mut, form_expr_mut, has_plain_parameters};
+use crate::walk::{for_each_child_mut, form_expr_mut, has_plain_parameters};
 
 /// Rewrites a unit.
 pub fn run(unit: &mut Unit) {

@@ -22,9 +22,9 @@ use canny_syntax::span::Span;
 
 use super::build::{local, primitive, thunk};
 use super::limits::OPERANDS_MAX;
-use super::sort_letrec::is_fixed;
-use super::walk::{for_each_child_mut, form_expr_mut};
 use crate::contify::find_labels;
+use crate::walk::is_fixed;
+use crate::walk::{for_each_child_mut, form_expr_mut};
 
 /// Greatest number of variables that one `let` binds.
 const BINDINGS_MAX: usize = 40;

@@ -16,7 +16,7 @@ use canny_syntax::name::Name;
 use canny_tables::primitives;
 
 use super::known::{Exported, Known, decode};
-use super::walk::{for_each_child, form_expr};
+use crate::walk::{for_each_child, form_expr};
 
 /// Where the compiler learns about globals of other libraries.
 pub trait Imports {

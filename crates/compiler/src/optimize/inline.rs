@@ -22,11 +22,12 @@ use super::inlinings::Inlinings;
 use super::known::{Known, PortableProcedure};
 use super::limits::{Budget, SIZE_MAX};
 use super::size::{body_size, size};
-use super::sort_letrec::{components, is_fixed};
-use super::walk::{
+use super::sort_letrec::components;
+use super::workers::Workers;
+use crate::walk::is_fixed;
+use crate::walk::{
     for_each_child, for_each_child_mut, for_each_lambda_child, form_expr, form_expr_mut,
 };
-use super::workers::Workers;
 
 /// How much larger it may be for each literal operand.
 const LITERAL_BONUS: usize = 4;

@@ -11,7 +11,7 @@ use canny_syntax::core::{Expr, ExprKind, Lambda};
 use canny_syntax::name::Name;
 use canny_syntax::span::Span;
 
-use super::walk::{for_each_child_mut, for_each_lambda_child_mut};
+use crate::walk::{for_each_child_mut, for_each_lambda_child_mut};
 
 /// Copies within copies that are told apart; what lies deeper counts as part of the last.
 const DEPTH_MAX: u32 = 40;

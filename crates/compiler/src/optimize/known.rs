@@ -9,8 +9,8 @@ use canny_syntax::core::{Expr, ExprKind, Lambda, PrimitiveId, VarId, VarTable};
 use canny_syntax::datum::Datum;
 use serde::{Deserialize, Serialize};
 
-use super::walk::{for_each_child, for_each_lambda_child};
 use crate::variables::parameters;
+use crate::walk::{for_each_child, for_each_lambda_child};
 
 /// The value of a constant global.
 #[derive(Clone, Debug)]

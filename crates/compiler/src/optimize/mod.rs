@@ -33,7 +33,6 @@ pub mod simplify;
 pub mod size;
 pub mod sort_letrec;
 pub mod usage;
-pub mod walk;
 pub mod workers;
 
 use std::fmt;

@@ -17,8 +17,8 @@ use super::globals::{Globals, mentions};
 use super::known::{Exported, Known, PortableClause, PortableProcedure, is_closed};
 use super::limits::PORTABLE_SIZE_MAX;
 use super::size::body_size;
-use super::walk::{for_each_child, for_each_lambda_child};
 use super::workers::Workers;
+use crate::walk::{for_each_child, for_each_lambda_child};
 
 /// The procedures of a unit that can travel, by name.
 pub type Portable = HashMap<Name, PortableProcedure>;

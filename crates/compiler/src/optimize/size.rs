@@ -2,7 +2,7 @@
 
 use canny_syntax::core::{Expr, ExprKind, Lambda};
 
-use super::walk::{for_each_child, for_each_lambda_child};
+use crate::walk::{for_each_child, for_each_lambda_child};
 
 /// Size of an expression in instructions, roughly; stops counting at `limit`.
 pub fn size(expr: &Expr, limit: usize) -> usize {

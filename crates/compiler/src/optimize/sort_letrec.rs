@@ -1,8 +1,8 @@
 //! Splits recursive bindings into the simplest forms that mean the same.
 //!
 //! On entry any [`ExprKind::Letrec`]. On exit each remaining one is either *fixed* (every initial
-//! value is a procedure and no variable is assigned; see [`is_fixed`]) or a minimal *complex* group
-//! whose variables the code generator boxes and checks. Everything else became
+//! value is a procedure and no variable is assigned; [`is_fixed`](crate::walk::is_fixed)) or a minimal
+//! *complex* group whose variables the code generator boxes and checks. Everything else became
 //! [`ExprKind::Let`]. Not optional: the code generator relies on it.
 //!
 //! The method is that of Ghuloum and Dybvig, "Fixing letrec (reloaded)": strongly connected
@@ -11,7 +11,7 @@
 
 use canny_syntax::core::{Expr, ExprKind, TopForm, Unit, VarId, VarTable};
 
-use super::walk::for_each_child_mut;
+use crate::walk::{for_each_child_mut, is_procedure};
 
 /// Sorts every `letrec` of the unit.
 pub fn run(unit: &mut Unit) {
@@ -26,17 +26,6 @@ pub fn run(unit: &mut Unit) {
             TopForm::Define(_, expr) | TopForm::Expression(expr) => pass.visit(expr),
         }
     }
-}
-
-/// Whether the bindings are procedures bound to variables that nobody assigns.
-pub fn is_fixed(bindings: &[(VarId, Expr)], locals: &VarTable) -> bool {
-    bindings
-        .iter()
-        .all(|(var, init)| is_procedure(init) && !locals[*var].assigned)
-}
-
-fn is_procedure(expr: &Expr) -> bool {
-    matches!(expr.kind, ExprKind::Lambda(_) | ExprKind::CaseLambda(_))
 }
 
 /// A group whose initial values are being visited.

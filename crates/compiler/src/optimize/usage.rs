@@ -2,8 +2,8 @@
 
 use canny_syntax::core::{Expr, ExprKind, TopForm, Unit, VarId, VarTable};
 
-use super::sort_letrec::is_fixed;
-use super::walk::for_each_child;
+use crate::walk::for_each_child;
+use crate::walk::is_fixed;
 
 /// Mentions of one variable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -22,8 +22,8 @@ use super::globals::{Globals, mentions};
 use super::known::Known;
 use super::limits::{Budget, OPERANDS_MAX, SIZE_MAX};
 use super::size::body_size;
-use super::walk::{for_each_child, for_each_lambda_child, form_expr_mut};
 use crate::variables::parameters;
+use crate::walk::{for_each_child, for_each_lambda_child, form_expr_mut};
 
 /// Stands between the name of a procedure and a number in the name of its worker; no name in source ends so, and those
 /// that macros make have other numbers.

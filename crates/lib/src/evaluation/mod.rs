@@ -234,7 +234,7 @@ impl Evaluation {
         let mut prepared = Prepared::default();
         let mut diagnostics = Vec::new();
         inner.require(
-            &LibraryName::from_words(&["canny", "control"]),
+            &LibraryName::from_words(&["canny", "machine", "control"]),
             &mut prepared,
             &mut diagnostics,
         );

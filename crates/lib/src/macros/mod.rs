@@ -16,7 +16,7 @@ pub(crate) use bridge::MacroBridge;
 pub(crate) use machine::{ConversationCell, IdentifierEquality, conversation, macro_value};
 
 /// The library that drives transformers in their machine.
-const DRIVER: [&str; 2] = ["canny", "syntax-runtime"];
+const DRIVER: [&str; 3] = ["canny", "machine", "syntax-runtime"];
 
 /// Most parts that one expansion may have.
 const RESULT_NODES_MAX: usize = 2_000_000;

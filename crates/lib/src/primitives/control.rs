@@ -1,6 +1,6 @@
 //! Primitives of procedures, multiple values and the registers of the dynamic state.
 //!
-//! The registers hold winders, handlers and parameters, and `(canny control)` alone gives them a
+//! The registers hold winders, handlers and parameters, and `(canny machine control)` alone gives them a
 //! meaning. Nothing here calls a procedure: control operations are written in Scheme or are
 //! operations on frames.
 

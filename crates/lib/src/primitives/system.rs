@@ -181,7 +181,7 @@ fn exit_code(object: Option<Value>) -> i32 {
 
 const SERVED_VALUE: &str = "served value";
 
-/// Keeps what a program gave, for `(canny web serving)`.
+/// Keeps what a program gave, for `(canny web server serving)`.
 pub fn set_served_value(vm: &Vm, value: Value) {
     vm.set_root(SERVED_VALUE, value);
 }

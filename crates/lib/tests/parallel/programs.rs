@@ -6,7 +6,7 @@ use super::{check, check_together};
 fn program(text: &str) -> String {
     format!(
         "(import (scheme base) (scheme write) (scheme read) (scheme eval) (scheme char) (scheme inexact)
-                 (scheme lazy) (srfi 1) (canny generic) (only (canny control) call/ec) (except (canny hash-tables) string-hash string-ci-hash hash))
+                 (scheme lazy) (srfi 1) (canny generic) (only (canny machine control) call/ec) (except (canny data hash-tables) string-hash string-ci-hash hash))
          (define (text-of . parts)
            (let ((port (open-output-string))) (write parts port) (get-output-string port)))
          (define (four make) (vector (make 0) (make 1) (make 2) (make 3)))

@@ -1,7 +1,7 @@
 //! Procedures, multiple values, continuations and the dynamic state.
 //!
 //! The dynamic state of a thread is three registers, read and written by rows of
-//! [`DYNAMIC_STATE`]; `(canny control)` is their only user.
+//! [`DYNAMIC_STATE`]; `(canny machine control)` is their only user.
 //!
 //! | register | holds |
 //! |---|---|
@@ -11,7 +11,7 @@
 //!
 //! Continuations and escape procedures are closures that hold the three registers as they were, and put them
 //! back when they are called. When there are winders to be run first, they leave that to `%rewind-and-call` of
-//! `(canny control)`.
+//! `(canny machine control)`.
 //!
 //! A parameter key is the parameter's cell object, except for the current ports, whose keys are
 //! the fixnums 0 (input), 1 (output) and 2 (error). A port primitive without a port argument takes

@@ -3,7 +3,7 @@
 //! An absent port argument means the current input or output port: the value of key 0 or 1 in the
 //! parameters register of the dynamic state, else the thread's default port (see `control`).
 //! `current-input-port`, `current-output-port` and `current-error-port` are parameter objects made
-//! in `(canny control)` over `%current-port` and `%set-default-port!`.
+//! in `(canny machine control)` over `%current-port` and `%set-default-port!`.
 //!
 //! Conditions: a closed port or one of the wrong direction or kind is a `type` condition; a failed
 //! operation of the operating system is a `file` condition; a syntax error in `read` is a `read`

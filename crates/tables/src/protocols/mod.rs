@@ -1,6 +1,6 @@
 //! Protocols between Rust and Scheme: numbers that mean something, and fields at fixed positions.
 //!
-//! Each row gives a Rust constant, and a constant of the library `(canny protocols)`, whose source
+//! Each row gives a Rust constant, and a constant of the library `(canny machine protocols)`, whose source
 //! [`library_source`] makes. `cargo xtask protocols` writes the source to `lib`, and the build
 //! of the standard library fails if the file is not what the rows say. The same build fails if a
 //! record type of a library does not begin with the fields of its row in [`RECORDS`].
@@ -68,7 +68,7 @@ pub fn enumeration(name: &str) -> Option<&'static Enumeration> {
     ENUMERATIONS.iter().find(|row| row.name == name)
 }
 
-/// The source of `(canny protocols)`, laid out as `canny fmt` does it.
+/// The source of `(canny machine protocols)`, laid out as `canny fmt` does it.
 pub fn library_source() -> String {
     let mut definitions = String::new();
     let mut names = Vec::new();
@@ -112,11 +112,11 @@ pub fn library_source() -> String {
 }
 
 const HEADER: &str = "\
-;;; (canny protocols): numbers that mean the same in Rust and in Scheme.
+;;; (canny machine protocols): numbers that mean the same in Rust and in Scheme.
 ;;;
 ;;; `cargo xtask protocols` made this file from the rows in `crates/tables/src/protocols`.  Change those.
 
-(define-library (canny protocols)
+(define-library (canny machine protocols)
 ";
 
 const MACROS: &str = "  (import (canny primitives) (canny syntax))

@@ -8,7 +8,7 @@ use canny_tables::layout::{FLAG_ASCII, loan, port};
 use canny_value::Value;
 
 use super::InPlace;
-use crate::strings;
+use crate::data::strings;
 
 impl InPlace {
     /// The next line of a port as a fresh string, and steps over it and its line feed: if it is ASCII, lent to this thread

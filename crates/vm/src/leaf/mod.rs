@@ -16,7 +16,7 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::{FLAG_ASCII, port};
 use canny_value::{ObjectRef, Value};
 
-use crate::strings;
+use crate::data::strings;
 use crate::thread::Thread;
 
 /// A leaf function; arguments that its row does not have are any words.

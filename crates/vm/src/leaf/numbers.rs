@@ -15,7 +15,7 @@ use canny_tables::layout::FLAG_NEGATIVE;
 use canny_value::Value;
 
 use super::{InPlace, WORDS_MAX, payload};
-use crate::numbers::{
+use crate::data::numbers::{
     Numeric, integer_ordering, limbs_of, number_of, numeric, short_ratios, small, with_integer,
 };
 

@@ -1,6 +1,6 @@
 //! Runtime entries of arithmetic and comparison, for operands that the handlers do not take.
 //!
-//! An entry reads its registers, calls [`crate::arithmetic`] and writes the result or branches. An
+//! An entry reads its registers, calls [`crate::data::arithmetic`] and writes the result or branches. An
 //! error names the operation and the operand order of the source, where code generation changed
 //! them.
 
@@ -8,7 +8,7 @@ use canny_tables::kinds::Kind;
 use canny_value::Value;
 
 use super::{Next, Site};
-use crate::numbers::{Numeric, numeric};
+use crate::data::numbers::{Numeric, numeric};
 use crate::primitive::Raise;
 use crate::thread::Thread;
 

@@ -16,7 +16,7 @@ use canny_value::Value;
 
 use super::{Next, Site};
 use crate::code::CodeRef;
-use crate::condition::ConditionKind;
+use crate::control::condition::ConditionKind;
 use crate::primitive::{Arguments, Raise};
 use crate::thread::Thread;
 

@@ -8,9 +8,9 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::continuation;
 
 use super::{Next, Site};
+use crate::data::values::{is_instance, record_type_of};
 use crate::primitive::Raise;
 use crate::thread::Thread;
-use crate::values::{is_instance, record_type_of};
 
 /// `loop` whose handler was replaced by a request.
 pub(crate) fn safepoint(site: &mut Site) -> Next {

@@ -10,12 +10,12 @@ use canny_tables::layout::{FIELD0, FLAG_IMMUTABLE};
 use canny_value::{ObjectRef, Value};
 
 use super::{Next, Site};
-use crate::condition::ConditionKind;
-use crate::globals;
+use crate::control::condition::ConditionKind;
+use crate::data::globals;
+use crate::data::strings::{string_character, string_length};
+use crate::data::values::{is_instance, record_type, record_type_of};
 use crate::primitive::Raise;
-use crate::strings::{string_character, string_length};
 use crate::thread::Thread;
-use crate::values::{is_instance, record_type, record_type_of};
 
 fn raise_no_value(site: &mut Site, cell: Value) -> Raise {
     let name = globals::cell_name(cell);
@@ -212,7 +212,7 @@ pub(crate) fn length(site: &mut Site, kind: Kind) -> Next {
 }
 
 pub(crate) fn class_key(site: &mut Site) -> Next {
-    let key = crate::values::class_key_of(site.rb());
+    let key = crate::data::values::class_key_of(site.rb());
     site.set_a(Value::fixnum(key));
     Ok(site.next())
 }
@@ -257,9 +257,11 @@ fn record_field(site: &mut Site, object: Value, wanted: Value) -> Result<usize, 
         return Ok(index + 1);
     }
     let name = site.pool_extension(1);
-    let who = crate::symbols::symbol_name(name);
+    let who = crate::data::symbols::symbol_name(name);
     let expected = record_type_of(wanted)
-        .and_then(|record_type| crate::symbols::symbol_name(record_type.field(record_type::NAME)))
+        .and_then(|record_type| {
+            crate::data::symbols::symbol_name(record_type.field(record_type::NAME))
+        })
         .map_or_else(
             || "record".to_owned(),
             |name| format!("record of type {name}"),

@@ -7,9 +7,9 @@ use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 
 use super::{Next, Site};
-use crate::condition::ConditionKind;
+use crate::control::condition::ConditionKind;
+use crate::data::symbols::symbol_name;
 use crate::primitive::Raise;
-use crate::symbols::symbol_name;
 use crate::thread::Thread;
 
 pub(crate) fn entry(site: &mut Site) -> Next {

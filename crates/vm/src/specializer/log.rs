@@ -28,8 +28,8 @@ use canny_tables::opcodes::Opcode;
 
 use super::ledger::{Began, PauseCause};
 use super::worker::FullLog;
-use crate::interrupt::{InterruptState, LOG};
 use crate::thread::Thread;
+use crate::thread::interrupt::{InterruptState, LOG};
 
 /// Buffers that the first thread may have on their way to the worker.
 const QUOTA_MAX_MAIN: u32 = 3;

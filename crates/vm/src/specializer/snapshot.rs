@@ -23,9 +23,9 @@ use super::ledger::PauseCause;
 use super::registry::Registry;
 use crate::Vm;
 use crate::code::CodeRef;
-use crate::globals;
+use crate::data::globals;
+use crate::data::symbols::symbol_name;
 use crate::runtime::entry::description as keywords;
-use crate::symbols::symbol_name;
 use crate::thread::Thread;
 
 /// The type of a value.
@@ -187,7 +187,7 @@ fn pool_item(registry: &mut Registry, value: Value) -> PoolItem {
             let number = registry.watches.number(value);
             let content = globals::cell_value(value);
             let is_bound = content != Value::UNBOUND;
-            let record_type = crate::values::record_type_of(content);
+            let record_type = crate::data::values::record_type_of(content);
             PoolItem::Cell(CellSnapshot {
                 ty: if is_bound {
                     type_of(content)

@@ -14,7 +14,7 @@ use super::CandidateId;
 use super::ledger::PauseCause;
 use super::log::ThreadLog;
 use super::snapshot::type_of;
-use crate::globals;
+use crate::data::globals;
 use crate::thread::Thread;
 
 /// A retired descriptor of a thread; see [`Thread::detour`].

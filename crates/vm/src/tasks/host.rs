@@ -14,8 +14,8 @@ use canny_sched::{Host, WorkerId, WorkerKind};
 use canny_value::Value;
 
 use crate::Vm;
-use crate::interrupt::InterruptState;
 use crate::thread::Exit;
+use crate::thread::interrupt::InterruptState;
 
 /// Names of the roots with the default ports that workers begin with.
 pub(crate) const DEFAULT_PORTS: [&str; 3] = [

@@ -30,9 +30,9 @@ use canny_tables::kinds::Kind;
 use canny_tables::protocols::{LOCK_WORD, TicketOutcome, task, waiter};
 use canny_value::{ObjectRef, Value};
 
-use crate::condition::ConditionKind;
-use crate::offload::ParkedComputations;
+use crate::control::condition::ConditionKind;
 use crate::primitive::Raise;
+use crate::thread::offload::ParkedComputations;
 use crate::thread::{Exit, Thread};
 
 pub(crate) use self::thread::ThreadTasks;

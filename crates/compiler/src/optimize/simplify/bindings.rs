@@ -9,7 +9,7 @@ use canny_syntax::datum::Datum;
 
 use super::{Context, NOTHING, Simplifier, take};
 use crate::optimize::effects::{is_boolean, is_single_valued, primitive_call};
-use crate::optimize::sort_letrec::is_fixed;
+use crate::walk::is_fixed;
 
 impl Simplifier<'_> {
     pub(super) fn visit_let(&mut self, expr: &mut Expr, context: Context) {

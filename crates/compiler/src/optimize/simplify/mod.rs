@@ -25,7 +25,7 @@ use super::globals::Globals;
 use super::inlinings::Inlinings;
 use super::limits::Budget;
 use super::usage::{Usage, count};
-use super::walk::{for_each_child_mut, for_each_lambda_child_mut};
+use crate::walk::{for_each_child_mut, for_each_lambda_child_mut};
 
 /// What becomes of an expression's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

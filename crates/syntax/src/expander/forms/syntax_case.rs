@@ -1,6 +1,6 @@
 //! `syntax-case`, `syntax` and `quasisyntax`: patterns and templates in transformer procedures.
 //!
-//! Patterns become constants that `match-syntax` of `(canny syntax-runtime)` interprets; what it gives is a vector with
+//! Patterns become constants that `match-syntax` of `(canny machine syntax-runtime)` interprets; what it gives is a vector with
 //! the value of each variable, a list (of lists …) for one under ellipses. Templates become code that
 //! builds the result. Syntax objects are pairs and vectors as in data; only identifiers are objects of their own.
 
@@ -21,7 +21,7 @@ use crate::span::Span;
 use crate::syntax::{Identifier, Syntax, SyntaxKind};
 
 /// The library whose procedures the code made here calls.
-const RUNTIME: [&str; 2] = ["canny", "syntax-runtime"];
+const RUNTIME: [&str; 3] = ["canny", "machine", "syntax-runtime"];
 
 /// A clause of `syntax-case`, taken apart.
 struct Clause<'s> {

@@ -3,7 +3,7 @@ use canny_spesh::snapshot::LazyLiveness;
 use canny_tables::opcodes::{Opcode, encode_abc};
 
 use super::*;
-use crate::interrupt::InterruptState;
+use crate::thread::interrupt::InterruptState;
 
 const CODE: CodeWord = CodeWord(0x7f00_0000_0005);
 const OTHER: CodeWord = CodeWord(0x7f00_1000_0005);

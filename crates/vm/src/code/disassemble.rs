@@ -1,0 +1,92 @@
+//! Makes a compiled unit of one procedure that is loaded, so that the compiler's disassembler can
+//! print it.
+//!
+//! The heap is only read: constants of the pool become data through the caller's function. Nothing
+//! may allocate in the meantime.
+
+use canny_compiler::unit::{
+    CodeBlock, CompiledUnit, PoolEntry, PositionTableBuilder, position_records,
+};
+use canny_syntax::core::{GlobalName, LibraryKey, UnitKind};
+use canny_syntax::datum::Datum;
+use canny_syntax::name::Name;
+use canny_tables::kinds::Kind;
+use canny_value::Value;
+
+use crate::Vm;
+use crate::code::CodeRef;
+use crate::data::symbols::symbol_name;
+
+impl Vm {
+    /// A unit whose only code is that of a procedure. `literal` gives the datum to show for an object of
+    /// the pool; nothing may be allocated meanwhile.
+    pub fn unit_of_procedure(
+        &self,
+        procedure: Value,
+        literal: impl Fn(Value) -> Datum,
+    ) -> Option<CompiledUnit> {
+        let code = CodeRef::of_closure(procedure)?;
+        let (metadata, index) = self.metadata(code)?;
+        let own = &metadata.codes[index];
+        let mut constants = Vec::new();
+        let pool = code
+            .pool()
+            .map(|value| self.pool_entry(value, &literal, &mut constants))
+            .collect();
+        let mut positions = PositionTableBuilder::default();
+        position_records(&own.positions).for_each(|(pc, span)| positions.add(pc, span));
+        let name = self.procedure_name(procedure);
+        let block = CodeBlock {
+            name: name.map(|name| Name::new(&name)),
+            arity: own.arity,
+            clauses: own.clauses.clone(),
+            frame_words: code.frame_words() as u32,
+            captured: procedure
+                .as_object()
+                .map_or(0, |closure| closure.length() as u32 - 1),
+            captured_boxes: Vec::new(),
+            pool,
+            instructions: code.plain_instructions(),
+            wide_maps: code.wide_maps().to_vec(),
+            positions: positions.finish(),
+            span: own.span,
+            enclosing: None,
+            variables: Vec::new(),
+        };
+        Some(CompiledUnit {
+            name: LibraryKey::new(&metadata.name),
+            kind: UnitKind::Toplevel,
+            requires: Vec::new(),
+            globals: Vec::new(),
+            constants,
+            codes: vec![block],
+            entry: 0,
+            sources: metadata.sources.clone(),
+            inlinings: metadata.inlinings.clone(),
+            inlinable: Vec::new(),
+        })
+    }
+
+    fn pool_entry(
+        &self,
+        value: Value,
+        literal: &impl Fn(Value) -> Datum,
+        constants: &mut Vec<Datum>,
+    ) -> PoolEntry {
+        if let Some(cell) = value.as_kind(Kind::Cell) {
+            let word = |index| symbol_name(cell.field(index)).unwrap_or_default();
+            let (name, library) = (Name::new(&word(1)), LibraryKey::new(&word(2)));
+            return PoolEntry::Global(GlobalName { library, name });
+        }
+        let code = CodeRef::of_value(value).or_else(|| CodeRef::of_closure(value));
+        if let Some((metadata, index)) = code.and_then(|code| self.metadata(code)) {
+            return match metadata.codes[index].primitive {
+                Some(number) => PoolEntry::Primitive(number),
+                None if value.is_kind(Kind::Code) => PoolEntry::Code(index as u32),
+                None => PoolEntry::Closure(index as u32),
+            };
+        }
+        constants.push(literal(value));
+        PoolEntry::Constant(constants.len() as u32 - 1)
+    }
+}

@@ -1,0 +1,226 @@
+//! Which tail calls led from a frame to the one above it, found out when it is asked for.
+//!
+//! A tail call leaves no trace, and keeping one would cost each of them. But the code is still there: the call
+//! instruction of the older frame names the procedure that it called, and if another procedure is running there, tail
+//! calls led from the one to the other. Their operators are mostly globals and constants, so a search through
+//! the code finds the ways. A step is certain if every tail call that the search met named its procedure and no other
+//! one leads there; else it is told as possible. Loops do not show, and a global that was changed since is
+//! taken for what it is now. Running code pays nothing.
+
+use canny_tables::kinds::Kind;
+use canny_tables::opcodes::{Flow, Opcode, OpcodeFlags, Window, field_a, field_b, field_wide};
+use canny_value::Value;
+
+use crate::code::CodeRef;
+use crate::data::globals::cell_value;
+use crate::frames::TailCaller;
+use crate::thread::Thread;
+
+/// Procedures that a search looks at.
+const PROCEDURES_MAX: usize = 200;
+
+/// Tail calls that are told between two frames.
+const STEPS_MAX: usize = 8;
+
+/// How often a value is followed from register to register.
+const MOVES_MAX: usize = 4;
+
+/// A procedure that was found, and the tail calls that lead to it: which procedure makes each, and the index
+/// behind the first word of the instruction.
+struct Found {
+    closure: Value,
+    code: CodeRef,
+    calls: Vec<(usize, usize)>,
+}
+
+impl Thread {
+    /// The procedures whose tail calls led from the call before a return address of a frame to the code that runs
+    /// above it, the last one first. Empty if there were none or they cannot be told.
+    pub(crate) fn tail_callers(
+        &self,
+        caller: Value,
+        return_pc: *const u32,
+        running: CodeRef,
+    ) -> Vec<TailCaller> {
+        let Some(called) = called_at(caller, return_pc) else {
+            return Vec::new();
+        };
+        let Some(code) = CodeRef::of_closure(called).filter(|code| code.word() != running.word())
+        else {
+            return Vec::new();
+        };
+        let first = Found {
+            closure: called,
+            code,
+            calls: Vec::new(),
+        };
+        let mut found = vec![first];
+        // Whether every tail call so far named its procedure.
+        let mut is_complete = true;
+        let mut next = 0;
+        while next < found.len() && found.len() < PROCEDURES_MAX {
+            let (closure, code) = (found[next].closure, found[next].code);
+            // What the running procedure calls is still to come.
+            let calls = match code.word() == running.word() {
+                true => Vec::new(),
+                false => tail_calls(closure, code),
+            };
+            for (at, operator) in calls {
+                let Some((closure, target)) =
+                    operator.and_then(|value| Some((value, CodeRef::of_closure(value)?)))
+                else {
+                    is_complete = false;
+                    continue;
+                };
+                if target.word() == code.word() {
+                    continue;
+                }
+                match found
+                    .iter_mut()
+                    .find(|one| one.code.word() == target.word())
+                {
+                    Some(known) => known.calls.push((next, at)),
+                    None => found.push(Found {
+                        closure,
+                        code: target,
+                        calls: vec![(next, at)],
+                    }),
+                }
+            }
+            next += 1;
+        }
+        is_complete &= next == found.len();
+        let goal = found
+            .iter()
+            .position(|one| one.code.word() == running.word());
+        goal.map_or_else(Vec::new, |goal| self.steps_to(&found, goal, is_complete))
+    }
+
+    /// Goes back from the running procedure as long as one procedure only can have called.
+    fn steps_to(&self, found: &[Found], mut goal: usize, is_complete: bool) -> Vec<TailCaller> {
+        let mut steps = Vec::new();
+        // The first procedure was called by the frame; a way back to it is a loop.
+        while goal != 0 && steps.len() < STEPS_MAX {
+            let calls = &found[goal].calls;
+            let is_certain = is_complete && calls.len() == 1;
+            for &(from, at) in calls {
+                self.describe_tail_call(&found[from], at, is_certain, &mut steps);
+            }
+            let Some(&(from, _)) = calls.first() else {
+                break;
+            };
+            if calls.iter().any(|(other, _)| *other != from) {
+                break;
+            }
+            goal = from;
+        }
+        steps.truncate(STEPS_MAX);
+        steps
+    }
+
+    fn describe_tail_call(
+        &self,
+        caller: &Found,
+        at: usize,
+        is_certain: bool,
+        steps: &mut Vec<TailCaller>,
+    ) {
+        let mut frames = Vec::new();
+        // SAFETY: the address lies behind an instruction of the code.
+        let pc = unsafe { caller.code.start().add(at) };
+        let name = self.vm().procedure_name(caller.closure);
+        self.describe_code(caller.code, pc, name, &mut frames);
+        steps.extend(frames.into_iter().map(|frame| TailCaller {
+            name: frame.name,
+            position: frame.position,
+            is_library: frame.is_library,
+            is_certain,
+        }));
+    }
+}
+
+/// The procedure that the call before a return address called, if its operator tells.
+fn called_at(caller: Value, return_pc: *const u32) -> Option<Value> {
+    let code = CodeRef::of_closure(caller)?;
+    let behind = (return_pc as usize).checked_sub(code.start() as usize)? / 4;
+    // The instruction and its live map.
+    let at = behind.checked_sub(Opcode::Call.words())?;
+    let word = *code.instructions().get(at)?;
+    (Opcode::from_byte(word as u8)? == Opcode::Call).then_some(())?;
+    operator(caller, code, at, field_a(word))
+}
+
+/// The tail calls of a procedure: the index behind their first words, and whom they call, if that can be told.
+fn tail_calls(closure: Value, code: CodeRef) -> Vec<(usize, Option<Value>)> {
+    let mut calls = Vec::new();
+    each_instruction(code, &mut |at, opcode, word| {
+        let row = opcode.row();
+        if !row.flags.has(OpcodeFlags::CALLS) || row.flow != Flow::Stop {
+            return;
+        }
+        // The others have whom they call in a register only.
+        let is_plain = row.window == Window::TailCall;
+        let called = is_plain.then(|| operator(closure, code, at, field_a(word)));
+        calls.push((at + 1, called.flatten()));
+    });
+    calls
+}
+
+fn each_instruction(code: CodeRef, visit: &mut dyn FnMut(usize, Opcode, u32)) {
+    let words = code.instructions();
+    let mut at = 0;
+    while let Some(&word) = words.get(at) {
+        let Some(opcode) = Opcode::from_byte(word as u8) else {
+            return;
+        };
+        visit(at, opcode, word);
+        at += opcode.words();
+    }
+}
+
+/// The procedure that is in a register before the instruction at an index: what the last instruction before it put
+/// there. Operators are computed right before their calls, so no branch lies between.
+fn operator(closure: Value, code: CodeRef, mut before: usize, mut register: u8) -> Option<Value> {
+    for _ in 0..MOVES_MAX {
+        let mut last = None;
+        each_instruction(code, &mut |at, opcode, word| {
+            if at < before && defines(opcode, word, register) {
+                last = Some((at, opcode, word));
+            }
+        });
+        let (at, opcode, word) = last?;
+        let slot = || pool_slot(code, at, field_wide(word));
+        return match opcode {
+            Opcode::GlobalRef => slot().map(cell_value),
+            Opcode::LoadConstant => slot(),
+            Opcode::SelfRef => Some(closure),
+            Opcode::Free => closure
+                .as_kind(Kind::Closure)
+                .map(|object| object.field(1 + field_wide(word) as usize)),
+            Opcode::Move => {
+                (before, register) = (at, field_b(word));
+                continue;
+            }
+            _ => None,
+        };
+    }
+    None
+}
+
+/// The pool slot at a distance, in words, before the end of an instruction's first word.
+fn pool_slot(code: CodeRef, at: usize, distance: u16) -> Option<Value> {
+    let slots = code.pool().count();
+    // The pool ends where the instructions begin; a slot is two words.
+    let word = (2 * slots + at + 1).checked_sub(distance as usize)?;
+    code.pool().nth(word / 2)
+}
+
+/// Whether an instruction writes a register.
+fn defines(opcode: Opcode, word: u32, register: u8) -> bool {
+    let row = opcode.row();
+    match row.window {
+        // A call writes its result, and everything above is lost.
+        Window::Call | Window::Unpack => register >= field_a(word),
+        _ => row.operands[0].is_written() && field_a(word) == register,
+    }
+}

@@ -1,0 +1,106 @@
+//! Accounts of memory, as tasks have them: `canny_heap` knows which blocks belong to which account, here is who has it.
+//!
+//! The account of a task is a field of its record. The thread that takes the task up has its mutator allocate for that account;
+//! while it runs no task it continues with the last one. Who is told raises the memory condition at a safepoint, though neither in
+//! a critical section nor between two tasks: then it is told when that is over.
+
+use canny_heap::Account;
+use canny_tables::kinds::Kind;
+use canny_tables::protocols::task;
+use canny_value::Value;
+
+use crate::control::condition::ConditionKind;
+use crate::primitive::Raise;
+use crate::thread::Thread;
+use crate::thread::interrupt::HEAP;
+
+impl Thread {
+    /// A new account, maybe with a limit of its own, as a number.
+    pub fn new_account(&mut self, limit_bytes: Option<usize>) -> i64 {
+        i64::from(self.vm.heap.new_account(limit_bytes).0)
+    }
+
+    /// The account of a task that this thread starts.
+    pub fn child_account(&mut self) -> i64 {
+        let parent = self.mutator().account();
+        i64::from(self.vm.heap.child_account(parent).0)
+    }
+
+    /// The account is of no use any more; unless `with_limit`, one with a limit of its own stays.
+    pub fn close_account(&mut self, number: i64, with_limit: bool) {
+        let account = account_of_number(Some(number));
+        self.vm.heap.close_account(account, with_limit);
+    }
+
+    /// The account to which goes what this thread allocates.
+    pub fn account(&mut self) -> i64 {
+        i64::from(self.mutator().account().0)
+    }
+
+    /// Changes it, for the current task.
+    pub fn set_account(&mut self, number: i64) {
+        if let Some(record) = self.tasks.current.as_kind(Kind::Record)
+            && record.length() >= task::WORDS
+        {
+            let task = self.tasks.current;
+            self.store(task, task::ACCOUNT, Value::fixnum(number));
+        }
+        self.use_account(account_of_number(Some(number)));
+    }
+
+    /// Continues with the account of a task.
+    pub(crate) fn use_account_of(&mut self, task: Value) {
+        if let Some(record) = task.as_kind(Kind::Record)
+            && record.length() >= task::WORDS
+        {
+            let number = record.field(task::ACCOUNT).as_fixnum();
+            self.use_account(account_of_number(number));
+        }
+    }
+
+    fn use_account(&mut self, account: Account) {
+        if self.mutator().set_account(account) {
+            self.interrupts.notify(HEAP);
+        }
+    }
+
+    /// Raises, at a safepoint, if the account in use has used up the memory.
+    #[inline]
+    pub(crate) fn meet_heap_limit(&mut self) -> Result<(), Raise> {
+        if self.mutator().is_exhausted() {
+            return self.meet_heap_limit_now();
+        }
+        Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn meet_heap_limit_now(&mut self) -> Result<(), Raise> {
+        if self.tasks.critical > 0 {
+            // Who raises there leaves what is locked.
+            self.tasks.deferred |= HEAP;
+            return Ok(());
+        }
+        let is_between_tasks = self.tasks.worker.is_some() && !self.tasks.current.is_true();
+        if is_between_tasks || !self.mutator().take_exhausted() {
+            return Ok(());
+        }
+        let account = self.mutator().account();
+        let own = self.vm.heap.own_limit_bytes(account);
+        let limit = own.unwrap_or_else(|| self.vm.heap.limit_bytes());
+        let message = match own {
+            Some(_) => "the memory limit of the task is exceeded",
+            None => "the heap limit is exceeded",
+        };
+        let limit = self.integer(limit as i64);
+        Err(self.raise(ConditionKind::Memory, message, &[limit], None))
+    }
+}
+
+fn account_of_number(number: Option<i64>) -> Account {
+    Account(
+        number
+            .and_then(|number| number.try_into().ok())
+            .unwrap_or(0),
+    )
+}

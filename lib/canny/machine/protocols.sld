@@ -1,0 +1,426 @@
+;;; (canny machine protocols): numbers that mean the same in Rust and in Scheme.
+;;;
+;;; `cargo xtask protocols` made this file from the rows in `crates/tables/src/protocols`.  Change those.
+
+(define-library (canny machine protocols)
+  (export vector-at
+          ticket/ready
+          ticket/timed-out
+          ticket/interrupted
+          clock/realtime
+          clock/monotonic
+          clock/process
+          clock/thread
+          port-key/input
+          port-key/output
+          port-key/error
+          output-mode/truncate
+          output-mode/append
+          output-mode/overwrite
+          output-mode/create-new
+          port-kind/binary-input
+          port-kind/textual-input
+          port-kind/binary-output
+          port-kind/textual-output
+          port-kind/both
+          open-flag/append
+          open-flag/create
+          open-flag/exclusive
+          open-flag/no-follow
+          open-flag/truncate
+          file-access/execute
+          file-access/write
+          file-access/read
+          try-read/character
+          try-read/peek
+          try-read/line
+          try-read/whole-line
+          try-read/characters
+          try-read/available
+          service/fill
+          service/drain
+          service/flush
+          service/close
+          service/position
+          service/set-position
+          service/encoding
+          service/succeed
+          service/turn-to-read
+          service/turn-to-write
+          family/any
+          family/inet
+          family/inet6
+          shutdown/read
+          shutdown/write
+          shutdown/both
+          division/graphemes
+          division/segments
+          division/words
+          division/sentences
+          normal-form/nfc
+          normal-form/nfd
+          normal-form/nfkc
+          normal-form/nfkd
+          json-objects/symbols
+          json-objects/strings
+          json-objects/tables
+          padding/required
+          padding/optional
+          padding/refused
+          database-mode/read
+          database-mode/write
+          database-mode/create
+          database-mode/memory
+          row-shape/changes
+          row-shape/vectors
+          row-shape/alists
+          row-shape/vector
+          row-shape/alist
+          row-shape/value
+          row-shape/nothing
+          database-state/last-insert-id
+          database-state/in-transaction
+          database-state/statements
+          database-state/cursors
+          stream/inherit
+          stream/null
+          stream/binary-pipe
+          stream/textual-pipe
+          stream/output
+          exchange/input
+          exchange/output
+          exchange/error
+          log-format/common
+          log-format/combined
+          log-format/json
+          proxy-field/x-forwarded-for
+          proxy-field/forwarded
+          request-flag/keeps-alive
+          request-flag/new
+          request-flag/head
+          request-flag/upgrades
+          request-flag/secure
+          request-flag/http2
+          response-flag/keeps-alive
+          response-flag/new
+          body-length/chunked
+          body-length/until-end
+          frame/continuation
+          frame/text
+          frame/binary
+          frame/close
+          frame/ping
+          frame/pong
+          websocket-event/fault
+          websocket-event/close
+          websocket-event/ping
+          sort-order/numbers
+          sort-order/numbers-descending
+          sort-order/strings
+          sort-order/strings-descending
+          sort-order/characters
+          sort-order/characters-descending
+          transformer-kind/procedure
+          transformer-kind/explicit
+          transformer-kind/implicit
+          transformer-kind/closing
+          transformer-kind/variable
+          waiter-field/state
+          waiter-field/task
+          waiter-field/value
+          task-field/lock
+          task-field/continuation
+          task-field/parameters
+          task-field/lane
+          task-field/account
+          task-field/waiter
+          task-field/cancelled
+          task-field/interruptions
+          task-field/future
+          task-field/number
+          request-field/server
+          request-field/id
+          request-field/serial
+          request-field/method
+          request-field/flags
+          request-field/head
+          request-field/length
+          present-field/request
+          present-field/step
+          server-option/max-header-bytes
+          server-option/max-headers
+          server-option/max-target-bytes
+          server-option/max-body-bytes
+          server-option/max-connections
+          server-option/max-connections-per-client
+          server-option/idle-timeout
+          server-option/header-timeout
+          server-option/body-timeout
+          server-option/log-format
+          server-option/metrics
+          server-option/max-streams
+          server-option/trusted-proxies
+          server-option/proxy-field
+          server-option/max-unsent-bytes
+          server-option/max-unsent-bytes-per-connection
+          server-option/count
+          spawn-setting/program
+          spawn-setting/arguments
+          spawn-setting/environment
+          spawn-setting/directory
+          spawn-setting/input
+          spawn-setting/output
+          spawn-setting/error
+          spawn-setting/group
+          spawn-setting/terminal
+          spawn-setting/count)
+  (import (canny primitives) (canny syntax))
+  (begin
+
+    ;; A vector with so many elements: each value is at the index before it.
+    (define-syntax vector-at
+      (syntax-rules ()
+        ((_ count (index value) ...)
+         (let ((elements (make-vector count #f)))
+           (vector-set! elements index value) ...
+           elements))))
+
+    ;; What a ticket gives.
+    (define ticket/ready 0)
+    (define ticket/timed-out 1)
+    (define ticket/interrupted 2)
+
+    ;; A clock.
+    (define clock/realtime 0)
+    (define clock/monotonic 1)
+    (define clock/process 2)
+    (define clock/thread 3)
+
+    ;; The key of a current port in the parameters register.
+    (define port-key/input 0)
+    (define port-key/output 1)
+    (define port-key/error 2)
+
+    ;; What becomes of a file that exists when it is opened for output.
+    (define output-mode/truncate 0)
+    (define output-mode/append 1)
+    (define output-mode/overwrite 2)
+    (define output-mode/create-new 3)
+
+    ;; The kind of a port over a descriptor.
+    (define port-kind/binary-input 0)
+    (define port-kind/textual-input 1)
+    (define port-kind/binary-output 2)
+    (define port-kind/textual-output 3)
+    (define port-kind/both 4)
+
+    ;; How a file is opened: a sum of flags.
+    (define open-flag/append 1)
+    (define open-flag/create 2)
+    (define open-flag/exclusive 4)
+    (define open-flag/no-follow 8)
+    (define open-flag/truncate 16)
+
+    ;; How a file may be used: a sum of flags.
+    (define file-access/execute 1)
+    (define file-access/write 2)
+    (define file-access/read 4)
+
+    ;; What to read without waiting.
+    (define try-read/character 0)
+    (define try-read/peek 1)
+    (define try-read/line 2)
+    (define try-read/whole-line 3)
+    (define try-read/characters 4)
+    (define try-read/available 5)
+
+    ;; What the service of a port is asked for.
+    (define service/fill 0)
+    (define service/drain 1)
+    (define service/flush 2)
+    (define service/close 3)
+    (define service/position 4)
+    (define service/set-position 5)
+    (define service/encoding 6)
+    (define service/succeed 7)
+    (define service/turn-to-read 8)
+    (define service/turn-to-write 9)
+
+    ;; A version of the Internet protocol.
+    (define family/any 0)
+    (define family/inet 4)
+    (define family/inet6 6)
+
+    ;; The direction in which a socket is shut down.
+    (define shutdown/read 0)
+    (define shutdown/write 1)
+    (define shutdown/both 2)
+
+    ;; The parts that a text is divided into.
+    (define division/graphemes 0)
+    (define division/segments 1)
+    (define division/words 2)
+    (define division/sentences 3)
+
+    ;; A normalization form of Unicode.
+    (define normal-form/nfc 0)
+    (define normal-form/nfd 1)
+    (define normal-form/nfkc 2)
+    (define normal-form/nfkd 3)
+
+    ;; What becomes of JSON objects.
+    (define json-objects/symbols 0)
+    (define json-objects/strings 1)
+    (define json-objects/tables 2)
+
+    ;; Padding at the end of base 64.
+    (define padding/required 0)
+    (define padding/optional 1)
+    (define padding/refused 2)
+
+    ;; How a database is opened.
+    (define database-mode/read 0)
+    (define database-mode/write 1)
+    (define database-mode/create 2)
+    (define database-mode/memory 3)
+
+    ;; The result of a statement.
+    (define row-shape/changes 0)
+    (define row-shape/vectors 1)
+    (define row-shape/alists 2)
+    (define row-shape/vector 3)
+    (define row-shape/alist 4)
+    (define row-shape/value 5)
+    (define row-shape/nothing 6)
+
+    ;; A property of a database connection.
+    (define database-state/last-insert-id 0)
+    (define database-state/in-transaction 1)
+    (define database-state/statements 2)
+    (define database-state/cursors 3)
+
+    ;; A stream of a new process, if it is no port.
+    (define stream/inherit 0)
+    (define stream/null 1)
+    (define stream/binary-pipe 2)
+    (define stream/textual-pipe 3)
+    (define stream/output 4)
+
+    ;; What an exchange with a process has done.
+    (define exchange/input 0)
+    (define exchange/output 1)
+    (define exchange/error 2)
+
+    ;; The format of an access log.
+    (define log-format/common 0)
+    (define log-format/combined 1)
+    (define log-format/json 2)
+
+    ;; The header in which proxies name their client.
+    (define proxy-field/x-forwarded-for 0)
+    (define proxy-field/forwarded 1)
+
+    ;; Properties of a request: a sum of flags.
+    (define request-flag/keeps-alive 1)
+    (define request-flag/new 2)
+    (define request-flag/head 4)
+    (define request-flag/upgrades 8)
+    (define request-flag/secure 16)
+    (define request-flag/http2 32)
+
+    ;; Properties of a response: a sum of flags.
+    (define response-flag/keeps-alive 1)
+    (define response-flag/new 2)
+
+    ;; The length of a body that is not known beforehand.
+    (define body-length/chunked -1)
+    (define body-length/until-end -2)
+
+    ;; The kind of a frame of a WebSocket.
+    (define frame/continuation 0)
+    (define frame/text 1)
+    (define frame/binary 2)
+    (define frame/close 8)
+    (define frame/ping 9)
+    (define frame/pong 10)
+
+    ;; What arrives at a WebSocket beside messages and pongs.
+    (define websocket-event/fault 0)
+    (define websocket-event/close 8)
+    (define websocket-event/ping 9)
+
+    ;; An order by which a primitive sorts.
+    (define sort-order/numbers 0)
+    (define sort-order/numbers-descending 1)
+    (define sort-order/strings 2)
+    (define sort-order/strings-descending 3)
+    (define sort-order/characters 4)
+    (define sort-order/characters-descending 5)
+
+    ;; The kind of a macro's transformer, which says what symbols in its result mean.
+    (define transformer-kind/procedure 0)
+    (define transformer-kind/explicit 1)
+    (define transformer-kind/implicit 2)
+    (define transformer-kind/closing 3)
+    (define transformer-kind/variable 4)
+
+    ;; Fields of `waiter` in `(canny tasks)`, from 0.
+    (define waiter-field/state 0)
+    (define waiter-field/task 1)
+    (define waiter-field/value 2)
+
+    ;; Fields of `task` in `(canny tasks)`, from 0.
+    (define task-field/lock 0)
+    (define task-field/continuation 1)
+    (define task-field/parameters 2)
+    (define task-field/lane 3)
+    (define task-field/account 4)
+    (define task-field/waiter 5)
+    (define task-field/cancelled 6)
+    (define task-field/interruptions 7)
+    (define task-field/future 8)
+    (define task-field/number 9)
+
+    ;; Fields of `request` in `(canny web message)`, from 0.
+    (define request-field/server 0)
+    (define request-field/id 1)
+    (define request-field/serial 2)
+    (define request-field/method 3)
+    (define request-field/flags 4)
+    (define request-field/head 5)
+    (define request-field/length 6)
+
+    ;; Fields of `present` in `(canny web server)`, from 0.
+    (define present-field/request 0)
+    (define present-field/step 1)
+
+    ;; Elements of a vector of `server-option`.
+    (define server-option/max-header-bytes 0)
+    (define server-option/max-headers 1)
+    (define server-option/max-target-bytes 2)
+    (define server-option/max-body-bytes 3)
+    (define server-option/max-connections 4)
+    (define server-option/max-connections-per-client 5)
+    (define server-option/idle-timeout 6)
+    (define server-option/header-timeout 7)
+    (define server-option/body-timeout 8)
+    (define server-option/log-format 9)
+    (define server-option/metrics 10)
+    (define server-option/max-streams 11)
+    (define server-option/trusted-proxies 12)
+    (define server-option/proxy-field 13)
+    (define server-option/max-unsent-bytes 14)
+    (define server-option/max-unsent-bytes-per-connection 15)
+    (define server-option/count 16)
+
+    ;; Elements of a vector of `spawn-setting`.
+    (define spawn-setting/program 0)
+    (define spawn-setting/arguments 1)
+    (define spawn-setting/environment 2)
+    (define spawn-setting/directory 3)
+    (define spawn-setting/input 4)
+    (define spawn-setting/output 5)
+    (define spawn-setting/error 6)
+    (define spawn-setting/group 7)
+    (define spawn-setting/terminal 8)
+    (define spawn-setting/count 9)))
