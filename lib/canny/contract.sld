@@ -10,7 +10,7 @@
 ;;; are expanded where they stand, to the tests that a person would write.  A procedure is wrapped in one that
 ;;; checks.
 ;;;
-;;; Who is blamed: the caller for an argument, and for what a procedure that it passed returns; the procedure
+;;; The blamed side: the caller for an argument, and for what a procedure that it passed returns; the procedure
 ;;; itself for its result, and for how it calls a procedure that was passed to it.  The position of the
 ;;; condition, whose kind is `contract`, is that of the call when the caller is blamed.
 ;;;

@@ -25,7 +25,7 @@
     (define (hmac algorithm key bytes)
       (%hmac algorithm (data 'hmac 2 key) (data 'hmac 3 bytes)))
 
-    ;; A key of `length` bytes out of a password.  It takes time in proportion to the number of iterations, and holds up no other task.
+    ;; A key of `length` bytes out of a password.  It takes time in proportion to the number of iterations, and blocks no other task.
     (define (pbkdf2 algorithm password salt iterations length)
       (%pbkdf2 algorithm (data 'pbkdf2 2 password) (data 'pbkdf2 3 salt) iterations length))
 

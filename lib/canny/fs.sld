@@ -325,7 +325,7 @@
     ;; `#:order 'after` gives a directory behind what is in it.  `#:hidden #f` leaves out names with a dot first.
     ;; `#:select`, a procedure of name and type, says which names are given; `#:descend`, the same, which directories are
     ;; looked into, `#:depth` how deep.  `#:follow #t` looks through symbolic links, but never into a directory that it is
-    ;; in already.  A directory that cannot be read is told to the procedure `#:on-error`, as a condition; without one the
+    ;; in already.  A directory that cannot be read is reported to the procedure `#:on-error`, as a condition; without one the
     ;; condition is raised, and the generator can be called again for the rest.
     (define* (directory-walk root #:key (order 'before) (hidden #t) (select #f) (descend #f)
                              (depth #f) (follow #f) (on-error #f))
@@ -662,8 +662,8 @@
       (if times (copy-times from to)))
 
     ;; Copies a file, a symbolic link or a directory with everything in it.  With `#:replace #t`, files are replaced and
-    ;; directories that are there filled up.  What fails is told to the procedure `#:on-error`, as a condition, and the rest
-    ;; goes on; without one the condition is raised.
+    ;; directories that are there filled up.  A failure is reported to the procedure `#:on-error`, as a condition, and the rest
+    ;; copies the rest; without one the condition is raised.
     (define* (copy-tree from to #:key (replace #f) (times #f) (on-error #f))
       (check-string 'copy-tree 1 from)
       (check-string 'copy-tree 2 to)
@@ -798,7 +798,7 @@
                    (quietly (lambda () (delete-file name)))))
              (%delete-at-exit name #f))))))
 
-    ;; Opens a new file for another, whose name is told when that fails.
+    ;; Opens a new file for another, whose name the error has when that fails.
     (define (open-new path name kind)
       (guard (object ((and (posix-error? object)
                            (not (eq? (posix-error-name object) 'EEXIST)))
@@ -915,7 +915,7 @@
                        (%open-watcher (watcher-handle watcher) path)
                        path))
 
-    ;; Watches the directories below one.  What is in a directory that came later is told as new, since the system
+    ;; Watches the directories below one.  The contents of a directory that came later are reported as new, since the system
     ;; may not have told it.
     (define (watch-below watcher path new?)
       (for-each
@@ -939,7 +939,7 @@
         (#x40 . moved-from) (#x80 . moved-to) (#x200 . deleted) (#x400 . deleted)
         (#x800 . moved-from) (#x2000 . deleted) (#x4000 . overflow)))
 
-    ;; Puts an event of the system's among those to be told.
+    ;; Puts an event of the system's among those to be reported.
     (define (take-event! watcher number bits move name)
       (let* ((paths (watcher-paths watcher))
              (base (hash-table-ref/default paths number #f))

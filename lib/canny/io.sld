@@ -267,7 +267,7 @@
             (%custom-position port)
             (%port-position port))))
 
-    ;; Goes on at another place, counted in bytes from the start, where a character must begin.
+    ;; Continues at another position, counted in bytes from the start, where a character must begin.
     (define (set-port-position! port position)
       (let ((port (side port input-port? #f)))
         (if (and (port? port) (%port-service port))
@@ -810,7 +810,7 @@
                         (cons (car rest) open)
                         open))))))
 
-    ;; What goes wrong is told, and changes nothing about how the program ends.
+    ;; An error is reported, and changes nothing about how the program ends.
     (define (finish-output port)
       (if (output-port-open? port)
           (guard (object (#t (write-string "canny: " (current-error-port))

@@ -234,7 +234,7 @@
           (secured 'tls-connect socket context server-name (seconds-until end)))))
 
     ;; Waits for the next connection and makes it one over TLS. A client that cannot prove or accept what is asked for raises an
-    ;; error; the listener goes on listening.
+    ;; error; the listener keeps listening.
     (define* (tls-accept listener context #:key (timeout #f))
       (check-listener 'tls-accept listener)
       (if (not (and (tls-context? context) (not (client-context? context))))

@@ -4,9 +4,9 @@
 ;;; of commands is a pipeline.  A status is the exit code of a program, or the negative number of the signal that ended it.
 ;;;
 ;;; Invariants:
-;;; - Whoever waits for a program serves all its streams at once, a piece at a time, so that neither side waits for the
+;;; - A task that waits for a program serves all its streams at once, a piece at a time, so that neither side waits for the
 ;;;   other, and memory does not depend on how much goes through.
-;;; - A program that is given up, by a timeout, an interrupt or a condition, is ended, and its status is taken.
+;;; - A program that is abandoned, by a timeout, an interrupt or a condition, is ended, and its status is taken.
 ;;; - Programs get the three standard streams and no other descriptors.
 
 (define-library (canny process)
@@ -297,7 +297,7 @@
         (if (and size (pair? (cdr parts)))
             (%range-error 'spawn-process 1 "a terminal is for one program" command))
         (if (not usual?)
-            ;; Wrong options are told before there is a program.
+            ;; Wrong options are reported before there is a program.
             (reader (open-input-bytevector (bytevector))))
         (let ((process (start 'spawn-process parts
                               (if size 'pipe input)
@@ -388,7 +388,7 @@
             (process-signal process 'sigkill #:group #t)
             (process-wait process))))
 
-    ;; Closes our ends of the pipes of a process.  It goes on; a second time does nothing.
+    ;; Closes our ends of the pipes of a process.  The process keeps running; a second time does nothing.
     (define (process-close process)
       (check-process 'process-close process)
       (close-quietly (process-input process))

@@ -6,7 +6,7 @@
 ;;; Invariants:
 ;;; - What was registered for the end is called once, in the reverse order, whichever way the program ends: by
 ;;;   SIGTERM, SIGINT or SIGHUP, by `exit`, by an error, by the end of its text.  `emergency-exit` after the first of them.
-;;; - Whoever else ends the program meanwhile waits for the one who calls.
+;;; - Another task that ends the program meanwhile waits for the one that calls.
 ;;; - The calls together take no longer than their deadline.  Then the program ends without the rest.
 ;;;
 ;;; | record | is changed under |
@@ -122,7 +122,7 @@
       (thunks shutdown-thunks set-shutdown-thunks!)
       (deadline shutdown-deadline set-shutdown-deadline!)
       (begun shutdown-begun set-shutdown-begun!)
-      ;; Who calls what was registered, a task and a future of its end; or `#f`.
+      ;; The task that calls the registered procedures, and a future of its end; or `#f`.
       (caller shutdown-caller set-shutdown-caller!))
 
     (define shutdown (make-shutdown #f '() 0 #f #f))

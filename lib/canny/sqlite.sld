@@ -8,7 +8,7 @@
 ;;;
 ;;; Values get into a statement as its arguments only; nothing here puts them into its text.
 ;;;
-;;; A database is used by one task at a time.  The lock is a mutex of `(canny sync)`: whoever waits for it holds up no thread.  A
+;;; A database is used by one task at a time.  The lock is a mutex of `(canny sync)`: a task that waits for it blocks no thread.  A
 ;;; statement holds it while it runs, a transaction from its beginning to its end.  A statement runs in a critical section, so
 ;;; that nothing interrupts its task between locking and unlocking; primitives give conditions instead of raising them.
 ;;;
@@ -55,7 +55,7 @@
       (shape database-shape)
       ;; How many transactions, one in the other, are open.
       (depth database-depth set-database-depth!)
-      ;; Whether SQLite has given up the transaction by itself, so that nothing more may be done in it.
+      ;; Whether SQLite has rolled back the transaction by itself, so that nothing more may be done in it.
       (lost database-lost set-database-lost!))
 
     (define (check-database who object)
@@ -507,7 +507,7 @@
       database-pool?
       (%lock pool-lock)
       (writer pool-writer)
-      ;; Who has the writer for several statements.
+      ;; The task that has the writer for several statements.
       (writing pool-writing)
       ;; As many permits as there may be readers in use.
       (readers pool-readers)

@@ -1,6 +1,6 @@
 ;;; (canny supplies): push streams.
 ;;;
-;;; A supply gives values to who taps it, as they come.  Who emits waits until they are taken.
+;;; A supply gives values to who taps it, as they come.  The emitter waits until they are taken.
 ;;;
 ;;;     (react
 ;;;       (whenever (line (process-lines '("make")))

@@ -6,7 +6,7 @@
 ;;;     (sxml->html '(p (@ (class "x")) "a < b"))               ; => "<p class=\"x\">a &lt; b</p>"
 ;;;     (sxml-select '(ul (li "a") (li "b")) "li[2]/text()")    ; => ("b")
 ;;;
-;;; Nothing here is quadratic in the size of a tree, and nothing depends on its depth but walks that are told so.
+;;; Nothing here is quadratic in the size of a tree, and nothing depends on its depth but walks whose comments say so.
 
 (define-library (canny sxml)
   (export sxml->html sxml->html-bytes sxml->xml sxml->xml-bytes html->sxml xml->sxml

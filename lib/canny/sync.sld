@@ -344,7 +344,7 @@
     (define (positive-index? object)
       (and (fixnum? object) (> object 0)))
 
-    ;; Under the lock: lets the tasks in the queue go on if one more makes the number complete; gives a list of them.
+    ;; Under the lock: resumes the tasks in the queue if one more makes the number complete; gives a list of them.
     (define (open-barrier! barrier)
       (and (last-one? barrier)
            (begin
@@ -370,7 +370,7 @@
                                        (set-barrier-arrived! barrier
                                                              (+ (barrier-arrived barrier) 1))
                                        #f)))
-                               ;; Who leaves once the barrier was opened had arrived; the entry may be linked still.
+                               ;; A task that leaves once the barrier was opened had arrived; the entry may be linked still.
                                (lambda (was-linked?)
                                  (if (and was-linked? (eqv? opening (barrier-openings barrier)))
                                      (set-barrier-arrived! barrier
@@ -540,7 +540,7 @@
       (check-argument 'latch-count 1 latch? "latch" latch)
       (latch-count* latch))
 
-    ;; Counts down, at most to zero, and there lets everybody go on.
+    ;; Counts down, at most to zero, and there resumes all waiting tasks.
     (define* (latch-count-down! latch #:optional (count 1))
       (check-argument 'latch-count-down! 1 latch? "latch" latch)
       (check-index 'latch-count-down! 2 count)
@@ -624,7 +624,7 @@
                    (do-once once thunk))
                   (else (loop)))))))
 
-    ;; What others are told of who waits.
+    ;; The waiting task as others see it.
     (define (nobody record)
       #f)
 

@@ -1,7 +1,7 @@
 ;;; (canny tasks): tasks, futures, waiting for them.
 ;;;
 ;;; A task runs a procedure beside its starter, on any of the threads of the pool.  What it gives, or raises, is found in
-;;; its future.  `await` waits for a future and holds up nobody else: the task that waits is put away and its thread takes
+;;; its future.  `await` waits for a future and blocks no other task: the task that waits is parked and its thread takes
 ;;; up another one.
 ;;;
 ;;;     (let ((a (start (fetch "one")))
@@ -11,7 +11,7 @@
 ;;; How a wait works.  Each wait has a *waiter*, a record that whoever can end the wait gets to know: a future, a timer, a
 ;;; channel, somebody who cancels the task.  The first one to claim it wakes the task and says with what; to all others it
 ;;; is of no interest any more.  A task that waits has put its continuation into its record first, so that it may be
-;;; woken, and go on elsewhere, before its thread has finished putting it away.
+;;; woken, and resume elsewhere, before its thread has finished putting it away.
 ;;;
 ;;; | record | its fields are changed by | under |
 ;;; |---|---|---|
@@ -155,7 +155,7 @@
              (let ((at-once (if (announce! task waiter why)
                                 'cancelled
                                 (publish waiter))))
-               ;; Somebody who was told may have been faster.
+               ;; A task that was notified may have been faster.
                (if (and at-once (%claim! waiter))
                    (begin
                      (set-task-continuation! task #f)
@@ -535,7 +535,7 @@
          (spawn (lambda () expression0 expression ...)))))
 
     ;; What a task raises is given to its future by the handlers around everything: when the winders are run, the frames
-    ;; of the raise have been noted.  A continuation of the task goes on in whatever task calls it: so another one may come
+    ;; of the raise have been noted.  A continuation of the task resumes in whatever task calls it: so another one may come
     ;; to the end of these frames, and it is that one that ends then.
     (define (run-task task thunk)
       (%end-task
@@ -634,7 +634,7 @@
       (report-lost-failures))
 
     ;; Before it is settled, so that whoever sees its end and ends the program has it told; unless somebody waits, who may
-    ;; give up just now.
+    ;; stop just now.
     (define (settle-failure! future object)
       (let ((alone? (alone? future)))
         (if (and alone? (not (future-observed future)))
@@ -692,7 +692,7 @@
               (if future
                   (report-failure future))))))
 
-    ;; What somebody else is about to tell is told before the program ends, unless that takes too long.
+    ;; A report that another task is about to make is made before the program ends, unless that takes too long.
     (define (await-reporters milliseconds)
       (if (and (> (register-reporters failures) 0) (> milliseconds 0))
           (begin
@@ -718,7 +718,7 @@
               (force-later! task)))
         running?))
 
-    ;; Says how to end an operation of a task that holds up its thread, #f when that is over.  The procedure is called with the
+    ;; Says how to end an operation of a task that blocks its thread, #f when that is over.  The procedure is called with the
     ;; task, on any thread, maybe late and several times; it neither raises nor waits.
     (define (%set-interrupter! task interrupter)
       (set-task-interrupter! task interrupter))
@@ -733,7 +733,7 @@
       (if (interrupted? (%current-task))
           (raise-cancelled)))
 
-    ;; The tasks that were cancelled while they computed, and have not come to a wait yet.
+    ;; The tasks that were cancelled while they computed, and have not reached a wait yet.
     (define-record-type forced-tasks
       (make-forced-tasks %lock tasks)
       forced-tasks?
@@ -742,7 +742,7 @@
 
     (define cancelled-tasks (make-forced-tasks #f '()))
 
-    ;; Seconds that a task has to come to a wait by itself.
+    ;; Seconds that a task has to reach a wait by itself.
     (define grace 0.05)
 
     ;; So often a task that does not end is interrupted; it may be in a procedure of the library each time, or a foreign one.
@@ -1044,7 +1044,7 @@
                              (settle! result (future-state future) (future-value future))))
         result))
 
-    ;; An operation on a port or the like has given up, in place of waiting, for a ticket; it is done again afterwards.
+    ;; An operation on a port or the like has returned a ticket in place of waiting; it is done again afterwards.
     (define (wait-for-operation ticket)
       (%ticket-over! ticket (wait-for-ticket 'io ticket)))
 

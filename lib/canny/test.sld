@@ -16,7 +16,7 @@
 ;;; test-approximate, test-assert, test-true, test-false, and for test-error with a predicate.
 ;;;
 ;;; A failure prints the group, the name or the expression, the place, what was expected, what came, and where
-;;; the two differ; the tests go on.  Under `canny test` nothing is printed: (canny test report) tells it.
+;;; the two differ; the tests continue.  Under `canny test` nothing is printed: (canny test report) reports it.
 ;;;
 ;;; `%run-test` and its like are for macros: `body` is called with a procedure that takes the
 ;;; expected and the actual value, or with none.

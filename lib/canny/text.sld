@@ -5,7 +5,7 @@
 ;;; of languages. A column is the width of a letter in a terminal; most characters of East Asia and emoji take two.
 ;;;
 ;;; Positions among graphemes are found by walking, except that a string of Latin-1 characters without carriage returns
-;;; has as many graphemes as characters. Who needs many of one string takes them into a list or vector first.
+;;; has as many graphemes as characters. To access many of one string, take them into a list or vector first.
 ;;;
 ;;;     (string-grapheme-length "cafe\x301;")                      ; => 4
 ;;;     (string-words "It's 3.5 km, isn't it?")                   ; => ("It's" "3.5" "km" "isn't" "it")

@@ -5,7 +5,7 @@
 ;;; Invariants:
 ;;; - A repeating timer keeps to the grid of its interval, counted from when it began: its ticks do not drift.  Ticks
 ;;;   that were missed, since the procedure or whoever takes them was slow, become one tick, which comes at once.
-;;; - An error in the procedure of a repeating timer is told and ends nothing, unless the timer was told otherwise.
+;;; - An error in the procedure of a repeating timer is reported and ends nothing, unless an option says otherwise.
 ;;; - A point of the calendar is waited for by the clock of the calendar, which may be set meanwhile.
 
 (define-library (canny timers)
@@ -48,7 +48,7 @@
                 (loop next))))))
 
     ;; A supply of the ticks of an interval: the number of intervals that have passed since it was tapped.  With a procedure, a
-    ;; task that calls it with each.  `#:on-error` says what becomes of an error in it: `report` and go on, `stop`, or a
+    ;; task that calls it with each.  `#:on-error` says what becomes of an error in it: `report` and continue, `stop`, or a
     ;; procedure that is called with it.
     (define* (every seconds #:optional (procedure #f) #:key (on-error 'report))
       (check-seconds 'every 1 seconds)

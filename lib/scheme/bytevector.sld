@@ -243,7 +243,7 @@
       (integers-> 'sint-list->bytevector numbers endianness size (least-signed size)))
 
     ;; Text.  Encoders write no byte order mark and are big-endian unless told otherwise; decoders
-    ;; look at the mark unless they are told to take it for a character.
+    ;; look at the mark unless an option says to take it for a character.
 
     (define (check-string who object)
       (if (not (string? object))

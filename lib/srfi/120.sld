@@ -136,7 +136,7 @@
                       jobs))))
         (for-each cancel-job! jobs)))
 
-    ;; A job that ends itself, from its thunk, goes on to the end of that.
+    ;; A job that ends itself, from its thunk, continues to the end of that.
     (define (cancel-job! job)
       (let ((task (job-task job)))
         (if (and task (not (eq? task (current-task))))

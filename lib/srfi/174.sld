@@ -1,7 +1,7 @@
 ;;; (srfi 174): POSIX timespecs.
 ;;;
 ;;; Timespecs are records of their own.  The seconds are any exact integer.  A time less than a
-;;; second before the epoch cannot be told as seconds and nanoseconds; it becomes the epoch.
+;;; second before the epoch cannot be expressed as seconds and nanoseconds; it becomes the epoch.
 
 (define-library (srfi 174)
   (export timespec timespec? timespec-seconds timespec-nanoseconds

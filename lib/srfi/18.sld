@@ -200,7 +200,7 @@
 
     (define (run-thread thread)
       (%set-parameters! (thread-parameters thread))
-      ;; Who terminates the thread before this finds no task, and then it finds its state.
+      ;; A thread that terminates it before this finds no task, and then it finds its state.
       (%with-lock thread
         (set-thread-task! thread (current-task)))
       (call-with-escape-continuation
@@ -215,14 +215,14 @@
                                       (without-scope ((thread-thunk thread))))))
                         (end-thread! thread 'value result)
                         #f))))
-               ;; It is told if nobody joins the thread.
+               ;; It is reported if nobody joins the thread.
                (if failure
                    (raise (car failure))))))))
 
     (define (ended? thread)
       (memq (thread-state thread) '(value exception terminated)))
 
-    ;; The end of a thread, unless it has ended before: its mutexes are abandoned, those that join it go on.
+    ;; The end of a thread, unless it has ended before: its mutexes are abandoned, those that join it resume.
     (define (end-thread! thread state result)
       (let ((mutexes
              (%with-lock thread
@@ -461,7 +461,7 @@
       turn?
       (claimed turn-claimed))
 
-    ;; Whoever signals after the mutex was unlocked finds the waiter.
+    ;; A thread that signals after the mutex was unlocked finds the waiter.
     (define (wait-for-signal mutex condition patience)
       (let ((turn (make-turn #f)))
         (wait-for-turn condition patience

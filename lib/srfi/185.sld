@@ -1,7 +1,7 @@
 ;;; (srfi 185): linear adjustable-length strings.
 ;;;
 ;;; A string of Canny keeps its length, so the procedures give new strings, as the SRFI allows; the
-;;; macros assign them.  Who appends often is better served by a string port.
+;;; macros assign them.  To append often, use a string port.
 
 (define-library (srfi 185)
   (export string-append-linear! string-replace-linear! string-append! string-replace!)

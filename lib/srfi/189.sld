@@ -429,7 +429,7 @@
            (check-maybe 'maybe-if 1 object)
            (if (just? object) just-branch nothing-branch)))))
 
-    ;; (define-connective name continue? check empty) goes on to the next expression while the
+    ;; (define-connective name continue? check empty) continues with the next expression while the
     ;; container satisfies `continue?`.
     (define-syntax define-connective
       (syntax-rules ()

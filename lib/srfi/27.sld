@@ -84,7 +84,7 @@
                                (< (car rest) (if (< index 3) m1 m2))
                                (loop (cdr rest) (+ index 1)))))))
           (%type-error 'random-source-state-set! 2 "state of a random source" state))
-      ;; Generators made from the source go on with the new state.
+      ;; Generators made from the source continue with the new state.
       (vector-copy! (source-state source) 0 (list->vector (cdr state))))
 
     (define (random-source-randomize! source)

@@ -34,7 +34,7 @@
                 ((member name (option-names (car rest))) (car rest))
                 (else (loop (cdr rest))))))
 
-      ;; Calls a processor and goes on with the seeds that it returns.
+      ;; Calls a processor and continues with the seeds that it returns.
       (define (process option name argument seeds continue)
         (continue (%values->list
                    (%apply (option-processor option) (cons* option name argument seeds)))))

@@ -1,6 +1,6 @@
 ;;; (srfi 67): compare procedures.
 ;;;
-;;; A compare procedure gives -1, 0 or 1.  Whoever branches on its result checks that it is one of
+;;; A compare procedure gives -1, 0 or 1.  A caller that branches on its result checks that it is one of
 ;;; these, with `if3`.
 
 (define-library (srfi 67)

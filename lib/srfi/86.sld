@@ -4,13 +4,13 @@
 ;;;
 ;;; - par or seq: whether names are bound after all specifications or each after its own;
 ;;; - the frame: () for an unnamed form, (name) for a named one, and for the specifications of a
-;;;   recursive group (tag frame bound specifications), what to go on with after it;
+;;;   recursive group (tag frame bound specifications), what to continue with after it;
 ;;; - what is bound: a list of pairs of name and variable.  In par the variable has the value; in seq
 ;;;   the name has it, and the variable is to be a parameter of a procedure, since a name may be bound
 ;;;   several times, of which the last counts;
 ;;; - the specifications that are left, and the body.
 ;;;
-;;; `opt`, `cat` and `key` go on as specifications that start with a string.
+;;; `opt`, `cat` and `key` continue as specifications that start with a string.
 
 (define-library (srfi 86)
   (export mu nu alet alet*
@@ -43,7 +43,7 @@
         ((_ name (specification ...) body0 body ...)
          (walk seq (name) () (specification ...) (body0 body ...)))))
 
-    ;; Binds names to variables that hold their values, and goes on.
+    ;; Binds names to variables that hold their values, and continues.
     (define-syntax deliver
       (syntax-rules (par seq)
         ((_ par frame (bound ...) (pair ...) rest body)

@@ -1,7 +1,7 @@
 ;;; (srfi 99): ERR5RS records.
 ;;;
 ;;; The definition is that of Canny with implicit names.  A type whose name has angle brackets gives
-;;; names without them.  Which fields may be changed is told by the definition, or the field
+;;; names without them.  The definition says which fields may be changed, or the field
 ;;; specifications of `make-rtd`.
 
 (define-library (srfi 99)

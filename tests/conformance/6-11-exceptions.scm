@@ -109,7 +109,7 @@
                  (lambda (e) (p))
                  (lambda ()
                    (guard (e (#f 'never)) (parameterize ((p 'inner)) (raise-continuable 'x))))))
-  ;; A continuable exception that no clause takes goes on where it was raised.
+  ;; A continuable exception that no clause takes resumes where it was raised.
   (test '(in out in 42 out)
         (logged (with-exception-handler
                   (lambda (e) 42)

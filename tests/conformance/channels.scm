@@ -93,7 +93,7 @@
   (test 'channel-closed (failure (select ((channel-send! c 1) 'sent))))
   (define next (channel->generator c))
   (test #t (eof-object? (next)))
-  ;; Those that wait are told.
+  ;; Waiting tasks are notified.
   (define r (make-channel))
   (define receivers
     (map (lambda (i) (start (channel-receive r #:end 'end))) (iota 20)))
@@ -117,7 +117,7 @@
   (test 'timeout (failure (channel-send! c 1 #:timeout 0.001)))
   (test 'timeout (failure (channel-receive c #:timeout 0)))
   (test 'late (select ((x (channel-receive c)) x) (#:timeout 0.001 'late)))
-  ;; What was given up is not there any more.
+  ;; An abandoned value is not there any more.
   (test #f (channel-try-send! c 1))
   (test #f (channel-try-receive c))
   (define receiver (start (channel-receive c #:timeout 1000)))

@@ -58,7 +58,7 @@
   (test '(1 2) (loop ((for x (in-list '(1 3))) (let-values (q r) (floor/ x 2)) (listing (+ q r)))))
   (test '(2 1)
         (let ((seen '())) (loop ((for x (in-list '(1 2))) (do (set! seen (cons x seen))))) seen))
-  ;; The inner loop ends, the outer one goes on.
+  ;; The inner loop ends, the outer one continues.
   (test '((1 0) (2 0) (2 1))
         (loop ((for x (in-list '(1 2)))
                (nested)

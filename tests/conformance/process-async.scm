@@ -48,7 +48,7 @@
              (supply-for-each (lambda (line) (raise (string->symbol line)))
                               (command-lines '("yes"))))))
 
-(test-group "a slow consumer holds up the program"
+(test-group "a slow consumer blocks the program"
   (test 500 (let ((count 0))
               (supply-for-each (lambda (line)
                                  (if (= 0 (modulo count 50)) (yield))

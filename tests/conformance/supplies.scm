@@ -47,7 +47,7 @@
       (test '((a 1) (b 1) (b 2)) (reverse seen))
       (test '(b) ended)
       (test #f (tap-open? b))
-      ;; Who comes late is told of the end.
+      ;; A late subscriber gets the end.
       (tap supply #:done (lambda () (set! ended (cons 'late ended))))
       (test '(late b) ended)))
   (let ((supplier (make-supplier)) (got #f))
@@ -256,7 +256,7 @@
     (test '(0 1 2) (with-policy 'drop-newest))
     (test 'full (with-policy 'error)))
   (test 'type (failure (supply-buffer naturals 2 #:policy 'guess)))
-  ;; Who emits is held up.  Each count has one task that changes it.
+  ;; The emitter is blocked.  Each count has one task that changes it.
   (let ((emitted 0) (taken 0) (most 0))
     (supply-for-each (lambda (value)
                        (set! taken (+ taken 1))

@@ -151,7 +151,7 @@
     (set! ready #t)
     (condition-variable-broadcast! v))
   (test '(ready ready ready ready ready) (map await tasks))
-  ;; A recursive mutex is given up whole.
+  ;; A recursive mutex is released whole.
   (define r (make-mutex #:recursive #t))
   (define woken
     (start (with-mutex r
@@ -194,7 +194,7 @@
   (test '(0 #t 2) (list inside (<= most 2) (semaphore-count s)))
   (test 'oops (guard (e (else e)) (with-semaphore s (raise 'oops))))
   (test 2 (semaphore-count s))
-  ;; Who was cancelled has not taken any.
+  ;; A cancelled task has not taken any.
   (define none (make-semaphore 0))
   (define task (start (semaphore-acquire! none)))
   (test 'cancelled (after-cancelling task))
@@ -239,7 +239,7 @@
                               (if (not (= before b)) (set! torn (+ torn 1))))))
                       (loop (+ i 1)))))))
   (test '(144 144 0) (list a b torn))
-  ;; A writer that gives up lets the readers behind it go on.
+  ;; A writer that gives up lets the readers behind it resume.
   (read-lock! lock)
   (define writer (start (write-lock! lock)))
   (sleep 0.002)
@@ -268,7 +268,7 @@
                           (if (not (= 6 (vector-ref round i))) (set! early (+ early 1)))
                           (loop (+ i 1) (+ lasts (if last? 1 0))))))))))
   (test '(50 0) (list (apply + lasts) early))
-  ;; Who gives up does not count.
+  ;; A task that stops waiting does not count.
   (define two (make-barrier 2))
   (test 'timeout (failure (barrier-wait! two #:timeout 0.001)))
   (define task (start (barrier-wait! two)))

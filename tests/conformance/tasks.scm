@@ -253,7 +253,7 @@
           (with-tasks
             (start (raise 'oops))
             (guard (e ((cancelled-error? e) 'taken)) (sleep 1000)))))
-  ;; Who has opened the scope is not cancelled by it.
+  ;; The task that has opened the scope is not cancelled by it.
   (test 'slept
         (begin
           (guard (e (else e)) (with-tasks (start (raise 'oops)) (sleep 1000)))
@@ -297,7 +297,7 @@
             (start (sleep 0.001) (raise 'outer))
             (with-tasks
               (start (sleep 1000))))))
-  ;; Whoever is cancelled takes the scope's tasks along.
+  ;; A cancelled task takes the scope's tasks along.
   (set! log '())
   (define holder (start (with-tasks (stays 'a) (stays 'b) (sleep 1000))))
   (sleep 0.002)

@@ -54,7 +54,7 @@
     (test-true (>= (await end) 3))
     (cancel! timer)
     (test 'cancelled (failure (await timer))))
-  ;; Errors are told and end nothing.
+  ;; Errors are reported and end nothing.
   (let ((port (open-output-string)) (end (make-future)) (count 0))
     (let ((timer (parameterize ((current-error-port port))
                    (every 0.001 (lambda (tick)

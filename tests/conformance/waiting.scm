@@ -22,7 +22,7 @@
 (define (tasks-of count procedure)
   (map (lambda (i) (start (procedure i) 'done)) (iota count)))
 
-;; Cancels some of the tasks while something else goes on, and tells what became of all.
+;; Cancels some of the tasks while something else happens, and gives the outcome of all.
 (define (while-cancelling tasks thunk)
   (let ((canceller
          (start (for-each (lambda (task)

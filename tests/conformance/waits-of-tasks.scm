@@ -1,5 +1,5 @@
 ;;; Waits of tasks that are put off: connections, look-ups of names, locks of files, named pipes, changes of files. While they
-;;; wait another task goes on, and there are few system threads.
+;;; wait another task runs, and there are few system threads.
 
 (import (scheme base) (scheme file) (scheme read) (only (canny base) collect-garbage condition-kind)
         (canny files)
@@ -88,7 +88,7 @@
             (lambda () (let ((results (map (lambda (task) (failure (await task))) waiting)))
                          (sleep 0.02)
                          (one-of? '(cancelled) results)))))
-  ;; Whatever was begun has been given up.
+  ;; All begun operations have been abandoned.
   (test descriptors (descriptor-count))
   (test 'late (with-timeout 0.05
                 (lambda () (tcp-connect "127.0.0.1" (port-of listener)))

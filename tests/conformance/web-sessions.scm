@@ -89,7 +89,7 @@
                     (sessions (list key) #:secure? #f #:max-age 100
                               #:clock (lambda () now))))
          (cookie (cookie-of (visit (counter (list key))))))
-    ;; Who only reads gets no new cookie until half of the time is over.
+    ;; A client that only reads gets no new cookie until half of the time is over.
     (test '(1 #f) (let ((response (visit reading #:cookie cookie)))
                     (list (response-body response) (cookie-of response))))
     (set! now 60)

@@ -1,5 +1,5 @@
 ;;; Continuations and escape procedures that are called in another task than the one that made them: whoever comes to the end of
-;;; another task by one is told so, its scope goes on, and the other task is as it was.
+;;; another task by one gets an error, its scope continues, and the other task is as it was.
 
 (import (scheme base) (only (canny base) call-with-escape-continuation string-prefix? void)
         (canny tasks) (canny test) (canny web client) (canny web message) (canny web server))
@@ -35,7 +35,7 @@
   (let ((task (start (let ((value (call/cc (lambda (continuation) (save! continuation) 1))))
                        (error "it fails" value)))))
     (test "it fails" (outcome task))
-    ;; What goes wrong there is the failure of who goes on there.
+    ;; An error there is the failure of the task that continues there.
     (test "it fails" (in-another-task (saved 2)))))
 
 (test-group "of one that waits"
@@ -51,7 +51,8 @@
     (future-resolve! gate #t)
     (test 1 (outcome task))))
 
-(test-group "one that waits can still be cancelled afterwards, and who goes on there as well"
+(test-group
+  "one that waits can still be cancelled afterwards, and the task that continues there as well"
   (set! saved #f)
   (let* ((gate (make-future))
          (ready (make-future))
@@ -84,7 +85,7 @@
     (test 1 (outcome task))))
 
 (test-group "scopes"
-  ;; The scope ends, and is told of the failure.
+  ;; The scope ends, and gets the failure.
   (test 'foreign
         (outcome
          (start (with-tasks

@@ -65,7 +65,7 @@
          (timer (make-timer (lambda (e) (future-resolve! handled e)))))
     (timer-schedule! timer (lambda () (raise 'dummy)) 0)
     (test 'dummy (await handled))
-    ;; It goes on.
+    ;; It continues.
     (timer-schedule! timer (lambda () (future-resolve! again 'again)) 0)
     (test 'again (await again))
     (test-true (timer-cancel! timer)))

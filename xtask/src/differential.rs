@@ -102,7 +102,7 @@ const ALL: &[Mode] = &[
         stress: None,
         environment: &[("CANNY_JIT", "0")],
     },
-    // Everything that runs twice is compiled, before the program goes on.
+    // Everything that runs twice is compiled, before the program continues.
     Mode {
         name: "eager",
         stress: Some(4999),

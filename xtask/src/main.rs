@@ -7,6 +7,7 @@
 mod arguments;
 mod bench;
 mod bless;
+mod charts;
 mod conformance;
 mod differential;
 mod fuzz;
@@ -39,6 +40,7 @@ verbs
   srfis          the table of SRFIs, from runs of their tests
   site           the documents and the reference as a static site
   bench          measure our benchmarks, and r7rs-benchmarks, beside the peers that are installed
+  charts         draw the charts of docs/measurements from their CSV files
   history        measure commit by commit: a table and a chart of time, allocation and memory
   layout         find out which functions run, for the linker to put them side by side
   warmup         measure how soon programs are fast, and what that costs short ones
@@ -58,6 +60,7 @@ const VERBS: &[(&str, Verb)] = &[
     ("test", test::run),
     ("tidy", tidy::run),
     ("bless", bless::run),
+    ("charts", charts::run),
     ("differential", differential::run),
     ("conformance", conformance::run),
     ("srfis", srfis::run),

@@ -28,7 +28,7 @@ impl Anchor {
     }
 }
 
-/// A drawing on white.
+/// A drawing, on white or on the ground of the reader's theme.
 pub struct Svg {
     text: String,
 }
@@ -40,6 +40,20 @@ impl Svg {
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
                  font-family=\"sans-serif\" font-size=\"11\">\n\
                  <rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
+            ),
+        }
+    }
+
+    /// A drawing that is dark on white, or light on black where the reader prefers dark pages.
+    pub fn in_both_themes(width: f64, height: f64) -> Svg {
+        Svg {
+            text: format!(
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
+                 font-family=\"sans-serif\" font-size=\"11\">\n\
+                 <style>text {{ fill: #222222 }} .ground {{ fill: #ffffff }} \
+                 @media (prefers-color-scheme: dark) {{ text {{ fill: #dddddd }} \
+                 .ground {{ fill: #161616 }} }}</style>\n\
+                 <rect width=\"100%\" height=\"100%\" class=\"ground\"/>\n"
             ),
         }
     }

@@ -115,7 +115,7 @@ impl Session {
         }
     }
 
-    /// The end of a run: what the program wants to be done at its end, and what was asked to be told about it. Gives the
+    /// The end of a run: what the program wants to be done at its end, and what was asked to be reported about it. Gives the
     /// exit code of an `exit` meanwhile, such as that of a signal which has had the program's text come to its end.
     #[must_use]
     pub fn finish(mut self, options: &Options) -> Option<u8> {

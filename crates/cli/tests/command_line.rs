@@ -426,7 +426,7 @@ fn a_srfi_is_replaced_if_that_is_asked_for() {
     };
     let replaced = run(&["-I", ".", "--replace", "(srfi 41)", "p.scm"]);
     let directory = replaced.directory.clone();
-    // What is in Canny goes on using its own.
+    // Built-in code keeps using its own.
     replaced.run().exits_with(0).prints("(mine (1 2))");
     let again = support::Canny::new(directory.clone(), &["--replace", "srfi 41", "p.scm"]);
     again.run().exits_with(0).prints("(mine (1 2))");

@@ -55,7 +55,7 @@ fn links_are_followed_and_broken_ones_are_told() {
     ])
     .exits_with(1);
     let lines: Vec<&str> = outcome.output.lines().collect();
-    // Pages may be found in several places, of which one is told.
+    // Pages may be found in several places, of which one is reported.
     assert_eq!(lines.len(), 3, "{outcome:#?}");
     assert!(
         lines[0].starts_with(&format!(

@@ -8,7 +8,7 @@
 //! | lines `; prints: TEXT` behind a form | what the form writes to the current output port |
 //! | a block `LANGUAGE NAME` | a file of that name beside the program |
 //! | a block `console` | lines `$ canny …`, perhaps with `< FILE`, run beside the files so far, and what they print |
-//! | a block `prompt` | a session: `> ` begins an input, `. ` goes on with it, the rest is what is printed |
+//! | a block `prompt` | a session: `> ` begins an input, `. ` continues it, the rest is what is printed |
 //!
 //! A form that is looked at begins at the start of a line, as do imports, which may stand in any block. A program without
 //! imports has the names of the prompt. In what is printed a line `…` stands for any number of lines, and `…` at the end of a

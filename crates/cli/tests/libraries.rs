@@ -1,4 +1,4 @@
-//! Libraries: where they are searched, how their absence is told, and the cache of compiled ones.
+//! Libraries: where they are searched, how their absence is reported, and the cache of compiled ones.
 
 mod support;
 

@@ -329,7 +329,7 @@ fn a_project_that_cannot_be_used_says_so() {
         .run()
         .exits_with(65);
     outcome.complains("\"code\":\"bad-manifest\"");
-    // The prompt goes on without.
+    // The prompt continues without.
     world
         .canny(&["repl"])
         .input("(+ 1 2)\n")

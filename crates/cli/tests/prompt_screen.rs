@@ -1,5 +1,5 @@
 //! What a person sees at the prompt: output that has no line end, inputs that are corrected, suggestions and documentation,
-//! windows that change, and a program that is stopped and goes on.
+//! windows that change, and a program that is stopped and resumes.
 
 mod support;
 #[path = "support/terminal.rs"]
@@ -105,7 +105,7 @@ fn enter_takes_a_whole_input_wherever_the_cursor_stands() {
     terminal.keys(UP);
     terminal.keys("0\r");
     terminal.wait_for("$3 = (10 2)");
-    // What is not whole goes on below, from where the cursor stands.
+    // An incomplete form continues below, from where the cursor stands.
     terminal.keys("(list 3 4");
     terminal.keys(LEFT);
     terminal.keys("\r)");
@@ -233,7 +233,7 @@ fn control_z_stops_the_program_until_it_goes_on() {
     assert!(terminal.is_cooked());
     let before = "> (list 1\n        2";
     assert!(terminal.screen().ends_with(before), "{}", terminal.screen());
-    // The cursor is behind the text, where the shell goes on.
+    // The cursor is behind the text, where the shell resumes.
     assert_eq!(terminal.cursor().1, 9);
     terminal.print("\r\n[1]+  Stopped\r\nsh$ fg\r\ncanny\r\n");
     terminal.go_on();

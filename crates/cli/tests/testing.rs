@@ -165,8 +165,8 @@ fn values_that_break_a_property_are_made_smaller() {
         .output
         .split("CANNY_TEST_SEED=")
         .nth(1)
-        .expect("it is told");
-    let seed = seed.split(' ').next().expect("it is told");
+        .expect("it is printed");
+    let seed = seed.split(' ').next().expect("it is printed");
     let again = suite("a.scm", text)
         .environment("CANNY_TEST_SEED", seed)
         .run()

@@ -100,7 +100,7 @@ fn bytes_are_echoed() {
     server.exits_with(0);
 }
 
-/// A server that speaks lines in plain text until it is told to begin TLS, and then lines again.
+/// A server that speaks lines in plain text until a command begins TLS, and then lines again.
 const SERVER_OF_LINES: &str = "
 (import (scheme base) (scheme write) (scheme process-context) (canny net))
 (define arguments (cdr (command-line)))
@@ -448,7 +448,7 @@ fn a_web_server_agrees_on_http2() {
     assert!(output.ends_with("\n2"), "{output}");
 }
 
-/// A server of HTTP over TLS that answers three requests with the path and the protocol. When it is told so, it is a proxy
+/// A server of HTTP over TLS that answers three requests with the path and the protocol. With a flag it is a proxy
 /// first, which says nothing to the second client.
 const SERVER_OF_HTTP: &str = "
 (import (scheme base) (scheme write) (scheme process-context) (canny net))

@@ -262,7 +262,7 @@ fn against(mark: Option<&Mark>, seen: &[String], before: &[String]) -> Option<St
             (!is_so).then(|| format!("the value {value}"))
         }
         Some(Mark::Prints(lines)) => {
-            // A value is shown as well. Of several forms each has lines of its own, where a program would go on with one.
+            // A value is shown as well. Of several forms each has lines of its own, where a program would continue one.
             let end = value_of(seen).map_or(seen.len(), |(start, _)| start);
             let all: String = before.iter().chain(&seen[..end]).cloned().collect();
             let is_so = agree(&seen[..end], lines)

@@ -125,7 +125,7 @@ fn handlers_whose_clients_have_gone_are_cancelled() {
         drop(client);
         wait_for(address, &format!("({name} is-left)"));
     }
-    // Who has only ended its own direction gets an answer that comes soon.
+    // A client that has only ended its own direction gets an answer that comes soon.
     let client = begin(address, "GET /", "Connection: close\r\n\r\n");
     client.shutdown(Shutdown::Write).expect("it is connected");
     assert!(rest(client).ends_with("hello"));

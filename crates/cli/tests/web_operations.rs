@@ -333,7 +333,7 @@ fn the_guides_program_in_one_file_takes_the_socket_that_was_passed() {
     let page = ask(&mut TcpStream::connect(address).unwrap(), "/");
     assert!(page.contains("Secure; HttpOnly"), "{page}");
     assert!(end(server), "{}", errors(&directory));
-    // Who comes between two of them waits.
+    // A client that comes between two of them waits.
     let mut waiting = TcpStream::connect(address).unwrap();
     let server = serve();
     assert!(ask(&mut waiting, "/health").starts_with("HTTP/1.1 200"));

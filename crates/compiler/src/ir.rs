@@ -13,7 +13,7 @@ use canny_syntax::name::Name;
 use canny_syntax::span::Span;
 use canny_tables::primitives::PrimitiveId;
 
-/// Nodes that a search looks at before it gives up.
+/// Nodes that a search looks at before it stops.
 pub const SEARCH_BUDGET: usize = 200;
 
 /// Index into [`Program::procedures`].

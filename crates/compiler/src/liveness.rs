@@ -229,7 +229,7 @@ impl LivenessTable {
     }
 }
 
-/// Registers live before the instruction at `pc`; for one-off questions. Whoever asks often about
+/// Registers live before the instruction at `pc`; for one-off questions. A caller that asks often about
 /// the same code keeps a [`LivenessTable`].
 pub fn live_registers_at(
     code: &[u32],

@@ -8,7 +8,7 @@ use canny_syntax::syntax::Syntax;
 
 use crate::model::{Parameter, Role, Signature};
 
-/// Ways to use a macro that are told at most.
+/// Uses of a macro that are shown at most.
 const PATTERNS_MAX: usize = 6;
 /// Characters of a default that are shown at most.
 const DEFAULT_MAX: usize = 24;

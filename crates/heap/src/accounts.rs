@@ -1,4 +1,4 @@
-//! Whose memory it is: *accounts*, which tasks and requests have, and who is told when there is too much of it.
+//! Whose memory it is: *accounts*, which tasks and requests have, and which of them is notified when there is too much of it.
 //!
 //! A block belongs to the account of the mutator that opened it, a block of copies to the account of the object that was the
 //! first not to fit the one before. So the blocks of an account are a sample of its objects that survived, one for each 32 KB, and
@@ -6,7 +6,7 @@
 //!
 //! At the limit those are *told* whose accounts have grown the most of late: an account has *heat*, what it has grown by from one
 //! full collection to the next, of which a part is forgotten at each, the larger the more all accounts have grown. So memory that
-//! was there before others came is not held against anybody. An account that has a limit of its own is told when its blocks are above that after a full collection.
+//! was there before others came is not held against anybody. An account that has a limit of its own is notified when its blocks are above that after a full collection.
 //!
 //! | state | changed by | under |
 //! |---|---|---|
@@ -27,7 +27,7 @@ use crate::safepoint::Status;
 pub struct Account(pub u32);
 
 impl Account {
-    /// The program itself, as far as nobody has another account. It is told only if it runs.
+    /// The program itself, as far as nobody has another account. It is notified only if it runs.
     pub const PROGRAM: Account = Account(0);
     /// Work that must be done whatever the others have used: it is never told.
     pub const EXEMPT: Account = Account(u32::MAX);
@@ -42,7 +42,7 @@ struct Entry {
     heat: usize,
     /// The limit of its own.
     limit: Option<usize>,
-    /// Opened by its mutators since it came to know that it was told, without those that are in use; `None` if it was not told since
+    /// Opened by its mutators since it saw its notice, without those that are in use; `None` if it got none since
     /// there was room.
     opened: Option<usize>,
 }
@@ -51,9 +51,9 @@ struct Entry {
 #[derive(Debug, Default)]
 pub(crate) struct Accounts {
     entries: HashMap<Account, Entry>,
-    /// Those who do not know yet that they are told.
+    /// The accounts that have not seen their notice.
     told: Vec<Account>,
-    /// Those who were told and are still there: what they have used comes back when they end.
+    /// The accounts that were notified and are still there: their memory is freed when they end.
     ending: Vec<Account>,
     /// Those that are of no use any more and may have left memory behind, which is nobody's then.
     closed: HashSet<Account>,
@@ -74,7 +74,7 @@ impl Accounts {
         self.entries.entry(account).or_default().opened = Some(0);
     }
 
-    /// The account comes to know that it was told; whether it was.
+    /// The account sees its notice; whether there was one.
     fn acknowledge(&mut self, account: Account) -> bool {
         let before = self.told.len();
         self.told.retain(|other| *other != account);
@@ -93,12 +93,12 @@ impl Accounts {
         }
     }
 
-    /// Whether an account is told that it uses too much.
+    /// Whether an account has a notice that it uses too much.
     pub(crate) fn is_told(&self, account: Account) -> bool {
         self.told.contains(&account)
     }
 
-    /// Whether it was told, and there is no room since.
+    /// Whether it was notified, and there is no room since.
     pub(crate) fn was_told(&self, account: Account) -> bool {
         let entry = self.entries.get(&account);
         entry.is_some_and(|entry| entry.opened.is_some()) || self.is_told(account)
@@ -117,12 +117,12 @@ impl Accounts {
         self.entries.get(&account)?.limit
     }
 
-    /// Whether memory is to come back from somebody who was told.
+    /// Whether memory is to be freed by an account that was notified.
     pub(crate) fn is_any_ending(&self) -> bool {
         !self.ending.is_empty()
     }
 
-    /// Whether an account has used so much that it does well to let others run first, who were told and are to end.
+    /// Whether an account has used so much that it does well to let others run first, which were notified and are to end.
     pub(crate) fn gives_way(&self, account: Account, least: usize) -> bool {
         let entry = self.entries.get(&account);
         !self.is_told(account) && entry.is_some_and(|entry| entry.heat >= least)
@@ -206,7 +206,7 @@ pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
                 let is_due = |opened: usize| opened >= limit.div_ceil(8);
                 above.extend(entry.opened.is_none_or(is_due).then_some(*account));
             }
-            // Who has opened few may still be on the way to the handler of the condition.
+            // An account that has opened few may still be on the way to the handler of the condition.
             _ if is_roomy && entry.opened >= Some(heap.reserve_blocks / 4) => entry.opened = None,
             _ => {}
         }
@@ -228,8 +228,8 @@ pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
 }
 
 /// Where the limit is nearly reached: tells the hottest accounts, so many that `wanted` blocks are to be had, of those who
-/// were told before or now. With `again` those do not count, and are told again if they have opened so many blocks since. If
-/// nobody is hot, the account of the mutator that collects is told, unless it was.
+/// were notified before or now. With `again` those do not count, and are notified again if they have opened so many blocks since. If
+/// nobody is hot, the account of the mutator that collects is notified, unless it was.
 pub(crate) fn tell_hottest(state: &mut HeapState, wanted: usize, again: Option<usize>) {
     let program_runs = state.mutators.iter().any(|entry| {
         // SAFETY: the mutators are stopped, and their areas outlive their entries.
@@ -250,7 +250,7 @@ pub(crate) fn tell_hottest(state: &mut HeapState, wanted: usize, again: Option<u
                 found += entry.used;
                 false
             }
-            // Unless it has not come to a safepoint; it may be waiting for something.
+            // Unless it has not reached a safepoint; it may be waiting for something.
             (Some(opened), Some(more)) => opened >= more && !accounts.is_told(*account),
         };
         if is_new
@@ -282,7 +282,7 @@ pub(crate) fn tell_hottest(state: &mut HeapState, wanted: usize, again: Option<u
     }
 }
 
-/// Asks the mutators whose accounts are told to come to a safepoint.
+/// Asks the mutators of notified accounts for a safepoint.
 pub(crate) fn ask_told(heap: &Heap, state: &HeapState) {
     let any = !state.accounts.told.is_empty();
     heap.any_told.store(any, Ordering::Relaxed);
@@ -315,7 +315,7 @@ impl Heap {
         account
     }
 
-    /// An account is of no use any more: nobody is told of it, and its limit goes. Unless `with_limit`, one that has a limit stays,
+    /// An account is of no use any more: it is not notified any more, and its limit goes. Unless `with_limit`, one that has a limit stays,
     /// since others share it.
     pub fn close_account(&self, account: Account, with_limit: bool) {
         let mut state = self.lock();
@@ -347,7 +347,7 @@ impl Heap {
         }
     }
 
-    /// Whether somebody was told that the memory is used up and has not come to know it.
+    /// Whether an account has not seen its notice that the memory is used up.
     pub fn is_any_told(&self) -> bool {
         self.any_told.load(Ordering::Relaxed)
     }
@@ -386,7 +386,7 @@ impl Mutator {
         heap.any_told.load(Ordering::Relaxed) && heap.lock().accounts.is_told(account)
     }
 
-    /// Whether this mutator's account uses too much: true once for each time that it is told. The mutator is asked to come
+    /// Whether this mutator's account uses too much: true once for each notice. The mutator is asked to come
     /// to a safepoint when that becomes true; the machine then raises a condition, whose handler runs on the reserve.
     pub fn take_exhausted(&mut self) -> bool {
         if !self.is_exhausted() {
@@ -401,7 +401,7 @@ impl Mutator {
         was_told
     }
 
-    /// Whether this mutator had better let those run who do not know yet that they are told. Those who know it are to end.
+    /// Whether this mutator had better let accounts run that have not seen their notice. Those that have are to end.
     pub fn gives_way_to_told(&mut self) -> bool {
         let account = self.account();
         let heap = self.heap();

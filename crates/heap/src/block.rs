@@ -94,7 +94,7 @@ pub(crate) struct BlockInfo {
 
 /// Info flag: the mark bits tell which granules are in use; the others may be allocated into.
 pub(crate) const PARTIAL: u16 = 1;
-/// Info flag: granules not in use still hold dead objects. Whoever reads the block linearly
+/// Info flag: granules not in use still hold dead objects. Code that reads the block linearly
 /// cleans it first.
 pub(crate) const UNCLEAN: u16 = 2;
 

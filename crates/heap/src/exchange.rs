@@ -72,7 +72,7 @@ impl Mutator {
             .is_ok()
     }
 
-    /// Changes a field that holds `#t` to `#f`. Who finds it changed sees everything that this thread wrote before.
+    /// Changes a field that holds `#t` to `#f`. A thread that finds it changed sees everything that this thread wrote before.
     ///
     /// # Panics
     /// If the value is no object or has no such field.

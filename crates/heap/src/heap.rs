@@ -87,9 +87,9 @@ pub struct Heap {
     /// Mirror of [`HeapState::stopping`] for polls.
     pub(crate) stop_requested: AtomicBool,
     pub(crate) epoch: AtomicU64,
-    /// Whether any account is told that it uses too much.
+    /// Whether any account has a notice that it uses too much.
     pub(crate) any_told: AtomicBool,
-    /// Whether any account was told and is still there.
+    /// Whether any notified account is still there.
     pub(crate) any_ending: AtomicBool,
     /// Whether any account has a limit of its own.
     pub(crate) any_limited: AtomicBool,
@@ -241,7 +241,7 @@ impl Heap {
         condition.wait(guard)
     }
 
-    /// So many blocks may be in use before there is a full collection: the limit, and a little more while those who were told that
+    /// So many blocks may be in use before there is a full collection: the limit, and a little more while the accounts that were notified that
     /// they have used it up are still to give something back.
     pub(crate) fn ceiling_blocks(&self, state: &HeapState) -> usize {
         let more = match state.accounts.is_any_ending() {
@@ -341,7 +341,7 @@ impl Heap {
         self.lock().weak_roots.push(roots);
     }
 
-    /// Adds memory to which native stacks and closures may have raw references; it is told of them in each full collection
+    /// Adds memory to which native stacks and closures may have raw references; each full collection passes them to it
     /// from now on.
     pub fn add_raw_references(&self, raw: Box<dyn RawReferences + Send>) {
         self.lock().raw_references.push(raw);

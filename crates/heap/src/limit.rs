@@ -1,4 +1,4 @@
-//! The heap limit as mutators meet it: what is collected before an allocation, what is refused, and who is told.
+//! The heap limit as mutators meet it: what is collected before an allocation, what is refused, and which account is notified.
 //!
 //! | allocation | at the limit |
 //! |---|---|
@@ -7,7 +7,7 @@
 //! | large objects | refused if a full collection does not make room below the limit |
 //! | the same up to half a reserve, for those who have not used it up | up to two reserves beyond the limit |
 //!
-//! The accounts that have used up the memory are told when the reserve is entered ([`Mutator::take_exhausted`]).
+//! The accounts that have used up the memory are notified when the reserve is entered ([`Mutator::take_exhausted`]).
 
 use crate::block::BLOCK_BYTES;
 use crate::heap::{Heap, HeapExhausted, HeapState};
@@ -59,7 +59,7 @@ impl Mutator {
             self.safepoint();
             let state = heap.lock();
             // Beyond the limit the budget is a small one, which keeps full collections apart. The excess
-            // is told by the collector.
+            // is notified by the collector.
             let fits_budget = if blocks <= state.nursery_budget {
                 state.young_blocks + blocks <= state.nursery_budget
             } else {
@@ -79,7 +79,7 @@ impl Mutator {
         }
     }
 
-    /// So many blocks may be in use when `blocks` more are. Who has used up the limit is told before it is reached, and
+    /// So many blocks may be in use when `blocks` more are. The account that has used up the limit is notified before it is reached, and
     /// is refused then what others still get: while the memory is not given back yet, they continue beyond the limit.
     fn most_blocks(&mut self, state: &HeapState, blocks: usize, urgency: Urgency) -> usize {
         let heap = self.heap();

@@ -57,7 +57,7 @@ impl Network {
     }
 }
 
-/// Who is trusted, and how they say for whom they ask.
+/// The proxies that are trusted, and how they name the client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedProxies {
     /// Those at these addresses.

@@ -39,7 +39,7 @@ pub trait ByteDevice: Send {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Whose readiness decides when a read or a write that would block can go on.
+    /// The descriptor whose readiness decides when a blocked read or write can resume.
     fn waits_for(&self) -> Option<Awaited> {
         None
     }

@@ -120,7 +120,7 @@ pub struct UnencodableOutput {
     pub character: char,
 }
 
-/// What a port whose bytes a procedure makes or takes needs before an operation can go on.
+/// The need of a port with procedures as its device, before an operation can resume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Service {
     /// Make bytes, or say that there are none.
@@ -129,7 +129,7 @@ pub enum Service {
     Drain,
     /// Take them, and pass them on as far as they go.
     Flush,
-    /// Give up what the port stands for.
+    /// Close the device of the port.
     Close,
 }
 
@@ -147,7 +147,7 @@ pub enum IoError {
     /// The other side was not ready for as long as the caller, or the handle's timeout, allows. Nothing was consumed or
     /// accepted.
     TimedOut(Box<Refusal>),
-    /// Who is in charge of the thread's waits has taken note of this one: do the operation again when it has ended.
+    /// The hook in charge of the thread's waits has taken note of this one: do the operation again when it has ended.
     /// Nothing was consumed or accepted. Without a refusal, the end of the wait is no end of anybody's patience.
     Parked(Option<Box<Refusal>>),
     /// The bytes of the port are made or taken by somebody who has to do so first. Nothing was consumed or accepted.

@@ -90,7 +90,7 @@ fn write_some(target: &Handle, bytes: &[u8]) -> Result<usize, IoError> {
         match target.write(&bytes[written..], Wait::NonBlocking) {
             Ok(count) => written += count,
             Err(IoError::WouldBlock) => break,
-            // What was written is told first; the error comes again.
+            // The written bytes are reported first; the error comes again.
             Err(_) if written > 0 => break,
             Err(error) => return Err(error),
         }

@@ -1,7 +1,7 @@
 //! The registry of open outputs, so that nothing written is lost however the process ends.
 //!
 //! An output that is shared is registered by that, weakly: dropping its last reference flushes and
-//! forgets it. Whoever ends the process calls [`finish_all`] first, which also closes outputs whose data only that
+//! forgets it. The code that ends the process calls [`finish_all`] first, which also closes outputs whose data only that
 //! completes, such as compressed ones.
 //!
 //! Files, pipes and terminals are waited for as long as it takes. The other side of a connection may be anybody, or this very

@@ -397,7 +397,7 @@ impl Installed {
     /// # Safety
     /// No code object, frame or thread refers to the code or a descriptor, or will.
     pub unsafe fn free(self) {
-        // Whoever comes here in spite of that stops at once, at an address that tells why.
+        // A thread that jumps here in spite of that stops at once, at an address that tells why.
         // SAFETY: the ranges are this candidate's, and by the caller's word nobody else's.
         unsafe {
             let trap = vec![TRAP; self.code_bytes];

@@ -30,7 +30,7 @@ use crate::stubs;
 /// Places in code and data are multiples of this.
 pub(crate) const ALIGNMENT: usize = 64;
 
-/// How much memory there may be, and who is told about it.
+/// How much memory there may be, and what is notified about it.
 #[derive(Clone, Debug)]
 pub struct MemoryOptions {
     /// Most bytes of machine code.

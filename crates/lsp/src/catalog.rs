@@ -148,7 +148,7 @@ impl Catalog {
         }
     }
 
-    /// Who exports a name.
+    /// The libraries that export a name.
     pub fn exporters(&self, name: &str) -> &[Export] {
         self.exports.get(name).map_or(&[], Vec::as_slice)
     }

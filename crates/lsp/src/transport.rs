@@ -1,6 +1,6 @@
 //! Messages on a stream of bytes: headers, an empty line, JSON.
 //!
-//! What cannot be understood is told once and skipped up to the next header, so that one bad message costs no other.
+//! A malformed message is reported once and skipped up to the next header, so that one bad message costs no other.
 
 use std::io::{self, BufRead, Read, Write};
 
@@ -27,7 +27,7 @@ pub enum Incoming {
 #[derive(Debug)]
 pub struct MessageReader<R> {
     input: R,
-    /// What was skipped last was told.
+    /// The last skipped bytes were reported.
     in_garbage: bool,
 }
 

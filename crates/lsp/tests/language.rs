@@ -555,7 +555,7 @@ fn changes_of_a_library_reach_the_programs_that_import_it() {
         ["0:unused-import", "1:unbound-variable"],
         "{found}"
     );
-    // An error there is told here, at the import.
+    // An error there is reported here, at the import.
     client.replace("parts.sld", "(begin", "(begin (if)");
     let found = client.wait_for_diagnostics("main.scm");
     assert_eq!(codes(&found), ["0:bad-syntax"], "{found}");

@@ -1,4 +1,4 @@
-//! Clients and texts that are not as they should be. Each gets an answer, and the server goes on.
+//! Clients and texts that are not as they should be. Each gets an answer, and the server keeps running.
 
 mod client;
 

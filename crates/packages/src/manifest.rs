@@ -159,7 +159,7 @@ pub fn read(sources: &SourceMap, path: &Path, platform: &Platform) -> Fallible<M
     parse(sources, &path.display().to_string(), &bytes, platform)
 }
 
-/// Reads a manifest; all that is wrong with it is told at once.
+/// Reads a manifest; all its errors are reported at once.
 pub fn parse(
     sources: &SourceMap,
     name: &str,

@@ -37,7 +37,7 @@ const PACKAGES_MAX: usize = 2_000;
 struct Ask {
     name: PackageName,
     wish: Wish,
-    /// Who asks, for people.
+    /// The origin of the demand, for people.
     asker: String,
     is_project: bool,
     /// The project can do without it: Akku's packages need others for Schemes that have less.
@@ -66,7 +66,7 @@ struct Choice {
     source: Source,
     version: Option<Version>,
     is_project: bool,
-    /// Who asked, and for what.
+    /// The origins of the demand, and what each wanted.
     asks: Vec<(String, String)>,
     info: Rc<Info>,
     /// What it needs, by name.

@@ -80,7 +80,7 @@ impl Workplace {
             );
         };
         let mut fetcher = Fetcher::new(store, root.clone(), is_offline);
-        // A damaged list is told of by whoever needs it.
+        // A damaged list is reported where it is needed.
         let copies = project::read_vendored(&SourceMap::new(), &root);
         let vendor = inside(&root, VENDOR_DIRECTORY);
         for (_, directory, sha256) in copies.ok().flatten().unwrap_or_default() {

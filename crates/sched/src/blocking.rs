@@ -58,7 +58,7 @@ fn sleep(
 ) -> Option<usize> {
     match interests {
         [] => {
-            // Not `std::thread::sleep`, which goes on after a signal.
+            // Not `std::thread::sleep`, which keeps sleeping after a signal.
             poll(&mut [], patience);
             None
         }

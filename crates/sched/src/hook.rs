@@ -1,6 +1,6 @@
-//! Waits that are given up, since the system thread has something better to do meanwhile.
+//! Waits that are abandoned, since the system thread has something better to do meanwhile.
 //!
-//! Whoever runs tasks puts itself in charge of the waits of its own thread for as long as an operation lasts. A wait that
+//! A thread that runs tasks puts itself in charge of the waits of its own thread for as long as an operation lasts. A wait that
 //! would sleep then ends with [`Wake::Parked`](crate::Wake::Parked) when the parking has taken note of what it was for;
 //! the operation, which has consumed nothing, is done again once that has come.
 
@@ -33,7 +33,7 @@ pub fn with_parking<R>(parking: Rc<dyn Parking>, work: impl FnOnce() -> R) -> R 
     work()
 }
 
-/// Who is in charge on this thread.
+/// The hook in charge on this thread.
 pub(crate) fn parking() -> Option<Rc<dyn Parking>> {
     PARKING.with_borrow(Clone::clone)
 }

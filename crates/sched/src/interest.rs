@@ -28,6 +28,6 @@ pub enum Wake {
     TimedOut,
     /// The interrupt flag is set.
     Interrupted,
-    /// Who is in charge of the thread's waits has taken note of it; see [`crate::hook`]. The operation is to be given up.
+    /// The hook in charge of the thread's waits has taken note of it; see [`crate::hook`]. The operation is to be abandoned.
     Parked,
 }

@@ -7,7 +7,7 @@
 //! after [`Wake::Ready`] it tries its operation again and may have to wait again.
 //!
 //! Boundaries, stated as absences: nothing here reads or writes a byte of a user's, knows a handle or a port, or knows
-//! Scheme. What a word of the pool means is its user's business.
+//! Scheme. The meaning of a queued word is known to the pool's user only.
 
 #![forbid(unsafe_code)]
 

@@ -88,7 +88,7 @@ impl Notice {
         }
     }
 
-    /// Lets a ticket wait. Whoever calls looks afterwards whether the notice was given meanwhile.
+    /// Lets a ticket wait. The caller looks afterwards whether the notice was given meanwhile.
     pub(crate) fn park(&self, pool: &Weak<Pool>, ticket: Ticket, index: usize) -> Arc<ParkedList> {
         let list = Arc::clone(self.lock.lock().get_or_insert_default());
         list.entries.lock().push(Parked {

@@ -25,7 +25,7 @@ use super::waiting::{NOBODY, STEWARD};
 use super::workers::WorkerId;
 use super::{Interest, Lane, Wake};
 
-/// A ticket that was made ready. Who made it so undoes its registrations and puts its item into a queue, without the lock.
+/// A ticket that was made ready. The thread that made it so undoes its registrations and puts its item into a queue, without the lock.
 #[derive(Debug)]
 pub(crate) struct Woken {
     pub(crate) ticket: Ticket,
@@ -364,7 +364,7 @@ impl Pool {
                 }
                 self.steward.notice(self);
             }
-            // Who polls need not look at the clock again.
+            // A poller need not look at the clock again.
             _ if !is_earlier => {}
             STEWARD => self.rouse(self.steward.sleeper()),
             worker => {

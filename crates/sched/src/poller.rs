@@ -42,7 +42,7 @@ struct Watch {
     is_registered: bool,
 }
 
-/// Who waits, by the descriptor's number.
+/// The waiting tickets, by the descriptor's number.
 #[derive(Debug, Default)]
 pub(crate) struct Watches {
     by_number: Vec<Watch>,
@@ -113,7 +113,7 @@ mod system {
     const BELL: u64 = u64::MAX;
     const ALARM: u64 = u64::MAX - 1;
 
-    /// So many are told at once.
+    /// So many are reported at once.
     const EVENTS_MAX: usize = 64;
 
     /// Below this a sleep ends by the microsecond.
@@ -197,7 +197,7 @@ mod system {
             }
         }
 
-        /// Sleeps until something is to be told, so long, or until a signal.
+        /// Sleeps until there is an event, so long, or until a signal.
         pub(crate) fn sleep(&self, patience: Option<Duration>, mut tell: impl FnMut(Fired)) {
             // Old systems let `epoll` count in milliseconds only. A short sleep is one in `poll`, which is exact, on the
             // descriptor of `epoll`.

@@ -34,7 +34,7 @@ pub trait Host: Send + Sync {
     fn preempt(&self, worker: WorkerId);
 }
 
-/// Who may run a word.
+/// The workers that may run a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
     /// Any worker but that for timers.
@@ -82,11 +82,11 @@ pub struct PoolConfig {
     pub retire_after: Duration,
     /// The room in a worker's own queue, a power of two.
     pub local_queue: usize,
-    /// Who sets an interrupt flag always writes to [`Pool::alarm`] as well. Else waits look at the flag now and then.
+    /// The setter of an interrupt flag always writes to [`Pool::alarm`] as well. Else waits look at the flag now and then.
     pub alarms_interrupts: bool,
     /// Descriptors can be waited for.
     pub polls: bool,
-    /// The main worker is told when nothing can happen any more, by [`Idle::Quiet`].
+    /// The main worker is notified when nothing can happen any more, by [`Idle::Quiet`].
     pub reports_quiet: bool,
 }
 
@@ -122,7 +122,7 @@ pub struct Pool {
     /// Words that are parked or ready by ticket.
     pub(crate) parked: AtomicUsize,
     pub(crate) poller: Option<Poller>,
-    /// Who sleeps in the poller or is about to: nobody, the steward, or a worker's number and two.
+    /// The thread that sleeps in the poller or is about to: nobody, the steward, or a worker's number and two.
     pub(crate) role: AtomicU32,
     /// How often the role was taken.
     pub(crate) role_turns: AtomicU64,
@@ -323,7 +323,7 @@ impl Pool {
         statistics
     }
 
-    /// Sets who is told why each worker comes or goes.
+    /// Sets the observer that learns why each worker comes or goes.
     pub fn set_trace(&self, sink: Option<TraceSink>) {
         self.trace.set(sink);
     }

@@ -10,7 +10,7 @@
 //! | `tail` | first that is free | | owner |
 //! | `slots` | word and why it woke | | owner, between tail and the thief's half of head |
 //!
-//! While nobody steals, both halves of `head` are equal; a second thief gives up while they are not. Positions count on
+//! While nobody steals, both halves of `head` are equal; a second thief leaves while they are not. Positions count on
 //! and wrap.
 //!
 //! **The slot** holds what shall run next on its owner's worker.
@@ -337,7 +337,7 @@ impl Ring {
             let tail = self.tail.load(Ordering::Acquire);
             let length = tail.wrapping_sub(next);
             if length as usize > self.slots.len() {
-                // The owner went on between the two loads.
+                // The owner advanced between the two loads.
                 head = self.head.load(Ordering::Acquire);
                 continue;
             }

@@ -1,6 +1,6 @@
 //! Finding out that nothing can happen any more: no word is ready or parked, and every worker is idle.
 //!
-//! The main worker is told, since it never goes. Whoever goes idle last wakes it for that; it looks by itself whenever it is
+//! The main worker is notified, since it never goes. The worker that goes idle last wakes it for that; it looks by itself whenever it is
 //! awake. Words that somebody brings from outside, such as a thread of another library, are not foreseen.
 
 use super::pool::Pool;

@@ -36,7 +36,7 @@ impl Pool {
     }
 
     /// Makes a word ready that stands by: it runs on this worker when the present item waits or ends and nothing else that was
-    /// begun is ready there. Nobody else is woken for it: if the present item goes on for long, the steward lets others have it.
+    /// begun is ready there. Nobody else is woken for it: if the present item runs for long, the steward lets others have it.
     pub fn hand_over(&self, worker: WorkerId, word: u64) {
         let worker = self.workers.get(worker);
         if worker.serves_timers_only() {
@@ -336,7 +336,7 @@ impl Pool {
         let poller = self.role.load(Ordering::Relaxed);
         let cost = |id: WorkerId, worker: &Worker| {
             serves(id, worker).then(|| {
-                // The main worker has its own work soon; who polls had better go on polling.
+                // The main worker has its own work soon; a poller had better keep polling.
                 let is_main = worker.kind() == WorkerKind::Main;
                 2 * u8::from(is_main) + u8::from(poller == role_of(id))
             })

@@ -298,7 +298,7 @@ impl Round {
                     let age = now - remembered.step_since;
                     let is_long = age >= longest * STUCK_SLICES && seen.queued > 0;
                     let thread = worker.thread.load(Ordering::Relaxed);
-                    // One that could go on if it had a core is not stuck: other processes may have it.
+                    // One that could run if it had a core is not stuck: other processes may have it.
                     let is_stuck = is_long && is_blocked(thread).unwrap_or(true);
                     seen.stuck += usize::from(is_stuck);
                 }

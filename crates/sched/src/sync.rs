@@ -36,7 +36,7 @@ pub(crate) fn thread_number() -> u32 {
     0
 }
 
-/// Whether a thread of this process sleeps or waits for a device, so that no core would make it go on. It allocates nothing.
+/// Whether a thread of this process sleeps or waits for a device, so that no core would make it run. It allocates nothing.
 pub(crate) fn is_blocked(thread: u32) -> Option<bool> {
     use std::io::{Cursor, Read, Write};
     use std::os::unix::ffi::OsStrExt;

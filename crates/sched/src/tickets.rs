@@ -19,7 +19,7 @@
 //!
 //! A ticket may be armed before there is a word: `deposit` brings it in any of the states from parked on.
 //!
-//! Who makes a ticket ready puts exactly one item with it into a queue, afterwards and without the lock. A number that is
+//! The thread that makes a ticket ready puts exactly one item with it into a queue, afterwards and without the lock. A number that is
 //! used again has another generation, so that a late wake means nobody.
 
 use std::os::fd::{OwnedFd, RawFd};
@@ -295,7 +295,7 @@ impl Tickets {
         }
     }
 
-    /// The timers have given up the ticket's entry themselves.
+    /// The timers have dropped the ticket's entry themselves.
     pub(crate) fn timer_fired(&mut self, ticket: Ticket) {
         if let Some(place) = self.place(ticket) {
             place.is_timed = false;

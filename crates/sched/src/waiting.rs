@@ -5,7 +5,7 @@
 //! | nobody | a worker that goes to sleep; the steward, when nobody was there for a tick | that one |
 //! | somebody | the same, whenever its sleep ends | nobody |
 //!
-//! Only who has the role sleeps in the poller, until the next deadline at most. Who leaves it for work while words are
+//! Only the owner of the role sleeps in the poller, until the next deadline at most. A worker that leaves it for work while words are
 //! parked wakes another idle worker for it, or lets the steward know.
 
 use std::sync::atomic::AtomicBool as InterruptFlag;
@@ -204,7 +204,7 @@ impl Pool {
         }
     }
 
-    /// Whoever has polled goes on to something else: another idle worker polls, or the steward sees to it. While workers
+    /// The former poller continues with something else: another idle worker polls, or the steward sees to it. While workers
     /// come back to the poller soon, waking somebody each time costs more than it gains; the steward looks after a tick.
     pub(super) fn pass_role(&self) {
         let is_needed = self.parked() > 0 || self.interruptible.load(Ordering::SeqCst) > 0;
@@ -266,7 +266,7 @@ impl Pool {
             None => sleeper.sleep(patience),
         }
         let mut parking = self.parking.lock();
-        // Whoever parks now need not wake anybody: the role is taken anew before the next sleep.
+        // A task that parks now need not wake anybody: the role is taken anew before the next sleep.
         parking.sleeps_until = 0;
         if parking
             .next_moment()

@@ -14,7 +14,7 @@
 //! |---|---|---|
 //! | awake | its thread | asleep, or polling |
 //! | awake, asleep, polling | whoever wakes it | notified |
-//! | asleep, polling, notified | its thread, which goes on | awake |
+//! | asleep, polling, notified | its thread, which resumes | awake |
 //!
 //! **No wake-up is lost:** who pushes makes its word visible first and looks for idle workers then; who goes idle says so
 //! first and looks for words then; all in one total order. Of those that are woken for work that anybody can do one at a
@@ -93,7 +93,7 @@ impl Sleeper {
                         guard = self.condition.wait(guard);
                     }
                     Some(patience) => {
-                        // Whoever calls looks at the clock again.
+                        // The caller looks at the clock again.
                         drop(self.condition.wait_timeout(guard, patience));
                         break;
                     }
@@ -353,7 +353,7 @@ impl IdleWorkers {
         }
     }
 
-    /// A worker goes on by itself; `false` if somebody has woken it before. It goes on searching if it says so.
+    /// A worker resumes by itself; `false` if somebody has woken it before. It searches next if it says so.
     pub(crate) fn leave(&self, id: WorkerId, worker: &Worker, searches: bool) -> bool {
         let mut list = self.list.lock();
         let Some(position) = list.iter().position(|other| *other == id) else {

@@ -26,7 +26,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// What people are told.
+    /// The message for people.
     pub fn message(self) -> &'static str {
         match self {
             Fault::NoRandomness => "the system gives no random bytes",

@@ -28,7 +28,7 @@ pub enum Failure {
     Closed,
     /// The cursor is closed or at its end.
     NoCursor,
-    /// It was not run, or given up, to be begun anew elsewhere.
+    /// It was not run, or was abandoned, to be started anew elsewhere.
     Elsewhere,
     /// A range that a blob does not have.
     BlobRange { size: usize },

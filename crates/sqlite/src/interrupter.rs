@@ -5,7 +5,7 @@
 //! | `running` | the connection, when it begins and ends a statement | the lock |
 //! | `handle` | the connection, when it is made and before it is closed | the lock |
 //!
-//! Who interrupts does so under the lock too: a statement of somebody else cannot begin meanwhile.
+//! Interrupts are made under the lock too: a statement of somebody else cannot begin meanwhile.
 
 use std::sync::Arc;
 

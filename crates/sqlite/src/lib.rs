@@ -7,7 +7,7 @@
 //! SQLite is compiled into the binary. It is used without its own locks: whoever has a [`Connection`] has it alone, and the
 //! only thing that others may do to it is to interrupt what it runs, by its [`Interrupter`].
 //!
-//! A statement may take microseconds or minutes, and nobody can tell beforehand. The [`Watch`] of who runs it is told as
+//! A statement may take microseconds or minutes, and nobody can tell beforehand. The caller's [`Watch`] is notified as
 //! soon as it turns out long, and asked now and then whether to stop.
 //!
 //! All unsafe code is in `raw`.

@@ -34,12 +34,12 @@ pub enum OpenMode {
     Memory,
 }
 
-/// Who runs a statement.
+/// The watcher of a running statement.
 pub trait Watch {
     /// It takes long. May be called several times.
     fn turns_long(&mut self);
 
-    /// Whether it should be given up.
+    /// Whether it should be abandoned.
     fn shall_stop(&mut self) -> bool;
 
     /// Whether what takes long shall rather be begun anew elsewhere, with [`Failure::Elsewhere`]. It is asked before something
@@ -49,7 +49,7 @@ pub trait Watch {
     }
 }
 
-/// So many instructions of SQLite's machine are run before the watch is told that it takes long, some 20 microseconds.
+/// So many instructions of SQLite's machine are run before the watch learns that it takes long, some 20 microseconds.
 const INSTRUCTIONS: c_int = 1000;
 
 /// The longest sleep between two looks at a lock.
@@ -63,7 +63,7 @@ struct Hooks {
     busy_until: Slot<Option<Instant>>,
     /// Whether the statement may be begun anew.
     is_repeatable: Slot<bool>,
-    /// Whether it was given up for that.
+    /// Whether it was abandoned for that.
     has_left: Slot<bool>,
 }
 
@@ -116,7 +116,7 @@ impl Hooks {
         Some(result)
     }
 
-    /// The statement takes long. Whether it is to be given up.
+    /// The statement takes long. Whether it is to be abandoned.
     fn shall_stop(&self) -> bool {
         let stops = self.with_watch(|watch| {
             if self.is_repeatable.get() && watch.shall_leave() {

@@ -228,7 +228,7 @@ pub mod port_sides {
 }
 
 /// Offsets, in bytes, in the loan of a port: characters or bytes that one thread may read or write without the port's
-/// lock. The protocol is told where the loan is defined, in the crate of ports.
+/// lock. The protocol is described where the loan is defined, in the crate of ports.
 pub mod loan {
     /// Address of the borrower's flag plus what is lent ([`TEXT_INPUT`] and its like), or 0.
     pub const OWNER: i32 = 0;

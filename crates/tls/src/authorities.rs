@@ -1,4 +1,4 @@
-//! Who is trusted to say who others are.
+//! The certificate authorities that are trusted.
 
 use std::sync::OnceLock;
 

@@ -62,7 +62,7 @@ pub enum Trust {
 #[derive(Clone, Debug, Default)]
 pub struct ClientOptions {
     pub trust: Trust,
-    /// Who the client is, for servers that ask.
+    /// The client's certificate, for servers that ask.
     pub identity: Option<Identity>,
     /// Protocols inside of the session, the preferred one first (ALPN).
     pub protocols: Vec<String>,

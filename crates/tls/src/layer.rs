@@ -1,6 +1,6 @@
 //! A server's side of a session for who polls many connections: no handles, no locks, no waits.
 //!
-//! Whoever has read less than there was room for must try again until nothing comes: what arrived may still be here.
+//! A caller that has read less than there was room for must try again until nothing comes: what arrived may still be here.
 
 use std::io::{self, Read, Write};
 use std::os::fd::BorrowedFd;
@@ -55,7 +55,7 @@ impl ServerLayer {
                 return Ok(0);
             }
             if let Err(error) = self.connection.process_new_packets() {
-                // The other side is told why, if it still listens.
+                // The other side gets an alert, if it still listens.
                 let _ = self.flush(descriptor);
                 return Err(io::Error::new(io::ErrorKind::InvalidData, error));
             }
@@ -76,7 +76,7 @@ impl ServerLayer {
     /// Says that nothing follows.
     pub fn say_farewell(&mut self, descriptor: BorrowedFd<'_>) {
         self.connection.send_close_notify();
-        // Who does not take it does not wait for it.
+        // A peer that does not take it does not wait for it.
         let _ = self.flush(descriptor);
     }
 

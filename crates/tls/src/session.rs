@@ -55,7 +55,7 @@ impl Shared {
             }
         };
         if let Err(error) = connection.process_new_packets() {
-            // The other side is told why, if it still listens.
+            // The other side gets an alert, if it still listens.
             let _ = self.send(connection);
             return Err(io::Error::new(io::ErrorKind::InvalidData, error));
         }

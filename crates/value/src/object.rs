@@ -277,7 +277,7 @@ impl ObjectRef {
         unsafe { AtomicU64::from_ptr(self.slot_address(index) as *mut u64) }
     }
 
-    /// Takes the lock that payload word `index` is, if it is free. Who has it comes to no safepoint before
+    /// Takes the lock that payload word `index` is, if it is free. Its holder comes to no safepoint before
     /// [`ObjectRef::unlock`].
     #[inline(always)]
     pub fn try_lock(self, index: usize) -> bool {

@@ -1,6 +1,6 @@
 ;;; (wiki application): what the wiki answers.
 ;;;
-;;; A handler reads the request, asks the store and shows a view. Who may do what is decided here and, for writing, once more by the
+;;; A handler reads the request, asks the store and shows a view. Permissions are decided here and, for writing, once more by the
 ;;; store. What changes something is a POST with a token and is answered by 303, so that loading a page again repeats nothing.
 
 (define-library (wiki application)
@@ -553,7 +553,7 @@
                       (if (string=? "open" (field request "registration")) "open" "closed"))
         (see-other request "/settings" "Saved.")))
 
-    ;;; Who asks, and how often
+    ;;; Clients, and how often each asks
 
     (define (secure? request)
       (or (request-secure? request)

@@ -19,7 +19,7 @@
       frame?
       ;; The wiki's name.
       (name frame-name)
-      ;; Who is signed in, or #f.
+      ;; The user who is signed in, or #f.
       (user frame-user)
       ;; A procedure that gives the hidden field of a form.
       (token-field frame-token-field)

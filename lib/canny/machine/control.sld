@@ -25,8 +25,8 @@
 ;;; (%call-again serve request primitive argument ...)
 ;;;                         for a primitive, called as a procedure, that can do its work only after (serve request).
 ;;; (%interrupt-handler)    at a safepoint, when an interrupt is pending; when it returns, the
-;;;                         program goes on.
-;;; (%preempt-handler)      at a safepoint, when another task should run; when it returns, this one goes on.
+;;;                         program continues.
+;;; (%preempt-handler)      at a safepoint, when another task should run; when it returns, this one resumes.
 ;;;
 ;;; What happens when nobody takes an exception: `raise` calls the primitive %uncaught with the
 ;;; object, whatever it is, while the frames of the raise still exist, so that the report can show

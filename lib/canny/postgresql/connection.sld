@@ -2,7 +2,7 @@
 ;;;
 ;;; Both sides must agree on where they are.  An exchange begins and ends with a server that is ready.  After an error of the server
 ;;; its messages are read up to the one that it is ready again; only then is it raised.  Whatever else ends an exchange, above all the
-;;; cancellation of the task, asks the server to give up the statement, over a connection of its own, and then does the same; if the
+;;; cancellation of the task, asks the server to cancel the statement, over a connection of its own, and then does the same; if the
 ;;; server is not ready within `patience` the connection is closed.
 ;;;
 ;;; | field | changed by | under |
@@ -41,7 +41,7 @@
       (lock lock-of)
       ;; What the server says of itself.
       (parameters parameters-of set-parameters!)
-      ;; By these two numbers a statement is given up.
+      ;; These two numbers cancel a statement.
       (process process-of set-process!)
       (secret secret-of set-secret!)
       ;; Prepared statements by their text.
@@ -170,7 +170,7 @@
 
     ;; Recovery.
 
-    ;; Seconds that the server has to give up a statement.
+    ;; Seconds that the server has to cancel a statement.
     (define patience 5)
 
     ;; After something has ended an exchange midway.
@@ -189,7 +189,7 @@
                 (if (not ready?)
                     (shut! database))))))
 
-    ;; Asks the server to give up what it does for this connection.
+    ;; Asks the server to cancel its work for this connection.
     (define (cancel-statement! database)
       (let ((wire (open-wire (settings-of database) patience)))
         (send-plain-message! wire (int32 80877102) (int32 (process-of database))

@@ -1,6 +1,6 @@
 ;;; (canny postgresql statements): running statements: preparing them, sending arguments, taking rows.
 ;;;
-;;; Prepared statements are kept by their text, so many as `open-postgresql` was told; the one that was not used for longest goes first.
+;;; Prepared statements are kept by their text, as many as an option of `open-postgresql` says; the one that was not used for longest goes first.
 ;;; Rows come all at once, or a hundred at a time out of a portal, which is what the protocol calls a cursor; that lives in a
 ;;; transaction.
 ;;;

@@ -1,6 +1,6 @@
 ;;; (canny postgresql transport): a wire to the server that settings name: by TCP or a socket of the file system, encrypted or not.
 ;;;
-;;; Who we are and what is said over the wire is no matter of this library.
+;;; Authentication and the messages over the wire are outside of this library.
 
 (define-library (canny postgresql transport)
   (export open-wire)

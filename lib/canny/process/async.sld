@@ -3,7 +3,7 @@
 ;;; Output arrives as a supply, the end as a future.  A supply of a command runs it once for each tap, and ends it when
 ;;; the tap is closed before; one of a port or process reads on where the port is, so that it has one tap.
 ;;;
-;;; Who emits waits for who takes: a program that writes faster than its lines are taken is held up by its pipe.
+;;; A producer waits for its consumer: a program that writes faster than its lines are taken blocks on its pipe.
 
 (define-library (canny process async)
   (export line-supply byte-supply

@@ -291,7 +291,7 @@
             copy)
           (compile-sequence sres context next)))
 
-    ;; Any number of times.  A turn that matches nothing is no turn, else it could go on forever:
+    ;; Any number of times.  A turn that matches nothing is no turn, else it could match forever:
     ;; the place where a turn began is kept in the run's vector beside the submatches.
     (define (repeat-loop sres greedy? context next)
       (let* ((slot (next-counter! context 5))

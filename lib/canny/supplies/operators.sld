@@ -1,7 +1,7 @@
 ;;; (canny supplies operators): supplies from supplies, from lists and generators, and back.
 ;;;
 ;;; Each tap of a result has a state of its own.  What is pushed goes through in the task that pushed it, so that whoever
-;;; is slow below holds up who emits above; where values wait, the text of the procedure says how many.
+;;; is slow below blocks the emitter above; where values wait, the text of the procedure says how many.
 
 (define-library (canny supplies operators)
   (export on-demand-supply list->supply vector->supply generator->supply tap
@@ -184,7 +184,7 @@
       (check-procedure 'supply-remove 1 test?)
       (supply-filter (lambda (value) (not (test? value))) supply))
 
-    ;; Calls a procedure with each value before it goes on.
+    ;; Calls a procedure with each value before the value is passed on.
     (define (supply-do procedure supply)
       (check-procedure 'supply-do 1 procedure)
       (supply-map (lambda (value)
@@ -483,7 +483,7 @@
        (supply-live? supply)))
 
     ;; The same values from a task of its own, so that who emits is ahead of the consumer by at most so many.  `#:policy` says
-    ;; what becomes of a value without room: `wait` holds up who emits, `drop-oldest` and `drop-newest` lose one, `error`
+    ;; what becomes of a value without room: `wait` blocks the emitter, `drop-oldest` and `drop-newest` lose one, `error`
     ;; ends the supply.
     (define* (supply-buffer supply size #:key (policy 'wait))
       (check-supply 'supply-buffer 1 supply)

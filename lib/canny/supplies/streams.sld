@@ -1,7 +1,7 @@
 ;;; (canny supplies streams): what supplies are made of: taps, sources that push into them, and who waits for whom.
 ;;;
 ;;; A supply is a procedure that connects a *tap*.  A tap has three procedures, for a value, for the end and for an error.
-;;; Whoever pushes calls them, in its own task, and goes on when they return: a slow consumer holds up who emits.
+;;; The pusher calls them, in its own task, and resumes when they return: a slow consumer blocks the emitter.
 ;;;
 ;;; Invariants:
 ;;; - The procedures of one tap never run at once.  A source that several tasks may push into lets them through a *gate*,
@@ -10,7 +10,7 @@
 ;;; - After its end, after an error and after it was closed a tap gets nothing more.
 ;;; - What was to be done when a tap is closed is done once, however the tap ends.
 ;;; - An error in a procedure of a tap ends that tap and nobody else.  That the task which pushes was cancelled is no error
-;;;   of the tap, and goes on.
+;;;   of the tap, and continues.
 ;;;
 ;;; | record | its fields are changed | under |
 ;;; |---|---|---|
@@ -107,7 +107,7 @@
           (let ((wake
                  (%park gate
                         (lambda (waiter)
-                          ;; Who is cancelled meanwhile must not own the gate: so it is entered by being woken.
+                          ;; A task that is cancelled meanwhile must not own the gate: so it is entered by being woken.
                           (%with-lock gate
                             (if (gate-owner gate)
                                 (queue-add! (gate-waiters gate) waiter)
@@ -351,7 +351,7 @@
                     #:name 'supply))))
         (stop-when-closed tap task)))
 
-    ;; The task that closes its own tap goes on: it sees that the tap is closed.
+    ;; The task that closes its own tap continues: it sees that the tap is closed.
     (define (stop-when-closed tap task)
       (tap-on-close! tap (lambda ()
                            (if (not (eq? task (current-task)))
@@ -429,7 +429,7 @@
             (set-pipe-ending! pipe ending)))
       (wake-next! pipe (pipe-readers pipe)))
 
-    ;; The reader wants no more: who waits to write goes on.
+    ;; The reader wants no more: a task that waits to write resumes.
     (define (pipe-close! pipe)
       (%with-lock pipe
         (set-pipe-ending! pipe 'closed))

@@ -44,7 +44,7 @@
 
     (define default-frames 8)
 
-    ;; Where a task waits, or goes on when it gets a thread: texts, the newest frame first, without those of the library.
+    ;; The place where a task waits, or resumes when it gets a thread: texts, the newest frame first, without those of the library.
     ;; Nothing of a task that runs or has not begun.
     (define* (task-backtrace task #:optional (frames default-frames))
       (check-argument 'task-backtrace 1 task? "task" task)

@@ -1,7 +1,7 @@
 ;;; (canny tasks waiting): how tasks wait in queues, for channels and locks.
 ;;;
-;;; Whoever waits stands in a queue with an *entry*; a select has one in the queue of each of its channels, all of them with
-;;; the same waiter.  Who has something for a queue takes its first entry and tries to wake the waiter with it.  That
+;;; A waiting task stands in a queue with an *entry*; a select has one in the queue of each of its channels, all of them with
+;;; the same waiter.  A task that has something for a queue takes its first entry and tries to wake the waiter with it.  That
 ;;; fails if the wait has ended some other way, by another channel, its time limit or who cancels the task; then the
 ;;; next entry is tried.  So what is given to an entry is either taken by a task that waits, or still the giver's.
 ;;;
@@ -10,7 +10,7 @@
 ;;; | links, item and `withdrawn` of an entry | its task, whoever has something for it | the lock of the record that owns the queue |
 ;;; | waiter of an entry | its task, before the entry is linked | the same |
 ;;;
-;;; A wait that ends while its task is still publishing it is gone on with by another thread, which may withdraw the
+;;; A wait that ends while its task is still publishing it is resumed by another thread, which may withdraw the
 ;;; entry before it is linked: an entry that was withdrawn is not linked any more.
 ;;;
 ;;; Nothing here is called under a lock but what says so.  Those procedures neither raise nor wait.

@@ -15,7 +15,7 @@
 ;;;
 ;;; CANNY_TEST_FILTER holds texts, one on each line: tests whose name has none of them are not run. The
 ;;; name is that of the file in CANNY_TEST_FILE, the groups and the test's own, with ": " between
-;;; them.  With CANNY_TEST_MODE=list, tests are told and not run.
+;;; them.  With CANNY_TEST_MODE=list, tests are listed and not run.
 
 (define-library (canny test report)
   (export reporting? wanted? report-pass! report-expected-failure! report-skip! report-failure!
@@ -144,7 +144,7 @@
       (if port
           (tell! (list 'problem text))))
 
-    ;; Who runs the test that is running, a runner or a library, or #f.  The results of others that run
+    ;; The runner of the current test: a runner or a library, or #f.  The results of others that run
     ;; meanwhile are not told: they are what the test is about.
     (define owner #f)
 

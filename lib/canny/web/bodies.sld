@@ -95,7 +95,7 @@
     (define (malformed) (refusal 400 "Bad Request"))
     (define (too-many-fields) (refusal 413 "Content Too Large"))
 
-    ;; Reads a body as UTF-8; goes on when `read` says that it was fine, by being true, and answers with `refuse` otherwise.
+    ;; Reads a body as UTF-8; continues when `read` says that it was fine, by being true, and answers with `refuse` otherwise.
     (define (with-text request limit read refuse continue)
       (let ((length (request-body-length request)))
         (if (and length (> length limit))

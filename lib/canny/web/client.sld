@@ -17,7 +17,7 @@
 ;;; | redirect | following a redirect |
 ;;; | status | `check-http-response` |
 ;;;
-;;; A connection is with its request from `acquire-link` until the body has ended, and then goes back to the pool or is given up;
+;;; A connection is with its request from `acquire-link` until the body has ended, and then goes back to the pool or is closed;
 ;;; `settle!` sees to it that this happens once.
 
 (define-library (canny web client)

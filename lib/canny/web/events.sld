@@ -58,7 +58,7 @@
       (write-string text port start end)
       (newline port))
 
-    ;; A response that goes on as long as the procedure runs, which is given a procedure that sends an event.  A line without
+    ;; A response that lasts as long as the procedure runs, which is given a procedure that sends an event.  A line without
     ;; meaning is sent now and then, so that it is noticed when the page has gone: sending raises then.
     (define* (event-stream-response request procedure #:key (keep-alive 15) (retry #f)
                                     (headers '()))

@@ -588,7 +588,7 @@
             (cond ((null? entries) found)
                   ((full? (cdar entries)) (loop (cdr entries) (cons (caar entries) found)))
                   (else (loop (cdr entries) found)))))
-        ;; Seconds to wait, or #f for a request that may go on.
+        ;; Seconds to wait, or #f for a request that may continue.
         (define (take! client now)
           (with-mutex mutex
             (let* ((bucket (%hash-table-ref buckets client #f))

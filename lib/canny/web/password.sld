@@ -3,7 +3,7 @@
 ;;;     (define stored (hash-password "correct horse battery staple"))
 ;;;     (password-matches? "correct horse battery staple" stored)     ; => #t
 ;;;
-;;; Hashing is slow by design. It is done outside of the heap, so that it holds up only the task that asked for it.
+;;; Hashing is slow by design. It is done outside of the heap, so that it blocks only the task that asked for it.
 
 (define-library (canny web password)
   (export hash-password password-matches? password-hash-outdated?

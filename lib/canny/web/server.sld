@@ -11,7 +11,7 @@
 ;;; How requests come to handlers.  The connections are the machine's: one that has no request has no task.  Some tasks, the
 ;;; *servers*, take the next request, answer it and take another one.  One of them waits when there is none.  Another one is
 ;;; *called* by who takes a request, to stand by on the same worker: it runs there as soon as the handler waits, or has
-;;; used up its slice.  So a handler that does not wait costs no switch of tasks, and one that does holds up nobody.
+;;; used up its slice.  So a handler that does not wait costs no switch of tasks, and one that does blocks no other.
 ;;;
 ;;; A task that was away in the middle of a request, since its handler waited or was made to give way, looks for no other
 ;;; request afterwards: the one that was called meanwhile does.  It becomes a *spare*, to be called later.  So there are as
@@ -116,7 +116,7 @@
         (if (not (= account exempt))
             (%close-account! account #t))))
 
-    ;; What keeps a server alive goes on when somebody else has used up the memory.
+    ;; The tasks that keep a server alive continue when another task has used up the memory.
     (define (despite-memory thunk)
       (guard (object ((out-of-memory? object) #f))
         (thunk)))
@@ -773,7 +773,7 @@
       (check-server 'stop-server! server)
       (%http-stop! (server-machine server) #f)
       (for-each close-listener (server-listeners server))
-      ;; Who was answered just before may ask once more; then what rests is closed.
+      ;; A client that was answered just before may ask once more; then what rests is closed.
       (without-scope (spawn (lambda ()
                               (sleep grace)
                               (%http-sweep! (server-machine server)))
@@ -788,7 +788,7 @@
     ;; Seconds, a little more than for what the machine keeps connections that were busy when it was stopped.
     (define grace 0.3)
 
-    ;; Who reads the log may be slow, and does not hold up the end for ever.
+    ;; A slow reader of the log does not block the end for ever.
     (define (await-log server)
       (if (server-log server)
           (await/default (server-log server) log-patience #f)))

@@ -106,7 +106,7 @@
       (check-argument 'string->sf-dictionary 1 string? "string" text)
       (%parse-dictionary 'dictionary text))
 
-    ;; Behind a member: goes on behind a comma, or ends.
+    ;; Behind a member: continues behind a comma, or ends.
     (define (next-member name text index end continue finish)
       (let ((comma (skip-blanks text index end)))
         (cond ((eqv? comma end) (finish comma))

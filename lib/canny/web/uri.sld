@@ -508,7 +508,7 @@
           path
           (let* ((absolute? (char=? (string-ref path 0) #\/))
                  (segments (split-text path #\/ (if absolute? 1 0))))
-            ;; A relative path that has gone back to where it began goes on with a slash, RFC 3986 says.
+            ;; A relative path that has gone back to where it began continues with a slash, RFC 3986 says.
             (let loop ((rest segments) (kept '()) (rooted? absolute?))
               (let* ((segment (car rest))
                      (up? (string=? segment ".."))

@@ -165,7 +165,7 @@
           (<= 1007 code 1014)
           (<= 3000 code 4999)))
 
-    ;; The connection has ended for who receives; the other side is told why, if it can be.
+    ;; The connection has ended for the receiver; the other side learns why, if it can be.
     (define (finish! socket code reason)
       (guard (object ((error-object? object) #f))
         (if code
@@ -192,7 +192,7 @@
             (bytevector-append (bytevector (quotient code 256) (remainder code 256))
                                (if (> (bytevector-length bytes) 123) (bytevector) bytes)))))
 
-    ;; Says that nothing follows.  Who receives gets the end when the other side has answered.
+    ;; Says that nothing follows.  The receiver gets the end when the other side has answered.
     (define* (websocket-close socket #:optional (code 1000) (reason ""))
       (check-websocket 'websocket-close socket)
       (check-argument 'websocket-close 2 exact-integer? "code" code)
@@ -257,7 +257,7 @@
       (if (not (memq object '(#f #t context)))
           (raise-bad-option who "#:compression" "#f, #t or context" object)))
 
-    ;; What the server answers to the extensions that are offered, before what the codec is to be told of that; or #f.
+    ;; What the server answers to the extensions that are offered, before what the codec is to know of that; or #f.
     (define (accept-compression request compression)
       (let ((offers (and compression (request-field request 'sec-websocket-extensions))))
         (and offers (%websocket-accept offers (eq? compression 'context)))))
@@ -311,7 +311,7 @@
     (define (serve-socket socket procedure ping-interval)
       (let ((pinger (and ping-interval
                          (begin
-                           ;; Who answers no ping has gone, and who takes nothing of what is sent: pongs, or messages.
+                           ;; A client that answers no ping has gone, and so has one that takes nothing of what is sent: pongs, or messages.
                            (set-port-timeout! (input socket) (* 2.5 ping-interval))
                            (set-port-timeout! (output socket) (* 2.5 ping-interval))
                            (spawn (lambda () (keep-pinging socket ping-interval))

@@ -26,7 +26,7 @@
       generative parent-rtd)
 
     ;; Names are made by a macro that is a procedure, which is defined where it is used: there is no
-    ;; such macro when this library is compiled.  It completes the names and goes on to `collect`.
+    ;; such macro when this library is compiled.  It completes the names and continues with `collect`.
     (define-syntax define-record-type
       (syntax-rules ()
         ((_ specification clause ...)

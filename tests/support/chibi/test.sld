@@ -2,7 +2,7 @@
 ;;;
 ;;; Our own implementation of what those suites use.  Each failure is printed with its groups; the
 ;;; end of the outermost group prints the line `NAME: N passed, M failed`, which the conformance
-;;; runner reads.  The program goes on after a failure; (test-exit) leaves with code 1 if there was
+;;; runner reads.  The program continues after a failure; (test-exit) leaves with code 1 if there was
 ;;; one.
 
 (define-library (chibi test)

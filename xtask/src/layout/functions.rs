@@ -22,7 +22,7 @@ pub(super) struct Function {
 
 pub(super) struct Functions(pub(super) Vec<Function>);
 
-/// Section names that go on like this are for functions that the compiler takes to be rarely or often called.
+/// Section names that continue like this are for functions that the compiler takes to be rarely or often called.
 const PREFIXES: &[&str] = &["unlikely.", "hot."];
 
 impl Functions {

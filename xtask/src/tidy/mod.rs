@@ -3,6 +3,7 @@
 //! Each rule is a module with a function from the tree to its [`Complaint`]s; nothing but `--update`
 //! changes a file.
 
+mod charts;
 mod code_map;
 mod dead_files;
 mod doc_links;
@@ -17,6 +18,7 @@ mod protocols;
 mod ratchet;
 mod rust_source;
 mod scheme_layout;
+mod words;
 
 pub use layers::crate_names;
 
@@ -33,7 +35,9 @@ sizes of files and functions, where unsafe code may stand, words that must not b
 ARCHITECTURE.md lists the crates and docs/srfis.md the SRFIs, that only docs/missing.md says what is
 missing, that the how-tos list the places to touch, that long modules have headers, that the Scheme
 sources are laid out by `canny fmt`, that libraries which programs do not import are in directories of
-lib/canny, and that numbers which Rust and Scheme share come from the rows in crates/tables.
+lib/canny, that numbers which Rust and Scheme share come from the rows in crates/tables, that charts are
+what their CSV files say, and that comments and documents use the terms of the field for some words that
+hide them.
   --update    record in xtask/ratchet.txt what has become smaller
 ";
 
@@ -98,6 +102,8 @@ pub fn check(update: bool) -> Result<(), String> {
     complaints.extend(srfi_table(&root)?);
     complaints.extend(scheme_layout::check(&root)?);
     complaints.extend(library_rooms::check(&root)?);
+    complaints.extend(charts::check(&root)?);
+    complaints.extend(words::check(&root)?);
     complaints.extend(missing::check(&root)?);
     complaints.extend(places::check(&root, &files)?);
     complaints.extend(protocols::check(&root, &files)?);

@@ -82,7 +82,7 @@ fn alternate(
     let mut times = [Times::default(), Times::default()];
     for round in 0..rounds {
         eprint!("\rcold {program}: round {round:<20}");
-        // Who is first changes, so that neither always follows the other.
+        // The first of them changes, so that neither always follows the other.
         for turn in 0..2 {
             let which = (round + turn) % 2;
             let prepared = [with, without][which];

@@ -32,7 +32,7 @@ how long it waits for the specializer at most; and what the specializer costs pr
   --suite PATH    also measure r7rs-benchmarks checked out at PATH
   --only A,B      only these programs; `cold` for the short ones
   --rounds N      runs of each program of which the medians count (3)
-  --seconds N     how long a run goes on; peak speed is that of its last quarter (3)
+  --seconds N     how long a run lasts; peak speed is that of its last quarter (3)
   --cold N        alternating runs of each short program (200)
   --canny PATH    the binary to measure; without it, cargo builds a release binary
   --csv           print the CSV too

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 const TITLE: &str = "The program waited for the specializer";
 
-/// The longest that a program was held up.
+/// The longest time that a program was blocked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pauses {
     /// By the clock: the system may have run somebody else meanwhile.

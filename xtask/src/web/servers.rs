@@ -18,7 +18,7 @@ use crate::workspace;
 pub struct Server {
     pub name: &'static str,
     pub port: u16,
-    /// The port at which it speaks TLS, with HTTP/2 for who asks for it, if it does.
+    /// The port at which it speaks TLS, with HTTP/2 for clients that ask for it, if it does.
     pub secure_port: Option<u16>,
     pub child: Child,
 }

@@ -1,7 +1,7 @@
 //! A server under a steady load, for as long as one likes, among clients that misbehave.
 //!
 //! Requests come when they are due, not when the last one was answered, and a request's time counts from when it was due: a pause
-//! of the server is seen in all requests that it holds up. First the most that goes through is found out; then a share of it is asked for.
+//! of the server is seen in all requests that it delays. First the most that goes through is found out; then a share of it is asked for.
 
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -2,8 +2,8 @@
 //!
 //! Each input is a line of the file, with `\n` for line ends and `\\` for backslashes. New inputs are appended, so that sessions
 //! side by side lose nothing; a file that has grown too long is written anew beside itself and put in its place. Whatever
-//! is wrong with the file, the prompt works: what cannot be read is told once and counts as absent, what cannot be
-//! written is told once and kept for this session only.
+//! is wrong with the file, the prompt works: an unreadable file is reported once and counts as absent; lines that cannot be
+//! written are reported once and kept for this session only.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};

@@ -99,7 +99,7 @@ impl Prompt {
         outcome
     }
 
-    /// Reads forms as an input with a name of its own. Errors are told.
+    /// Reads forms as an input with a name of its own. Errors are reported.
     pub(super) fn read_forms(&mut self, text: &str) -> Option<Vec<Syntax>> {
         let name = self.next_name();
         read_forms(&self.session, &name, text.as_bytes())
@@ -159,7 +159,7 @@ impl Prompt {
     }
 }
 
-/// Reads forms; nothing after errors, which are told.
+/// Reads forms; nothing after errors, which are reported.
 pub fn read_forms(session: &Session, name: &str, bytes: &[u8]) -> Option<Vec<Syntax>> {
     let (_, forms): (_, SourceForms) =
         read_source(session.evaluation().sources(), name, bytes, false);

@@ -115,7 +115,7 @@ fn put(
 fn make_executable(file: &fs::File) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let mut permissions = file.metadata()?.permissions();
-    // Who may read it may run it.
+    // Everybody who may read it may run it.
     let mode = permissions.mode();
     permissions.set_mode(mode | ((mode & 0o444) >> 2));
     file.set_permissions(permissions)

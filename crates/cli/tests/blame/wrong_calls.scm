@@ -7,7 +7,7 @@
         (only (canny primitives) %library-exports)
         (only (canny machine evaluation) environment eval))
 
-;; They end the program, or go on for ever.
+;; They end the program, or run for ever.
 (define left-out
   '(exit emergency-exit shut-down run-server start-server read-password abort raise-signal))
 

@@ -1,4 +1,4 @@
-;;; A program that forgot (scheme base) is told so once, whatever it uses.
+;;; A program that forgot (scheme base) gets one note, whatever it uses.
 (import (scheme write))
 (define (half n)
   (if (even? n) (quotient n 2) '()))

@@ -1,4 +1,4 @@
-;; Failures of tasks that nobody waits for are told at the end, others are not.
+;; Failures of tasks that nobody waits for are reported at the end, others are not.
 (import (scheme base) (scheme write) (canny tasks) (srfi 18))
 
 (define (fetch name)

@@ -16,7 +16,7 @@ struct Cell {
 #[derive(Clone, Default)]
 struct Row {
     cells: Vec<Cell>,
-    /// The next row goes on with the line of this one.
+    /// The next row continues the line of this one.
     is_wrapped: bool,
 }
 

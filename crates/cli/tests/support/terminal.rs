@@ -190,7 +190,7 @@ impl Terminal {
         }
     }
 
-    /// Lets a stopped program go on, as `fg` does.
+    /// Resumes a stopped program, as `fg` does.
     pub fn go_on(&self) {
         let id = Pid::from_child(&self.child);
         kill_process(id, Signal::CONT).expect("the program is there");

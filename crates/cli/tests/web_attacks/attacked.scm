@@ -25,7 +25,7 @@
 (define-routes app
   (GET "/" (lambda (request body) (text "hello\n")))
   (POST "/count" count-bytes)
-  ;; Whoever gets here came with the body of another request.
+  ;; A request that gets here came with the body of another request.
   (GET "/smuggled" (lambda (request body) (set! smuggled (+ smuggled 1)) (text "smuggled\n")))
   (GET "/seen" (lambda (request body) (text (number->string smuggled) " smuggled\n")))
   ;; What a careless program does with what it is given.

@@ -23,7 +23,7 @@ pub struct Attack {
     pub bytes: Vec<u8>,
     /// What is sent after the first bytes, and again and again, with a pause before each: for who is slow.
     pub drop_by_drop: Option<&'static [u8]>,
-    /// The answer is not read before the server gave up.
+    /// The answer is not read before the server stopped.
     pub never_reads: bool,
     pub outcome: Outcome,
 }

@@ -177,7 +177,7 @@ impl Reader {
         (reading.output.split_off(self.history.len()), stop)
     }
 
-    /// Goes on behind a message; `bytes` are all of it.
+    /// Continues behind a message; `bytes` are all of it.
     pub fn end_message(&mut self, bytes: &[u8], content: &[u8]) {
         if !self.window.keeps_context {
             return;

@@ -59,7 +59,7 @@ struct Server {
     message: Option<Message>,
     /// If compression was agreed on.
     reader: Option<Reader>,
-    /// A message ended in the middle of a block, which the next one may go on with.
+    /// A message ended in the middle of a block, which the next one may continue.
     is_doubtful: bool,
 }
 

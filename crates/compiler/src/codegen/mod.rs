@@ -1,6 +1,6 @@
 //! Lowered procedures to bytecode.
 //!
-//! One pass over each procedure, driven by destinations: every expression is told where its value
+//! One pass over each procedure, driven by destinations: every expression gets a destination, where its value
 //! goes ([`Destination`]), so that values are computed in place, tests branch without making
 //! booleans and arguments are evaluated where the callee expects them.
 //!

@@ -13,7 +13,7 @@ use canny_syntax::span::Span;
 
 use crate::walk::{for_each_child_mut, for_each_lambda_child_mut};
 
-/// Copies within copies that are told apart; what lies deeper counts as part of the last.
+/// Copies within copies that are distinguished; what lies deeper counts as part of the last.
 const DEPTH_MAX: u32 = 40;
 
 /// Expressions that are marked at most: marking walks over what it marks, and nested procedures are

@@ -27,7 +27,7 @@ pub enum Known {
     Value,
 }
 
-/// What is told about one export.
+/// The facts about one export.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Exported {
     /// It is this literal.

@@ -282,7 +282,7 @@ impl Tree {
         if top == NONE {
             return tape;
         }
-        // Who comes back up out of a template continues with what follows the template's element.
+        // A walk that comes back up out of a template continues with what follows the template's element.
         let mut index = nodes[top].first;
         let mut open: Vec<Index> = Vec::new();
         loop {

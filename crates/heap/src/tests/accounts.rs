@@ -1,4 +1,4 @@
-//! Accounts: who is told at the limit, and limits of their own.
+//! Accounts: which one is notified at the limit, and limits of their own.
 
 use canny_value::Value;
 
@@ -23,7 +23,7 @@ fn kept(mutator: &mut Mutator, pairs: i64) -> Handle {
     mutator.handle(list)
 }
 
-/// What a closed account has left behind is old at once, and others are told.
+/// What a closed account has left behind is old at once, and others are notified.
 #[test]
 fn what_is_left_behind_is_nobodys() {
     let heap = Heap::new(small()).unwrap();
@@ -50,7 +50,7 @@ fn what_is_left_behind_is_nobodys() {
     assert!(heap.is_short());
 }
 
-/// Makes a list for an account until somebody is told; whether that is this account.
+/// Makes a list for an account until an account is notified; whether that is this account.
 #[inline(never)]
 fn grow(mutator: &mut Mutator, account: Account) -> bool {
     mutator.set_account(account);
@@ -61,7 +61,7 @@ fn grow(mutator: &mut Mutator, account: Account) -> bool {
             return mutator.take_exhausted();
         }
     }
-    panic!("nobody was told");
+    panic!("no account was notified");
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn who_grows_is_told_and_not_who_has_much() {
     }
     for _ in 0..3 {
         assert!(grow(&mut mutator, greedy));
-        assert!(!mutator.set_account(old), "the other account was told");
+        assert!(!mutator.set_account(old), "the other account was notified");
         heap.close_account(greedy, true);
         scrub_stack();
         mutator.collect(true);
@@ -113,7 +113,7 @@ fn who_shares_the_blame_is_told_and_who_has_little_is_not() {
         .iter()
         .filter(|account| mutator.set_account(**account));
     let told = told.count();
-    assert!((1..=4).contains(&told), "{told} were told");
+    assert!((1..=4).contains(&told), "{told} were notified");
     assert!(!mutator.set_account(little));
     assert!(!mutator.set_account(Account::EXEMPT));
 }

@@ -1,4 +1,4 @@
-//! The heap limit: refusals, the reserve, and going on afterwards.
+//! The heap limit: refusals, the reserve, and resuming afterwards.
 
 use canny_tables::kinds::Kind;
 use canny_value::Value;
@@ -56,7 +56,7 @@ fn pairs_fill_the_heap_to_its_limit_and_it_recovers() {
         let mut mutator = Mutator::attach_plain(&heap);
         for _ in 0..3 {
             let (count, told) = fill_with_pairs(&mut mutator);
-            assert!(told, "the excess is told before pairs are refused");
+            assert!(told, "the excess is reported before pairs are refused");
             assert!(
                 count * 16 > (megabytes as i64) << 19,
                 "{count} pairs in {megabytes} MB"

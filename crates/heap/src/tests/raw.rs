@@ -14,7 +14,7 @@ use crate::{DependentVisitor, Heap, RawReferences, WeakRoots, WeakVisitor};
 const START: usize = 0x1000;
 const END: usize = 0x2000;
 
-/// Notes what it is told, if it wants to know.
+/// Notes what is passed to it, if it wants to know.
 #[derive(Default)]
 struct Told {
     is_wanted: bool,

@@ -26,7 +26,7 @@ impl Attention {
 }
 
 impl Server {
-    /// Whether something waits, did so when this was asked last, and nobody has looked for requests in between. Whoever was
+    /// Whether something waits, did so when this was asked last, and nobody has looked for requests in between. A task that was
     /// believed to wait for them is not any more.
     pub fn is_deserted(&self) -> bool {
         let looks = self.attention.looks.load(Ordering::Relaxed);

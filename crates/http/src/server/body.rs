@@ -109,7 +109,7 @@ pub(super) fn writer(connection: &Arc<Connection>, serial: u32, patience: Durati
     limited(handle, patience)
 }
 
-/// Both directions of a connection that was detached. Who has it may wait for the other side to say something, but that side has
+/// Both directions of a connection that was detached. Its owner may wait for the other side to say something, but that side has
 /// to take what it is sent in time.
 pub(super) fn whole(connection: Arc<Connection>, patience: Duration) -> (Arc<Handle>, Arc<Handle>) {
     let reader = BodyReader(Side::Whole(connection.clone()));

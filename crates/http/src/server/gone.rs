@@ -1,7 +1,7 @@
 //! Clients that have gone while their requests are handled.
 //!
 //! A connection over which nothing can come any more says so by an event; so does one whose client has ended only its own direction, and
-//! may still read. The two cannot be told apart before something is written, so that whoever asks waits a while between two looks.
+//! may still read. The two cannot be distinguished before something is written, so that the asking task waits a while between two looks.
 
 use std::sync::atomic::Ordering;
 use std::task::{Context, Waker};
@@ -38,7 +38,7 @@ impl Http2 {
         let Some(exchange) = inner.handled(serial) else {
             return true;
         };
-        // Whoever waits for the stream is woken by this as before.
+        // A task that waits for the stream is woken by this as before.
         let signal = Waker::from(exchange.signal());
         exchange.is_reset(&mut Context::from_waker(&signal))
     }

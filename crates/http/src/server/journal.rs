@@ -1,6 +1,6 @@
 //! The log of a server: lines that were made and not taken yet.
 //!
-//! Who answers a request appends its line to one buffer; who writes the log takes whole buffers and waits for the bell, which is
+//! A thread that answers a request appends its line to one buffer; the writer of the log takes whole buffers and waits for the bell, which is
 //! rung when there is something after there was nothing. When nobody takes lines for long, new ones are dropped and counted.
 //!
 //! Nothing that a client sent can look like something else in a line: quotes, backslashes and control characters are escaped.

@@ -90,7 +90,7 @@ pub struct ServerOptions {
     pub log: Option<LogFormat>,
     /// Whether requests are measured.
     pub measures: bool,
-    /// Who may say for whom it asks. These may have any number of connections.
+    /// Proxies that may name the client. These may have any number of connections.
     pub proxies: TrustedProxies,
 }
 
@@ -226,20 +226,20 @@ struct Trouble {
     until: AtomicU64,
     /// When it was met last; 0 is never.
     last: AtomicU64,
-    /// The number of an error that nobody was told yet; 0 is none.
+    /// The number of an error that was not reported yet; 0 is none.
     untold: AtomicI32,
 }
 
 /// How long nothing is accepted after the system has refused it, unless a connection ends.
 const ACCEPT_PAUSE: u64 = 100;
 
-/// An error of accepting is told again after so long without one.
+/// An error of accepting is reported again after so long without one.
 const TROUBLE_OVER: u64 = 60_000;
 
 const LISTENER: u64 = u64::MAX;
 const BELL: u64 = u64::MAX - 1;
 
-/// So many are told at once.
+/// So many are reported at once.
 const EVENTS_MAX: usize = 128;
 
 /// So many connections are accepted before anything else is done.
@@ -318,7 +318,7 @@ impl Server {
         self.system.lock().clone()
     }
 
-    /// Closes the descriptors of a server that has stopped. Whoever still waits for them is woken, and is to call this then.
+    /// Closes the descriptors of a server that has stopped. A thread that still waits for them is woken, and has to call this then.
     pub fn release(&self) {
         if self.has_waiter.load(Ordering::SeqCst) {
             self.ring();
@@ -332,7 +332,7 @@ impl Server {
         !self.has_waiter.swap(true, Ordering::SeqCst)
     }
 
-    /// Who waited does not wait any more.
+    /// The waiting thread does not wait any more.
     pub fn end_waiting(&self) {
         self.has_waiter.store(false, Ordering::SeqCst);
     }
@@ -556,7 +556,7 @@ impl Server {
         }
         drop(slots);
         self.connections.fetch_sub(1, Ordering::SeqCst);
-        // Who works at it still, or waits at a port of it, must not keep the other side waiting, or what was to be sent.
+        // A task that works at it still, or waits at a port of it, must not keep the other side waiting, or what was to be sent.
         if Arc::strong_count(connection) > 1 || Arc::weak_count(connection) > 0 {
             connection.shut_down();
         }
@@ -733,7 +733,7 @@ impl Server {
             })
     }
 
-    /// Who made a request, unless that is not of the Internet.
+    /// The address of the client, unless that is not of the Internet.
     pub fn peer(&self, id: ConnectionId) -> Option<SocketAddr> {
         self.find(id)?.peer()
     }

@@ -80,7 +80,7 @@ impl Stream {
         }
     }
 
-    /// Whether nothing has come, as far as that can be told: a look that takes nothing.
+    /// Whether nothing has come, as far as that is known: a look that takes nothing.
     pub(super) fn is_quiet(&self) -> bool {
         let mut byte = [0];
         let looked = rustix::net::recv(&*self.descriptor, &mut byte, RecvFlags::PEEK);

@@ -1,7 +1,7 @@
 //! Opens files by name and gives handles.
 //!
 //! All opens close the descriptor on `exec`. Opening a named pipe may block until the other end is
-//! opened; a thread of its own does it, so that a task can wait and give up. The thread ends with
+//! opened; a thread of its own does it, so that a task can wait and stop waiting. The thread ends with
 //! the open, even if nobody wants the outcome.
 
 #[cfg(test)]

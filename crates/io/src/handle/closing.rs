@@ -1,5 +1,5 @@
 //! Closing a descriptor with an error that can be seen: file systems on networks and quotas tell some failures of writing only
-//! then. What was written and is lost cannot be written again; the program can only be told.
+//! then. Written data that is lost cannot be written again; the loss can only be reported.
 
 #![allow(unsafe_code)]
 

@@ -79,7 +79,7 @@ impl Handle {
         Ok(filled)
     }
 
-    /// Locks a file, or changes the kind of its lock; waits while others have it. Only who asks for the lock heeds it. It
+    /// Locks a file, or changes the kind of its lock; waits while others have it. Only code that asks for the lock heeds it. It
     /// ends with the handle.
     pub fn lock_file(&self, kind: FileLock, wait: Wait<'_>) -> Result<(), IoError> {
         let descriptor = self.open_descriptor(Operation::Lock)?;

@@ -1,6 +1,6 @@
 //! Byte handles: one type for files, pipes, terminals, the standard streams and devices in memory.
 //!
-//! A handle carries bytes only and is bound to no thread. Who may touch what:
+//! A handle carries bytes only and is bound to no thread. The access to its parts:
 //!
 //! | field | touched | condition |
 //! |---|---|---|

@@ -3,7 +3,7 @@
 //! A [`SharedPort`] is a port behind a lock, beside which lies a [`Loan`]: addresses that generated code may go
 //! through, one character at a time, on the thread that the port is lent to, and what generated code calls through, a
 //! line or a short text at a time ([`SharedPort::put_through_loan`]; lines are made where the machine makes objects). Everybody else, and that thread for
-//! everything else, locks the port, which takes the loan back first: what was used meanwhile is told to the port
+//! everything else, locks the port, which takes the loan back first: the used part is reported to the port
 //! ([`Lender::take_back`]), so that who holds the lock sees the port as if every character had gone through it.
 //!
 //! ```text
@@ -277,7 +277,7 @@ impl<P: Lender> SharedPort<P> {
     #[inline]
     fn put_bytes_through_loan(&self, borrower: &Borrower, bytes: &[u8], is_wide: bool) -> bool {
         borrower.store(1, Ordering::Relaxed);
-        // The processor is told by who revokes the loan; see above.
+        // The thread that revokes the loan issues the barrier; see above.
         compiler_fence(Ordering::SeqCst);
         let done = self.put_lent(borrower, bytes, is_wide);
         compiler_fence(Ordering::SeqCst);

@@ -68,7 +68,7 @@ impl BinaryOutput {
         self.buffer.position()
     }
 
-    /// Writes out what is there and goes on at another place of the target.
+    /// Flushes the buffer and continues at another position of the target.
     pub fn seek(&mut self, byte_offset: u64, wait: Wait<'_>) -> Result<(), IoError> {
         self.buffer.seek(byte_offset, wait)
     }

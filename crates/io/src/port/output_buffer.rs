@@ -16,7 +16,7 @@ use crate::wait::Wait;
 /// Bytes collected before they are written.
 const BUFFER_BYTES: usize = 32 * 1024;
 
-/// When an output port hands its bytes on without being told to.
+/// When an output port flushes its bytes without a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Buffering {
     /// When the buffer is full.
@@ -258,7 +258,7 @@ impl OutputBuffer {
         }
     }
 
-    /// Writes out what is there and goes on at another place.
+    /// Flushes the buffer and continues at another position.
     pub(super) fn seek(&mut self, byte_offset: u64, wait: Wait<'_>) -> Result<(), IoError> {
         self.flush(wait)?;
         match &self.handle {

@@ -40,7 +40,7 @@ impl TextInput {
         TextInput::with_decoder(StreamingDecoder::new(options), Some(handle), name)
     }
 
-    /// Goes on where a binary port stops: reads its bytes as text from here on.
+    /// Continues where a binary port stops: reads its bytes as text from here on.
     pub fn from_binary(
         input: &mut BinaryInput,
         options: DecodeOptions,

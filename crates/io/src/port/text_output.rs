@@ -64,7 +64,7 @@ impl TextOutput {
         output
     }
 
-    /// Goes on where a binary port stops: what is written from here on is text.
+    /// Continues where a binary port stops: what is written from here on is text.
     pub fn from_binary(
         output: &mut BinaryOutput,
         options: EncodeOptions,
@@ -93,7 +93,7 @@ impl TextOutput {
         self.buffer.position()
     }
 
-    /// Writes out what is there and goes on at another place of the target.
+    /// Flushes the buffer and continues at another position of the target.
     pub fn seek(&mut self, byte_offset: u64, wait: Wait<'_>) -> Result<(), IoError> {
         self.buffer.seek(byte_offset, wait)
     }

@@ -132,7 +132,7 @@ pub fn end_with_program(process: &Arc<Process>) {
     companions.push(Arc::clone(process));
 }
 
-/// Ends the processes that were to end with this one, first politely. Whoever ends the program calls this.
+/// Ends the processes that were to end with this one, first politely. The code that ends the program calls this.
 pub fn end_companions() {
     let mut running = std::mem::take(&mut *companions());
     running.retain(|process| process.is_awaited());
@@ -177,7 +177,7 @@ pub fn start(mut start: Start) -> io::Result<Started> {
         None => started.connect_streams(&mut command, &mut start)?,
     }
     match start.group {
-        // Whoever leads a session leads a group.
+        // The leader of a session leads a group.
         _ if start.terminal.is_some() => {}
         Group::Same => {}
         Group::New => {

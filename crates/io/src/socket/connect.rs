@@ -64,7 +64,7 @@ impl Connecting {
         self.addresses == addresses && self.local.as_ref() == local
     }
 
-    /// Goes on until there is a connection, or as far as it is possible without waiting longer than wanted.
+    /// Connects, as far as it is possible without waiting longer than wanted.
     pub fn proceed(&mut self, wait: Wait<'_>) -> Result<Socket, IoError> {
         loop {
             let now = Instant::now();

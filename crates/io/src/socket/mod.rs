@@ -4,7 +4,7 @@
 //! output tells the other side that nothing follows, closing both frees the descriptor. The [`Socket`] itself stays good
 //! for its addresses and options as long as one of them is open.
 //!
-//! All descriptors are non-blocking. Who waits goes through `canny_sched`, without a lock.
+//! All descriptors are non-blocking. A wait goes through `canny_sched`, without a lock.
 //!
 //! | field | touched | condition |
 //! |---|---|---|
@@ -138,7 +138,7 @@ impl Socket {
         let (descriptor, peer) = self.attempt(Operation::Accept, wait, |descriptor| {
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
             match rustix::net::acceptfrom_with(descriptor, flags) {
-                // It was given up while it waited; there may be another one.
+                // It was abandoned while it waited; there may be another one.
                 Err(Errno::CONNABORTED) => Err(Errno::INTR),
                 outcome => outcome,
             }
@@ -217,7 +217,7 @@ impl Socket {
         Ok((input, output))
     }
 
-    /// Takes the descriptor of an open connection from its handles, which are closed from here on, for who goes on with it in
+    /// Takes the descriptor of an open connection from its handles, which are closed from here on, for the code that continues with it in
     /// another way. The other side does not notice.
     pub fn take_back(&self) -> Result<(), IoError> {
         let mut held = self.lock();

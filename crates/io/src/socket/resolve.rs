@@ -3,7 +3,7 @@
 //!
 //! | shared state | touched by | condition |
 //! |---|---|---|
-//! | `Questions` | who asks adds; the resolvers take | under its lock |
+//! | `Questions` | the asking thread adds; the resolvers take | under its lock |
 
 use std::collections::VecDeque;
 use std::io;
@@ -18,7 +18,7 @@ use crate::error::{IoError, Operation};
 use crate::wait::Wait;
 
 /// At most so many names are looked up at the same time. A name server that does not answer holds a thread for some ten
-/// seconds, so that a few would hold up all others.
+/// seconds, so that a few would block all others.
 const RESOLVERS_MAX: usize = 16;
 
 /// Which addresses are wanted.
@@ -44,7 +44,7 @@ type Found = io::Result<Vec<SocketAddr>>;
 struct Question {
     host: String,
     port: u16,
-    /// Nobody holds it any more who has given up waiting.
+    /// A thread that stopped waiting holds it no more.
     answer: Weak<Answer<Found>>,
 }
 

@@ -81,7 +81,7 @@ pub fn send_notice(name: &str, text: &[u8]) -> io::Result<()> {
         None => SocketAddr::from_pathname(name)?,
     };
     let socket = UnixDatagram::unbound()?;
-    // Who does not read what services say holds up none of them.
+    // A program that does not read the output of services blocks none of them.
     socket.set_nonblocking(true)?;
     socket.send_to_addr(text, &address).map(|_| ())
 }

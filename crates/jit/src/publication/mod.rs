@@ -14,7 +14,7 @@
 //!    time, so readers of one may see the new code while readers of the other see the old.
 //!    A call may be passed on from candidate to candidate, reading a word in each, and gets to the bytecode at last: a
 //!    candidate leads to those behind it only, and one that was taken out of the chain still leads to where it led.
-//! 3. Nothing leads to retired code: calls and loops are led back first. Who read a word before is in the code at the latest
+//! 3. Nothing leads to retired code: calls and loops are led back first. A thread that read a word before is in the code at the latest
 //!    when it comes to its next safepoint; from there on frames tell who is still there. So memory is freed at a
 //!    safepoint of all threads only.
 //!

@@ -236,7 +236,7 @@ where
     W: SharedWord<u64> + Readable + Send + Sync + 'static,
 {
     let mut model = loom::model::Builder::new();
-    // All interleavings with so many switches away from a thread that could go on.
+    // All interleavings with so many switches away from a thread that could run.
     model.preemption_bound = Some(if calls.len() > 1 { 2 } else { 3 });
     model.check(move || {
         let world = Arc::new(World::new(word, 1 + calls.len()));
@@ -376,7 +376,7 @@ fn calls_are_passed_on_past_candidates_that_come_and_go() {
         chain.write(1, CODE);
         lead_on(&chain.next[1], BYTECODE.native);
         lead_on(&chain.next[0], SECOND);
-        // The first is given up; it still leads on.
+        // The first is retired; it still leads on.
         let second = Way {
             entry: SECOND,
             native: SECOND,

@@ -108,7 +108,7 @@ fn compiled_code_and_bytecode_call_each_other() {
     compiled_code.enter_bytecode();
     compiled_code.set_entry(installed.entry_descriptor as u64);
     assert_eq!(machine.call(closure, &[fixnum(15)]), fixnum(610));
-    // Retired, everything goes on in the bytecode.
+    // Retired, everything resumes in the bytecode.
     installed.retire();
     assert_eq!(machine.call(closure, &[fixnum(15)]), fixnum(610));
     assert_eq!(machine.times_left(), 0);
@@ -275,7 +275,7 @@ fn calls_of_known_code_enter_where_their_links_lead() {
     // Behind them nobody asks.
     caller.lead_link(0, LinkGoal::Known(starts));
     assert_eq!([call(fixnum(5)), call(TRUE)], [fixnum(1), fixnum(1)]);
-    // Given up: the link leads to the code object again, and from there to the bytecode.
+    // Retired: the link leads to the code object again, and from there to the bytecode.
     caller.lead_link(0, LinkGoal::Code);
     candidate.retire();
     assert_eq!([call(fixnum(5)), call(TRUE)], [fixnum(5), TRUE]);
@@ -334,7 +334,7 @@ fn a_wrong_argument_in_a_register_leaves_in_its_slot() {
     let closure = machine.closure(&code, &[]);
     assert_eq!(machine.call(closure, &[fixnum(20)]), fixnum(6765));
     assert_eq!(machine.times_left(), 0);
-    // The bytecode goes on with a flonum that nobody stored before.
+    // The bytecode resumes with a flonum that nobody stored before.
     machine.resumes = false;
     machine.call(closure, &[flonum(1.5)]);
     assert_eq!(machine.times_left(), 1);
@@ -394,7 +394,7 @@ fn unknown_callees_are_checked() {
     assert_eq!(machine.call(closure, &[callee, fixnum(5)]), fixnum(10));
     assert_eq!(machine.get(thread::ARGUMENT_COUNT), 1);
     assert_eq!(machine.slow_calls(), 0);
-    // What is no procedure of one argument is left to the machine, which goes on in the interpreter.
+    // Anything but a procedure of one argument is left to the machine, which resumes in the interpreter.
     machine.resumes = true;
     assert_eq!(machine.call(closure, &[fixnum(3), fixnum(5)]), fixnum(8));
     assert_eq!(machine.slow_calls(), 1);

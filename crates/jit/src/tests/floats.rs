@@ -244,7 +244,7 @@ fn results_come_as_doubles_and_as_words() {
         assert_eq!(machine.register(10), fixnum(5));
         assert_eq!(machine.register(2), flonum(2.5));
     }
-    // Retired, it goes on in the bytecode with what is in the slots; there both are fixnums.
+    // Retired, it resumes in the bytecode with the contents of the slots; there both are fixnums.
     let g = machine.closure(&of_doubles, &[]);
     caller.retire();
     assert_eq!(machine.call(f, &[g, fixnum(5), fixnum(6)]), fixnum(11));
@@ -342,7 +342,7 @@ fn results_that_are_known_to_be_fixnums_are_not_asked() {
             assert_eq!(machine.register(2), TRUE);
         }
     }
-    // Who says that it returns a fixnum is believed.
+    // A callee that says that it returns a fixnum is believed.
     let liar = identity();
     let mut b = Builder::new(&liar);
     let x = b.typed(Op::Slot(0), Type::FIXNUM);

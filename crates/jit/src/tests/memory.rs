@@ -39,7 +39,7 @@ fn exhausted_memory_is_an_error_and_freed_memory_is_used_again() {
     assert!(matches!(error, JitError::MemoryExhausted));
     assert!(installed.len() > 4);
     for there in installed {
-        // SAFETY: nothing was told of the code.
+        // SAFETY: the code was not published.
         unsafe { there.free() };
     }
     assert_eq!(machine.memory.used_code_bytes(), before);

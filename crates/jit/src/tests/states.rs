@@ -279,7 +279,7 @@ fn inlined_frames_are_rebuilt() {
     assert_eq!(bytecode, outer.snapshot.address(3));
     assert_eq!(machine.register(4), callee);
     assert_eq!(machine.register(1), fixnum(2));
-    // An overflow goes on in the interpreter, whose return finds the outer frame.
+    // An overflow resumes in the interpreter, whose return finds the outer frame.
     machine.resumes = true;
     let great = (1 << 61) - 1;
     let outer_state = machine.call(closure, &[fixnum(great - 1), fixnum(-5)]);
@@ -347,7 +347,7 @@ fn a_call_in_an_inlined_frame_suspends_both() {
     let installed = machine.install(&b.graph, &outer);
     let closure = machine.closure(&outer, &[]);
     assert_eq!(machine.call(closure, &[callee, fixnum(2)]), fixnum(11));
-    // Frames suspended at the call go on in the interpreter when the code is retired: in both frames.
+    // Frames suspended at the call resume in the interpreter when the code is retired: in both frames.
     outer.enter_bytecode();
     outer.set_native(installed.native_entry as u64);
     outer.set_entry(installed.entry_descriptor as u64);

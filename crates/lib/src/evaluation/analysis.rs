@@ -349,7 +349,7 @@ impl Inner {
         let Some(documents) = self.documents.clone() else {
             return;
         };
-        // What is doubtful about them is told where they are edited.
+        // Warnings about them are reported where they are edited.
         let units = self.units.clone();
         units.compile_expanded(&mut self.libraries, sources, &mut Vec::new());
         for library in units.take_noted() {

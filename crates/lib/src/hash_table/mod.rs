@@ -32,7 +32,7 @@
 //! **Several threads.** Each operation has a part without a safepoint that reads and changes the table, and what it allocates
 //! it allocates before. While there are other threads that part has the table's lock (`exclusively`), so that an operation is
 //! done as a whole before or after another one. A thread that is alone takes no lock: others come while it stands at a
-//! safepoint. Who holds the lock comes to no safepoint and waits for nothing, so waiting for it is short. Without the lock a
+//! safepoint. The holder of the lock comes to no safepoint and waits for nothing, so waiting for it is short. Without the lock a
 //! table may be read by who can stand anything that is found there: lengths are asked of each object as it is.
 
 mod hashing;
@@ -172,7 +172,7 @@ const CAPACITY_HINTED_MAX: usize = 1 << 20;
 /// A slot that leads nowhere and that searches pass. No table has an entry of its number.
 const DELETED: u64 = u32::MAX as u64;
 
-/// Who may change a table's words.
+/// The threads that may change a table's words.
 trait Writer {
     fn write(&mut self, object: Value, index: usize, value: Value);
     /// Whether there are other threads.

@@ -78,7 +78,7 @@ pub(crate) fn number_of_value(value: Value) -> Option<u64> {
     value.as_kind(Kind::External).map(number_of_object)
 }
 
-/// A Scheme object with a number and a name, whose death nobody is told of.
+/// A Scheme object with a number and a name, whose death is not reported.
 pub(crate) fn bare_object<K: HostKind>(
     thread: &mut Thread,
     number: u64,

@@ -199,7 +199,7 @@ impl MacroHost for MacroBridge {
     }
 
     fn define(&mut self, libraries: &mut Libraries, unit: Unit) -> Result<Arc<[u8]>, MacroFailure> {
-        // Whoever defines something here has its earlier definitions already.
+        // A user who defines something here has its earlier definitions already.
         self.defined.insert(unit.name.clone());
         let unit = self.compile(libraries, unit)?;
         let code = encode(&unit)?;

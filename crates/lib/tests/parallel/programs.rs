@@ -303,7 +303,7 @@ fn continuations_go_from_thread_to_thread() {
              (define rounds 60)
              (define p (make-parameter 'outside))
              (define winds (make-vector 2 '()))
-             ;; A recursion that goes on on another thread at each step. Who resumes it says how to leave that thread again.
+             ;; A recursion that resumes on another thread at each step. The resumer says how to leave that thread again.
              (define (go i exit)
                (if (= i rounds)
                    (cons exit 0)

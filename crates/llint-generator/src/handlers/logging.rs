@@ -181,7 +181,7 @@ pub fn start_of_bytecode(h: &mut Handler) {
     h.pc = h.add_constant(end, code::POOL.into());
 }
 
-/// How many arguments the code in pc is called with: it takes that many, or the thread was told.
+/// How many arguments the code in pc is called with: it takes that many, or the thread was notified.
 fn argument_count(h: &mut Handler) -> Value {
     let arity = h.load_u32(h.pc, code::ARITY);
     let told = h.load(h.thread, thread::ARGUMENT_COUNT);

@@ -25,7 +25,7 @@ pub const TYPES: [&str; 11] = [
     "operator",
 ];
 
-/// What is told beside the kind, by bit.
+/// Modifiers of the kind, by bit.
 pub const MODIFIERS: [&str; 4] = ["declaration", "defaultLibrary", "modification", "readonly"];
 
 const KEYWORD: usize = 0;

@@ -151,10 +151,10 @@ pub struct Server {
     pub encoding: Encoding,
     pub places: Arc<Places>,
     pub shows_documents: bool,
-    /// Whether the client asks again for colours when it is told to, and watches the files that it is told.
+    /// Whether the client supports a refresh of its colours, and registered file watchers.
     refreshes_colours: bool,
     watches_files: bool,
-    /// Files that it was told to watch one by one.
+    /// Files that it watches one by one.
     watched: HashSet<PathBuf>,
     pub documents: HashMap<String, Document>,
     running: Option<Running>,

@@ -104,7 +104,7 @@ fn exact_powers() {
     );
 }
 
-/// Roots of numbers so long that most are told apart from powers by their residues.
+/// Roots of numbers so long that most are distinguished from powers by their residues.
 #[test]
 fn exact_roots_of_long_numbers() {
     let base = number(&"123456789".repeat(200));

@@ -82,7 +82,7 @@ fn a_partner_that_has_to_wait_is_given_to_others() {
         assert!(is_idle(&pool, other), "it may be taken soon");
         assert!(round.patience(&pool).as_micros() <= 50);
         round.tick(&pool);
-        assert!(!is_idle(&pool, other), "its item goes on and on");
+        assert!(!is_idle(&pool, other), "its item keeps running");
         assert!(pool.try_next(other).is_some());
         go_idle(&pool, other);
         needed *= 2;

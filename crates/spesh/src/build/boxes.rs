@@ -330,7 +330,7 @@ impl Builder<'_> {
         new.map_inputs(|part| rest.next().unwrap_or(part));
         let ty = self.ty(root);
         let copy = self.push(new, ty);
-        // Who needs the copy needs the box.
+        // A user of the copy needs the box.
         if let Some(made_by) = self.replaced_boxes.get(&root).cloned() {
             self.copied_boxes.insert(copy, made_by);
         }

@@ -80,7 +80,7 @@ pub struct Options {
     pub hoists: bool,
     /// Copy procedures to calls that enter several.
     pub inline_several: bool,
-    /// Who enters at the start has checked the types of arguments ([`Graph::required`]).
+    /// An entry at the start has checked the types of arguments ([`Graph::required`]).
     pub selects_at_entry: bool,
     /// Hold flonums unboxed from calls to procedures and from returns to callers.
     pub passes_floats: bool,
@@ -540,7 +540,7 @@ impl Builder<'_> {
         node
     }
 
-    /// Who loads a value again finds what was learned of it.
+    /// A second load of a value finds what was learned of it.
     fn load_gives(&mut self, value: NodeId, checked: NodeId) {
         let load = self.graph.node(self.graph.unchecked(value)).op.clone();
         if matches!(load, Op::Load { .. } | Op::LoadElement(..))

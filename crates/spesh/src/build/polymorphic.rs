@@ -23,7 +23,7 @@ use crate::graph::{Condition, Op, Test};
 use crate::snapshot::CodeSnapshot;
 use crate::types::Type;
 
-/// Procedures that are told apart at a call.
+/// Procedures that are distinguished at a call.
 const CALLEES_MAX: usize = 4;
 /// Share of the calls that a procedure needs for a question of its own.
 const SHARE_MIN: f64 = 0.15;

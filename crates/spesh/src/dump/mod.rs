@@ -17,7 +17,7 @@ use crate::snapshot::{CodeSnapshot, CodeSource, CodeWord, PoolItem};
 use crate::statistics::{CodeStatistics, Histogram, SiteStatistics, Sites, Statistics};
 use crate::types::Type;
 
-/// Instructions of one type tuple that are told about. Code may have a hundred thousand, and each log tells of them.
+/// Instructions of one type tuple that are shown. Code may have a hundred thousand, and each log names them.
 const SITES_MAX: usize = 200;
 
 /// The line between the parts.

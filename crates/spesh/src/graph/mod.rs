@@ -193,7 +193,7 @@ pub enum FloatFunction {
     Negate,
 }
 
-/// Who is called.
+/// The callee.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Callee {
     /// Any object; the machine checks that it is a procedure and takes so many arguments.

@@ -3,7 +3,7 @@
 //! The number of items is bounded by the caller, so that a site with many types costs no more
 //! memory than one with few. Counts saturate. `fade` makes old counts weigh less than new ones.
 
-/// How often each of a few things was seen; the most that are told apart is the caller's choice.
+/// How often each of a few things was seen; the largest number that is counted apart is the caller's choice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram<T> {
     counts: Vec<(T, u32)>,
@@ -35,7 +35,7 @@ impl<T: Copy + PartialEq> Histogram<T> {
         }
     }
 
-    /// Counts one more, among the others if `kinds_max` are told apart already.
+    /// Counts one more, among the others if `kinds_max` are counted apart already.
     pub fn add(&mut self, item: T, kinds_max: usize) {
         match self.counts.iter().position(|(known, _)| *known == item) {
             Some(at) => self.counts[at].1 = self.counts[at].1.saturating_add(1),
@@ -55,7 +55,7 @@ impl<T: Copy + PartialEq> Histogram<T> {
         self.others = self.others.saturating_add(other.others);
     }
 
-    /// What was told apart, with its count.
+    /// The values counted apart, with their counts.
     pub fn iter(&self) -> impl Iterator<Item = &(T, u32)> {
         self.counts.iter()
     }

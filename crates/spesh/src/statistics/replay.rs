@@ -24,7 +24,7 @@ const FRAMES_MAX: usize = 1 << 16;
 const SEARCHED_FRAMES: usize = 32;
 /// Iterations whose types are all counted.
 const SAMPLED_WHOLE: u32 = 512;
-/// Different types that are told apart: more than there are.
+/// Different types that are counted apart: more than there are.
 const TYPES_MAX: usize = 32;
 
 /// A log to be replayed.

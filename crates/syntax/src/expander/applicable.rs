@@ -18,7 +18,7 @@
 //! ```
 //!
 //! A call of something that nobody can call stays the call that it was, so the machine reports it, and a tail call stays
-//! one. Which code a call belongs to is told by the identifiers of its operator: what a macro inserts belongs to the
+//! one. The identifiers of a call's operator say which code it belongs to: what a macro inserts belongs to the
 //! macro's library.
 
 use crate::binding::Binding;

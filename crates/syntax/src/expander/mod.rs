@@ -54,7 +54,7 @@ pub(crate) use call_syntax::call_syntax_of;
 pub(crate) use observation::unused_imports;
 pub(crate) use toplevel::expand_library_body;
 
-/// Deepest nesting of code. Whoever runs the expander or walks the core language recursively gives
+/// Deepest nesting of code. Code that runs the expander or walks the core language recursively gives
 /// it a stack of 256 MiB; this many levels fit with room to spare.
 pub const NESTING_LIMIT: usize = 10_000;
 
@@ -117,7 +117,7 @@ pub(crate) struct Expander<'a> {
     step: StepId,
     depth: usize,
     budget: usize,
-    /// Set when going on makes no sense; everything returns quickly then.
+    /// Set when continuing makes no sense; everything returns quickly then.
     aborted: bool,
     /// Set when an import failed for a reason that was reported elsewhere.
     incomplete: bool,

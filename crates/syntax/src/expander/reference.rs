@@ -259,7 +259,7 @@ impl Expander<'_> {
     /// Programs and libraries know all their definitions, so a free identifier there is surely
     /// unbound. It is an error only when it is evaluated.
     /// What is wrong with a macro's name where a value is expected. Names that begin with % are a library's own: there the
-    /// macro is told that handed such a name on.
+    /// macro that passed such a name on gets an error.
     fn macro_as_variable(&self, name: &str) -> String {
         let mut macros = self.macro_uses().map(|(name, _)| name.to_string());
         match macros.find(|user| name.starts_with('%') && !user.starts_with('%')) {
@@ -305,7 +305,7 @@ impl Expander<'_> {
             let names = names.chain(locals);
             if let Some(similar) = crate::library::similar_name(symbol, names) {
                 diagnostic = diagnostic.similar(similar.as_str());
-                // Whoever meant it uses its import.
+                // A program that meant it uses its import.
                 self.environment.use_name(similar);
                 let meant = self.environment.entry(similar).map(|entry| &entry.binding);
                 if matches!(meant, Some(Binding::Core(_) | Binding::Macro(_))) {

@@ -13,7 +13,7 @@ use crate::syntax::Syntax;
 /// Bytes of a definition that are looked at.
 const DEFINITION_BYTES_MAX: usize = 4000;
 
-/// Patterns that are told.
+/// Patterns that are shown.
 const PATTERNS_MAX: usize = 6;
 
 impl Expander<'_> {

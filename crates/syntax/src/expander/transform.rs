@@ -212,7 +212,7 @@ impl Expander<'_> {
         }
     }
 
-    /// A macro by `syntax-rules`. That a macro of another library wrote these rules is an affair of that library: its users are told
+    /// A macro by `syntax-rules`. That a macro of another library wrote these rules matters to that library only: its users see
     /// of the macro that they know.
     fn rules(
         &mut self,

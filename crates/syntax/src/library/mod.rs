@@ -87,7 +87,7 @@ pub struct Libraries {
     expanded: Vec<ExpandedLibrary>,
     /// Transformers that are procedures, as far as they were made.
     transformers: HashMap<MacroName, MadeTransformer>,
-    /// Who runs them; absent while it is at work, and where nobody can.
+    /// The host that runs them; absent while it is at work, and where nobody can.
     macro_host: Option<Box<dyn MacroHost>>,
     /// Which source included which.
     included_from: HashMap<SourceId, SourceId>,

@@ -4,7 +4,7 @@
 //! tells more about it, and `docs/errors.md` is generated from these rows. A warning is turned off by its code.
 //! Each example is run by a test: the wrong program must give the code, the repaired one nothing.
 //!
-//! Who makes a diagnostic names the code; a condition has a kind, and its row says which code stands for it.
+//! The maker of a diagnostic names the code; a condition has a kind, and its row says which code stands for it.
 
 mod expanding;
 mod libraries;

@@ -519,7 +519,7 @@ impl<S: CharSource> Lexer<'_, S> {
         ))
     }
 
-    /// The buffer for a token's text, which an error gives up.
+    /// The buffer for a token's text, which an error drops.
     fn empty_text(&mut self) -> String {
         let mut text = std::mem::take(&mut self.state.text);
         text.clear();

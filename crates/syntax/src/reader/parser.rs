@@ -137,7 +137,7 @@ impl Parser {
         self.state.fold_case = fold_case;
     }
 
-    /// The errors that were gone on after.
+    /// The errors after which parsing continued.
     pub fn take_diagnostics(&mut self) -> Vec<Diagnostic> {
         std::mem::take(&mut self.diagnostics)
     }

@@ -1,4 +1,4 @@
-; Tests of one place are made once, and the failure of a group goes on with the next one.
+; Tests of one place are made once, and the failure of a group continues with the next one.
 (import (canny syntax) (canny primitives))
 (define (simplify expression)
   (match expression

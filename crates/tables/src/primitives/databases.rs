@@ -1,7 +1,7 @@
 //! Databases. `(canny sqlite)` is made of these.
 //!
 //! The first argument of most is the name to blame. What is refused comes back as a condition, which the caller raises when
-//! it has given up its lock. `token` is a number by which what runs can be interrupted.
+//! it has released its lock. `token` is a number by which what runs can be interrupted.
 
 use super::rows;
 

@@ -182,7 +182,7 @@ fn note_content(data: ObjectRef, at: usize, bytes: &[u8], is_alone: bool) {
     let ascii = flags & FLAG_ASCII != 0;
     let whole = is_alone && at == 0 && bytes.len() == data.length();
     if (whole || ascii) && ascii != bytes.is_ascii() {
-        // SAFETY: the flag agrees with the bytes that the caller is about to write. Who is not alone only clears it, which
+        // SAFETY: the flag agrees with the bytes that the caller is about to write. A thread with company only clears it, which
         // others may do at once.
         unsafe { data.set_flags(flags ^ FLAG_ASCII) };
     }

@@ -295,7 +295,7 @@ pub struct FrameDescription {
     /// The unit's number of the copy, for a procedure that was inlined.
     pub(crate) copy: Option<u32>,
     /// Procedures between this one and the one of the next older frame that ended with a tail call, the last one
-    /// first, as far as they can be told.
+    /// first, as far as they are known.
     pub tail_callers: Vec<TailCaller>,
     /// Variables with values that are still there, as text; only if that was asked for.
     pub values: Vec<(String, String)>,

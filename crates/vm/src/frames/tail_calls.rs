@@ -4,7 +4,7 @@
 //! instruction of the older frame names the procedure that it called, and if another procedure is running there, tail
 //! calls led from the one to the other. Their operators are mostly globals and constants, so a search through
 //! the code finds the ways. A step is certain if every tail call that the search met named its procedure and no other
-//! one leads there; else it is told as possible. Loops do not show, and a global that was changed since is
+//! one leads there; else it is reported as possible. Loops do not show, and a global that was changed since is
 //! taken for what it is now. Running code pays nothing.
 
 use canny_tables::kinds::Kind;
@@ -19,7 +19,7 @@ use crate::thread::Thread;
 /// Procedures that a search looks at.
 const PROCEDURES_MAX: usize = 200;
 
-/// Tail calls that are told between two frames.
+/// Tail calls that are shown between two frames.
 const STEPS_MAX: usize = 8;
 
 /// How often a value is followed from register to register.
@@ -35,7 +35,7 @@ struct Found {
 
 impl Thread {
     /// The procedures whose tail calls led from the call before a return address of a frame to the code that runs
-    /// above it, the last one first. Empty if there were none or they cannot be told.
+    /// above it, the last one first. Empty if there were none or they are not known.
     pub(crate) fn tail_callers(
         &self,
         caller: Value,
@@ -150,7 +150,7 @@ fn called_at(caller: Value, return_pc: *const u32) -> Option<Value> {
     operator(caller, code, at, field_a(word))
 }
 
-/// The tail calls of a procedure: the index behind their first words, and whom they call, if that can be told.
+/// The tail calls of a procedure: the index behind their first words, and their callees, if those are known.
 fn tail_calls(closure: Value, code: CodeRef) -> Vec<(usize, Option<Value>)> {
     let mut calls = Vec::new();
     each_instruction(code, &mut |at, opcode, word| {

@@ -182,7 +182,7 @@ impl Specializer {
         let mut registry = self.lock();
         if let Err(refusal) = registry.check(&publication) {
             drop(registry);
-            // SAFETY: nothing was told of the code's addresses.
+            // SAFETY: the code's addresses were not published.
             unsafe { installed.free() };
             return Err(InstallError::Refused(refusal));
         }

@@ -24,7 +24,7 @@ use super::CandidateId;
 use crate::code::CodeRef;
 use crate::{Thread, UnitMetadata};
 
-/// Compiled codes and refusals that are told apart; later ones are only counted.
+/// Compiled codes and refusals that are counted apart; later ones are only counted.
 const RECORDS_MAX: usize = 10_000;
 /// Compiled codes whose listings are kept, the newest.
 const LISTINGS_MAX: usize = 300;

@@ -62,7 +62,7 @@ impl Default for ThreadSpecializer {
 
 impl Thread {
     /// An address that stands for an address of the bytecode and differs from it, so that compiled code which expects
-    /// to continue leaves. Whoever gets it executes what is there before anything else asks for a detour.
+    /// to continue leaves. The thread that gets it executes what is there before anything else asks for a detour.
     pub(crate) fn detour(&mut self, next: *const u32) -> *const u32 {
         self.specializer.detour.bytecode = next;
         (&raw const self.specializer.detour).cast()

@@ -327,7 +327,7 @@ impl Thread {
 
     /// Continues with the task of a waiter; `None` if another one was faster to wake it.
     fn take_up(&mut self, next: Next) -> Option<Raise> {
-        // SAFETY: a word of the pool, which the collector has kept up to date, and there was no safepoint since.
+        // SAFETY: a word from the pool's queues, which the collector has kept up to date, and there was no safepoint since.
         let waiter = unsafe { Value::from_bits(next.word) };
         let (object, task) = waiter_parts(waiter)?;
         if let Some(wake) = next.wake {
@@ -365,7 +365,7 @@ impl Thread {
                 }
                 std::hint::spin_loop();
             }
-            // Whoever has the lock may stand at a safepoint.
+            // The holder of the lock may stand at a safepoint.
             self.mutator().safepoint();
             std::thread::yield_now();
         }
@@ -394,7 +394,7 @@ impl Thread {
         Ok(ticket.number())
     }
 
-    /// Whether the current task runs on the main thread without being bound to it: what it blocks holds up the main program,
+    /// Whether the current task runs on the main thread without being bound to it: where it blocks, it blocks the main program,
     /// which can continue nowhere else.
     pub fn is_guest_of_main(&self) -> bool {
         self.tasks.worker == Some(WorkerId::MAIN)

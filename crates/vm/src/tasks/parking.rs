@@ -28,7 +28,7 @@ impl Parking for TaskParking {
         }
         match self.pool.arm(interests, deadline, self.lane) {
             Ok(ticket) => self.ticket.set(Some(ticket)),
-            // The operation gives up all the same: how it waits then must be known before the heap is left.
+            // The operation is abandoned all the same: how it waits then must be known before the heap is left.
             Err(_) => self.is_refused.set(true),
         }
         true
@@ -49,7 +49,7 @@ impl Drop for Blocking {
 
 impl Thread {
     /// Runs an operation that may wait, outside of the heap. If a task runs, and there are others, the operation is made
-    /// to give up instead of waiting; the second result is then the ticket for what it would have waited for. An operation
+    /// to fail with a ticket instead of waiting; the second result is then the ticket for what it would have waited for. An operation
     /// that gives up is run once more if nobody can tell when to do it again; it waits then.
     pub fn wait_outside_heap<R>(&mut self, mut work: impl FnMut() -> R) -> (R, Option<u64>) {
         if let Some(parking) = self.task_parking() {
@@ -64,7 +64,7 @@ impl Thread {
         (self.block_outside_heap(work), None)
     }
 
-    /// Runs what may hold up its system thread for long, outside of the heap. The pool gives the core to somebody else
+    /// Runs an operation that may block its system thread for long, outside of the heap. The pool gives the core to somebody else
     /// meanwhile.
     pub fn block_outside_heap<R>(&mut self, work: impl FnOnce() -> R) -> R {
         // It moves words, which must not happen while a collector looks for them.
@@ -72,7 +72,7 @@ impl Thread {
         self.outside_heap(work)
     }
 
-    /// Runs outside of the heap what may be done within microseconds or hold up its system thread for long. It says so once it
+    /// Runs outside of the heap an operation that takes microseconds or blocks its system thread for long. It says so once it
     /// has found out, by calling what it is given, as often as it likes; from then on it is as in
     /// [`Thread::block_outside_heap`]. Telling the pool beforehand would cost more than what is short, if others have to be
     /// woken for what waits.
@@ -123,7 +123,7 @@ impl Thread {
         }))
     }
 
-    /// Keeps the ticket of an operation that gave up for whoever makes its failure known.
+    /// Keeps the ticket of an abandoned operation for the code that reports its failure.
     pub fn set_ticket(&mut self, ticket: Option<u64>) {
         self.tasks.ticket = ticket;
     }
@@ -133,7 +133,7 @@ impl Thread {
         self.tasks.ticket.take()
     }
 
-    /// Notes that the operation which gave up for a ticket is about to be done again, and continues with what it had begun.
+    /// Notes that the operation that was abandoned for a ticket is about to be done again, and continues with what it had begun.
     pub fn set_resumption(&mut self, ticket: Option<u64>) {
         self.tasks.resumption = ticket;
     }

@@ -1,8 +1,8 @@
 //! Accounts of memory, as tasks have them: `canny_heap` knows which blocks belong to which account, here is who has it.
 //!
 //! The account of a task is a field of its record. The thread that takes the task up has its mutator allocate for that account;
-//! while it runs no task it continues with the last one. Who is told raises the memory condition at a safepoint, though neither in
-//! a critical section nor between two tasks: then it is told when that is over.
+//! while it runs no task it continues with the last one. A thread that is notified raises the memory condition at a safepoint, though neither in
+//! a critical section nor between two tasks: then it is notified when that is over.
 
 use canny_heap::Account;
 use canny_tables::kinds::Kind;
@@ -77,7 +77,7 @@ impl Thread {
     #[inline(never)]
     fn meet_heap_limit_now(&mut self) -> Result<(), Raise> {
         if self.tasks.critical > 0 {
-            // Who raises there leaves what is locked.
+            // Raising there would leave locks held.
             self.tasks.deferred |= HEAP;
             return Ok(());
         }

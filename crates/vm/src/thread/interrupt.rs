@@ -44,7 +44,7 @@ pub struct InterruptState {
     loop_entry: AtomicPtr<AtomicUsize>,
     loop_stub: AtomicUsize,
     has_others: AtomicPtr<AtomicU64>,
-    /// Set while an interrupt waits, for system calls that should give up.
+    /// Set while an interrupt waits, for system calls that should return.
     waiting: AtomicBool,
     /// Written to when `waiting` is set, so that nobody who sleeps has to look at it now and then. Set once.
     alarm: OnceLock<File>,
@@ -95,7 +95,7 @@ impl InterruptState {
 
     fn sound_alarm(&self) {
         if let Some(mut alarm) = self.alarm.get() {
-            // It cannot be refused: who is told too often to look has not looked yet.
+            // It cannot be refused: a thread that is asked too often has not looked yet.
             let _ = alarm.write(&1_u64.to_ne_bytes());
         }
     }

@@ -102,7 +102,7 @@ pub struct Thread {
     pub(crate) tasks: ThreadTasks,
     /// The thread's part of the specializer.
     pub(crate) specializer: ThreadSpecializer,
-    /// 1 while generated code uses the loan of a port. Who lent a port keeps the flag alive.
+    /// 1 while generated code uses the loan of a port. The lender of a port keeps the flag alive.
     loan_flag: Arc<AtomicU64>,
 }
 

@@ -247,7 +247,7 @@ impl Thread {
         let mut others_wait = false;
         loop {
             let interrupts = self.interrupts();
-            // Who raises in a critical section leaves what is locked.
+            // Raising in a critical section would leave locks held.
             let watched = match self.is_critical() {
                 true => &nobody,
                 false => &*interrupts,

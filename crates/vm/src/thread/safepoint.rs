@@ -117,7 +117,7 @@ impl Thread {
         true
     }
 
-    /// Gives back what critical sections have opened of the reserve. Who is still above the limit raises at the next call.
+    /// Gives back what critical sections have opened of the reserve. A thread that is still above the limit raises at the next call.
     pub(crate) fn return_borrowed_reserve(&mut self) {
         let borrowed = std::mem::take(&mut self.reserve.borrowed_words);
         if borrowed > 0 && self.reserve.words > 0 {

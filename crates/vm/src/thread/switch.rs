@@ -52,7 +52,7 @@ impl Thread {
         self.tasks.deferred == 0 && self.reserve.borrowed_words == 0
     }
 
-    /// Ends them all, since another task begins: who wanted that has got it, and who has used up the heap is told again if it
+    /// Ends them all, since another task begins: the task that wanted that has got it, and an account that has used up the heap is notified again if it
     /// continues.
     fn end_critical(&mut self) {
         self.tasks.critical = 0;

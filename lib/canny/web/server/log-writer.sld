@@ -3,7 +3,7 @@
 ;;; The machine makes the lines; one task takes all that have come, writes them at once and rests for a moment, so that a
 ;;; busy server writes large pieces and those who answer requests never wait for a disk.
 ;;;
-;;; What cannot be written is lost, and the server goes on: that is told once on standard error, and again when the log
+;;; Lines that cannot be written are lost, and the server keeps serving: that is reported once on standard error, and again when the log
 ;;; can be written.
 
 (define-library (canny web server log-writer)
@@ -61,7 +61,7 @@
                      (lambda (lines) (write-bytevector lines port) (flush-output-port port)))
                  void))
 
-    ;; Who a file is, or #f if there is none: another one of the same name is somebody else.
+    ;; The identity of a file, or #f if there is none: another one of the same name is somebody else.
     (define (identity-of name)
       (guard (object ((error-object? object) #f))
         (let ((info (file-info name)))

@@ -317,7 +317,7 @@
                    (process-wait worker)
                    (put! keeper (list 'ended number)))
                  #:name 'worker)
-          ;; Who served before goes on until the new one is ready, or has failed.
+          ;; The former worker serves until the new one is ready, or has failed.
           old)))
 
     (define (end-worker worker)

@@ -163,7 +163,7 @@ fn is_near(known: &str, typed: &str) -> bool {
             .is_some())
 }
 
-/// The forms of an argument. Errors are told.
+/// The forms of an argument. Errors are reported.
 fn forms_of(prompt: &mut Prompt, rest: &str) -> Result<Vec<Syntax>, Reply> {
     prompt.read_forms(rest).ok_or(Reply::Done)
 }

@@ -11,7 +11,7 @@ use super::{Reply, form_of, forms_of, reply};
 use crate::repl::prompt::{Outcome, Prompt, evaluate_form, read_forms};
 use crate::report;
 
-/// The library that a form names. Errors are told.
+/// The library that a form names. Errors are reported.
 pub(super) fn library_of(prompt: &Prompt, form: &Syntax) -> Result<LibraryWords, Reply> {
     LibraryWords::of(form).map_err(|diagnostic| {
         report::diagnostics(&[*diagnostic], prompt.session.evaluation().sources());

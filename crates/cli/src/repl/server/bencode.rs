@@ -1,7 +1,7 @@
 //! Bencode, the encoding of nREPL messages: integers, byte strings, lists and dictionaries.
 //!
 //! Decoding accepts bytes from the network: depth and lengths are limited, and malformed bytes give
-//! an error. Incomplete bytes are told apart, so that the caller reads on.
+//! an error. Incomplete bytes have a result of their own, so that the caller reads more.
 
 use std::collections::BTreeMap;
 

@@ -22,7 +22,7 @@ use crate::repl::completion::names_starting_with;
 
 /// Bytes of a message at most.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
-/// A client that takes nothing for so long is given up.
+/// A client that takes nothing for so long is disconnected.
 const WRITE_TIME: Duration = Duration::from_secs(10);
 /// Candidates that are sent at most.
 const CANDIDATES_MAX: usize = 500;
@@ -44,7 +44,7 @@ const OPERATIONS: [&str; 13] = [
     "stdin",
 ];
 
-/// Who gets messages.
+/// The receivers of messages.
 #[derive(Clone)]
 pub struct Client(Arc<Mutex<TcpStream>>);
 

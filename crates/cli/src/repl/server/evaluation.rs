@@ -145,7 +145,7 @@ impl Evaluator {
         self.output.enter(&mut prompt.session.thread);
     }
 
-    /// Sends what is left to say about a request. A client has no level to leave: its failures are told and forgotten.
+    /// Sends what is left to say about a request. A client has no level to leave: its failures are reported and forgotten.
     fn end(
         &self,
         prompt: &mut Prompt,
@@ -246,7 +246,7 @@ impl Evaluator {
     }
 }
 
-/// Goes inside of the library that a client names; whether that went well. Errors are told.
+/// Goes inside of the library that a client names; whether that went well. Errors are reported.
 fn enter(prompt: &mut Prompt, library: &str) -> bool {
     if !library.starts_with('(') {
         (prompt.environment, prompt.module) = (INTERACTION, None);

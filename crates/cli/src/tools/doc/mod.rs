@@ -208,7 +208,7 @@ fn page(text: &str) -> bool {
         return false;
     };
     if let Some(mut input) = child.stdin.take() {
-        // Whoever leaves the pager has seen enough.
+        // A reader who leaves the pager has seen enough.
         let _ = input.write_all(text.as_bytes());
     }
     child.wait().is_ok_and(|status| status.success())

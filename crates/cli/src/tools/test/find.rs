@@ -52,7 +52,7 @@ pub fn suites(places: &[PathBuf]) -> Found {
             found.problems.push(problem);
         }
         let is_directory = fs::metadata(place).is_ok_and(|data| data.is_dir());
-        // Whether the place itself is among tests is told by its whole name.
+        // Its whole name says whether the place itself is among tests.
         let root = fs::canonicalize(place).unwrap_or_else(|_| place.clone());
         for file in files {
             if !is_directory || is_suite(&file, place, &root) {

@@ -64,7 +64,7 @@ enum Content {
 }
 
 impl Content {
-    /// What cannot be read is told by the process.
+    /// The process reports an unreadable file.
     fn of(file: &Path) -> Content {
         if !std::fs::metadata(file).is_ok_and(|data| data.is_file()) {
             return Content::Text;

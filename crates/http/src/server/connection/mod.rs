@@ -111,7 +111,7 @@ struct Inner {
     trailers: Vec<u8>,
     /// Since when somebody has waited for more of the body, by the server's clock.
     awaits_since: Option<u64>,
-    /// The client waits to be told that it may send the body.
+    /// The client waits for 100 Continue before it sends the body.
     expects_continue: bool,
     keeps_alive: bool,
     /// Something of the response was given.
@@ -136,7 +136,7 @@ pub(super) struct Connection {
     /// When what it is at takes too long, in milliseconds of [`clock`]; 0 is never.
     deadline: AtomicU64,
     has_expired: AtomicBool,
-    /// What waits to be sent is to be given up.
+    /// The queued output is to be dropped.
     is_shed: AtomicBool,
     /// What of whole responses waits to be sent.
     pub(super) unsent: Unsent,
@@ -304,7 +304,7 @@ impl Connection {
         self.mark()
     }
 
-    /// Has it give up what waits to be sent; whether it is to be queued for that.
+    /// Makes it drop its queued output; whether it is to be queued for that.
     pub(super) fn shed(&self) -> bool {
         self.is_shed.store(true, Ordering::SeqCst);
         self.mark()
@@ -670,7 +670,7 @@ impl Connection {
     fn discard(&self, inner: &mut Inner, scratch: &mut Scratch) -> Option<Advance> {
         let is_known_too_long = matches!(inner.body, Body::Known(left) if left > DISCARD_MAX);
         if inner.expects_continue || is_known_too_long {
-            // Who waits to be told may send a body or not: what follows cannot be told apart.
+            // A client that waits for 100 Continue may send a body or not: the bytes that follow are ambiguous.
             inner.keeps_alive = false;
             return self.end_of_response(inner);
         }
@@ -792,7 +792,7 @@ impl Connection {
         inner.keeps_alive &= !closes && coding != BodyCoding::UntilEnd;
         inner.has_begun = true;
         inner.coding = coding;
-        // Who answers before the body was read may still want it, unless this is a refusal.
+        // A handler that answers before the body was read may still want it, unless this is a refusal.
         let is_refusal = matches!(head.get(9), Some(b'4' | b'5'));
         if std::mem::take(&mut inner.expects_continue) && !is_refusal {
             inner.output.extend_from_slice(CONTINUE);

@@ -55,7 +55,7 @@ impl Connection {
         self.common.options.head_time + Duration::from_millis(past)
     }
 
-    /// The connection ends because it took too long; one on which nothing has come is told by itself.
+    /// The connection ends because it took too long; one on which nothing has come has a note of its own.
     pub(super) fn note_late(&self, inner: &mut Inner, is_silent: bool) {
         if let Some(record) = &mut inner.record {
             record.decide(Outcome::TimedOut);

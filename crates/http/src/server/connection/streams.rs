@@ -38,7 +38,7 @@ impl Connection {
             && bytes[..count] == PREFACE[..count]
     }
 
-    /// Whether both sides have agreed on HTTP/2 inside of TLS. Who offers it and does not speak it answers as HTTP/1 does.
+    /// Whether both sides have agreed on HTTP/2 inside of TLS. A client that offers it and does not speak it answers as HTTP/1 does.
     pub(super) fn has_agreed_on_streams(&self) -> bool {
         self.common.options.streams_max > 0 && self.stream.has_agreed_on(ALPN)
     }
@@ -108,7 +108,7 @@ impl Connection {
         said.unwrap_or_else(|| self.is_secure())
     }
 
-    /// What the observer is told of a stream with this head.
+    /// The observer's view of a stream with this head.
     pub(in crate::server) fn note_of_stream(
         &self,
         bytes: &[u8],

@@ -92,7 +92,7 @@ impl super::exchange::Exchange {
         }
         let count = self.unread.len().min(buffer.len());
         self.unread.copy_to_slice(&mut buffer[..count]);
-        // It fails when the stream has ended, and then nothing is to be told.
+        // It fails when the stream has ended, and then there is nothing to report.
         let _ = receive.flow_control().release_capacity(count);
         self.body_bytes += count as u64;
         if limit.is_some_and(|limit| self.body_bytes > limit) {

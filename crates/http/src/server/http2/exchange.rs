@@ -101,7 +101,7 @@ impl Exchange {
         }
     }
 
-    /// Who waits for the stream waits for this.
+    /// Tasks that wait for the stream wait for this.
     pub(in crate::server) fn signal(&mut self) -> Arc<Signal> {
         self.signal.get_or_insert_default().clone()
     }
@@ -187,7 +187,7 @@ impl Exchange {
     }
 
     /// Throws away what still comes of the request, up to a limit: many clients take a stream that is reset for failed, though
-    /// they have the whole response. One that waits to be told to send the body is told so by that.
+    /// they have the whole response. A client that waits for 100 Continue gets it by that.
     pub(super) fn discard(&mut self) -> Progress {
         let mut context = Context::from_waker(Waker::noop());
         let Some(receive) = self.receive.as_mut().filter(|_| !self.expects_continue) else {
@@ -199,7 +199,7 @@ impl Exchange {
             if self.discarded > DISCARD_MAX || receive.is_end_stream() {
                 return Progress::Done;
             }
-            // It fails when the stream has ended, and then nothing is to be told.
+            // It fails when the stream has ended, and then there is nothing to report.
             let _ = receive.flow_control().release_capacity(useless.len());
             match receive.poll_data(&mut context) {
                 Poll::Pending => return Progress::None,
@@ -237,7 +237,7 @@ impl Exchange {
                 true
             }
             (Some(send), _) => {
-                // If the client has gone there is nobody to be told.
+                // If the client has gone there is no receiver.
                 let _ = send.send_data(Bytes::new(), true);
                 true
             }

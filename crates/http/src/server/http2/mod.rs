@@ -86,11 +86,11 @@ pub(super) struct Inner {
     exchanges_max: usize,
     /// Those whose responses are complete and wait for room, or for the end of the request.
     writing: Vec<u32>,
-    /// The state machine was told something and not polled since.
+    /// The state machine got an input and was not polled since.
     has_news: bool,
     /// Requests were left where they are, since as many as allowed are handled.
     is_saturated: bool,
-    /// The client was told that no more requests are taken.
+    /// The client was notified that no more requests are taken.
     is_leaving: bool,
     /// The last byte was sent; what still comes is thrown away.
     is_lingering: bool,

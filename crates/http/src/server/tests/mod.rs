@@ -403,7 +403,7 @@ fn a_server_that_has_stopped_has_no_descriptors() {
     assert!(bench.server.begin_to_wait());
     bench.server.stop();
     assert!(bench.server.has_stopped());
-    // Whoever waits is woken first.
+    // A waiting thread is woken first.
     bench.server.release();
     assert!(bench.server.system().is_some());
     bench.server.end_waiting();

@@ -211,7 +211,7 @@ fn run_blocking<P: Lender, R>(
 }
 
 /// Does outside of the heap what may wait. In a task it is put off instead: the thread keeps the ticket until the operation
-/// is done again; the ticket of one that was done in another way after all is given up.
+/// is done again; the ticket of one that was done in another way after all is dropped.
 pub(crate) fn put_off<R>(
     thread: &mut Thread,
     work: impl FnMut() -> Result<R, IoError>,

@@ -64,7 +64,7 @@ pub(crate) fn collecting_descriptors<R, E>(
     attempt(thread)
 }
 
-/// The same for what may hold up its system thread for long.
+/// The same for operations that may block their system thread for long.
 pub(crate) fn with_descriptors_for_long<R, E>(
     thread: &mut Thread,
     is_out_of_descriptors: impl Fn(&E) -> bool,

@@ -134,7 +134,7 @@ impl HostOutput {
 
     /// Writes out what it holds and puts the ports before it back.
     pub fn leave(&self, thread: &mut Thread) {
-        // Whoever listened may be gone.
+        // The other end may be gone.
         let _ = self.output.lock().flush(Wait::Blocking);
         for (key, root) in REPLACED {
             if let Some(port) = thread.vm().root(root) {
@@ -146,7 +146,7 @@ impl HostOutput {
 
 /// Writes out everything that output ports hold back, ends programs that are being run,
 /// and deletes temporary files. Every way out of the process leads through here.
-/// What could not be written is told on standard error, by the first call that meets it, and an exit
+/// Data that could not be written is reported on standard error, by the first call that meets it, and an exit
 /// code of success becomes that of an input or output error.
 pub fn finish_output(code: i32) -> i32 {
     const INPUT_OUTPUT_ERROR: i32 = 74;

@@ -125,7 +125,7 @@ impl HostPort {
     /// reads what it holds.
     fn abandon(&self) -> Result<(), IoError> {
         match self {
-            // Who else has it writes the rest.
+            // Another owner writes the rest.
             HostPort::TextOutput(port) if Arc::strong_count(port) > 1 => {
                 let _ = port.lock().flush(Wait::NonBlocking);
                 Ok(())

@@ -378,7 +378,7 @@ fn another_thread_may_use_a_string_port() {
         let result = call(&mut thread, "get-output-string", [port]);
         text(result)
     });
-    // The other thread goes on when this one stands.
+    // The other thread resumes when this one stands.
     while !other.is_finished() {
         thread.safepoint();
         std::thread::yield_now();

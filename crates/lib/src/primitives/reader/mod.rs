@@ -1,7 +1,7 @@
 //! `read`: the parser of `canny_syntax` over a port.
 //!
 //! Reading has two halves, since a port's lock must not be held across an allocation. Under the lock
-//! the parser runs with a [`Recorder`], which notes what it is told; afterwards a [`Replay`] makes the
+//! the parser runs with a [`Recorder`], which notes its calls; afterwards a [`Replay`] makes the
 //! objects. Both halves are loops, and the stack of finished data is on the thread's list of protected
 //! values, so that nesting is limited by memory alone.
 //!

@@ -86,7 +86,7 @@ impl Watch for Helping {
     }
 }
 
-/// Gives the result when it is dropped, so that whoever waits is told in any case.
+/// Gives the result when it is dropped, so that the waiting task gets one in any case.
 struct Giver {
     slot: Arc<Slot>,
     done: Option<Done>,

@@ -2,7 +2,7 @@
 //!
 //! There is one worker for a machine. It starts with the first full log, ends when the machine goes, and keeps no
 //! process alive. It is no mutator: it never touches the heap, names code by words that it only compares, and reads code
-//! from snapshots, which the machine keeps alive while somebody holds them. Whoever compiles is behind [`Compile`],
+//! from snapshots, which the machine keeps alive while somebody holds them. The compiler is behind [`Compile`],
 //! and the machine behind [`Machine`], so that the worker can be tested without either.
 //!
 //! What goes wrong here never takes the program down: a plan whose compilation panics is turned off, a panic anywhere
@@ -82,7 +82,7 @@ pub enum Outcome {
     TryAgain(String),
 }
 
-/// Who builds, compiles and puts into use.
+/// The part that builds, compiles and publishes.
 pub trait Compile: Send {
     /// Does so for a plan. `log` takes text for the specializer's log, if there is one.
     fn compile(

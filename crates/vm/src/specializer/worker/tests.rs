@@ -61,7 +61,7 @@ impl Machine for FakeMachine {
     }
 }
 
-/// Notes what it is asked to compile, and does as it is told.
+/// Notes what it is asked to compile, and behaves as configured.
 struct FakeCompiler {
     seen: Arc<Mutex<Vec<Plan>>>,
     panics: bool,

@@ -993,7 +993,7 @@ fn what_is_no_frame_ends_the_connection() {
             assert!(code.is_some_and(|code| code != NO_ERROR), "{code:?}");
         }
     }
-    // A preface that goes on as something else.
+    // A preface that continues as something else.
     let mut client = bare(&bench);
     client.send(&mut bench, b"PRI * HTTP/2.0\r\n\r\n");
     client.send(&mut bench, b"GET / HTTP/1.1\r\nHost: x\r\n\r\n");

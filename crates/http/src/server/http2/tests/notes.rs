@@ -31,7 +31,7 @@ fn each_stream_is_a_line_of_the_log() {
     assert!(bench.respond(&request, "hello"));
     assert_eq!(client.body(&mut bench, 1), "hello");
     assert_eq!(lines(&bench), ["\"GET /a HTTP/2.0\" 200 5"]);
-    // One that the client gives up, one that is aborted.
+    // One that the client cancels, one that is aborted.
     client.get(&mut bench, 3, "/b");
     client.get(&mut bench, 5, "/c");
     let (given_up, _) = client.request(&mut bench);
