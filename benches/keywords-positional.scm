@@ -1,5 +1,5 @@
-;;; expect: 58720257 33554431
-;;; The work of keywords.scm with positional arguments: a small procedure whose calls are inlined, a recursive one, one with an expensive body.
+;;; expect: 58720257 33554431 The work of keywords.scm with positional arguments: a small procedure
+;;; whose calls are inlined, a recursive one, one with an expensive body.
 (import (scheme base) (scheme write))
 (define (area width height depth) (+ (* width height) depth))
 (define (tree depth value step)

@@ -1,5 +1,5 @@
-;;; expect: 58720257 33554431
-;;; Keyword arguments: a small procedure whose calls are inlined, a recursive one, one with an expensive body.
+;;; expect: 58720257 33554431 Keyword arguments: a small procedure whose calls are inlined, a
+;;; recursive one, one with an expensive body.
 (import (scheme base) (scheme write) (only (canny base) define*))
 (define* (area #:key width (height 1) (depth 1)) (+ (* width height) depth))
 (define* (tree #:key depth (value 1) (step 2))

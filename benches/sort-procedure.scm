@@ -1,5 +1,5 @@
-;;; expect: #t #t #t
-;;; The library's sorts by a procedure of the program: pairs by their key in a vector and a list, numbers backwards.
+;;; expect: #t #t #t The library's sorts by a procedure of the program: pairs by their key in a
+;;; vector and a list, numbers backwards.
 (import (scheme base) (scheme write) (srfi 132))
 (define (random-entries count)
   (let ((entries (make-vector count '())))

@@ -1,5 +1,5 @@
-;;; expect: 100000 2000000 20500
-;;; A table of numbers that keeps its size while keys come and go, as a cache does; it is walked now and then.
+;;; expect: 100000 2000000 20500 A table of numbers that keeps its size while keys come and go, as a
+;;; cache does; it is walked now and then.
 (import (scheme base) (scheme write) (srfi 69))
 (define (churn! table window steps)
   (do ((i 0 (+ i 1)))

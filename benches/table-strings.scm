@@ -1,5 +1,5 @@
-;;; expect: 300000 44999850000 150000 33749925000
-;;; A hash table with string keys: filled, read with equal strings made anew, emptied by half, walked.
+;;; expect: 300000 44999850000 150000 33749925000 A hash table with string keys: filled, read with
+;;; equal strings made anew, emptied by half, walked.
 (import (scheme base) (scheme write) (srfi 69))
 (define (key number)
   (string-append "key-" (number->string number)))

@@ -1,5 +1,5 @@
-;;; expect: 95 835000 the 95000
-;;; Counting the words of a text: characters one by one, a string for each word, a table of counts, a sorted list.
+;;; expect: 95 835000 the 95000 Counting the words of a text: characters one by one, a string for
+;;; each word, a table of counts, a sorted list.
 (import (scheme base) (scheme char) (scheme write) (srfi 69) (srfi 132))
 (define text
   "A program is read whole, expanded whole, compiled whole and then run. The reader makes data of the text and keeps

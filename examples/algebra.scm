@@ -14,7 +14,8 @@
 
 (define x (make-variable))
 
-;; Sums and products dispatch on both operands: numbers are added, and what changes nothing goes away.
+;; Sums and products dispatch on both operands: numbers are added, and what changes nothing goes
+;; away.
 
 (define-generic (plus left right))
 (define-method (plus left right)

@@ -3,10 +3,11 @@
 ;;;
 ;;;     canny examples/log-analysis.scm [--by path|host|status|hour|method] [--top N] [FILE ...]
 ;;;
-;;; Reads logs in the common and the combined format of Apache and nginx, as they are or compressed by gzip or zstd,
-;;; or standard input if no file is given. Writes CSV to standard output: for each path, host and so on the number of
-;;; requests, of those that failed, and the bytes that were sent, most requests first. What are no requests is counted
-;;; on standard error, where a bar shows the progress if it is a terminal.
+;;; Reads logs in the common and the combined format of Apache and nginx, as they are or compressed
+;;; by gzip or zstd, or standard input if no file is given. Writes CSV to standard output: for each
+;;; path, host and so on the number of requests, of those that failed, and the bytes that were sent,
+;;; most requests first. What are no requests is counted on standard error, where a bar shows the
+;;; progress if it is a terminal.
 
 (import (scheme base) (scheme write) (scheme file) (scheme process-context)
         (srfi 69) (srfi 132)
@@ -47,8 +48,8 @@
          (complain "unknown option " (car words)))
         (else (cons (car words) (parse-arguments (cdr words))))))
 
-;;; The progress bar. The size of a compressed file is compared with the text in it by a guess that gets better with
-;;; each file.
+;;; The progress bar. The size of a compressed file is compared with the text in it by a guess that
+;;; gets better with each file.
 
 (define total-bytes 0)
 (define finished-bytes 0)

@@ -3,11 +3,13 @@
 ;;;
 ;;;     canny examples/utf-7.scm < message.txt
 ;;;
-;;; The standard input is UTF-7, as old mail has it; each line is shown with its number, and then written again in UTF-7.
+;;; The standard input is UTF-7, as old mail has it; each line is shown with its number, and then
+;;; written again in UTF-7.
 ;;;
-;;; In UTF-7 most of ASCII stands for itself. Everything else is UTF-16 in base64 between `+` and `-`; `+-` is a plus sign.
-;;; So the decoder has a state, which must survive wherever a file happens to be cut into pieces: `#f` outside of base64,
-;;; else a list of the bits that are left, their number, and the first half of a surrogate pair or `#f`.
+;;; In UTF-7 most of ASCII stands for itself. Everything else is UTF-16 in base64 between `+` and
+;;; `-`; `+-` is a plus sign. So the decoder has a state, which must survive wherever a file happens
+;;; to be cut into pieces: `#f` outside of base64, else a list of the bits that are left, their
+;;; number, and the first half of a surrogate pair or `#f`.
 
 (import (scheme base)
         (scheme write)
@@ -24,7 +26,8 @@
         ((= byte 47) 63)
         (else #f)))
 
-;;; Decoding. Gives the text, how many bytes it came from, the state behind them, and the length of what is wrong there.
+;;; Decoding. Gives the text, how many bytes it came from, the state behind them, and the length of
+;;; what is wrong there.
 
 (define (decode bytes last? state)
   (let ((end (bytevector-length bytes)) (text (open-output-string)))
@@ -84,7 +87,8 @@
         (apply shifted 0 state)
         (direct 0))))
 
-;;; Encoding. Each piece of text ends outside of base64, so that there is no state; every character can be encoded.
+;;; Encoding. Each piece of text ends outside of base64, so that there is no state; every character
+;;; can be encoded.
 
 (define (direct? char)
   (let ((code (char->integer char)))

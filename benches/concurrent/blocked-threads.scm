@@ -1,8 +1,9 @@
 ;;; Tasks that block their system thread while they wait for work that is queued behind them.
 ;;;
-;;; COUNT tasks each open a named pipe for reading, by a call that blocks its thread and does not say so; only then are
-;;; COUNT others started, which open the pipes for writing.  All must end: the pool has to notice that its threads are
-;;; blocked, and to add others.  How many ended, how many threads there were at most, and how long it took.
+;;; COUNT tasks each open a named pipe for reading, by a call that blocks its thread and does not
+;;; say so; only then are COUNT others started, which open the pipes for writing. All must end: the
+;;; pool has to notice that its threads are blocked, and to add others. How many ended, how many
+;;; threads there were at most, and how long it took.
 ;;;
 ;;; Run by: canny blocked-threads.scm [COUNT]
 

@@ -1,4 +1,5 @@
-;;; A program that waits: for a connection, for a timer that is far off, for a future.  What waiting costs.
+;;; A program that waits: for a connection, for a timer that is far off, for a future. What waiting
+;;; costs.
 ;;;
 ;;; Run by: canny idle.scm [SECONDS]
 

@@ -1,5 +1,5 @@
-;;; A program with little to do: a server and its client, four requests a second, each served by a task of its own.  How
-;;; many threads it has.
+;;; A program with little to do: a server and its client, four requests a second, each served by a
+;;; task of its own. How many threads it has.
 ;;;
 ;;; Run by: canny light.scm [REQUESTS]
 

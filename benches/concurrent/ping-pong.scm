@@ -1,4 +1,5 @@
-;;; Two tasks send a number to and fro through two channels without room: nanoseconds for each of the two switches.
+;;; Two tasks send a number to and fro through two channels without room: nanoseconds for each of
+;;; the two switches.
 ;;;
 ;;; Run by: canny ping-pong.scm [TIMES]
 

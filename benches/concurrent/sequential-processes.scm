@@ -1,4 +1,5 @@
-;;; Child processes one after the other, their output read as a supply: what the program costs the system.
+;;; Child processes one after the other, their output read as a supply: what the program costs the
+;;; system.
 ;;;
 ;;; Run by: canny sequential-processes.scm [COUNT]
 

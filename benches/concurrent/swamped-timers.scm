@@ -1,5 +1,5 @@
-;;; A child process floods the program with output while one timer ticks each 10 ms and another one ends the child
-;;; after half a second: how late the timers are.
+;;; A child process floods the program with output while one timer ticks each 10 ms and another one
+;;; ends the child after half a second: how late the timers are.
 ;;;
 ;;; Run by: canny swamped-timers.scm [ROUNDS]
 

@@ -1,5 +1,5 @@
-;;; expect: 1073741824
-;;; A gigabyte over a TCP connection of this machine and back, 64 KB after 64 KB, both ends in one process.
+;;; expect: 1073741824 A gigabyte over a TCP connection of this machine and back, 64 KB after 64 KB,
+;;; both ends in one process.
 (import (scheme base) (scheme write) (canny net))
 (define (transfer piece from to)
   (write-bytevector piece to)

@@ -1,5 +1,5 @@
-;;; expect: 60000000
-;;; The sum of the lengths of a million lines of UTF-8, every twentieth with characters beyond ASCII.
+;;; expect: 60000000 The sum of the lengths of a million lines of UTF-8, every twentieth with
+;;; characters beyond ASCII.
 (import (scheme base) (scheme file) (scheme write))
 (define port (open-input-file "inputs/mixed.txt"))
 (define (count sum)

@@ -1,5 +1,5 @@
-;; The pages that the servers of other languages beside it give, too. The first argument is the port; if there are more, the others are a
-;; port for TLS, a certificate and its key.
+;; The pages that the servers of other languages beside it give, too. The first argument is the
+;; port; if there are more, the others are a port for TLS, a certificate and its key.
 
 (import (scheme base) (scheme write) (scheme process-context) (canny web server)
         (canny web message) (canny json) (canny net) (canny sqlite) (canny web uri))

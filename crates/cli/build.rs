@@ -1,7 +1,9 @@
-//! Links the command at a fixed address where the system allows it, and release builds with the functions that run side by side.
+//! Links the command at a fixed address where the system allows it, and release builds with the
+//! functions that run side by side.
 //!
-//! At an address chosen when it is started, some forty thousand words of tables have to be relocated before `main`, which
-//! writes to 190 pages and reads a megabyte of relocations. See `docs/decisions/fixed-address.md` and `docs/decisions/layout.md`.
+//! At an address chosen when it is started, some forty thousand words of tables have to be relocated
+//! before `main`, which writes to 190 pages and reads a megabyte of relocations. See
+//! `docs/decisions/fixed-address.md` and `docs/decisions/layout.md`.
 
 use std::env;
 use std::path::Path;

@@ -102,7 +102,8 @@ fn check_records(interfaces: &HashMap<Vec<String>, Arc<Interface>>) -> Result<()
     Ok(())
 }
 
-/// The sources of the standard library. The image names them as they are in the repository, not where they were built.
+/// The sources of the standard library. The image names them as they are in the repository, not where
+/// they were built.
 struct Tree {
     root: PathBuf,
 }
@@ -308,8 +309,8 @@ fn render(diagnostics: &[Diagnostic], sources: &SourceMap) -> String {
         .join("\n")
 }
 
-/// The standard library has neither errors nor warnings: a variable that nothing binds is a fault there that may show only in
-/// an error handler.
+/// The standard library has neither errors nor warnings: a variable that nothing binds is a fault there
+/// that may show only in an error handler.
 fn report(diagnostics: &[Diagnostic], sources: &SourceMap) -> Result<(), String> {
     let counts = |one: &Diagnostic| one.is_error() || !is_off_by_default(one.code);
     match diagnostics.iter().any(counts) {

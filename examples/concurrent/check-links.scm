@@ -1,11 +1,12 @@
 #!/usr/bin/env canny
-;;; Follows the links of web pages, several at once, and tells which are broken; keeps what it got, if wanted.
+;;; Follows the links of web pages, several at once, and tells which are broken; keeps what it got,
+;;; if wanted.
 ;;;
 ;;;     canny examples/concurrent/check-links.scm --jobs 8 http://localhost:8000/
 ;;;
-;;; Pages below the addresses that are given are read for links in turn; links that lead elsewhere are only tried. Each
-;;; address is asked for once. All that the program knows changes in one react block, one event at a time: the requests
-;;; run beside it, no more at once than --jobs says.
+;;; Pages below the addresses that are given are read for links in turn; links that lead elsewhere
+;;; are only tried. Each address is asked for once. All that the program knows changes in one react
+;;; block, one event at a time: the requests run beside it, no more at once than --jobs says.
 
 (import (scheme base) (scheme char) (scheme write) (scheme process-context)
         (only (srfi 1) delete-duplicates)

@@ -1,10 +1,12 @@
 #!/usr/bin/env canny
-;;; Runs a command for each line of another command's output, several at once, and shows how far it is.
+;;; Runs a command for each line of another command's output, several at once, and shows how far it
+;;; is.
 ;;;
 ;;;     canny examples/concurrent/for-each-line.scm --from 'find . -name "*.png"' --jobs 4 optipng {}
 ;;;
-;;; The lines are taken as they are needed, so that a source without end takes no memory.  A command never sees a shell:
-;;; the line is one argument, wherever {} stands, or the last one.  Ctrl-C and SIGTERM end what runs and show the summary.
+;;; The lines are taken as they are needed, so that a source without end takes no memory. A command
+;;; never sees a shell: the line is one argument, wherever {} stands, or the last one. Ctrl-C and
+;;; SIGTERM end what runs and show the summary.
 
 (import (scheme base) (scheme write) (scheme process-context) (scheme time)
         (only (srfi 170) terminal?)

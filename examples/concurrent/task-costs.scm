@@ -1,9 +1,11 @@
-;; What tasks cost: switches through channels, awaits, many tasks at once, and how much faster parallel maps are.
+;; What tasks cost: switches through channels, awaits, many tasks at once, and how much faster
+;; parallel maps are.
 ;;
 ;;     canny examples/concurrent/task-costs.scm [COUNT]
 ;;
-;; Each line gives what one operation takes, in nanoseconds: the median of five rounds by the clock, and by the processor's
-;; time of the whole program.  COUNT operations are done in a round, 100000 unless said otherwise.
+;; Each line gives what one operation takes, in nanoseconds: the median of five rounds by the clock,
+;; and by the processor's time of the whole program. COUNT operations are done in a round, 100000
+;; unless said otherwise.
 
 (import (scheme base) (scheme write) (scheme time) (scheme process-context)
         (only (canny base) cpu-time) (canny tasks) (canny channels) (canny parallel)
@@ -19,7 +21,8 @@
 (define (median numbers)
   (list-ref (list-sort < numbers) (quotient (length numbers) 2)))
 
-;; Seconds by the clock and by the processor that a procedure takes, in a task, so that it is on no thread of its own.
+;; Seconds by the clock and by the processor that a procedure takes, in a task, so that it is on no
+;; thread of its own.
 (define (seconds-of thunk)
   (let ((began (current-jiffy)) (began-cpu (cpu-time)))
     (await (spawn thunk))

@@ -1,15 +1,15 @@
-;;; (canny applicable): hash tables, vectors, strings and bytevectors can be called like procedures, and
-;;; so can records whose type has a procedure for it.
+;;; (canny applicable): hash tables, vectors, strings and bytevectors can be called like procedures,
+;;; and so can records whose type has a procedure for it.
 ;;;
-;;; Only calls in code that imports this library mean that.  The expander finds the import by the name
-;;; %applicable-calls, and makes of a call whose operator need not be a procedure
+;;; Only calls in code that imports this library mean that. The expander finds the import by the
+;;; name %applicable-calls, and makes of a call whose operator need not be a procedure
 ;;;
 ;;;   (if (or (procedure? f) (not (%applicable? f))) (f operand ...) (%apply-objectN f operand ...))
 ;;;
-;;; where N is the number of operands, or nothing for three and more; with one operand vectors are asked for
-;;; and read in between.  So a call of a procedure costs a test that the specializer often knows the answer
-;;; to, and a call of anything else that cannot be called is the machine's error as always.  In this library
-;;; calls mean what they always mean.
+;;; where N is the number of operands, or nothing for three and more; with one operand vectors are
+;;; asked for and read in between. So a call of a procedure costs a test that the specializer often
+;;; knows the answer to, and a call of anything else that cannot be called is the machine's error as
+;;; always. In this library calls mean what they always mean.
 ;;;
 ;;; The procedure of a record type is its extension; types without one look at their parents.
 

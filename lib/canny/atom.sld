@@ -64,8 +64,8 @@
             ((string? author) `((author (name ,author))))
             (else (append-map authors author))))
 
-    ;; An entry of a feed. `#:content` and `#:summary` are text or SXML of HTML, `#:author` a name or a list of names,
-    ;; `#:categories` a list of strings.
+    ;; An entry of a feed. `#:content` and `#:summary` are text or SXML of HTML, `#:author` a name
+    ;; or a list of names, `#:categories` a list of strings.
     (define* (atom-entry #:key (id #f) (title #f) (updated #f) (published #f) (link #f) (author #f)
                          (summary #f) (content #f) (categories '()))
       (if (not id) (missing 'atom-entry "the id of each entry"))

@@ -25,8 +25,8 @@
     (define* (base64-encode bytes #:key (url? #f) (padding? #t))
       (%base64-encode bytes url? padding?))
 
-    ;; The bytes of a text. White space is passed over unless `#:white-space? #f`; `#:padding` is `optional`, `required`
-    ;; or `refused`.
+    ;; The bytes of a text. White space is passed over unless `#:white-space? #f`; `#:padding` is
+    ;; `optional`, `required` or `refused`.
     (define* (base64-decode string #:key (url? #f) (padding 'optional) (white-space? #t))
       (%base64-decode string url? (padding-number 'base64-decode padding) white-space?))
 
@@ -35,7 +35,8 @@
                                      (eqv? 0 (modulo length 4)))))
           (bad-option who "#:line-length is a positive multiple of 4, or #f" length)))
 
-    ;; Encodes the rest of a binary port to a textual one, in lines of that many characters unless `#:line-length #f`.
+    ;; Encodes the rest of a binary port to a textual one, in lines of that many characters unless
+    ;; `#:line-length #f`.
     (define* (base64-encode-port input output
                                  #:key (url? #f) (padding? #t) (line-length 76))
       (check-length 'base64-encode-port line-length)

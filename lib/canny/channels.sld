@@ -1,18 +1,21 @@
 ;;; (canny channels): values from task to task.
 ;;;
-;;; A channel holds up to so many values that were sent and not received: none, where a sender waits for its receiver, a
-;;; number of them, or any number.  Those that wait stand in one queue for senders and one for receivers; only one
-;;; of them is ever filled, but for entries of waits that have ended.  `(canny tasks waiting)` says how a wait is ended.
+;;; A channel holds up to so many values that were sent and not received: none, where a sender waits
+;;; for its receiver, a number of them, or any number. Those that wait stand in one queue for
+;;; senders and one for receivers; only one of them is ever filled, but for entries of waits that
+;;; have ended. `(canny tasks waiting)` says how a wait is ended.
 ;;;
 ;;; | record | its fields are changed | under |
 ;;; |---|---|---|
 ;;; | channel | by who sends, receives, waits or closes | its lock |
 ;;; | entry | by the task that waits, by who gives or takes | the lock of the channel in whose queue it is |
 ;;;
-;;; A value that is sent travels in the pair that it will be held in, so that nothing is allocated under a lock.
+;;; A value that is sent travels in the pair that it will be held in, so that nothing is allocated
+;;; under a lock.
 ;;;
-;;; A select tries its clauses one after the other, then locks all of its channels, in the order of their numbers, looks
-;;; again, and stands in all of their queues before it lets go of them.  So of two selects one always sees the other.
+;;; A select tries its clauses one after the other, then locks all of its channels, in the order of
+;;; their numbers, looks again, and stands in all of their queues before it lets go of them. So of
+;;; two selects one always sees the other.
 
 (define-library (canny channels)
   (export make-channel channel? channel-name channel-capacity channel-count channel-closed?
@@ -35,7 +38,8 @@
       ;; #f if there is no limit.
       (capacity channel-capacity)
       (name channel-name)
-      ;; The values that are held, a list of so many pairs; while there are none, `last` means nothing.
+      ;; The values that are held, a list of so many pairs; while there are none, `last` means
+      ;; nothing.
       (count channel-count* set-channel-count!)
       (first channel-first set-channel-first!)
       (last channel-last set-channel-last!)
@@ -148,8 +152,9 @@
                       (hold! channel pair))))
             value)))
 
-    ;; Whether it is worth an attempt.  Without the lock these are guesses; with it they are true, except that entries of
-    ;; waits that have ended are taken for others, which an attempt takes away.
+    ;; Whether it is worth an attempt. Without the lock these are guesses; with it they are true,
+    ;; except that entries of waits that have ended are taken for others, which an attempt takes
+    ;; away.
 
     (define (may-send? channel)
       (or (channel-closed* channel)
@@ -174,7 +179,8 @@
             (attempt-receive! channel))
           nothing))
 
-    ;; Stands in a queue unless `may?` says that there is no need, and then wakes the waiter to try again.
+    ;; Stands in a queue unless `may?` says that there is no need, and then wakes the waiter to try
+    ;; again.
     (define (stand-in-queue channel may? queue entry waiter)
       (if (%with-lock channel
             (or (may? channel)
@@ -206,8 +212,8 @@
         (cond ((not sent) (wait-to-send channel pair deadline))
               ((eq? sent closed) (raise-closed 'channel-send! channel)))))
 
-    ;; Gives a value to a receiver or has the channel hold it; waits until one of them can be done, up to `timeout`
-    ;; seconds.
+    ;; Gives a value to a receiver or has the channel hold it; waits until one of them can be done,
+    ;; up to `timeout` seconds.
     (define* (channel-send! channel value #:key (timeout #f))
       (check-channel 'channel-send! channel)
       (send-or-wait channel (list value) (deadline-of 'channel-send! timeout))
@@ -255,8 +261,8 @@
               ((eq? value closed) end)
               (else value))))
 
-    ;; Lets nothing more be sent; whether the channel was open.  Each wait is ended under the lock for itself, so that others
-    ;; get their turn.
+    ;; Lets nothing more be sent; whether the channel was open. Each wait is ended under the lock
+    ;; for itself, so that others get their turn.
     (define (channel-close! channel)
       (check-channel 'channel-close! channel)
       (let ((first? (%with-lock channel
@@ -330,8 +336,8 @@
               nothing)
           (try-receive! (case-channel case))))
 
-    ;; Attempts all cases from one that is chosen at random; gives the index of the one that could be done, and what it
-    ;; gave, or #f.
+    ;; Attempts all cases from one that is chosen at random; gives the index of the one that could
+    ;; be done, and what it gave, or #f.
     (define (try-cases! cases)
       (let* ((count (vector-length cases))
              (start (if (> count 1) (next-random count) 0)))
@@ -454,8 +460,9 @@
               ((null? cases) (list->vector enabled))
               (else (%type-error 'channel-select 1 "list of cases" cases)))))
 
-    ;; Does one of several cases, the first that can be done; gives what its procedure gives.  If none can be done at once,
-    ;; calls `default`; if none could be done for `timeout` seconds, `on-timeout`, without which that is an error.
+    ;; Does one of several cases, the first that can be done; gives what its procedure gives. If
+    ;; none can be done at once, calls `default`; if none could be done for `timeout` seconds,
+    ;; `on-timeout`, without which that is an error.
     (define* (channel-select cases #:key (default #f) (timeout #f) (on-timeout #f))
       (let* ((cases (enabled cases))
              (deadline (deadline-of 'channel-select timeout))

@@ -1,7 +1,8 @@
 ;;; (canny compression): gzip, zlib, deflate and zstd.
 ;;;
-;;; A port that decompresses reads from another binary port, which it takes over; one that compresses writes to another,
-;;; which it closes when it is closed, unless told otherwise. Only closing completes the data.
+;;; A port that decompresses reads from another binary port, which it takes over; one that
+;;; compresses writes to another, which it closes when it is closed, unless told otherwise. Only
+;;; closing completes the data.
 ;;;
 ;;;     (gunzip (gzip (bytevector 1 2 3)))                    ; => #u8(1 2 3)
 ;;;     (read-line (open-gzip-input (open-binary-input-file "server.log.gz") #:text? #t))
@@ -13,7 +14,8 @@
   (import (canny machine protocols) (canny primitives) (canny syntax))
   (begin
 
-    ;; A port of a procedure is not read by the machine while it decompresses: a procedure would have to run meanwhile.
+    ;; A port of a procedure is not read by the machine while it decompresses: a procedure would
+    ;; have to run meanwhile.
     (define (open-decompressor format port text?)
       (if (and (input-port? port) (binary-port? port) (%port-service port))
           (let ((served (open-served-decompressor format port)))
@@ -24,7 +26,8 @@
                 served))
           (%open-decompressor port format text?)))
 
-    ;; Bytes of the port go by hand to a channel that the decompressor reads, when it has nothing more.
+    ;; Bytes of the port go by hand to a channel that the decompressor reads, when it has nothing
+    ;; more.
     (define (open-served-decompressor format source)
       (let* ((name (port-name source))
              (name (if (string? name) name "port"))
@@ -54,8 +57,8 @@
            (else #f)))
         port))
 
-    ;; A port that reads what a port of gzip has; several members are read as one. With `#:text? #t` it is a textual port,
-    ;; in UTF-8.
+    ;; A port that reads what a port of gzip has; several members are read as one. With `#:text? #t`
+    ;; it is a textual port, in UTF-8.
     (define* (open-gzip-input port #:key (text? #f))
       (open-decompressor 'gzip port text?))
 

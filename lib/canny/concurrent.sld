@@ -1,7 +1,7 @@
 ;;; (canny concurrent): queues, hash tables and variables for many tasks at once.
 ;;;
-;;; Nothing here waits: each operation holds a lock for moments.  Under these locks no procedure of the program is called, and
-;;; nothing that could raise.
+;;; Nothing here waits: each operation holds a lock for moments. Under these locks no procedure of
+;;; the program is called, and nothing that could raise.
 ;;;
 ;;; | record | its fields are changed under |
 ;;; |---|---|
@@ -25,7 +25,8 @@
           (only (canny tasks) %with-lock))
   (begin
 
-    ;; Queues.  The items are a list whose first pair holds none: who removes changes the front only, who adds the rear.
+    ;; Queues. The items are a list whose first pair holds none: who removes changes the front only,
+    ;; who adds the rear.
 
     (define-record-type queue-end
       (make-queue-end %lock pair count)
@@ -193,8 +194,8 @@
             new
             (update! shard key procedure failure))))
 
-    ;; Replaces the value of a key by what a procedure makes of it, in one step, and gives that.  The procedure is called
-    ;; again if somebody else has changed the value meanwhile.
+    ;; Replaces the value of a key by what a procedure makes of it, in one step, and gives that. The
+    ;; procedure is called again if somebody else has changed the value meanwhile.
     (define* (concurrent-hash-table-update! table key procedure #:optional (failure #f))
       (let ((shard (shard-of 'concurrent-hash-table-update! table key)))
         (check-procedure 'concurrent-hash-table-update! 3 procedure)
@@ -207,7 +208,8 @@
         (check-procedure 'concurrent-hash-table-update!/default 3 procedure)
         (update! shard key procedure (lambda () default))))
 
-    ;; The value of a key; if there is none, that which a procedure gives, or which somebody else gave it meanwhile.
+    ;; The value of a key; if there is none, that which a procedure gives, or which somebody else
+    ;; gave it meanwhile.
     (define (concurrent-hash-table-intern! table key failure)
       (let* ((shard (shard-of 'concurrent-hash-table-intern! table key))
              (value (lookup shard key)))

@@ -4,8 +4,9 @@
 ;;;     (hmac 'sha-256 key "message")
 ;;;     (timing-safe=? code (hmac 'sha-256 key message))
 ;;;
-;;; Data, keys and passwords are bytevectors, or strings, which are taken as UTF-8.  Algorithms are named by symbols: `sha-256`,
-;;; `sha-384`, `sha-512`, and for what asks for them `sha-1` and, for digests only, `md5`.
+;;; Data, keys and passwords are bytevectors, or strings, which are taken as UTF-8. Algorithms are
+;;; named by symbols: `sha-256`, `sha-384`, `sha-512`, and for what asks for them `sha-1` and, for
+;;; digests only, `md5`.
 
 (define-library (canny crypto)
   (export digest hmac pbkdf2 random-bytes timing-safe=?)
@@ -25,7 +26,8 @@
     (define (hmac algorithm key bytes)
       (%hmac algorithm (data 'hmac 2 key) (data 'hmac 3 bytes)))
 
-    ;; A key of `length` bytes out of a password.  It takes time in proportion to the number of iterations, and blocks no other task.
+    ;; A key of `length` bytes out of a password. It takes time in proportion to the number of
+    ;; iterations, and blocks no other task.
     (define (pbkdf2 algorithm password salt iterations length)
       (%pbkdf2 algorithm (data 'pbkdf2 2 password) (data 'pbkdf2 3 salt) iterations length))
 

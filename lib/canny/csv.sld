@@ -4,7 +4,8 @@
 ;;;     (csv->list (open-input-string "name,size\nabc,3\n") #:headers #t)
 ;;;     ; => ((("name" . "abc") ("size" . "3")))
 ;;;
-;;; A row ends with a line feed, a carriage return or both. Fields are strings; whoever wants numbers converts them.
+;;; A row ends with a line feed, a carriage return or both. Fields are strings; whoever wants
+;;; numbers converts them.
 
 (define-library (canny csv)
   (export csv-read csv-rows csv->list csv-for-each csv-write csv-write-all csv-error?
@@ -77,8 +78,8 @@
                  (dialect 'csv-read delimiter quote-char escape comment trim? skip-empty? "\n")
                  (vectors? 'csv-read row)))
 
-    ;; A generator of the rows of a port. With `#:headers #t` the first row names the fields, with a list that list does;
-    ;; rows are then association lists.
+    ;; A generator of the rows of a port. With `#:headers #t` the first row names the fields, with a
+    ;; list that list does; rows are then association lists.
     (define* (csv-rows #:optional (port (current-input-port))
                        #:key (delimiter #\,) (quote-char #\") (escape #f) (comment #f) (trim? #f)
                        (skip-empty? #t) (row 'list) (headers #f))
@@ -136,8 +137,8 @@
                   (procedure row)
                   (loop)))))))
 
-    ;; Writes a row: a list or a vector of strings, symbols and numbers. Fields are quoted that need it, or all with
-    ;; `#:quote-all? #t`.
+    ;; Writes a row: a list or a vector of strings, symbols and numbers. Fields are quoted that need
+    ;; it, or all with `#:quote-all? #t`.
     (define* (csv-write row #:optional (port (current-output-port))
                         #:key (delimiter #\,) (quote-char #\") (escape #f) (comment #f) (trim? #f)
                         (quote-all? #f) (line-end "\n"))

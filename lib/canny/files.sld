@@ -1,7 +1,7 @@
 ;;; (canny files): whole files at once.
 ;;;
-;;; What is left of a port, or a file, as a string, lines, data or bytes, and the other way round. A port is the current
-;;; input port unless given, and stays open. A file that is written is replaced.
+;;; What is left of a port, or a file, as a string, lines, data or bytes, and the other way round. A
+;;; port is the current input port unless given, and stays open. A file that is written is replaced.
 ;;;
 ;;;     (lines->file '("one" "two") "numbers.txt")
 ;;;     (file->string "numbers.txt")              ; => "one\ntwo\n"
@@ -14,7 +14,8 @@
           (canny machine ports))
   (begin
 
-    ;; What is left of a port, of the pieces that a procedure reads: one, unless it was interrupted or there is very much.
+    ;; What is left of a port, of the pieces that a procedure reads: one, unless it was interrupted
+    ;; or there is very much.
     (define (join read-piece input join-pieces)
       (let next ((pieces '()))
         (let ((piece (read-piece input)))
@@ -43,7 +44,8 @@
                 (bytevector-copy! whole at (car pieces))
                 (next (+ at (bytevector-length (car pieces))) (cdr pieces)))))))
 
-    ;; `(port->list [reader [port]])`: what the reader gives until the end-of-file object. The reader is `read` unless given.
+    ;; `(port->list [reader [port]])`: what the reader gives until the end-of-file object. The
+    ;; reader is `read` unless given.
     (define (port->list . arguments)
       (let ((reader (if (pair? arguments) (car arguments) read))
             (port (if (and (pair? arguments) (pair? (cdr arguments)))

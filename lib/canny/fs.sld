@@ -1,10 +1,11 @@
 ;;; (canny fs): files and directories.
 ;;;
-;;; Names of files are strings.  What the system has as bytes that are not UTF-8 comes as characters U+10FF80 to U+10FFFF
-;;; and goes back as what it was.  Times are exact numbers of nanoseconds since 1970.
+;;; Names of files are strings. What the system has as bytes that are not UTF-8 comes as
+;;; characters U+10FF80 to U+10FFFF and goes back as what it was. Times are exact numbers of
+;;; nanoseconds since 1970.
 ;;;
-;;; What fails raises a condition that satisfies `file-error?`; its message ends with the words of the system, its
-;;; irritants are the names.
+;;; What fails raises a condition that satisfies `file-error?`; its message ends with the words of
+;;; the system, its irritants are the names.
 ;;;
 ;;; Invariants:
 ;;; - What replaces something says so by `#:replace`; nothing else overwrites a file.
@@ -62,8 +63,9 @@
       (let ((entry (assv bits kinds)))
         (if entry (cdr entry) 'unknown)))
 
-    ;; The type of a file: `regular`, `directory`, `symlink`, `fifo`, `socket`, `character-device` or `block-device`; `#f`
-    ;; if there is none.  With `#:follow #t` that of the target of a symbolic link.
+    ;; The type of a file: `regular`, `directory`, `symlink`, `fifo`, `socket`, `character-device`
+    ;; or `block-device`; `#f` if there is none. With `#:follow #t` that of the target of a symbolic
+    ;; link.
     (define* (file-type path #:key (follow #f))
       (let ((bits (%file-type path follow)))
         (and bits (kind->symbol bits))))
@@ -214,7 +216,8 @@
       (let ((part (last-part path)))
         (string-append (substring path 0 (car part)) (path-stem path) extension)))
 
-    ;; A name without `.`, `..` and needless slashes.  Symbolic links are not looked at; `real-path` does that.
+    ;; A name without `.`, `..` and needless slashes. Symbolic links are not looked at; `real-path`
+    ;; does that.
     (define (path-normalize path)
       (check-string 'path-normalize 1 path)
       (let* ((absolute? (path-absolute? path))
@@ -232,7 +235,8 @@
               ((null? parts) ".")
               (else joined))))
 
-    ;; The absolute, normalized name for one that is relative to a directory, the current one unless given.
+    ;; The absolute, normalized name for one that is relative to a directory, the current one unless
+    ;; given.
     (define path-absolute
       (case-lambda
         ((path) (path-absolute path (current-directory)))
@@ -291,8 +295,8 @@
     (define (hidden-name? name)
       (eqv? (string-ref name 0) #\.))
 
-    ;; A sorted list of the names in a directory.  Hidden ones, with a dot first, are among them unless `#:hidden` is
-    ;; false; with `#:full #t` the directory's name stands before each.
+    ;; A sorted list of the names in a directory. Hidden ones, with a dot first, are among them
+    ;; unless `#:hidden` is false; with `#:full #t` the directory's name stands before each.
     (define* (directory-list path #:key (hidden #t) (full #f))
       (let loop ((rest (reverse (%directory-list path))) (names '()))
         (cond ((null? rest) names)
@@ -320,13 +324,15 @@
         (let ((info (file-info path)))
           (cons (file-info:device info) (file-info:inode info)))))
 
-    ;; A generator of the names below a directory, itself first, in depth-first order; it ends with an end-of-file object.
+    ;; A generator of the names below a directory, itself first, in depth-first order; it ends with
+    ;; an end-of-file object.
     ;;
-    ;; `#:order 'after` gives a directory behind what is in it.  `#:hidden #f` leaves out names with a dot first.
-    ;; `#:select`, a procedure of name and type, says which names are given; `#:descend`, the same, which directories are
-    ;; looked into, `#:depth` how deep.  `#:follow #t` looks through symbolic links, but never into a directory that it is
-    ;; in already.  A directory that cannot be read is reported to the procedure `#:on-error`, as a condition; without one the
-    ;; condition is raised, and the generator can be called again for the rest.
+    ;; `#:order 'after` gives a directory behind what is in it. `#:hidden #f` leaves out names with
+    ;; a dot first. `#:select`, a procedure of name and type, says which names are given;
+    ;; `#:descend`, the same, which directories are looked into, `#:depth` how deep. `#:follow #t`
+    ;; looks through symbolic links, but never into a directory that it is in already. A directory
+    ;; that cannot be read is reported to the procedure `#:on-error`, as a condition; without one
+    ;; the condition is raised, and the generator can be called again for the rest.
     (define* (directory-walk root #:key (order 'before) (hidden #t) (select #f) (descend #f)
                              (depth #f) (follow #f) (on-error #f))
       (check-string 'directory-walk 1 root)
@@ -420,9 +426,10 @@
 
     ;; Patterns.
 
-    ;; A pattern is expanded into patterns without braces, and each is split at slashes.  A part is a string, the symbol
-    ;; `deep` for `**`, or a vector of tokens: characters, `one`, `many`, and lists for sets, `(#t . items)` or, with ^ or
-    ;; ! first, `(#f . items)`, each item a character or a pair of first and last.
+    ;; A pattern is expanded into patterns without braces, and each is split at slashes. A part is a
+    ;; string, the symbol `deep` for `**`, or a vector of tokens: characters, `one`, `many`, and
+    ;; lists for sets, `(#t . items)` or, with ^ or ! first, `(#f . items)`, each item a character
+    ;; or a pair of first and last.
 
     (define (expand-braces pattern)
       (let ((length (string-length pattern)))
@@ -524,7 +531,8 @@
             (else
              (let ((token-count (vector-length part))
                    (length (string-length name)))
-               ;; `star` and `mark`: the last star, and how far it has to reach if what follows does not fit.
+               ;; `star` and `mark`: the last star, and how far it has to reach if what follows does
+               ;; not fit.
                (let loop ((token 0) (index 0) (star #f) (mark 0))
                  (cond ((and (< token token-count) (eq? (vector-ref part token) 'many))
                         (loop (+ token 1) index token index))
@@ -557,10 +565,11 @@
 
     (define any-name (vector 'many))
 
-    ;; Names of files that fit a pattern, sorted.  `*` fits any characters but slashes, `?` one, `[a-z]` and `[!a-z]` one of
-    ;; a set or none of it, `**` any directories, `{a,b}` is one or the other; `\` takes the meaning away.  Names
-    ;; with a dot first are fitted by a dot only, unless `#:hidden` is true.  Relative patterns begin at `#:directory`.
-    ;; Directories that cannot be read count as empty.
+    ;; Names of files that fit a pattern, sorted. `*` fits any characters but slashes, `?` one,
+    ;; `[a-z]` and `[!a-z]` one of a set or none of it, `**` any directories, `{a,b}` is one or the
+    ;; other; `\` takes the meaning away. Names with a dot first are fitted by a dot only, unless
+    ;; `#:hidden` is true. Relative patterns begin at `#:directory`. Directories that cannot be read
+    ;; count as empty.
     (define* (glob pattern #:key (directory #f) (hidden #f))
       (check-string 'glob 1 pattern)
       (let ((found '()))
@@ -655,15 +664,17 @@
       (let ((info (file-info from)))
         (%set-file-times to (file-info-accessed info) (file-info-modified info))))
 
-    ;; Copies the contents and permissions of a regular file; the kernel does it where it can.  A file with the new name is
-    ;; replaced only with `#:replace #t`.  With `#:times #t` the times are copied, too.
+    ;; Copies the contents and permissions of a regular file; the kernel does it where it can. A
+    ;; file with the new name is replaced only with `#:replace #t`. With `#:times #t` the times are
+    ;; copied, too.
     (define* (copy-file from to #:key (replace #f) (times #f))
       (%copy-file from to (if replace #t #f))
       (if times (copy-times from to)))
 
-    ;; Copies a file, a symbolic link or a directory with everything in it.  With `#:replace #t`, files are replaced and
-    ;; directories that are there filled up.  A failure is reported to the procedure `#:on-error`, as a condition, and the rest
-    ;; copies the rest; without one the condition is raised.
+    ;; Copies a file, a symbolic link or a directory with everything in it. With `#:replace #t`,
+    ;; files are replaced and directories that are there filled up. A failure is reported to the
+    ;; procedure `#:on-error`, as a condition, and the rest copies the rest; without one the
+    ;; condition is raised.
     (define* (copy-tree from to #:key (replace #f) (times #f) (on-error #f))
       (check-string 'copy-tree 1 from)
       (check-string 'copy-tree 2 to)
@@ -707,8 +718,8 @@
               ((string=? path "/") #f)
               (else (loop (path-directory path))))))
 
-    ;; Moves a file or directory, to another file system as well.  What has the new name is replaced only with
-    ;; `#:replace #t`.
+    ;; Moves a file or directory, to another file system as well. What has the new name is replaced
+    ;; only with `#:replace #t`.
     (define* (move-file from to #:key (replace #f))
       (guard (object ((and (posix-error? object)
                            (eq? (posix-error-name object) 'EXDEV))
@@ -716,8 +727,8 @@
                       (delete-tree from)))
         (%rename-file from to (if replace #t #f))))
 
-    ;; Sets the times of access and change of a file to now, after making an empty one if there is none.  The times can be
-    ;; given: nanoseconds since 1970, or `#f` for no change.
+    ;; Sets the times of access and change of a file to now, after making an empty one if there is
+    ;; none. The times can be given: nanoseconds since 1970, or `#f` for no change.
     (define* (touch-file path #:key (accessed #t) (modified #t))
       (if (not (file-type path))
           (close-port (%open-file path port-kind/binary-output
@@ -754,9 +765,10 @@
       (guard (object (#t #f))
         (thunk)))
 
-    ;; Calls a procedure with an output port and replaces a file by what it writes, when it returns: others see the old
-    ;; contents or the new ones, never a part.  The bytes are written to a file beside it, which is synced and renamed; when
-    ;; the procedure raises or is left, the old file stays and nothing else does.
+    ;; Calls a procedure with an output port and replaces a file by what it writes, when it returns:
+    ;; others see the old contents or the new ones, never a part. The bytes are written to a file
+    ;; beside it, which is synced and renamed; when the procedure raises or is left, the old file
+    ;; stays and nothing else does.
     ;;
     ;; The port is textual unless `#:binary #t`.  The permissions are `#:permissions`, else those of the old file.  `#:sync
     ;; #f` does not wait for the disk.
@@ -819,8 +831,8 @@
             directory
             "/tmp")))
 
-    ;; Makes an empty file that only its owner may use, and returns its name.  It is deleted when the program ends, unless
-    ;; `#:keep` is true.
+    ;; Makes an empty file that only its owner may use, and returns its name. It is deleted when the
+    ;; program ends, unless `#:keep` is true.
     (define* (make-temporary-file #:key (directory (temporary-directory)) (prefix "canny-")
                                   (suffix "") (keep #f))
       (let ((name (with-new-name directory prefix suffix
@@ -832,8 +844,8 @@
         (if (not keep) (%delete-at-exit name #t))
         name))
 
-    ;; Makes a directory that only its owner may use, and returns its name.  It is deleted with all that is in it when the
-    ;; program ends, unless `#:keep` is true.
+    ;; Makes a directory that only its owner may use, and returns its name. It is deleted with all
+    ;; that is in it when the program ends, unless `#:keep` is true.
     (define* (make-temporary-directory #:key (directory (temporary-directory)) (prefix "canny-")
                                        (suffix "") (keep #f))
       (let ((name (with-new-name directory prefix suffix
@@ -852,7 +864,8 @@
              (quietly (lambda () (%delete-tree name))))
          (%delete-at-exit name #f))))
 
-    ;; Calls a procedure with the name of a new temporary file, which is deleted when the procedure returns or is left.
+    ;; Calls a procedure with the name of a new temporary file, which is deleted when the procedure
+    ;; returns or is left.
     (define* (call-with-temporary-file procedure #:key (directory (temporary-directory))
                (prefix "canny-") (suffix ""))
       (check-procedure 'call-with-temporary-file 1 procedure)
@@ -861,8 +874,8 @@
                                                 #:suffix suffix)
         procedure))
 
-    ;; Calls a procedure with the name of a new temporary directory, which is deleted with all that is in it when the
-    ;; procedure returns or is left.
+    ;; Calls a procedure with the name of a new temporary directory, which is deleted with all that
+    ;; is in it when the procedure returns or is left.
     (define* (call-with-temporary-directory procedure #:key (directory (temporary-directory))
                (prefix "canny-") (suffix ""))
       (check-procedure 'call-with-temporary-directory 1 procedure)
@@ -871,7 +884,8 @@
                                                      #:suffix suffix)
         procedure))
 
-    ;; The bytes of the file system that a file is on: all, the free ones, and those free for this user.
+    ;; The bytes of the file system that a file is on: all, the free ones, and those free for this
+    ;; user.
     (define (disk-space path)
       (%list->values (%disk-space path)))
 
@@ -900,7 +914,8 @@
       (if (not (watcher-open? object))
           (%range-error who 1 "the watcher is closed" object)))
 
-    ;; Watches a file or directory; with `#:recursive #t` the directories below it as well, those that come later included.
+    ;; Watches a file or directory; with `#:recursive #t` the directories below it as well, those
+    ;; that come later included.
     (define* (open-watcher path #:key (recursive #f))
       (check-string 'open-watcher 1 path)
       (let ((watcher (make-watcher (%watch-open) (make-hash-table) recursive '() #t)))
@@ -915,8 +930,8 @@
                        (%open-watcher (watcher-handle watcher) path)
                        path))
 
-    ;; Watches the directories below one.  The contents of a directory that came later are reported as new, since the system
-    ;; may not have told it.
+    ;; Watches the directories below one. The contents of a directory that came later are reported
+    ;; as new, since the system may not have told it.
     (define (watch-below watcher path new?)
       (for-each
        (lambda (entry)
@@ -963,7 +978,8 @@
                              (add-watch watcher path)
                              (watch-below watcher path #t))))))))
 
-    ;; Waits for the next change, at most `#:timeout` seconds, and returns it; `#f` when the time is over.
+    ;; Waits for the next change, at most `#:timeout` seconds, and returns it; `#f` when the time is
+    ;; over.
     (define* (watcher-next watcher #:key (timeout #f))
       (check-watcher 'watcher-next watcher)
       (let ((end (and timeout
@@ -998,8 +1014,8 @@
       (set-watcher-open! watcher #f)
       (%watch-close (watcher-handle watcher)))
 
-    ;; Calls a procedure with each change of a file or directory, until it returns a false value or, with `#:timeout`,
-    ;; nothing changed for so many seconds.
+    ;; Calls a procedure with each change of a file or directory, until it returns a false value or,
+    ;; with `#:timeout`, nothing changed for so many seconds.
     (define* (for-each-change procedure path #:key (recursive #f) (timeout #f))
       (check-procedure 'for-each-change 1 procedure)
       (let ((watcher (open-watcher path #:recursive recursive)))

@@ -1,28 +1,29 @@
 ;;; (canny generic): classes, generic functions, and the protocol behind them.
 ;;;
-;;; A class is a record type; `define-class` is `define-record-type` with a parent.  A generic function
-;;; is an ordinary procedure that `define-generic` makes, with code of its own:
+;;; A class is a record type; `define-class` is `define-record-type` with a parent. A generic
+;;; function is an ordinary procedure that `define-generic` makes, with code of its own:
 ;;;
 ;;;   key of the classes of the arguments → equal to a cached key? → tail call of what is cached there
 ;;;
-;;; A class key is a small fixnum (see the primitive %class-key); the keys of up to three arguments are
-;;; packed into one, and an argument that no method specializes on does not count.  The first
-;;; `slots` entries of the cache are variables, so that the specializer, which watches variables, sees
-;;; constants in them and copies the methods into the callers; the others are in a table.
+;;; A class key is a small fixnum (see the primitive %class-key); the keys of up to three arguments
+;;; are packed into one, and an argument that no method specializes on does not count. The first
+;;; `slots` entries of the cache are variables, so that the specializer, which watches variables,
+;;; sees constants in them and copies the methods into the callers; the others are in a table.
 ;;;
-;;; A call by name has a cache of its own, two classes in variables that the expander makes for it (see
-;;; %define-call-syntax); so a function of many classes costs what a direct call costs where a call sees
-;;; one or two of them.  What is in such a cache is in that of the function too.  A place that has seen too
-;;; many classes is closed: it calls the function like any other procedure.
+;;; A call by name has a cache of its own, two classes in variables that the expander makes for it
+;;; (see %define-call-syntax); so a function of many classes costs what a direct call costs where a
+;;; call sees one or two of them. What is in such a cache is in that of the function too. A place
+;;; that has seen too many classes is closed: it calls the function like any other procedure.
 ;;;
 ;;; What happens when no entry fits is decided by generic functions again, on the `<generic>` object
 ;;; behind the procedure: compute-applicable-methods, compute-dispatch, cache-dispatch!,
-;;; no-applicable-method, no-next-method.  A generic function whose object is a plain `<generic>` takes
-;;; a short cut to their standard methods, which is also what ends the circle.
+;;; no-applicable-method, no-next-method. A generic function whose object is a plain `<generic>`
+;;; takes a short cut to their standard methods, which is also what ends the circle.
 ;;;
 ;;; Invariants:
 ;;; - An entry of the cache is right for the methods there are: whoever changes those clears it.
-;;; - Caches are changed by one thread at a time. A slot's procedure is set before its key; keys of free slots and places of the table are -1, those of calls #f.
+;;; - Caches are changed by one thread at a time. A slot's procedure is set before its key; keys of
+;;;   free slots and places of the table are -1, those of calls #f.
 ;;; - Classes do not change; a class that is defined again is another class.
 
 (define-library (canny generic)
@@ -105,8 +106,8 @@
     (define (is-a? object class)
       (subclass? (class-of object) class))
 
-    ;; Methods.  The procedure of a method takes the procedure that `next-method` calls, and gives the
-    ;; procedure that takes the arguments.
+    ;; Methods. The procedure of a method takes the procedure that `next-method` calls, and gives
+    ;; the procedure that takes the arguments.
 
     (define-record-type <method>
       (new-method specializers procedure)
@@ -129,7 +130,8 @@
       (parameters object-parameters)
       (rest? object-rest?)
       (procedure object-procedure set-object-procedure!)
-      ;; Sets a variable of the generic function: (slot keys procedure), ('table #f table), ('use position boolean).
+      ;; Sets a variable of the generic function: (slot keys procedure), ('table #f table), ('use
+      ;; position boolean).
       (updater object-updater set-object-updater!)
       (methods object-methods set-object-methods!)
       ;; Entries of the cache, newest first; each a vector of key, classes and procedure.
@@ -176,10 +178,11 @@
 
     ;; The cache.
     ;;
-    ;; Threads read caches at any time; one at a time changes them, the one that took the token.  Who does
-    ;; not get it does without, unless methods change.  A place is read keys first: it gets its procedure
-    ;; before its keys, and between the keys of two procedures all threads come to a safepoint, of which a
-    ;; look into a place has none.  What stands in a place without keys is the generic function.
+    ;; Threads read caches at any time; one at a time changes them, the one that took the token. Who
+    ;; does not get it does without, unless methods change. A place is read keys first: it gets its
+    ;; procedure before its keys, and between the keys of two procedures all threads come to a
+    ;; safepoint, of which a look into a place has none. What stands in a place without keys is the
+    ;; generic function.
 
     (define token
       (let ((table (%make-hash-table 'eq #f 1)))
@@ -205,8 +208,8 @@
             (change-surely change))))
 
     (define slots 4)
-    ;; Larger than a class key, and odd, so that the low bits of several packed keys tell apart what any of
-    ;; them tells apart.
+    ;; Larger than a class key, and odd, so that the low bits of several packed keys tell apart what
+    ;; any of them tells apart.
     (define key-factor 1049189)
     ;; The key of record types for which no number was left.
     (define crowded 127)
@@ -303,7 +306,8 @@
            (or (test (car list))
                (some? test (cdr list)))))
 
-    ;; The keys of the first classes, zeros for those that do not count; #f if one has no key of its own.
+    ;; The keys of the first classes, zeros for those that do not count; #f if one has no key of its
+    ;; own.
     (define (keys-of object classes)
       (let loop ((classes classes) (position 0))
         (if (or (null? classes) (= position positions-of-key))
@@ -378,14 +382,15 @@
       (updater call-site-updater)
       ;; Newest first; each a vector like those of the function.
       (entries call-site-own-entries set-call-site-own-entries!)
-      ;; How many entries were made, and how often the function's cache had none, since it was cleared.
+      ;; How many entries were made, and how often the function's cache had none, since it was
+      ;; cleared.
       (changes call-site-changes set-call-site-changes!)
       (misses call-site-misses set-call-site-misses!)
       (open? call-site-open? set-call-site-open!))
 
     (define places-of-call-site 2)
-    ;; Entries that are made in turn, and misses that are waited for, before a call is taken for one that
-    ;; sees too many classes, or whose classes are not to be cached.
+    ;; Entries that are made in turn, and misses that are waited for, before a call is taken for one
+    ;; that sees too many classes, or whose classes are not to be cached.
     (define changes-max 8)
     (define misses-max 64)
     (define no-keys '(#f #f #f))
@@ -461,9 +466,9 @@
                (car entries)
                (entry-of (cdr entries) key))))
 
-    ;; A call is about to be made for which its cache has nothing.  Only what the function's cache has goes
-    ;; there.  That no method is applicable is said here, since the call itself may be the last one of a
-    ;; procedure, whose place in the program would be lost.
+    ;; A call is about to be made for which its cache has nothing. Only what the function's cache
+    ;; has goes there. That no method is applicable is said here, since the call itself may be the
+    ;; last one of a procedure, whose place in the program would be lost.
     (define (%learn-at-call-site procedure state update! . arguments)
       (let ((object (%hash-table-ref objects procedure #f)))
         (cond ((not object)
@@ -522,8 +527,8 @@
 
     ;; What no entry of the cache fits.
 
-    ;; Generic functions call it last, so that errors have the position of their callers.  It has to be
-    ;; too large for the optimizer to copy it into all of them.
+    ;; Generic functions call it last, so that errors have the position of their callers. It has to
+    ;; be too large for the optimizer to copy it into all of them.
     (define (%miss object . arguments)
       (let* ((before version)
              (classes (classes-of object arguments))
@@ -751,9 +756,9 @@
         ((_ (name parameter ... . rest) option ...)
          (name-variables name (parameter ...) rest (option ...) parameter ...))))
 
-    ;; Names for the class keys of the first arguments, and for the variables of the slots: the procedure
-    ;; and the keys of each; and, where there are several, whether any method looks at an argument's
-    ;; class.
+    ;; Names for the class keys of the first arguments, and for the variables of the slots: the
+    ;; procedure and the keys of each; and, where there are several, whether any method looks at an
+    ;; argument's class.
     (define-syntax name-variables
       (syntax-rules ()
         ((_ name parameters rest options)

@@ -1,7 +1,8 @@
 ;;; (canny html): templates of HTML that are compiled when a program is expanded.
 ;;;
-;;; `html` takes quasi-quoted SXML: what is literal becomes constant strings, checked and escaped once; what is unquoted is
-;;; escaped when the page is written. Its value is SXML that stands for the text, to be written by `sxml->html`.
+;;; `html` takes quasi-quoted SXML: what is literal becomes constant strings, checked and escaped
+;;; once; what is unquoted is escaped when the page is written. Its value is SXML that stands for
+;;; the text, to be written by `sxml->html`.
 ;;;
 ;;;     (define (item name) (html (li (@ (class "x")) ,name)))
 ;;;     (sxml->html (html (ul ,@(map item '("a" "b<")))))
@@ -24,7 +25,8 @@
                                            (syntax quasiquote)))))
            (compile node ...)))))
 
-    ;; A value as JSON that can stand in a script: characters that mean something in HTML are escapes of JSON.
+    ;; A value as JSON that can stand in a script: characters that mean something in HTML are
+    ;; escapes of JSON.
     (define (json-script value)
       (let ((text (json->string value))
             (port (open-output-string)))

@@ -1,9 +1,9 @@
-;;; (canny io): ports with options, positions, locks and time limits; lines; decoders and encoders; ports and encodings that are
-;;; made of procedures.
+;;; (canny io): ports with options, positions, locks and time limits; lines; decoders and encoders;
+;;; ports and encodings that are made of procedures.
 ;;;
-;;; How ports of procedures work: such a port stands over a channel, a pipe in memory that is *served*. A primitive that
-;;; finds the channel empty, or full, makes the machine call the port's procedure, its service, with one of these numbers, and begins
-;;; again afterwards:
+;;; How ports of procedures work: such a port stands over a channel, a pipe in memory that is
+;;; *served*. A primitive that finds the channel empty, or full, makes the machine call the port's
+;;; procedure, its service, with one of these numbers, and begins again afterwards:
 ;;;   `service/fill`           make bytes with %feed-port!, or say with %end-port! that there are none for now
 ;;;   `service/drain`          take what was written with %take-port-bytes!
 ;;;   `service/flush`          take it, pass it on, and say so with %acknowledge-port!
@@ -14,9 +14,9 @@
 ;;;   `service/succeed`        give a procedure that takes the port in the place of this one
 ;;; The text of textual ports is UTF-8 in the channel.
 ;;;
-;;; A port for both directions stands for two others. Where they have one position, that of a file or of a program's own, it
-;;; goes from one to the other when the direction changes; a service is then called with
-;;; `service/turn-to-read` or `service/turn-to-write`.
+;;; A port for both directions stands for two others. Where they have one position, that of a file
+;;; or of a program's own, it goes from one to the other when the direction changes; a service is
+;;; then called with `service/turn-to-read` or `service/turn-to-write`.
 
 (define-library (canny io)
   (export open-input open-output open-binary-input open-binary-output open-input-output
@@ -66,8 +66,9 @@
     (define (open-binary-input name)
       (%open-input name))
 
-    ;; A textual port that writes a file. `mode` says what becomes of a file that is there: `truncate`, `append`, `overwrite`
-    ;; or `create-new`, which wants that there is none. The other options are those of `transcode-output`.
+    ;; A textual port that writes a file. `mode` says what becomes of a file that is there:
+    ;; `truncate`, `append`, `overwrite` or `create-new`, which wants that there is none. The other
+    ;; options are those of `transcode-output`.
     (define* (open-output name #:key (mode 'truncate) (encoding "UTF-8") (malformed 'raise)
                           (byte-order-mark 'omit) (buffering 'default))
       (check-output-options 'open-output encoding malformed byte-order-mark buffering)
@@ -86,7 +87,8 @@
         (%set-port-buffering! port buffering)
         port))
 
-    ;; A textual port that reads and writes a file at one position. The options are those of `open-input` and `open-output`.
+    ;; A textual port that reads and writes a file at one position. The options are those of
+    ;; `open-input` and `open-output`.
     (define* (open-input/output name #:key (mode 'overwrite) (encoding "UTF-8") (malformed 'raise)
                                 (lines 'any) (byte-order-mark 'omit) (buffering 'default))
       (check-input-options 'open-input/output encoding malformed lines byte-order-mark)
@@ -94,8 +96,9 @@
       (transcode-both (%open-input/output name (mode-number 'open-input/output mode))
                       encoding malformed lines byte-order-mark buffering))
 
-    ;; One port for both directions of an input port and an output port, both binary or both textual: whatever reads uses the
-    ;; first, whatever writes the second. `close-port` closes both, `close-input-port` and `close-output-port` one of them.
+    ;; One port for both directions of an input port and an output port, both binary or both
+    ;; textual: whatever reads uses the first, whatever writes the second. `close-port` closes both,
+    ;; `close-input-port` and `close-output-port` one of them.
     (define (make-input/output-port input output)
       (%join-ports input output #f))
 
@@ -105,8 +108,8 @@
            (input-port? object)
            (output-port? object)))
 
-    ;; Two binary ports on one file, the first to read it and the second to write it, each with a position of its own. What
-    ;; was written is read once it was flushed.
+    ;; Two binary ports on one file, the first to read it and the second to write it, each with a
+    ;; position of its own. What was written is read once it was flushed.
     (define* (open-input-output name #:key (mode 'overwrite) (buffering 'default))
       (let* ((output (open-binary-output name #:mode mode #:buffering buffering))
              (input (%open-input name)))
@@ -162,23 +165,25 @@
 
     ;; Transcoding.
 
-    ;; A textual port in the place of a binary input port, which is closed but for that. `encoding` is a name or an encoding
-    ;; object, `malformed` one of `raise`, `replace` and `ignore`; `lines` says what ends a line: `any` of the usual ends,
-    ;; `linefeed`, a string or a list of strings; `byte-order-mark` is `omit` or `keep`.
+    ;; A textual port in the place of a binary input port, which is closed but for that. `encoding`
+    ;; is a name or an encoding object, `malformed` one of `raise`, `replace` and `ignore`; `lines`
+    ;; says what ends a line: `any` of the usual ends, `linefeed`, a string or a list of strings;
+    ;; `byte-order-mark` is `omit` or `keep`.
     (define* (transcode-input port #:key (encoding "UTF-8") (malformed 'raise) (lines 'any)
                               (byte-order-mark 'omit))
       (check-input-options 'transcode-input encoding malformed lines byte-order-mark)
       (transcode-to-text port encoding malformed lines byte-order-mark))
 
-    ;; A textual port in the place of a binary output port. `malformed` is for characters that the encoding has not;
-    ;; `buffering` is `block`, `line`, `none`, or `default`, which is lines for terminals and blocks for the rest.
+    ;; A textual port in the place of a binary output port. `malformed` is for characters that the
+    ;; encoding has not; `buffering` is `block`, `line`, `none`, or `default`, which is lines for
+    ;; terminals and blocks for the rest.
     (define* (transcode-output port #:key (encoding "UTF-8") (malformed 'raise)
                                (byte-order-mark 'omit) (buffering 'default))
       (check-output-options 'transcode-output encoding malformed byte-order-mark buffering)
       (transcode-from-text port encoding malformed byte-order-mark buffering))
 
-    ;; A textual port in the place of a binary port of any direction, or of both. The options are those of `transcode-input` and
-    ;; `transcode-output`.
+    ;; A textual port in the place of a binary port of any direction, or of both. The options are
+    ;; those of `transcode-input` and `transcode-output`.
     (define* (transcode-port port #:key (encoding "UTF-8") (malformed 'raise) (lines 'any)
                              (byte-order-mark 'omit) (buffering 'default))
       (check-argument 'transcode-port 1 port? "binary port" port)
@@ -250,8 +255,8 @@
       (not (or (input-port-open? port)
                (and (output-port? port) (output-port-open? port)))))
 
-    ;; Limits each wait of a port for the other side to so many seconds; `#f` is no limit. A wait that lasts longer is an
-    ;; error that `timeout-error?` knows, and nothing is lost by it.
+    ;; Limits each wait of a port for the other side to so many seconds; `#f` is no limit. A wait
+    ;; that lasts longer is an error that `timeout-error?` knows, and nothing is lost by it.
     (define (set-port-timeout! port seconds)
       (%set-port-timeout!
        port
@@ -293,13 +298,13 @@
     (define (truncate-port port length)
       (%truncate-port port length))
 
-    ;; Waits until everything that was written to a port is on the disk. With `data-only?` not true for what is only told about
-    ;; the file, such as its times.
+    ;; Waits until everything that was written to a port is on the disk. With `data-only?` not true
+    ;; for what is only told about the file, such as its times.
     (define (sync-port port . data-only?)
       (%sync-port port (and (pair? data-only?) (car data-only?))))
 
-    ;; Locks the file of a port for all others that ask: `exclusive`, or `shared`. Waits until it gets the lock, unless `wait?`
-    ;; is false. Gives whether it has the lock.
+    ;; Locks the file of a port for all others that ask: `exclusive`, or `shared`. Waits until it
+    ;; gets the lock, unless `wait?` is false. Gives whether it has the lock.
     (define* (lock-port port #:optional (kind 'exclusive) #:key (wait? #t))
       (check-choice 'lock-port kind '(exclusive shared))
       (%lock-port port (eq? kind 'exclusive) wait?))
@@ -320,8 +325,8 @@
           (%read-whole-line (car port))
           (%read-whole-line (current-input-port))))
 
-    ;; A generator of the lines of a port: a procedure that gives the next one, and an end-of-file object behind the last.
-    ;; With `keep?` a line has its end.
+    ;; A generator of the lines of a port: a procedure that gives the next one, and an end-of-file
+    ;; object behind the last. With `keep?` a line has its end.
     (define* (lines #:optional (port (current-input-port)) #:key (keep? #f))
       (check-argument 'lines 1 input-port? "textual input port" port)
       (if keep?
@@ -348,12 +353,14 @@
 
     ;; An encoding made of two procedures.
     ;;
-    ;; `(decode bytes last? state)` gives four values: the text of as many bytes as form whole characters, the number of these
-    ;; bytes, the state behind them, and the length of a malformed sequence that comes next, or 0. Bytes that it does not
-    ;; take it gets again, with more behind them; `last?` says that there are no more.
+    ;; `(decode bytes last? state)` gives four values: the text of as many bytes as form whole
+    ;; characters, the number of these bytes, the state behind them, and the length of a malformed
+    ;; sequence that comes next, or 0. Bytes that it does not take it gets again, with more behind
+    ;; them; `last?` says that there are no more.
     ;;
-    ;; `(encode text last? state)` gives three values: a bytevector, the state, and the index of the first character that has
-    ;; no bytes, or `#f` if all of them were encoded. The state is `#f` at first.
+    ;; `(encode text last? state)` gives three values: a bytevector, the state, and the index of the
+    ;; first character that has no bytes, or `#f` if all of them were encoded. The state is `#f` at
+    ;; first.
     (define (make-encoding name decode encode)
       (check-argument 'make-encoding 1 string? "string" name)
       (check-procedure 'make-encoding 2 decode)
@@ -377,8 +384,9 @@
         (write-string ")" message)
         (raise (%make-condition 'read (get-output-string message) (list name) 'read))))
 
-    ;; A procedure that takes bytes, which begin with those that were left, and whether they are the last; `give` gets the
-    ;; text. What is malformed is reported by the call after the one that found it, and skipped.
+    ;; A procedure that takes bytes, which begin with those that were left, and whether they are the
+    ;; last; `give` gets the text. What is malformed is reported by the call after the one that
+    ;; found it, and skipped.
     (define (bytes->text encoding name malformed give)
       (let ((decode (encoding-decode encoding)) (state #f) (rest (bytevector)) (offset 0) (fault 0))
         (define (skip length)
@@ -497,8 +505,9 @@
     (define (check-decoder who object)
       (check-argument who 1 decoder? "decoder" object))
 
-    ;; A decoder, which is fed bytes, cut anywhere, and asked for text. The options are those of `transcode-input`. Asked for
-    ;; something that has not arrived whole, it gives `#f`; at the end, the end-of-file object.
+    ;; A decoder, which is fed bytes, cut anywhere, and asked for text. The options are those of
+    ;; `transcode-input`. Asked for something that has not arrived whole, it gives `#f`; at the end,
+    ;; the end-of-file object.
     (define* (make-decoder #:optional (encoding "UTF-8") #:key (malformed 'raise) (lines 'any)
                            (byte-order-mark 'omit))
       (check-input-options 'make-decoder encoding malformed lines byte-order-mark)
@@ -564,7 +573,8 @@
       (finish encoder-finish)
       (take encoder-take))
 
-    ;; An encoder, which is given text and asked for bytes. The options are those of `transcode-output`.
+    ;; An encoder, which is given text and asked for bytes. The options are those of
+    ;; `transcode-output`.
     (define* (make-encoder #:optional (encoding "UTF-8") #:key (malformed 'raise)
                            (byte-order-mark 'omit))
       (check-output-options 'make-encoder encoding malformed byte-order-mark 'block)
@@ -636,8 +646,8 @@
           (%range-error who 2 "a count of what there is room for" count)
           count))
 
-    ;; A binary input port whose bytes a procedure makes: `(read! bytevector start count)` puts at most `count` bytes into the
-    ;; bytevector from `start` on and gives their number; 0 is the end.
+    ;; A binary input port whose bytes a procedure makes: `(read! bytevector start count)` puts at
+    ;; most `count` bytes into the bytevector from `start` on and gives their number; 0 is the end.
     (define* (make-binary-input name read! #:key (position #f) (set-position! #f) (close #f))
       (check-argument 'make-binary-input 1 string? "string" name)
       (check-procedure 'make-binary-input 2 read!)
@@ -686,9 +696,9 @@
           (char-ready? port)
           (u8-ready? port)))
 
-    ;; A textual input port whose characters a procedure makes: `(read! string start count)` puts at most `count` characters
-    ;; into the string from `start` on and gives their number; 0 is the end. With `position` it is asked for one
-    ;; character at a time.
+    ;; A textual input port whose characters a procedure makes: `(read! string start count)` puts at
+    ;; most `count` characters into the string from `start` on and gives their number; 0 is the end.
+    ;; With `position` it is asked for one character at a time.
     (define* (make-textual-input name read! #:key (position #f) (set-position! #f) (close #f)
                                  (lines 'any))
       (check-argument 'make-textual-input 1 string? "string" name)
@@ -757,9 +767,10 @@
          ((eqv? request service/succeed) (lambda (successor) (set! port successor)))
          (else #f))))
 
-    ;; Output ports of procedures, the last one first, so that nothing is lost if the program ends without closing them.
-    ;; They are held weakly; the guardian gives those that nothing else refers to any more. Several threads note ports at once:
-    ;; what is known is replaced as a whole, if it is still what it was.
+    ;; Output ports of procedures, the last one first, so that nothing is lost if the program ends
+    ;; without closing them. They are held weakly; the guardian gives those that nothing else refers
+    ;; to any more. Several threads note ports at once: what is known is replaced as a whole, if it
+    ;; is still what it was.
     (define-record-type known-outputs
       (make-known-outputs state)
       known-outputs?
@@ -792,7 +803,8 @@
                         (+ (output-list-count list) 1)
                         (output-list-sweep-at list)))
 
-    ;; The list without the ports that are closed or gone, if it has grown to twice of what was left the last time.
+    ;; The list without the ports that are closed or gone, if it has grown to twice of what was left
+    ;; the last time.
     (define (swept list)
       (if (< (output-list-count list) (output-list-sweep-at list))
           list
@@ -838,8 +850,8 @@
               (if port (finish-output port))
               (next (cdr rest))))))
 
-    ;; A binary output port whose bytes a procedure takes: `(write! bytevector start count)` takes at least one of `count` bytes
-    ;; from `start` on and gives the number of those that it took.
+    ;; A binary output port whose bytes a procedure takes: `(write! bytevector start count)` takes
+    ;; at least one of `count` bytes from `start` on and gives the number of those that it took.
     (define* (make-binary-output name write! #:key (position #f) (set-position! #f) (close #f)
                                  (flush #f))
       (check-argument 'make-binary-output 1 string? "string" name)
@@ -854,7 +866,8 @@
         ((serve service/succeed) port)
         (note-output! port)))
 
-    ;; A textual output port whose characters a procedure takes: `(write! string start count)`, likewise.
+    ;; A textual output port whose characters a procedure takes: `(write! string start count)`,
+    ;; likewise.
     (define* (make-textual-output name write! #:key (position #f) (set-position! #f) (close #f)
                                   (flush #f))
       (check-argument 'make-textual-output 1 string? "string" name)
@@ -869,9 +882,9 @@
         ((serve service/succeed) port)
         (note-output! port)))
 
-    ;; A binary port for both directions whose bytes procedures make and take; see `make-binary-input` and
-    ;; `make-binary-output`. With `position` and `set-position!`, which go together, both have one position. `close` is called
-    ;; when both directions are closed.
+    ;; A binary port for both directions whose bytes procedures make and take; see
+    ;; `make-binary-input` and `make-binary-output`. With `position` and `set-position!`, which go
+    ;; together, both have one position. `close` is called when both directions are closed.
     (define* (make-binary-input/output name read! write! #:key (position #f) (set-position! #f)
                                        (close #f) (flush #f))
       (check-procedure-or-false 'make-binary-input/output 6 close)

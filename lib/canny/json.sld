@@ -1,13 +1,14 @@
 ;;; (canny json): reading and writing JSON.
 ;;;
-;;; Objects are association lists with symbols as keys unless `#:objects` says otherwise, arrays are vectors, `null` is
-;;; the symbol of that name. Integers are exact, other numbers flonums or, with `#:numbers 'exact`, exact too.
+;;; Objects are association lists with symbols as keys unless `#:objects` says otherwise, arrays are
+;;; vectors, `null` is the symbol of that name. Integers are exact, other numbers flonums or, with
+;;; `#:numbers 'exact`, exact too.
 ;;;
 ;;;     (string->json "{\"a\": [1, 2.5, null]}")             ; => ((a . #(1 2.5 null)))
 ;;;     (json->string '((a . #(1 2.5 null))) #:indent 2)
 ;;;
-;;; What is not JSON raises a condition that `json-error?` is true of, and that knows line, column and offset; what
-;;; cannot be written likewise, with the keys and indexes that lead to it.
+;;; What is not JSON raises a condition that `json-error?` is true of, and that knows line, column
+;;; and offset; what cannot be written likewise, with the keys and indexes that lead to it.
 
 (define-library (canny json)
   (export json-read string->json json-lines json-events
@@ -58,8 +59,9 @@
             (exact? (exact-numbers? 'json-lines numbers)))
         (lambda () (%json-read port shape null exact? depth-limit))))
 
-    ;; A generator of what the next value of a port consists of: the symbols `array-start`, `array-end`, `object-start`,
-    ;; `object-end` and `null`, booleans, numbers and strings, of which every other one in an object is a key.
+    ;; A generator of what the next value of a port consists of: the symbols `array-start`,
+    ;; `array-end`, `object-start`, `object-end` and `null`, booleans, numbers and strings, of which
+    ;; every other one in an object is a key.
     (define* (json-events #:optional (port (current-input-port))
                           #:key (numbers 'inexact) (depth-limit #f))
       (let ((reader (%make-json-reader (exact-numbers? 'json-events numbers) depth-limit))
@@ -77,8 +79,8 @@
                       (car more))))))
         next))
 
-    ;; Writes a value. `#:indent` is the width of an indentation, 0 for none; `#:sort-keys? #t` writes members in the
-    ;; order of their keys, `#:ascii? #t` escapes what is not ASCII.
+    ;; Writes a value. `#:indent` is the width of an indentation, 0 for none; `#:sort-keys? #t`
+    ;; writes members in the order of their keys, `#:ascii? #t` escapes what is not ASCII.
     (define* (json-write object #:optional (port (current-output-port))
                          #:key (indent 0) (sort-keys? #f) (ascii? #f) (null 'null))
       (%json-write object port indent sort-keys? ascii? null))
@@ -156,6 +158,7 @@
     (define (json-error-offset condition)
       (irritant 'json-error-offset condition 'offset))
 
-    ;; The keys and indexes that lead to an object that could not be written, or `#f` for a text that could not be read.
+    ;; The keys and indexes that lead to an object that could not be written, or `#f` for a text
+    ;; that could not be read.
     (define (json-error-path condition)
       (irritant 'json-error-path condition 'path))))

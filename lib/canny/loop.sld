@@ -15,16 +15,16 @@
 ;;; and expands to
 ;;;   (next ((state initial update) ...) result . rest)
 ;;;
-;;; How it works: %clauses reads the clauses into levels, one for each loop, outermost last, and into a
-;;; list of accumulators; %emit writes the loops.  The variables of accumulators are passed through all
-;;; of them.  What %clauses and %add-... pass along is
+;;; How it works: %clauses reads the clauses into levels, one for each loop, outermost last, and
+;;; into a list of accumulators; %emit writes the loops. The variables of accumulators are passed
+;;; through all of them. What %clauses and %add-... pass along is
 ;;;   whole     (name final body)
 ;;;   levels    those that are complete
 ;;;   level     (outer state end values steps), the last of which are the clauses behind the iterators
 ;;;   states    of the accumulators
 ;;;   results   ((name expression) ...)
-;;; Everything is collected in reverse order, except that lists which an iterator or accumulator gives
-;;; stay together.
+;;; Everything is collected in reverse order, except that lists which an iterator or accumulator
+;;; gives stay together.
 
 (define-library (canny loop)
   (export loop
@@ -435,7 +435,8 @@
                         (%apply string-append (reverse strings)))
       (bytevectoring bytes '() (byte (cons byte bytes)) (%apply bytevector (reverse bytes))))
 
-    ;; (hashing key value [table]): into a new table that compares by equal?, or into one that there is.
+    ;; (hashing key value [table]): into a new table that compares by equal?, or into one that there
+    ;; is.
     (define-syntax hashing
       (syntax-rules ()
         ((_ variables (argument ...) . rest)

@@ -4,10 +4,12 @@
 ;;;     (counter-increment! orders "book")
 ;;;     (write-string (registry->string default-registry))
 ;;;
-;;; A metric with labels has a *series* for each list of their values that was seen.  There are at most so many of these:
-;;; what comes later is counted together, under values that are all `other`, so that no input makes memory grow.
+;;; A metric with labels has a *series* for each list of their values that was seen. There are at
+;;; most so many of these: what comes later is counted together, under values that are all `other`,
+;;; so that no input makes memory grow.
 ;;;
-;;; A series is a record that is changed under its lock, which is held for moments.  New series are made under the mutex of their metric.
+;;; A series is a record that is changed under its lock, which is held for moments. New series are
+;;; made under the mutex of their metric.
 
 (define-library (canny metrics)
   (export make-registry registry? default-registry registry-collect registry->string
@@ -60,8 +62,8 @@
                               ((eq? source (car sources)) (cdr sources))
                               (else (cons (car sources) (loop (cdr sources)))))))))
 
-    ;; Has a procedure give more families whenever they are asked for: lists of a name, a type, a text and samples, each a list of
-    ;; a suffix, an association list of labels and a number.
+    ;; Has a procedure give more families whenever they are asked for: lists of a name, a type, a
+    ;; text and samples, each a list of a suffix, an association list of labels and a number.
     (define (add-collector! registry procedure)
       (check-registry 'add-collector! 1 registry)
       (check-procedure 'add-collector! 2 procedure)
@@ -86,7 +88,8 @@
       ;; Of a histogram the bounds, of a gauge a procedure that gives its value, or #f.
       (extra metric-extra))
 
-    ;; The sum of a histogram, the value of anything else. The counts are a vector, of a histogram only.
+    ;; The sum of a histogram, the value of anything else. The counts are a vector, of a histogram
+    ;; only.
     (define-record-type series
       (make-series %lock value counts)
       series?
@@ -163,7 +166,8 @@
                    (if (string-suffix? "_total" name) name (string-append name "_total"))
                    help labels max-series #f))
 
-    ;; A number that goes up and down. With `#:value`, a procedure without parameters, that is called when the number is wanted.
+    ;; A number that goes up and down. With `#:value`, a procedure without parameters, that is
+    ;; called when the number is wanted.
     (define* (make-gauge name help
                          #:key (labels '()) (registry default-registry) (max-series usual-most)
                          (value #f))
@@ -174,7 +178,8 @@
     (define usual-bounds
       '(1/1000 25/10000 5/1000 1/100 25/1000 5/100 1/10 25/100 1/2 1 25/10 5 10))
 
-    ;; Counts of numbers by size: of those up to each bound, in ascending order, and of all; and their sum.
+    ;; Counts of numbers by size: of those up to each bound, in ascending order, and of all; and
+    ;; their sum.
     (define* (make-histogram name help
                              #:key (labels '()) (registry default-registry)
                              (max-series usual-most)
@@ -372,7 +377,8 @@
                                  (samples-of-series metric (car entry) (cdr entry)))
                                (%hash-table->alist (metric-series metric)))))))
 
-    ;; All families: lists of a name, a type, a text and samples. What fails to give its numbers is left out.
+    ;; All families: lists of a name, a type, a text and samples. What fails to give its numbers is
+    ;; left out.
     (define (registry-collect registry)
       (check-registry 'registry-collect 1 registry)
       (append-map (lambda (collect) (guard (object ((error-object? object) '())) (collect)))

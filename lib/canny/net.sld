@@ -1,11 +1,12 @@
 ;;; (canny net): connections, listeners and datagrams over TCP, UDP and sockets of this machine.
 ;;;
-;;; An address is a string: "127.0.0.1:80", "[::1]:80", "unix:/run/name", "unix:@name" for a name that no file has.
-;;; A host is a name or an IP address. A timeout is a number of seconds, and #f, the default, is none.
-;;; Whatever takes longer raises an error that satisfies `timeout-error?`; whatever else the network refuses, one that
-;;; satisfies `network-error?`.
+;;; An address is a string: "127.0.0.1:80", "[::1]:80", "unix:/run/name", "unix:@name" for a name
+;;; that no file has. A host is a name or an IP address. A timeout is a number of seconds, and #f,
+;;; the default, is none. Whatever takes longer raises an error that satisfies `timeout-error?`;
+;;; whatever else the network refuses, one that satisfies `network-error?`.
 ;;;
-;;; A connection has two binary ports. Closing the output port tells the other side that nothing follows.
+;;; A connection has two binary ports. Closing the output port tells the other side that nothing
+;;; follows.
 ;;;
 ;;;     (define connection (tcp-connect "localhost" 7 #:timeout 5))
 ;;;     (write-bytevector #u8(1 2 3) (connection-output connection))
@@ -102,8 +103,8 @@
           (error (string-append (symbol->string who) ": the timeout is no number of seconds")
                  timeout)))
 
-    ;; The addresses of a port of a host, in the order in which they should be tried. The name is looked up without
-    ;; blocking anything else. A family is `inet` or `inet6`.
+    ;; The addresses of a port of a host, in the order in which they should be tried. The name is
+    ;; looked up without blocking anything else. A family is `inet` or `inet6`.
     (define* (resolve-host host port #:key (family #f) (timeout #f))
       (check-argument 'resolve-host 1 string? "string" host)
       (check-port-number 'resolve-host 2 port)
@@ -141,8 +142,9 @@
            (let ((left (/ (- deadline (%clock-nanoseconds clock/monotonic)) 1000000000)))
              (if (> left 0) (inexact left) 0))))
 
-    ;; A connection by TCP to a port of a host. All addresses of the host are tried; one that does not answer within a quarter of
-    ;; a second is tried on beside the next. `#:local` is the address to connect from.
+    ;; A connection by TCP to a port of a host. All addresses of the host are tried; one that does
+    ;; not answer within a quarter of a second is tried on beside the next. `#:local` is the address
+    ;; to connect from.
     (define* (tcp-connect host port #:key (timeout #f) (family #f) (local #f))
       (check-argument 'tcp-connect 1 string? "string" host)
       (check-port-number 'tcp-connect 2 port)
@@ -151,7 +153,8 @@
              (addresses (%resolve-host host port (family-number 'tcp-connect family) timeout)))
         (socket->connection (%socket-connect addresses local (seconds-until end)) host)))
 
-    ;; A connection to a socket of this machine, by the name of its file, or of no file when it begins with @.
+    ;; A connection to a socket of this machine, by the name of its file, or of no file when it
+    ;; begins with @.
     (define* (unix-connect name #:key (timeout #f))
       (check-argument 'unix-connect 1 string? "string" name)
       (check-timeout 'unix-connect timeout)
@@ -178,9 +181,10 @@
       (client? client-context?)
       (handle context-handle))
 
-    ;; What connections of clients over TLS are made with. `#:trust` says which servers are believed: #t those that an
-    ;; authority which the system trusts vouches for, a file those that its certificates vouch for, #f all.
-    ;; `#:certificate` and `#:key` are files that say who the client is. `#:protocols` are those that it would speak, best first.
+    ;; What connections of clients over TLS are made with. `#:trust` says which servers are
+    ;; believed: #t those that an authority which the system trusts vouches for, a file those that
+    ;; its certificates vouch for, #f all. `#:certificate` and `#:key` are files that say who the
+    ;; client is. `#:protocols` are those that it would speak, best first.
     (define* (tls-client-context #:key (trust #t) (certificate #f) (key #f) (protocols '()))
       (if (not (boolean? trust))
           (check-file 'tls-client-context 1 trust))
@@ -191,8 +195,9 @@
       (check-protocols 'tls-client-context protocols)
       (make-tls-context #t (%tls-client-context trust certificate key protocols)))
 
-    ;; What a server's connections over TLS are made with: files in PEM form of its certificate, with those that vouch for it, and
-    ;; of its private key. With `#:clients`, only clients that a certificate of that file vouches for are taken.
+    ;; What a server's connections over TLS are made with: files in PEM form of its certificate,
+    ;; with those that vouch for it, and of its private key. With `#:clients`, only clients that a
+    ;; certificate of that file vouches for are taken.
     (define* (tls-server-context certificate key #:key (clients #f) (protocols '()))
       (check-file 'tls-server-context 1 certificate)
       (check-file 'tls-server-context 2 key)
@@ -218,7 +223,8 @@
       (let ((found (%socket-secure socket (context-handle context) server-name timeout)))
         (make-connection socket #f (car (car found)) (cdr (car found)) #f (cdr found))))
 
-    ;; A connection over TLS. `#:server-name` is the name that the server must prove, which is the host unless given.
+    ;; A connection over TLS. `#:server-name` is the name that the server must prove, which is the
+    ;; host unless given.
     (define* (tls-connect host port #:key (context #f) (server-name host) (timeout #f) (family #f)
                           (local #f))
       (check-argument 'tls-connect 1 string? "string" host)
@@ -233,8 +239,8 @@
                (socket (%socket-connect addresses local (seconds-until end))))
           (secured 'tls-connect socket context server-name (seconds-until end)))))
 
-    ;; Waits for the next connection and makes it one over TLS. A client that cannot prove or accept what is asked for raises an
-    ;; error; the listener keeps listening.
+    ;; Waits for the next connection and makes it one over TLS. A client that cannot prove or accept
+    ;; what is asked for raises an error; the listener keeps listening.
     (define* (tls-accept listener context #:key (timeout #f))
       (check-listener 'tls-accept listener)
       (if (not (and (tls-context? context) (not (client-context? context))))
@@ -244,9 +250,10 @@
              (socket (%socket-accept (listener-socket listener) timeout)))
         (secured 'tls-accept socket context #f (seconds-until end))))
 
-    ;; Makes an open connection one over TLS, in the midst of what both sides say to each other: as a client or as a server, by
-    ;; the context. Everything that was sent before must have been read. The ports that the connection had are closed, whatever
-    ;; was made of them too; `connection-input` and `connection-output` give new ones. `#:server-name` is the name that a
+    ;; Makes an open connection one over TLS, in the midst of what both sides say to each other: as
+    ;; a client or as a server, by the context. Everything that was sent before must have been read.
+    ;; The ports that the connection had are closed, whatever was made of them too;
+    ;; `connection-input` and `connection-output` give new ones. `#:server-name` is the name that a
     ;; server must prove, which is the host that `tcp-connect` was given.
     (define* (connection-start-tls! connection context #:key (server-name #f) (timeout #f))
       (check-connection 'connection-start-tls! connection)
@@ -292,8 +299,9 @@
       (check-connection 'connection-output connection)
       (output-of connection))
 
-    ;; A binary port that reads and writes a connection: its input and its output in one. `close-port` closes the connection,
-    ;; `close-output-port` tells the other side that nothing follows.
+    ;; A binary port that reads and writes a connection: its input and its output in one.
+    ;; `close-port` closes the connection, `close-output-port` tells the other side that nothing
+    ;; follows.
     (define (connection-port connection)
       (check-connection 'connection-port connection)
       (or (port-of connection)
@@ -325,7 +333,8 @@
        (lambda () (close-port (output-of connection)))
        (lambda () (close-port (input-of connection)))))
 
-    ;; Calls a procedure with the input and the output of a connection, and closes it when the procedure returns.
+    ;; Calls a procedure with the input and the output of a connection, and closes it when the
+    ;; procedure returns.
     (define (call-with-connection connection procedure)
       (check-connection 'call-with-connection connection)
       (let ((result (procedure (input-of connection) (output-of connection))))
@@ -348,9 +357,9 @@
     (define (check-listener who object)
       (check-argument who 1 listener? "listener" object))
 
-    ;; Listens for TCP connections. The host is an IP address or a name, or #f for all addresses of this machine; port 0 is any
-    ;; that is free. `#:backlog` is the number of connections that may wait, `#:share` lets several listeners have the
-    ;; address.
+    ;; Listens for TCP connections. The host is an IP address or a name, or #f for all addresses of
+    ;; this machine; port 0 is any that is free. `#:backlog` is the number of connections that may
+    ;; wait, `#:share` lets several listeners have the address.
     (define* (tcp-listen host port #:key (backlog 1024) (reuse #t) (share #f) (ipv6-only #f)
                          (family #f))
       (if host
@@ -434,8 +443,8 @@
       (%socket-send (datagram-socket-socket socket) bytevector 0 (bytevector-length bytevector)
                     address timeout))
 
-    ;; Three values: the bytes of the next datagram, the address of its sender or #f, and whether it was longer than `#:limit` bytes
-    ;; and lost its end.
+    ;; Three values: the bytes of the next datagram, the address of its sender or #f, and whether it
+    ;; was longer than `#:limit` bytes and lost its end.
     (define* (datagram-receive socket #:key (limit 65535) (timeout #f))
       (check-datagram-socket 'datagram-receive socket)
       (check-argument 'datagram-receive 2 exact-nonnegative-integer? "limit" limit)
@@ -466,9 +475,10 @@
             ((datagram-socket? object) (datagram-socket-socket object))
             (else (%type-error who 1 "connection, listener or datagram socket" object))))
 
-    ;; What an option of a connection, a listener or a socket for datagrams is set to: a boolean for `nodelay`, `keepalive`,
-    ;; `reuse-address`, `reuse-port`, `broadcast` and `ipv6-only`; a number of bytes for `receive-buffer` and `send-buffer`, of
-    ;; seconds for `keepalive-after` and `linger`, of routers for `time-to-live`.
+    ;; What an option of a connection, a listener or a socket for datagrams is set to: a boolean for
+    ;; `nodelay`, `keepalive`, `reuse-address`, `reuse-port`, `broadcast` and `ipv6-only`; a number
+    ;; of bytes for `receive-buffer` and `send-buffer`, of seconds for `keepalive-after` and
+    ;; `linger`, of routers for `time-to-live`.
     (define (socket-option object name)
       (let ((socket (any-socket 'socket-option object)))
         (check-argument 'socket-option 2 symbol? "symbol" name)

@@ -1,9 +1,10 @@
 ;;; (canny parallel): the same work for many items, on several processors.
 ;;;
-;;; The items are dealt out in chunks to a few tasks, for which the caller waits: it computes nothing itself, since what
-;;; waits in an item must be cancelled when another one fails.  A task takes the next chunk when it is done with one,
-;;; and makes it so large that it takes about a millisecond: the first one is a single item.  Towards the end chunks get
-;;; smaller, so that all tasks end at about the same time.
+;;; The items are dealt out in chunks to a few tasks, for which the caller waits: it computes
+;;; nothing itself, since what waits in an item must be cancelled when another one fails. A task
+;;; takes the next chunk when it is done with one, and makes it so large that it takes about a
+;;; millisecond: the first one is a single item. Towards the end chunks get smaller, so that all
+;;; tasks end at about the same time.
 ;;;
 ;;; | record | its fields are changed by |
 ;;; |---|---|
@@ -45,8 +46,8 @@
     (define (positive-index? object)
       (and (fixnum? object) (> object 0)))
 
-    ;; Calls `(work start end)` for chunks of the numbers below `count` until all are done or somebody has failed.
-    ;; Gives the list of what the calls gave, in no order.
+    ;; Calls `(work start end)` for chunks of the numbers below `count` until all are done or
+    ;; somebody has failed. Gives the list of what the calls gave, in no order.
     (define (run who count workers chunk work)
       (if workers
           (check-option who "#:workers" positive-index? "a positive number of tasks" workers))
@@ -123,8 +124,8 @@
                  ...
                  (loop (+ index 1))))))))
 
-    ;; The items of several lists, up to the end of the shortest: a procedure that calls another one with those of an index,
-    ;; and how many there are.
+    ;; The items of several lists, up to the end of the shortest: a procedure that calls another one
+    ;; with those of an index, and how many there are.
     (define (columns who procedure list lists)
       (check-procedure who 1 procedure)
       (if (null? lists)
@@ -198,8 +199,8 @@
                         (procedure (vector-ref vector index)))))
       (void))
 
-    ;; `(operation … (operation (operation initial item0) item1) …)`, where the operation is associative.  With a procedure
-    ;; `map` the items are what that makes of the elements.
+    ;; `(operation … (operation (operation initial item0) item1) …)`, where the operation is
+    ;; associative. With a procedure `map` the items are what that makes of the elements.
     (define* (parallel-fold operation initial list #:key (map #f) (workers #f) (chunk #f))
       (check-procedure 'parallel-fold 1 operation)
       (if map

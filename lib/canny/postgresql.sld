@@ -5,8 +5,8 @@
 ;;;     (query db "select id, name from items where price < $1" 3)                 ; => (#(1 "tea"))
 ;;;     (close-postgresql db)
 ;;;
-;;; Values get into a statement as its arguments only.  A connection is used by one task at a time, by a mutex: a statement holds it
-;;; while it runs, a transaction from its beginning to its end.
+;;; Values get into a statement as its arguments only. A connection is used by one task at a time,
+;;; by a mutex: a statement holds it while it runs, a transaction from its beginning to its end.
 ;;;
 ;;; | library | owns |
 ;;; |---|---|

@@ -1,12 +1,14 @@
 ;;; (canny process): running other programs.
 ;;;
-;;; A command is a list of strings, a program and its arguments, which go to it as they are: no shell looks at them.  A list
-;;; of commands is a pipeline.  A status is the exit code of a program, or the negative number of the signal that ended it.
+;;; A command is a list of strings, a program and its arguments, which go to it as they are: no
+;;; shell looks at them. A list of commands is a pipeline. A status is the exit code of a program,
+;;; or the negative number of the signal that ended it.
 ;;;
 ;;; Invariants:
-;;; - A task that waits for a program serves all its streams at once, a piece at a time, so that neither side waits for the
-;;;   other, and memory does not depend on how much goes through.
-;;; - A program that is abandoned, by a timeout, an interrupt or a condition, is ended, and its status is taken.
+;;; - A task that waits for a program serves all its streams at once, a piece at a time, so that
+;;;   neither side waits for the other, and memory does not depend on how much goes through.
+;;; - A program that is abandoned, by a timeout, an interrupt or a condition, is ended, and its
+;;;   status is taken.
 ;;; - Programs get the three standard streams and no other descriptors.
 
 (define-library (canny process)
@@ -65,7 +67,8 @@
 
     ;; Processes.
 
-    ;; `children`: what the machine knows of the processes, the last one first; `statuses`: theirs, once all are known.
+    ;; `children`: what the machine knows of the processes, the last one first; `statuses`: theirs,
+    ;; once all are known.
     (define-record-type process
       (make-process parts children input output error group? statuses)
       process?
@@ -92,16 +95,16 @@
       (let ((parts (process-parts process)))
         (if (null? (cdr parts)) (car parts) parts)))
 
-    ;; A port that reads what a process writes and writes what it reads: its output and its input in one, such as the other
-    ;; side of a terminal.
+    ;; A port that reads what a process writes and writes what it reads: its output and its input in
+    ;; one, such as the other side of a terminal.
     (define (process-port process)
       (check-process 'process-port process)
       (if (not (and (process-input process) (process-output process)))
           (%range-error 'process-port 1 "a process with pipes for input and output" process))
       (%join-ports (process-output process) (process-input process) #f))
 
-    ;; Where a stream of a new process leads.  What is opened here is closed once the process has it, so it comes in a pair
-    ;; with #t.
+    ;; Where a stream of a new process leads. What is opened here is closed once the process has it,
+    ;; so it comes in a pair with #t.
     (define (stream-setting who object output? pipe)
       (cond ((eq? object 'inherit) (cons stream/inherit #f))
             ((eq? object 'null) (cons stream/null #f))
@@ -135,8 +138,8 @@
     (define (close-setting setting)
       (if (cdr setting) (close-port (car setting))))
 
-    ;; The variables of the new process: #f for those of this one, or a list of pairs.  `changes` has pairs of names and
-    ;; values, #f for a variable that is taken away.
+    ;; The variables of the new process: #f for those of this one, or a list of pairs. `changes` has
+    ;; pairs of names and values, #f for a variable that is taken away.
     (define (environment-setting who environment changes)
       (define (check list values)
         (if (not (and (list? list)
@@ -266,14 +269,16 @@
 
     ;; Starts a program, or the programs of a pipeline, and returns at once.
     ;;
-    ;; `#:input`, `#:output` and `#:error` are `inherit`, `null`, `pipe`, the name of a file, or a port that has a file, pipe or
-    ;; socket behind it; output may also be `(append NAME)`, and `#:error 'output` is where output goes.  Our ends of pipes are
-    ;; ports of text, or of bytes with `#:binary #t`; `#:encoding`, `#:malformed`, `#:lines` and `#:byte-order-mark` are those of
+    ;; `#:input`, `#:output` and `#:error` are `inherit`, `null`, `pipe`, the name of a file, or a
+    ;; port that has a file, pipe or socket behind it; output may also be `(append NAME)`, and
+    ;; `#:error 'output` is where output goes. Our ends of pipes are ports of text, or of bytes with
+    ;; `#:binary #t`; `#:encoding`, `#:malformed`, `#:lines` and `#:byte-order-mark` are those of
     ;; `transcode-input` and `transcode-output`.
     ;;
-    ;; `#:environment` has all variables as pairs, `#:variables` only those that are other than here, with `#f` for one that is
-    ;; not there.  `#:directory` is where the program starts.  `#:group #t` makes a process group of its own.  `#:pty #t`, or a
-    ;; pair of rows and columns, gives it a terminal, whose other side are the input and output ports.
+    ;; `#:environment` has all variables as pairs, `#:variables` only those that are other than
+    ;; here, with `#f` for one that is not there. `#:directory` is where the program starts.
+    ;; `#:group #t` makes a process group of its own. `#:pty #t`, or a pair of rows and columns,
+    ;; gives it a terminal, whose other side are the input and output ports.
     (define* (spawn-process command #:key (input 'pipe) (output 'pipe) (error 'inherit)
                             (environment 'inherit) (variables '()) (directory #f) (group #f)
                             (pty #f) (binary #f) (encoding "UTF-8") (malformed 'raise) (lines 'any)
@@ -318,8 +323,8 @@
                             (process-group? process)
                             #f)))))
 
-    ;; The status of a pipeline: that of the last program that failed.  A program that wrote to one that had read
-    ;; enough did not fail.
+    ;; The status of a pipeline: that of the last program that failed. A program that wrote to one
+    ;; that had read enough did not fail.
     (define (joined-status statuses)
       (let loop ((rest (cdr statuses)) (status (car statuses)))
         (cond ((not (eqv? status 0)) status)
@@ -332,7 +337,8 @@
       (set-process-statuses! process statuses)
       (joined-status statuses))
 
-    ;; The status of a process, or `#f` while it runs.  That of a pipeline is the one of the last program that failed.
+    ;; The status of a process, or `#f` while it runs. That of a pipeline is the one of the last
+    ;; program that failed.
     (define (process-status process)
       (check-process 'process-status process)
       (if (process-statuses process)
@@ -346,7 +352,8 @@
       (check-process 'process-running? process)
       (not (process-status process)))
 
-    ;; Waits for the end of a process, at most `#:timeout` seconds, and gives its status; `#f` when the time is over.
+    ;; Waits for the end of a process, at most `#:timeout` seconds, and gives its status; `#f` when
+    ;; the time is over.
     (define* (process-wait process #:key (timeout #f))
       (check-process 'process-wait process)
       (let ((end (deadline 'process-wait timeout)))
@@ -367,8 +374,8 @@
     (define (time-left end)
       (and end (max 0 (/ (- end (%clock-nanoseconds clock/monotonic)) 1000000000))))
 
-    ;; Sends a signal, `sigterm`, `sigkill` and the like or a number, to a process, to all of its group with `#:group #t`.
-    ;; Whether it had not ended before.
+    ;; Sends a signal, `sigterm`, `sigkill` and the like or a number, to a process, to all of its
+    ;; group with `#:group #t`. Whether it had not ended before.
     (define* (process-signal process signal #:key (group #f))
       (check-process 'process-signal process)
       (let loop ((rest (process-children process)) (sent? #f))
@@ -378,8 +385,8 @@
                   (or (%process-signal (car rest) signal (and group (process-group? process)))
                       sent?)))))
 
-    ;; Ends a process, with all of its group if it has one of its own: by SIGTERM, and after `#:grace` seconds, 2 unless
-    ;; given, by SIGKILL.  Its status.
+    ;; Ends a process, with all of its group if it has one of its own: by SIGTERM, and after
+    ;; `#:grace` seconds, 2 unless given, by SIGKILL. Its status.
     (define* (process-terminate process #:key (grace 2))
       (check-process 'process-terminate process)
       (process-signal process 'sigterm #:group #t)
@@ -388,16 +395,17 @@
             (process-signal process 'sigkill #:group #t)
             (process-wait process))))
 
-    ;; Closes our ends of the pipes of a process.  The process keeps running; a second time does nothing.
+    ;; Closes our ends of the pipes of a process. The process keeps running; a second time does
+    ;; nothing.
     (define (process-close process)
       (check-process 'process-close process)
       (close-quietly (process-input process))
       (close-quietly (process-output process))
       (close-quietly (process-error process)))
 
-    ;; Starts a program as `spawn-process` does, with these keyword arguments in a list, and calls a procedure with the process.  When
-    ;; the procedure returns, its results are returned once the program has ended; when it raises or is left, the program is
-    ;; ended.
+    ;; Starts a program as `spawn-process` does, with these keyword arguments in a list, and calls a
+    ;; procedure with the process. When the procedure returns, its results are returned once the
+    ;; program has ended; when it raises or is left, the program is ended.
     (define (call-with-process command procedure . options)
       (if (not (procedure? procedure))
           (%type-error 'call-with-process 2 "procedure" procedure))
@@ -495,7 +503,8 @@
 
     (define tail-bytes 4096)
 
-    ;; A procedure that takes pieces of bytes and keeps the last ones; without an argument it gives them.
+    ;; A procedure that takes pieces of bytes and keeps the last ones; without an argument it gives
+    ;; them.
     (define (make-tail)
       (let ((tail (bytevector)))
         (case-lambda
@@ -541,7 +550,8 @@
                (let ((piece (read-string 65536 input)))
                  (if (eof-object? piece) #f (encode piece)))))))
 
-    ;; What takes bytes: a procedure of a piece.  For a textual port sequences may be cut between pieces.
+    ;; What takes bytes: a procedure of a piece. For a textual port sequences may be cut between
+    ;; pieces.
     (define (make-sink target encoding)
       (cond ((procedure? target) target)
             ((binary-port? target)
@@ -585,7 +595,8 @@
                                "an output port, a procedure, inherit, null, (file NAME) or (append NAME)"
                                output))))
 
-    ;; Runs a command to its end, feeding and taking what the plans say.  Gives the process and its status.
+    ;; Runs a command to its end, feeding and taking what the plans say. Gives the process and its
+    ;; status.
     (define (run-through who command input output error environment variables directory group
                          timeout check encoding)
       (let* ((parts (command-parts who command))
@@ -642,8 +653,8 @@
             (write-string (bytes->text piece #t) port))
         (flush-output-port port)))
 
-    ;; Feeds a process and takes what comes, until its streams are at their ends, and waits for it.  Its status, or #f when
-    ;; the time is over.
+    ;; Feeds a process and takes what comes, until its streams are at their ends, and waits for it.
+    ;; Its status, or #f when the time is over.
     (define (serve process feed sink error-sink end)
       (let loop ((piece (bytevector))
                  (start 0)
@@ -678,18 +689,19 @@
 
     ;; Runs a program, or the programs of a pipeline, and returns the status when it has ended.
     ;;
-    ;; `#:input` is `inherit`, `null`, a string or bytevector, a port, `(file NAME)`, or a procedure that gives one string or
-    ;; bytevector after the other and then an end-of-file object.  `#:output` and `#:error` are `inherit`, `null`, a port,
-    ;; `(file NAME)`, `(append NAME)`, or a procedure that is called with bytevectors; `#:error 'output` is where output goes.
-    ;; After `#:timeout` seconds the program is ended, with all that it started, and a condition raised.
+    ;; `#:input` is `inherit`, `null`, a string or bytevector, a port, `(file NAME)`, or a procedure
+    ;; that gives one string or bytevector after the other and then an end-of-file object.
+    ;; `#:output` and `#:error` are `inherit`, `null`, a port, `(file NAME)`, `(append NAME)`, or a
+    ;; procedure that is called with bytevectors; `#:error 'output` is where output goes. After
+    ;; `#:timeout` seconds the program is ended, with all that it started, and a condition raised.
     (define* (run command #:key (input 'inherit) (output 'inherit) (error 'inherit)
                   (environment 'inherit) (variables '()) (directory #f) (group 'default)
                   (timeout #f) (check #f) (encoding "UTF-8"))
       (run-through 'run command input output error environment variables directory group timeout
                    check encoding))
 
-    ;; Like `run`, but a program that fails raises a condition that has the command, the status and the end of what it wrote
-    ;; to its error stream.
+    ;; Like `run`, but a program that fails raises a condition that has the command, the status and
+    ;; the end of what it wrote to its error stream.
     (define* (run/check command #:key (input 'inherit) (output 'inherit) (error 'inherit)
                         (environment 'inherit) (variables '()) (directory #f) (group 'default)
                         (timeout #f) (encoding "UTF-8"))
@@ -697,7 +709,8 @@
                    timeout #t encoding)
       (void))
 
-    ;; What a program writes, as a bytevector.  A program that fails raises a condition unless `#:check` is false.
+    ;; What a program writes, as a bytevector. A program that fails raises a condition unless
+    ;; `#:check` is false.
     (define* (run->bytevector command #:key (input 'null) (error 'inherit)
                               (environment 'inherit) (variables '()) (directory #f)
                               (group 'default) (timeout #f) (check #t) (encoding "UTF-8"))
@@ -713,7 +726,8 @@
                      environment variables directory group timeout check encoding)
         (get-output-bytevector port)))
 
-    ;; What a program writes, as a string.  `#:encoding` and `#:malformed` are those of `transcode-input`.
+    ;; What a program writes, as a string. `#:encoding` and `#:malformed` are those of
+    ;; `transcode-input`.
     (define* (run->string command #:key (input 'null) (error 'inherit)
                           (environment 'inherit) (variables '()) (directory #f)
                           (group 'default) (timeout #f) (check #t) (encoding "UTF-8")

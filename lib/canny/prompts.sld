@@ -1,9 +1,9 @@
 ;;; (canny prompts): delimited continuations.
 ;;;
-;;; `(canny machine control)` has prompts and composable continuations; here are the operators that papers use, all of
-;;; them over one protocol, so that they can be mixed: an abort hands a receiver to the prompt, whose
-;;; handler calls it with the continuation, outside of the prompt.  What the four pairs of operators
-;;; differ in is where there is a prompt again:
+;;; `(canny machine control)` has prompts and composable continuations; here are the operators that
+;;; papers use, all of them over one protocol, so that they can be mixed: an abort hands a receiver
+;;; to the prompt, whose handler calls it with the continuation, outside of the prompt. What the
+;;; four pairs of operators differ in is where there is a prompt again:
 ;;;
 ;;;                     around the receiver's body    around a call of the continuation
 ;;;   shift   reset     yes                           yes
@@ -41,8 +41,8 @@
         ((procedure) (%call-with-composable-continuation procedure the-default-prompt-tag))
         ((procedure tag) (%call-with-composable-continuation procedure tag))))
 
-    ;; As in Racket: the handler gets what `abort-current-continuation` is given and no continuation.
-    ;; Without one, a thunk is expected, which is called under the prompt again.
+    ;; As in Racket: the handler gets what `abort-current-continuation` is given and no
+    ;; continuation. Without one, a thunk is expected, which is called under the prompt again.
     (define call-with-continuation-prompt
       (case-lambda
         ((thunk) (call-with-continuation-prompt thunk the-default-prompt-tag #f))

@@ -1,7 +1,8 @@
 ;;; (canny regexp): regular expressions, as SREs and as patterns of text.
 ;;;
-;;; A string is a pattern such as "[0-9]+-(?<day>[a-z]+)"; anything else is an SRE or a regexp of SRFI 115, where a
-;;; string stands for itself. Time is at most proportional to the string, whatever the pattern.
+;;; A string is a pattern such as "[0-9]+-(?<day>[a-z]+)"; anything else is an SRE or a regexp of
+;;; SRFI 115, where a string stands for itself. Time is at most proportional to the string, whatever
+;;; the pattern.
 ;;;
 ;;;     (regexp-match->list (regexp-search "([a-z]+)=([0-9]+)" "n=1, size=42"))  ; => ("n=1" "n" "1")
 ;;;     (regexp-replace-all "[0-9]+" "1 and 22" "<" 0 ">")
@@ -67,23 +68,27 @@
     (define-with-pattern regexp-matches? srfi:regexp-matches?)
     ;; `(regexp-search regexp string [start [end]])`: the first match, or `#f`.
     (define-with-pattern regexp-search srfi:regexp-search)
-    ;; `(regexp-test? regexp string [start [end]])`: whether there is a match; makes no match object.
+    ;; `(regexp-test? regexp string [start [end]])`: whether there is a match; makes no match
+    ;; object.
     (define-with-pattern regexp-test? srfi:regexp-test?)
-    ;; `(regexp-fold regexp kons knil string [finish [start [end]]])`: calls `kons` with where the last match ended, the
-    ;; match, the string and the state, for each match.
+    ;; `(regexp-fold regexp kons knil string [finish [start [end]]])`: calls `kons` with where the
+    ;; last match ended, the match, the string and the state, for each match.
     (define (regexp-fold re . arguments)
       (apply srfi:regexp-fold (regexp re) arguments))
     ;; `(regexp-extract regexp string [start [end]])`: the list of the texts that match.
     (define-with-pattern regexp-extract srfi:regexp-extract)
     ;; `(regexp-split regexp string [start [end]])`: the list of the texts between matches.
     (define-with-pattern regexp-split srfi:regexp-split)
-    ;; `(regexp-partition regexp string [start [end]])`: the texts between matches and those that match, in turn.
+    ;; `(regexp-partition regexp string [start [end]])`: the texts between matches and those that
+    ;; match, in turn.
     (define-with-pattern regexp-partition srfi:regexp-partition)
-    ;; `(regexp-replace regexp string template [start [end [count]]])`: the string with one match replaced.
+    ;; `(regexp-replace regexp string template [start [end [count]]])`: the string with one match
+    ;; replaced.
     (define (regexp-replace re . arguments)
       (apply srfi:regexp-replace (regexp re) arguments))
-    ;; `(regexp-replace-all regexp string template [start [end]])`: the string with every match replaced. A template is a
-    ;; string, the number or name of a submatch, `pre`, `post`, a procedure of the match, or a list of these.
+    ;; `(regexp-replace-all regexp string template [start [end]])`: the string with every match
+    ;; replaced. A template is a string, the number or name of a submatch, `pre`, `post`, a
+    ;; procedure of the match, or a list of these.
     (define (regexp-replace-all re . arguments)
       (apply srfi:regexp-replace-all (regexp re) arguments))
 

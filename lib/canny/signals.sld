@@ -1,13 +1,15 @@
 ;;; (canny signals): signals of the system as a supply, and what is done when the program ends.
 ;;;
-;;; Signals come in as bytes by a port, which a task reads that is started with the first tap; the file of primitive rows
-;;; `signals` tells more.  While a signal is tapped it does nothing else: SIGTERM ends nothing, SIGINT interrupts nothing.
+;;; Signals come in as bytes by a port, which a task reads that is started with the first tap; the
+;;; file of primitive rows `signals` tells more. While a signal is tapped it does nothing else:
+;;; SIGTERM ends nothing, SIGINT interrupts nothing.
 ;;;
 ;;; Invariants:
-;;; - What was registered for the end is called once, in the reverse order, whichever way the program ends: by
-;;;   SIGTERM, SIGINT or SIGHUP, by `exit`, by an error, by the end of its text.  `emergency-exit` after the first of them.
+;;; - What was registered for the end is called once, in the reverse order, whichever way the
+;;;   program ends: by SIGTERM, SIGINT or SIGHUP, by `exit`, by an error, by the end of its text.
+;;;   `emergency-exit` after the first of them.
 ;;; - Another task that ends the program meanwhile waits for the one that calls.
-;;; - The calls together take no longer than their deadline.  Then the program ends without the rest.
+;;; - The calls together take no longer than their deadline. Then the program ends without the rest.
 ;;;
 ;;; | record | is changed under |
 ;;; |---|---|
@@ -22,7 +24,8 @@
                 tap-on-close! report-error))
   (begin
 
-    ;; The counts have a pair of the number and the count of taps for each signal that was ever tapped.
+    ;; The counts have a pair of the number and the count of taps for each signal that was ever
+    ;; tapped.
     (define-record-type signal-source
       (make-source lock gate supplier reader counts)
       signal-source?
@@ -34,7 +37,8 @@
 
     (define source (make-source #f (make-gate) (make-supplier) #f '()))
 
-    ;; So many signals wait for a tap that is slow; the others are lost, as the system loses those that it collapses.
+    ;; So many signals wait for a tap that is slow; the others are lost, as the system loses those
+    ;; that it collapses.
     (define waiting-signals 64)
 
     ;; The name of a signal, which may be given with or without `sig`.
@@ -85,8 +89,8 @@
          (if (= 0 (change-count! number -1))
              (%unwatch-signal! number)))))
 
-    ;; The names of signals as they come: `sigterm`, `sigint`, `sighup`, `sigusr1` and so on, of those that are named.  While it is
-    ;; tapped these do nothing else.
+    ;; The names of signals as they come: `sigterm`, `sigint`, `sighup`, `sigusr1` and so on, of
+    ;; those that are named. While it is tapped these do nothing else.
     (define (signals name . names)
       (let ((names (cons name names)))
         (for-each check-signal names)
@@ -129,8 +133,9 @@
 
     (define default-deadline 10)
 
-    ;; Has a procedure called when the program ends: by SIGTERM, SIGINT or SIGHUP, which then end it in order, or in any other way.
-    ;; The last one is called first.  All together have as many seconds as the longest `#:deadline` of them.
+    ;; Has a procedure called when the program ends: by SIGTERM, SIGINT or SIGHUP, which then end it
+    ;; in order, or in any other way. The last one is called first. All together have as many
+    ;; seconds as the longest `#:deadline` of them.
     (define* (on-shutdown thunk #:key (deadline default-deadline))
       (if (not (procedure? thunk))
           (%type-error 'on-shutdown 1 "procedure" thunk))
@@ -156,12 +161,13 @@
         ((sigint) 2)
         (else 15)))
 
-    ;; Ends the program in order, with that exit code. A program whose text ends meanwhile, since what it was waiting for has been
-    ;; stopped, waits for this end.
+    ;; Ends the program in order, with that exit code. A program whose text ends meanwhile, since
+    ;; what it was waiting for has been stopped, waits for this end.
     (define (shut-down code)
       (call-thunks! code
                     (lambda ()
-                      ;; All was called; a text that comes to its end just now has this exit code too.
+                      ;; All was called; a text that comes to its end just now has this exit code
+                      ;; too.
                       (%set-shutdown-procedure! (lambda () (exit code)))
                       (exit code))))
 
@@ -173,7 +179,8 @@
               (set-shutdown-caller! shutdown (cons (current-task) (make-future)))
               #f))))
 
-    ;; Calls what was registered under the deadline, and then a procedure; or waits until somebody else has done so.
+    ;; Calls what was registered under the deadline, and then a procedure; or waits until somebody
+    ;; else has done so.
     (define (call-thunks! code continue)
       (let ((caller (take-call!)))
         (cond ((not caller)

@@ -8,9 +8,10 @@
 ;;;
 ;;; Values get into a statement as its arguments only; nothing here puts them into its text.
 ;;;
-;;; A database is used by one task at a time.  The lock is a mutex of `(canny sync)`: a task that waits for it blocks no thread.  A
-;;; statement holds it while it runs, a transaction from its beginning to its end.  A statement runs in a critical section, so
-;;; that nothing interrupts its task between locking and unlocking; primitives give conditions instead of raising them.
+;;; A database is used by one task at a time. The lock is a mutex of `(canny sync)`: a task that
+;;; waits for it blocks no thread. A statement holds it while it runs, a transaction from its
+;;; beginning to its end. A statement runs in a critical section, so that nothing interrupts its
+;;; task between locking and unlocking; primitives give conditions instead of raising them.
 ;;;
 ;;; | fields | changed by | under |
 ;;; |---|---|---|
@@ -55,7 +56,8 @@
       (shape database-shape)
       ;; How many transactions, one in the other, are open.
       (depth database-depth set-database-depth!)
-      ;; Whether SQLite has rolled back the transaction by itself, so that nothing more may be done in it.
+      ;; Whether SQLite has rolled back the transaction by itself, so that nothing more may be done
+      ;; in it.
       (lost database-lost set-database-lost!))
 
     (define (check-database who object)
@@ -104,11 +106,12 @@
     (define synchronous-levels
       '((full . "full") (normal . "normal") (off . "off") (extra . "extra")))
 
-    ;; Opens the database in a file.  `#:mode` is `create`, the default, `write` or `read` for one that has to be there.  A statement waits
-    ;; up to `#:busy-timeout` seconds for other connections.  `#:journal` is `wal`, or another journal of SQLite's; `#f` leaves
-    ;; what the file has.  `#:synchronous` is `full`: what a transaction has written outlasts a loss of power; or `normal`, which outlasts
-    ;; the end of the process only, and is faster.  `#:rows` says what rows are, `vector` or `alist`.  `#:statements` prepared
-    ;; statements are kept.
+    ;; Opens the database in a file. `#:mode` is `create`, the default, `write` or `read` for one
+    ;; that has to be there. A statement waits up to `#:busy-timeout` seconds for other connections.
+    ;; `#:journal` is `wal`, or another journal of SQLite's; `#f` leaves what the file has.
+    ;; `#:synchronous` is `full`: what a transaction has written outlasts a loss of power; or
+    ;; `normal`, which outlasts the end of the process only, and is faster. `#:rows` says what rows
+    ;; are, `vector` or `alist`. `#:statements` prepared statements are kept.
     (define* (open-database path #:key (mode 'create) (busy-timeout 5) (journal 'wal)
                             (synchronous 'full) (foreign-keys #t) (rows 'vector) (statements 100))
       (check-argument 'open-database 1 string? "string" path)
@@ -172,7 +175,8 @@
         (%sqlite-close (database-handle database)))
       (values))
 
-    ;; Opens a database with options of `open-database`, calls a procedure with it and closes it however that is left.
+    ;; Opens a database with options of `open-database`, calls a procedure with it and closes it
+    ;; however that is left.
     (define (call-with-database path procedure . options)
       (check-procedure 'call-with-database 2 procedure)
       (let ((database (apply open-database path options)))
@@ -183,8 +187,9 @@
 
     ;; Statements.
 
-    ;; Evaluates an expression, which gives a value or a condition, with the database locked; `token` is the number by which it
-    ;; can be interrupted, `shape` how its value looks if it comes later.  The condition is raised.
+    ;; Evaluates an expression, which gives a value or a condition, with the database locked;
+    ;; `token` is the number by which it can be interrupted, `shape` how its value looks if it comes
+    ;; later. The condition is raised.
     (define-syntax using
       (syntax-rules ()
         ((_ who database token shape expression)
@@ -204,8 +209,8 @@
                  (refuse result)
                  result))))))
 
-    ;; The result of an operation.  If it was offloaded to a helper thread, the task is parked until it ends.  Called within a
-    ;; critical section.
+    ;; The result of an operation. If it was offloaded to a helper thread, the task is parked until
+    ;; it ends. Called within a critical section.
     (define (finish-offloaded who database shape result)
       (if (eq? result 'offloaded)
           (let* ((handle (database-handle database))
@@ -250,7 +255,8 @@
       (using who database token shape
              (%sqlite-run who (database-handle database) sql arguments shape token)))
 
-    ;; Runs a statement for what it does; the number of rows that it has inserted, changed or deleted.
+    ;; Runs a statement for what it does; the number of rows that it has inserted, changed or
+    ;; deleted.
     (define (execute database sql . arguments)
       (run 'execute database sql arguments row-shape/changes))
 
@@ -292,7 +298,8 @@
       (using 'query-columns database token row-shape/nothing
              (%sqlite-columns 'query-columns (database-handle database) sql)))
 
-    ;; The number of the row that was inserted last.  Other tasks may insert between that and this, except in a transaction.
+    ;; The number of the row that was inserted last. Other tasks may insert between that and this,
+    ;; except in a transaction.
     (define (last-insert-id database)
       (check-database 'last-insert-id database)
       (using 'last-insert-id database token row-shape/nothing
@@ -305,7 +312,8 @@
       (and (eq? (mutex-owner (database-lock database)) (%current-task))
            (> (database-depth database) 0)))
 
-    ;; Ends what is running with an error that satisfies `database-interrupted?`; whether there was something.
+    ;; Ends what is running with an error that satisfies `database-interrupted?`; whether there was
+    ;; something.
     (define (database-interrupt! database)
       (check-database 'database-interrupt! database)
       (%sqlite-interrupt! (database-handle database) #f))
@@ -338,7 +346,8 @@
                 (for-each procedure rows)
                 (loop (min batch-rows (* count 2))))))))
 
-    ;; Calls a procedure with each row of a statement, some of which are fetched at a time; leaving it ends the statement.
+    ;; Calls a procedure with each row of a statement, some of which are fetched at a time; leaving
+    ;; it ends the statement.
     (define (for-each-row procedure database sql . arguments)
       (check-procedure 'for-each-row 1 procedure)
       (check-argument 'for-each-row 2 database? "database" database)
@@ -358,7 +367,8 @@
              database sql arguments)
       state)
 
-    ;; A generator of the rows of a statement.  The statement ends with the last row, or when nobody has the generator any more.
+    ;; A generator of the rows of a statement. The statement ends with the last row, or when nobody
+    ;; has the generator any more.
     (define (row-generator database sql . arguments)
       (check-database 'row-generator database)
       (cursor-generator database (open-cursor 'row-generator database sql arguments)))
@@ -392,8 +402,9 @@
 
     ;; Transactions.
 
-    ;; Runs a statement of a transaction with the database locked; gives a condition if it fails.  What the task waits for is not
-    ;; ended by cancelling it here if `ends?` is true: a transaction is always ended.
+    ;; Runs a statement of a transaction with the database locked; gives a condition if it fails.
+    ;; What the task waits for is not ended by cancelling it here if `ends?` is true: a transaction
+    ;; is always ended.
     (define (run-control database sql ends?)
       (let ((task (%current-task)))
         (%enter-critical!)
@@ -457,9 +468,10 @@
             (set-database-lost! database #f))
         (mutex-unlock! (database-lock database))))
 
-    ;; Calls a procedure in a transaction, which is committed when it returns and rolled back when it is left any other way.  In
-    ;; another transaction of the task it is a part of that.  `#:mode` is `immediate`: nobody else writes meanwhile; or `deferred`: it
-    ;; is one for reading until it writes, and fails then if somebody else has written.  It cannot be entered again.
+    ;; Calls a procedure in a transaction, which is committed when it returns and rolled back when
+    ;; it is left any other way. In another transaction of the task it is a part of that. `#:mode`
+    ;; is `immediate`: nobody else writes meanwhile; or `deferred`: it is one for reading until it
+    ;; writes, and fails then if somebody else has written. It cannot be entered again.
     (define* (call-with-transaction database thunk #:key (mode #f))
       (check-database 'call-with-transaction database)
       (check-procedure 'call-with-transaction 2 thunk)
@@ -519,7 +531,8 @@
     (define (check-pool who object)
       (check-argument who 1 database-pool? "database pool" object))
 
-    ;; One connection that writes and up to `#:readers` that read beside it and each other.  Options are those of `open-database`.
+    ;; One connection that writes and up to `#:readers` that read beside it and each other. Options
+    ;; are those of `open-database`.
     (define* (make-database-pool path #:key (readers 4) (busy-timeout 5) (synchronous 'full)
                                  (foreign-keys #t) (rows 'vector) (statements 100))
       (if (not (and (exact-nonnegative-integer? readers) (> readers 0)))
@@ -625,8 +638,9 @@
                   (string-append text (if (string? (car steps)) (car steps) "<procedure>")
                                  ";\n")))))
 
-    ;; Runs those migrations that the database has not had yet, in the order of the list, each in a transaction.  A migration is a
-    ;; list of a name and texts of statements, or procedures that are called with the database.  The names of those that were run.
+    ;; Runs those migrations that the database has not had yet, in the order of the list, each in a
+    ;; transaction. A migration is a list of a name and texts of statements, or procedures that are
+    ;; called with the database. The names of those that were run.
     (define (migrate! database migrations)
       (check-database 'migrate! database)
       (check-argument 'migrate! 2 list? "list" migrations)

@@ -1,12 +1,14 @@
 ;;; (canny sxml): markup as data.
 ;;;
-;;; A node is text (a string, a number, a character), an element `(tag (@ (name value) ...) node ...)`, a list of nodes, or one
-;;; of `*TOP*`, `*PI*`, `*COMMENT*`, `*DOCTYPE*` and `*raw*`. What is written is escaped by construction.
+;;; A node is text (a string, a number, a character), an element
+;;; `(tag (@ (name value) ...) node ...)`, a list of nodes, or one of `*TOP*`, `*PI*`, `*COMMENT*`,
+;;; `*DOCTYPE*` and `*raw*`. What is written is escaped by construction.
 ;;;
 ;;;     (sxml->html '(p (@ (class "x")) "a < b"))               ; => "<p class=\"x\">a &lt; b</p>"
 ;;;     (sxml-select '(ul (li "a") (li "b")) "li[2]/text()")    ; => ("b")
 ;;;
-;;; Nothing here is quadratic in the size of a tree, and nothing depends on its depth but walks whose comments say so.
+;;; Nothing here is quadratic in the size of a tree, and nothing depends on its depth but walks
+;;; whose comments say so.
 
 (define-library (canny sxml)
   (export sxml->html sxml->html-bytes sxml->xml sxml->xml-bytes html->sxml xml->sxml
@@ -36,7 +38,8 @@
             ((textual-port? port) (write-string (text #f) port))
             (else (write-bytevector (text #t) port))))
 
-    ;; A node as HTML: a string, or to a port, in UTF-8 if that is a binary one. `#:doctype #t` begins with the document type.
+    ;; A node as HTML: a string, or to a port, in UTF-8 if that is a binary one. `#:doctype #t`
+    ;; begins with the document type.
     (define* (sxml->html node #:optional (port #f) #:key (doctype #f))
       (let ((before (prefix 'sxml->html doctype doctype-text)))
         (if port
@@ -72,8 +75,9 @@
                      (loop (cons part parts))))))
             (else (%type-error who 1 "string or textual input port" object))))
 
-    ;; A page of HTML, a string or what a port has, as browsers read it. `#:context` is the name of the element whose content the
-    ;; text is, as a symbol; it is `#f` for a whole page. `#:strict? #t` refuses what is against the standard.
+    ;; A page of HTML, a string or what a port has, as browsers read it. `#:context` is the name of
+    ;; the element whose content the text is, as a symbol; it is `#f` for a whole page.
+    ;; `#:strict? #t` refuses what is against the standard.
     (define* (html->sxml text #:key (context #f) (depth-limit 500) (strict? #f))
       (%html->sxml (source 'html->sxml text)
                    (cond ((not context) #f)
@@ -81,8 +85,8 @@
                          (else (bad-option 'html->sxml "#:context is a symbol or #f" context)))
                    depth-limit strict?))
 
-    ;; A document of XML. `#:namespaces` is an association list of prefixes and namespaces, for names to be short; with `#f`
-    ;; names stay as they are written.
+    ;; A document of XML. `#:namespaces` is an association list of prefixes and namespaces, for
+    ;; names to be short; with `#f` names stay as they are written.
     (define* (xml->sxml text
                         #:key (namespaces '()) (depth-limit 10000) (entity-limit 1000000)
                         (trim? #f))
@@ -105,7 +109,8 @@
 
     ;;; Conditions
 
-    ;; Whether a condition says that a text is not markup as it should be, or that an object is no SXML.
+    ;; Whether a condition says that a text is not markup as it should be, or that an object is no
+    ;; SXML.
     (define (markup-error? object)
       (and (error-object? object)
            (eq? (condition-kind object) 'markup)))
@@ -116,7 +121,8 @@
       (let ((found (memq name (error-object-irritants condition))))
         (and found (pair? (cdr found)) (cadr found))))
 
-    ;; The path to what could not be written, as `"html/body/p[2]"`, or `#f` for a text that could not be read.
+    ;; The path to what could not be written, as `"html/body/p[2]"`, or `#f` for a text that could
+    ;; not be read.
     (define (markup-error-path condition)
       (irritant 'markup-error-path condition 'path))
 
@@ -223,8 +229,9 @@
 
     ;;; Paths
 
-    ;; A path is a list of steps `#(axis test predicates)`: the axis is `child` or `descendant`, the test a symbol, `*`, `text`,
-    ;; `self` or `(attribute name)`; a predicate is a number, `last`, `(has test)` or `(is test string)`.
+    ;; A path is a list of steps `#(axis test predicates)`: the axis is `child` or `descendant`, the
+    ;; test a symbol, `*`, `text`, `self` or `(attribute name)`; a predicate is a number, `last`,
+    ;; `(has test)` or `(is test string)`.
     (define-record-type <path> (make-path steps) path? (steps path-steps))
 
     (define (bad-path text why)
@@ -234,7 +241,8 @@
     (define (name-character? c)
       (or (char-alphabetic? c) (char-numeric? c) (memv c '(#\- #\_ #\. #\:))))
 
-    ;; Compiles a path: `"//a[@href]"`, `"html/body/p[2]"`, `".//li[last()]/text()"`, `"//a[@class='x']/@href"`.
+    ;; Compiles a path: `"//a[@href]"`, `"html/body/p[2]"`, `".//li[last()]/text()"`,
+    ;; `"//a[@class='x']/@href"`.
     (define (sxml-path text)
       (if (not (string? text))
           (%type-error 'sxml-path 1 "string" text))
@@ -320,7 +328,8 @@
                ((eqv? (at 1) #\/) (steps 2 'descendant '()))
                (else (steps 1 'child '()))))))
 
-    ;; The nodes that a path leads to, in the order of the tree: elements, texts, values of attributes.
+    ;; The nodes that a path leads to, in the order of the tree: elements, texts, values of
+    ;; attributes.
     (define (sxml-select node path)
       (select 'sxml-select node path))
 
@@ -351,7 +360,8 @@
                     (filter sxml-element?
                             (if (eq? axis 'descendant) (with-descendants nodes) nodes)))))
 
-    ;; Elements and all elements in them, each once. What is in an element that was walked through is not walked again.
+    ;; Elements and all elements in them, each once. What is in an element that was walked through
+    ;; is not walked again.
     (define (with-descendants nodes)
       (let ((seen (%make-hash-table 'eq #f 0)))
         (let loop ((stack (list nodes)) (found '()))
@@ -416,7 +426,8 @@
 
     ;;; Transformations
 
-    ;; A tree of which each element was replaced by what a procedure made of it, innermost first: a node or a list of nodes.
+    ;; A tree of which each element was replaced by what a procedure made of it, innermost first: a
+    ;; node or a list of nodes.
     (define (sxml-map procedure node)
       (if (not (procedure? procedure))
           (%type-error 'sxml-map 1 "procedure" procedure))
@@ -433,9 +444,10 @@
                            (cdr node)))))
               (else node))))
 
-    ;; The transformation of SXML by rules, as in SSAX: `(tag . handler)` gets the tag and what became of the content,
-    ;; `(tag *preorder* . handler)` the node as it is, `(tag *macro* . handler)` gives a node to be transformed instead,
-    ;; `(tag rules . handler)` has rules for the content; `*text*` and `*default*` are for the rest.
+    ;; The transformation of SXML by rules, as in SSAX: `(tag . handler)` gets the tag and what
+    ;; became of the content, `(tag *preorder* . handler)` the node as it is,
+    ;; `(tag *macro* . handler)` gives a node to be transformed instead, `(tag rules . handler)` has
+    ;; rules for the content; `*text*` and `*default*` are for the rest.
     (define (pre-post-order node rules)
       (let ((default (assq '*default* rules))
             (text (assq '*text* rules)))

@@ -1,12 +1,13 @@
 ;;; (canny sync): locks and what else tasks wait for each other with.
 ;;;
-;;; Each of them is a record with a lock of its own, which is held for moments only, and a queue of those that wait, who
-;;; are served in the order in which they came.  What they wait for is handed to them: the mutex belongs to the task
-;;; before that is woken, so that nobody overtakes it, and a task whose wait has ended otherwise, by its time limit or
-;;; because it was cancelled, cannot be handed anything.  `(canny tasks waiting)` has the queues.
+;;; Each of them is a record with a lock of its own, which is held for moments only, and a queue of
+;;; those that wait, who are served in the order in which they came. What they wait for is handed to
+;;; them: the mutex belongs to the task before that is woken, so that nobody overtakes it, and a
+;;; task whose wait has ended otherwise, by its time limit or because it was cancelled, cannot be
+;;; handed anything. `(canny tasks waiting)` has the queues.
 ;;;
-;;; All fields are changed under the lock of the record.  The procedures that are marked so are called under it, and
-;;; neither raise nor wait.
+;;; All fields are changed under the lock of the record. The procedures that are marked so are
+;;; called under it, and neither raise nor wait.
 
 (define-library (canny sync)
   (export make-mutex mutex? mutex-name mutex-owner mutex-lock! mutex-try-lock! mutex-unlock!
@@ -153,8 +154,8 @@
         ((_ mutex body0 body ...)
          (call-with-mutex mutex (lambda () body0 body ...)))))
 
-    ;; Condition variables.  A task is in the queue before it gives up the mutex.  Until it waits its entry has no
-    ;; waiter, and a signal is noted in the entry.
+    ;; Condition variables. A task is in the queue before it gives up the mutex. Until it waits its
+    ;; entry has no waiter, and a signal is noted in the entry.
 
     (define-record-type condition-variable
       (new-condition-variable %lock name queue)
@@ -188,7 +189,8 @@
       (%with-lock variable
         (signal-first! (condition-variable-queue variable))))
 
-    ;; Locks a mutex again after a wait, as often as it was, cancelled or not; gives the condition if it was.
+    ;; Locks a mutex again after a wait, as often as it was, cancelled or not; gives the condition
+    ;; if it was.
     (define (surely-lock! mutex task depth)
       (let loop ((cancelled #f))
         (let ((condition
@@ -201,7 +203,8 @@
                 (set-mutex-depth! mutex depth)
                 cancelled)))))
 
-    ;; Unlocks a mutex, waits for a signal and locks the mutex again, which is so as well when the wait ends otherwise.
+    ;; Unlocks a mutex, waits for a signal and locks the mutex again, which is so as well when the
+    ;; wait ends otherwise.
     (define* (condition-variable-wait! variable mutex #:key (timeout #f))
       (check-condition-variable 'condition-variable-wait! variable)
       (check-mutex 'condition-variable-wait! 2 mutex)
@@ -344,7 +347,8 @@
     (define (positive-index? object)
       (and (fixnum? object) (> object 0)))
 
-    ;; Under the lock: resumes the tasks in the queue if one more makes the number complete; gives a list of them.
+    ;; Under the lock: resumes the tasks in the queue if one more makes the number complete; gives a
+    ;; list of them.
     (define (open-barrier! barrier)
       (and (last-one? barrier)
            (begin
@@ -370,7 +374,8 @@
                                        (set-barrier-arrived! barrier
                                                              (+ (barrier-arrived barrier) 1))
                                        #f)))
-                               ;; A task that leaves once the barrier was opened had arrived; the entry may be linked still.
+                               ;; A task that leaves once the barrier was opened had arrived; the
+                               ;; entry may be linked still.
                                (lambda (was-linked?)
                                  (if (and was-linked? (eqv? opening (barrier-openings barrier)))
                                      (set-barrier-arrived! barrier
@@ -381,7 +386,8 @@
               #t)
             #f)))
 
-    ;; Locks for many readers or one writer.  The tag of an entry is the task of a writer, #f for a reader.
+    ;; Locks for many readers or one writer. The tag of an entry is the task of a writer, #f for a
+    ;; reader.
 
     (define-record-type read-write-lock
       (new-read-write-lock %lock name readers writer queue)
@@ -600,8 +606,8 @@
          (lambda ()
            (leave-once! once (if done? 'done 'fresh))))))
 
-    ;; The value of a procedure, which is called by the first one to come; others wait for it.  If it raises, the next one
-    ;; calls its own.
+    ;; The value of a procedure, which is called by the first one to come; others wait for it. If it
+    ;; raises, the next one calls its own.
     (define (call-once once thunk)
       (check-argument 'call-once 1 once? "once" once)
       (check-procedure 'call-once 2 thunk)

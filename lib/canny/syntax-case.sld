@@ -1,7 +1,7 @@
 ;;; (canny syntax-case): macros whose transformers are procedures.
 ;;;
-;;; `syntax-case` and its companions as in R6RS, explicit and implicit renaming, syntactic closures, and
-;;; definitions for transformers: `begin-for-syntax`, `define-for-syntax`.
+;;; `syntax-case` and its companions as in R6RS, explicit and implicit renaming, syntactic closures,
+;;; and definitions for transformers: `begin-for-syntax`, `define-for-syntax`.
 
 (define-library (canny syntax-case)
   (export syntax-case syntax quasisyntax unsyntax unsyntax-splicing begin-for-syntax ... _

@@ -1,9 +1,11 @@
-;;; (canny systemd): services that systemd starts: sockets that listen already, notices, the watchdog.
+;;; (canny systemd): services that systemd starts: sockets that listen already, notices, the
+;;; watchdog.
 ;;;
 ;;;     (run-server app #:listen (systemd-listeners #:otherwise '("127.0.0.1:8080")))
 ;;;
-;;; Nothing of it needs systemd: any program that passes sockets and variables in the same way will do.  What was passed is taken
-;;; once, and the variables are taken away then, so that children do not believe that it is theirs.
+;;; Nothing of it needs systemd: any program that passes sockets and variables in the same way will
+;;; do. What was passed is taken once, and the variables are taken away then, so that children do
+;;; not believe that it is theirs.
 
 (define-library (canny systemd)
   (export systemd-listeners systemd-notify systemd-watchdog-seconds start-watchdog!)
@@ -60,7 +62,8 @@
                             listener)
                       (loop (+ place 1) (if (null? names) '() (cdr names)))))))))
 
-    ;; The listeners that the program was started with: those with a name, or all; `otherwise` if there are none.
+    ;; The listeners that the program was started with: those with a name, or all; `otherwise` if
+    ;; there are none.
     (define* (systemd-listeners #:optional (name #f) #:key (otherwise '()))
       (if name
           (check-argument 'systemd-listeners 1 string? "string" name))
@@ -86,8 +89,8 @@
         ((watchdog) "WATCHDOG=1")
         (else (and (string? notice) notice))))
 
-    ;; Tells who has started the program how it is: `ready`, `stopping`, `reloading`, `watchdog`, or a text such as "STATUS=well". Whether
-    ;; there is somebody to tell who took it.
+    ;; Tells who has started the program how it is: `ready`, `stopping`, `reloading`, `watchdog`, or
+    ;; a text such as "STATUS=well". Whether there is somebody to tell who took it.
     (define (systemd-notify notice . notices)
       (let ((socket (variable "NOTIFY_SOCKET"))
             (texts (map (lambda (notice)
@@ -104,7 +107,8 @@
                                   text
                                   (loop (string-append text "\n" (car rest)) (cdr rest)))))))))
 
-    ;; How often the watchdog wants to hear of the program, at least, in seconds; #f if there is none.
+    ;; How often the watchdog wants to hear of the program, at least, in seconds; #f if there is
+    ;; none.
     (define (systemd-watchdog-seconds)
       (let ((microseconds (number-of "WATCHDOG_USEC"))
             (process (number-of "WATCHDOG_PID")))
@@ -113,7 +117,8 @@
              (or (not process) (= process (%process-id)))
              (/ microseconds 1000000))))
 
-    ;; Tells the watchdog twice as often as it wants that the program is alive, as long as `alive?` says so. The task that does it, or #f.
+    ;; Tells the watchdog twice as often as it wants that the program is alive, as long as `alive?`
+    ;; says so. The task that does it, or #f.
     (define* (start-watchdog! #:key (alive? (lambda () #t)))
       (check-procedure 'start-watchdog! 1 alive?)
       (let ((seconds (systemd-watchdog-seconds)))

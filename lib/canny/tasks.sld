@@ -1,17 +1,18 @@
 ;;; (canny tasks): tasks, futures, waiting for them.
 ;;;
-;;; A task runs a procedure beside its starter, on any of the threads of the pool.  What it gives, or raises, is found in
-;;; its future.  `await` waits for a future and blocks no other task: the task that waits is parked and its thread takes
-;;; up another one.
+;;; A task runs a procedure beside its starter, on any of the threads of the pool. What it gives, or
+;;; raises, is found in its future. `await` waits for a future and blocks no other task: the task
+;;; that waits is parked and its thread takes up another one.
 ;;;
 ;;;     (let ((a (start (fetch "one")))
 ;;;           (b (start (fetch "two"))))
 ;;;       (list (await a) (await b)))
 ;;;
-;;; How a wait works.  Each wait has a *waiter*, a record that whoever can end the wait gets to know: a future, a timer, a
-;;; channel, somebody who cancels the task.  The first one to claim it wakes the task and says with what; to all others it
-;;; is of no interest any more.  A task that waits has put its continuation into its record first, so that it may be
-;;; woken, and resume elsewhere, before its thread has finished putting it away.
+;;; How a wait works. Each wait has a *waiter*, a record that whoever can end the wait gets to know:
+;;; a future, a timer, a channel, somebody who cancels the task. The first one to claim it wakes the
+;;; task and says with what; to all others it is of no interest any more. A task that waits has put
+;;; its continuation into its record first, so that it may be woken, and resume elsewhere, before
+;;; its thread has finished putting it away.
 ;;;
 ;;; | record | its fields are changed by | under |
 ;;; |---|---|---|
@@ -22,12 +23,14 @@
 ;;; | scope, the entries of its tasks | its tasks, the task that has opened it | the lock of the scope |
 ;;; | scope: owner, body? | the task that has opened it | the lock of that task |
 ;;;
-;;; The machine knows the first fields of waiters and tasks; the file of primitive rows `tasks` says which.  While
-;;; `(%current-task)` is #f, as in the middle of putting a task away, and under a lock, the thread is not given to
-;;; another task.  Under a lock nothing is called that could raise or wait.
+;;; The machine knows the first fields of waiters and tasks; the file of primitive rows `tasks` says
+;;; which. While `(%current-task)` is #f, as in the middle of putting a task away, and under a lock,
+;;; the thread is not given to another task. Under a lock nothing is called that could raise or
+;;; wait.
 ;;;
-;;; A task that is cancelled raises that where it waits.  One that computes is *forced* after a while: it raises when it is
-;;; made to give way, wherever that is.  What must be done to its end even so is in a critical section.
+;;; A task that is cancelled raises that where it waits. One that computes is *forced* after a
+;;; while: it raises when it is made to give way, wherever that is. What must be done to its end
+;;; even so is in a critical section.
 
 (define-library (canny tasks)
   (export start spawn task? current-task task-name yield sleep
@@ -92,9 +95,9 @@
       (new-task #f continuation parameters lane account #f #f '() future (%new-task-number) name
                 #f #f #f #f scope #f #f))
 
-    ;; The state is `pending`, `value` or `error`.  The queue, #f until somebody waits, has entries of waiters, and ones whose
-    ;; tag is a procedure to be called.
-    ;; It is observed once somebody got to know of its failure.
+    ;; The state is `pending`, `value` or `error`. The queue, #f until somebody waits, has entries
+    ;; of waiters, and ones whose tag is a procedure to be called. It is observed once somebody got
+    ;; to know of its failure.
     (define-record-type future
       (make-future-record %lock state value queue observed)
       plain-future?
@@ -142,9 +145,9 @@
 
     ;; Waiting.
 
-    ;; Puts the current task away and has `(publish waiter)` tell those who may end the wait.  That gives #f, or else what
-    ;; the wait gives at once.  It must not raise.  Gives what the task is woken with: the
-    ;; symbol `cancelled` when that is why.
+    ;; Puts the current task away and has `(publish waiter)` tell those who may end the wait. That
+    ;; gives #f, or else what the wait gives at once. It must not raise. Gives what the task is
+    ;; woken with: the symbol `cancelled` when that is why.
     (define (%park why publish)
       (let ((task (%current-task)))
         (call-with-current-continuation
@@ -210,7 +213,8 @@
     (define (raise-cancelled)
       (raise (take-interruption!)))
 
-    ;; The condition that the current task is to raise.  It is raised once, so that what is done on the way out can wait.
+    ;; The condition that the current task is to raise. It is raised once, so that what is done on
+    ;; the way out can wait.
     (define (take-interruption!)
       (let* ((task (%current-task))
              (notice (and (eq? task main-task) main-notice)))
@@ -251,8 +255,8 @@
             ((eq? (car list) waiter) (cdr list))
             (else (cons (car list) (%remove-waiter waiter (cdr list))))))
 
-    ;; Lets others run first.  It raises only if the task is forced to end, somebody takes that, and no procedure of the
-    ;; library was interrupted, which may be in the middle of something.
+    ;; Lets others run first. It raises only if the task is forced to end, somebody takes that, and
+    ;; no procedure of the library was interrupted, which may be in the middle of something.
     (define (give-way)
       (let* ((in-library? (%preempted-in-library?))
              (task (%current-task))
@@ -407,7 +411,8 @@
                   (%park future
                          (lambda (waiter)
                            (set-entry-waiter! entry waiter)
-                           ;; The ticket first, so that who wakes the task cannot have given it up already.
+                           ;; The ticket first, so that who wakes the task cannot have given it up
+                           ;; already.
                            (or (and ticket (%park-ticket! ticket waiter))
                                (if (add-entry! future entry)
                                    #f
@@ -461,7 +466,8 @@
       (tasks scope-tasks)
       ;; The waiter of the task that waits for all others.
       (waiter scope-waiter set-scope-waiter!)
-      ;; The task that runs the body, whether it does so now, and the condition that has interrupted it.
+      ;; The task that runs the body, whether it does so now, and the condition that has interrupted
+      ;; it.
       (owner scope-owner set-scope-owner!)
       (body? scope-body? set-scope-body!)
       (notice scope-notice set-scope-notice!))
@@ -534,9 +540,10 @@
         ((_ expression0 expression ...)
          (spawn (lambda () expression0 expression ...)))))
 
-    ;; What a task raises is given to its future by the handlers around everything: when the winders are run, the frames
-    ;; of the raise have been noted.  A continuation of the task resumes in whatever task calls it: so another one may come
-    ;; to the end of these frames, and it is that one that ends then.
+    ;; What a task raises is given to its future by the handlers around everything: when the winders
+    ;; are run, the frames of the raise have been noted. A continuation of the task resumes in
+    ;; whatever task calls it: so another one may come to the end of these frames, and it is that
+    ;; one that ends then.
     (define (run-task task thunk)
       (%end-task
        (call-with-escape-continuation
@@ -546,7 +553,8 @@
               (%note-task! object (task-name* (%current-task)))
               (if (eq? (%current-task) task)
                   (return (list object))
-                  ;; What it would escape from need not be below: a before procedure may have raised on the way.
+                  ;; What it would escape from need not be below: a before procedure may have raised
+                  ;; on the way.
                   (begin
                     (%rewind '())
                     (%end-task (list object)))))
@@ -563,8 +571,8 @@
                       #f)
                     (list (%foreign-end task))))))))))
 
-    ;; What is raised in a task that has come to the end of another one, by a continuation of that.  To end with its value would
-    ;; be to lose silently what the task itself had still to do.
+    ;; What is raised in a task that has come to the end of another one, by a continuation of that.
+    ;; To end with its value would be to lose silently what the task itself had still to do.
     (define (%foreign-end task)
       (%make-condition 'error
                        (string-append "a continuation of " (%task-label task)
@@ -572,11 +580,13 @@
                                       " and has no value of its own")
                        '() #f))
 
-    ;; Ends the current task; `failure` is a list of what it has raised, or #f if its future is settled.
+    ;; Ends the current task; `failure` is a list of what it has raised, or #f if its future is
+    ;; settled.
     (define (%end-task failure)
       (let* ((task (%current-task))
              (abandon (and failure (task-abandon task))))
-        ;; The end of the program is not here.  There are no handlers any more, so that it is reported.
+        ;; The end of the program is not here. There are no handlers any more, so that it is
+        ;; reported.
         (if (and failure (eq? task main-task))
             (raise (car failure)))
         (if abandon
@@ -608,8 +618,8 @@
       (and (eq? (task-cancelled task) 'told)
            (cancelled-error? object)))
 
-    ;; Failures that nobody waits for.  A guardian gives the futures that nobody can wait for any more; the list of weak pairs has
-    ;; all, for the end of the program.
+    ;; Failures that nobody waits for. A guardian gives the futures that nobody can wait for any
+    ;; more; the list of weak pairs has all, for the end of the program.
 
     (define-record-type register
       (make-register %lock guardian futures reporters)
@@ -633,8 +643,8 @@
         #t)
       (report-lost-failures))
 
-    ;; Before it is settled, so that whoever sees its end and ends the program has it told; unless somebody waits, who may
-    ;; stop just now.
+    ;; Before it is settled, so that whoever sees its end and ends the program has it told; unless
+    ;; somebody waits, who may stop just now.
     (define (settle-failure! future object)
       (let ((alone? (alone? future)))
         (if (and alone? (not (future-observed future)))
@@ -692,14 +702,16 @@
               (if future
                   (report-failure future))))))
 
-    ;; A report that another task is about to make is made before the program ends, unless that takes too long.
+    ;; A report that another task is about to make is made before the program ends, unless that
+    ;; takes too long.
     (define (await-reporters milliseconds)
       (if (and (> (register-reporters failures) 0) (> milliseconds 0))
           (begin
             (sleep 1/1000)
             (await-reporters (- milliseconds 1)))))
 
-    ;; Asks a task to end: what it waits for, or its next wait, raises in it; if it computes for long, whatever it does then.
+    ;; Asks a task to end: what it waits for, or its next wait, raises in it; if it computes for
+    ;; long, whatever it does then.
     ;; #f if it had ended before.
     (define (cancel! task)
       (check-argument 'cancel! 1 task? "task" task)
@@ -718,8 +730,9 @@
               (force-later! task)))
         running?))
 
-    ;; Says how to end an operation of a task that blocks its thread, #f when that is over.  The procedure is called with the
-    ;; task, on any thread, maybe late and several times; it neither raises nor waits.
+    ;; Says how to end an operation of a task that blocks its thread, #f when that is over. The
+    ;; procedure is called with the task, on any thread, maybe late and several times; it neither
+    ;; raises nor waits.
     (define (%set-interrupter! task interrupter)
       (set-task-interrupter! task interrupter))
 
@@ -745,7 +758,8 @@
     ;; Seconds that a task has to reach a wait by itself.
     (define grace 0.05)
 
-    ;; So often a task that does not end is interrupted; it may be in a procedure of the library each time, or a foreign one.
+    ;; So often a task that does not end is interrupted; it may be in a procedure of the library
+    ;; each time, or a foreign one.
     (define attempts 100)
 
     (define (force-later! task)
@@ -816,7 +830,8 @@
                     (set-scope-ending! scope #t)
                     (queue-items (scope-tasks scope))))))
 
-    ;; Has the task that runs the body raise when it waits, unless it has left the body or ends anyway.
+    ;; Has the task that runs the body raise when it waits, unless it has left the body or ends
+    ;; anyway.
     (define (interrupt-body! scope)
       (let* ((task (scope-owner scope))
              (waiter
@@ -907,8 +922,9 @@
                  (end-tasks! scope)
                  (wait-for-scope scope)))))))
 
-    ;; Evaluates the body and waits for all tasks that were started in it, by whomever.  If one of them raises, the others
-    ;; are cancelled, what the body waits for as well, and the form raises the same.
+    ;; Evaluates the body and waits for all tasks that were started in it, by whomever. If one of
+    ;; them raises, the others are cancelled, what the body waits for as well, and the form raises
+    ;; the same.
     (define-syntax with-tasks
       (syntax-rules ()
         ((_ body0 body ...)
@@ -922,8 +938,8 @@
 
     (define no-default (list 'no-default))
 
-    ;; Calls a procedure in a task of its own; gives its value, or `default` after so many seconds, when the task is
-    ;; cancelled.
+    ;; Calls a procedure in a task of its own; gives its value, or `default` after so many seconds,
+    ;; when the task is cancelled.
     (define* (call-with-timeout seconds thunk #:key (default no-default))
       (let ((patience (nanoseconds 'call-with-timeout 1 seconds)))
         (check-procedure 'call-with-timeout 2 thunk)
@@ -967,8 +983,8 @@
       (check-argument who 1 list? "list of futures" futures)
       (map (lambda (future) (future-of who 1 future)) futures))
 
-    ;; Calls `done` with each future once it is settled, in some task or at once, until a result is: then nothing of this
-    ;; is left in the others.
+    ;; Calls `done` with each future once it is settled, in some task or at once, until a result is:
+    ;; then nothing of this is left in the others.
     (define (when-each-settled futures result done)
       (define (tell future)
         (done future)
@@ -1044,7 +1060,8 @@
                              (settle! result (future-state future) (future-value future))))
         result))
 
-    ;; An operation on a port or the like has returned a ticket in place of waiting; it is done again afterwards.
+    ;; An operation on a port or the like has returned a ticket in place of waiting; it is done
+    ;; again afterwards.
     (define (wait-for-operation ticket)
       (%ticket-over! ticket (wait-for-ticket 'io ticket)))
 
@@ -1092,8 +1109,8 @@
             ((number? name) (number->string name))
             (else "…")))
 
-    ;; What other libraries have tasks wait for: a predicate, what it is called, and a procedure that gives the task that has it,
-    ;; or #f.
+    ;; What other libraries have tasks wait for: a predicate, what it is called, and a procedure
+    ;; that gives the task that has it, or #f.
     (define kinds-of-waits '())
 
     (define (%describe-waits! predicate name owner)
@@ -1133,7 +1150,8 @@
     (define (%describe-wait why)
       (car (describe-wait why)))
 
-    ;; A text that says which task waits for what: from the main task on, up to the one that waits for one of the others again.
+    ;; A text that says which task waits for what: from the main task on, up to the one that waits
+    ;; for one of the others again.
     (define (waits-from task)
       (let loop ((task task) (seen '()) (so-far ""))
         (let* ((described (describe-wait (%task-waits-for task)))
@@ -1151,7 +1169,8 @@
     ;; What the wait of the main task ends with, in place of a cancellation.
     (define main-notice #f)
 
-    ;; Ends the wait of the main task while its thread is idle; the thread runs no task, and serves afterwards.
+    ;; Ends the wait of the main task while its thread is idle; the thread runs no task, and serves
+    ;; afterwards.
     (define (end-wait-of-main! condition)
       (set! main-notice condition)
       (set-task-cancelled! main-task 'asked)

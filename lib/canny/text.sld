@@ -1,11 +1,13 @@
 ;;; (canny text): text as people see it.
 ;;;
-;;; A grapheme is what a reader takes for one character: a letter with its accents, an emoji with its skin tone, a flag,
-;;; the two characters of a line end. Graphemes, words and sentences are those of Unicode's annex 29, without the tailoring
-;;; of languages. A column is the width of a letter in a terminal; most characters of East Asia and emoji take two.
+;;; A grapheme is what a reader takes for one character: a letter with its accents, an emoji with
+;;; its skin tone, a flag, the two characters of a line end. Graphemes, words and sentences are
+;;; those of Unicode's annex 29, without the tailoring of languages. A column is the width of a
+;;; letter in a terminal; most characters of East Asia and emoji take two.
 ;;;
-;;; Positions among graphemes are found by walking, except that a string of Latin-1 characters without carriage returns
-;;; has as many graphemes as characters. To access many of one string, take them into a list or vector first.
+;;; Positions among graphemes are found by walking, except that a string of Latin-1 characters
+;;; without carriage returns has as many graphemes as characters. To access many of one string, take
+;;; them into a list or vector first.
 ;;;
 ;;;     (string-grapheme-length "cafe\x301;")                      ; => 4
 ;;;     (string-words "It's 3.5 km, isn't it?")                   ; => ("It's" "3.5" "km" "isn't" "it")
@@ -40,7 +42,8 @@
     (define (check-string who position object)
       (check-argument who position string? "string" object))
 
-    ;; (define-ranged (name string start end) body ...) defines a procedure that takes a string and an optional range of it.
+    ;; (define-ranged (name string start end) body ...) defines a procedure that takes a string and
+    ;; an optional range of it.
     (define-syntax define-ranged
       (syntax-rules ()
         ((_ (name string start end) body ...)
@@ -61,7 +64,8 @@
     (define-ranged (string-grapheme-length string start end)
       (%grapheme-count string start end))
 
-    ;; The index of the character with which grapheme `k` begins; the length of the string when it has exactly `k` graphemes.
+    ;; The index of the character with which grapheme `k` begins; the length of the string when it
+    ;; has exactly `k` graphemes.
     (define (string-grapheme-index string k)
       (check-string 'string-grapheme-index 1 string)
       (check-index 'string-grapheme-index 2 k)
@@ -85,7 +89,8 @@
                    (vector-ref boundaries (* 2 k))
                    (vector-ref boundaries (+ (* 2 k) 1)))))
 
-    ;; Calls `(combine grapheme result)` for the graphemes from left to right; the first result is `initial`.
+    ;; Calls `(combine grapheme result)` for the graphemes from left to right; the first result is
+    ;; `initial`.
     (define (string-grapheme-fold combine initial string)
       (check-string 'string-grapheme-fold 3 string)
       (fold-parts combine initial string (%text-boundaries string division/graphemes)))
@@ -127,7 +132,8 @@
       (check-string 'string-grapheme-reverse 1 string)
       (string-concatenate (string-grapheme-fold cons '() string)))
 
-    ;; The words of a string, in order: the segments between the boundaries of words that have a letter or a digit.
+    ;; The words of a string, in order: the segments between the boundaries of words that have a
+    ;; letter or a digit.
     (define-ranged (string-words string start end)
       (parts string division/words start end))
 
@@ -163,16 +169,18 @@
                    (check-string who position (car rest))
                    (next right (key (car rest)) (cdr rest) (+ position 1)))))))
 
-    ;; Whether strings are canonically equivalent: whether they look the same whatever way their accents are encoded.
+    ;; Whether strings are canonically equivalent: whether they look the same whatever way their
+    ;; accents are encoded.
     (define (string-canonical=? first second . rest)
       (all-pairs? 'string-canonical=? string=? string-normalize-nfd first second rest))
 
-    ;; Whether strings increase, by the scalar values of their canonical decompositions: an order that is the same everywhere and
-    ;; agrees with `string-canonical=?`, not that of a dictionary.
+    ;; Whether strings increase, by the scalar values of their canonical decompositions: an order
+    ;; that is the same everywhere and agrees with `string-canonical=?`, not that of a dictionary.
     (define (string-canonical<? first second . rest)
       (all-pairs? 'string-canonical<? string<? string-normalize-nfd first second rest))
 
-    ;; A string that is the same for all strings that differ only in case or in how accents are encoded, for use as a key.
+    ;; A string that is the same for all strings that differ only in case or in how accents are
+    ;; encoded, for use as a key.
     (define (string-caseless-key string)
       (check-string 'string-caseless-key 1 string)
       (string-normalize-nfd (string-foldcase (string-normalize-nfd string))))
@@ -204,7 +212,8 @@
       (check-string who 1 string)
       (check-index who 2 columns))
 
-    ;; The string with fill characters before it, so that it takes at least so many columns. It is never cut.
+    ;; The string with fill characters before it, so that it takes at least so many columns. It is
+    ;; never cut.
     (define* (string-pad-left/width string columns #:optional (fill #\space))
       (check-padding 'string-pad-left/width string columns)
       (let ((missing (padding 'string-pad-left/width string columns fill)))
@@ -228,8 +237,8 @@
                        (make-string (cdr missing) #\space)
                        (make-string (- (car missing) before) fill))))
 
-    ;; The string if it takes no more columns than that, else as many of its first graphemes as fit before the ellipsis,
-    ;; and the ellipsis.
+    ;; The string if it takes no more columns than that, else as many of its first graphemes as fit
+    ;; before the ellipsis, and the ellipsis.
     (define* (string-truncate/width string columns #:optional (ellipsis "…"))
       (check-padding 'string-truncate/width string columns)
       (check-string 'string-truncate/width 3 ellipsis)

@@ -1,12 +1,16 @@
 ;;; (canny timers): points in time as futures, tasks and supplies.
 ;;;
-;;; Every timer is a task: `cancel!` stops it, `await` waits for it, and a scope waits for those that were started in it.
+;;; Every timer is a task: `cancel!` stops it, `await` waits for it, and a scope waits for those
+;;; that were started in it.
 ;;;
 ;;; Invariants:
-;;; - A repeating timer keeps to the grid of its interval, counted from when it began: its ticks do not drift.  Ticks
-;;;   that were missed, since the procedure or whoever takes them was slow, become one tick, which comes at once.
-;;; - An error in the procedure of a repeating timer is reported and ends nothing, unless an option says otherwise.
-;;; - A point of the calendar is waited for by the clock of the calendar, which may be set meanwhile.
+;;; - A repeating timer keeps to the grid of its interval, counted from when it began: its ticks do
+;;;   not drift. Ticks that were missed, since the procedure or whoever takes them was slow, become
+;;;   one tick, which comes at once.
+;;; - An error in the procedure of a repeating timer is reported and ends nothing, unless an option
+;;;   says otherwise.
+;;; - A point of the calendar is waited for by the clock of the calendar, which may be set
+;;;   meanwhile.
 
 (define-library (canny timers)
   (export after every at)
@@ -35,7 +39,8 @@
                  (thunk))
                #:name 'after)))
 
-    ;; Calls a procedure with the number of each tick of a grid of nanoseconds, the first one being 1, while it gives true.
+    ;; Calls a procedure with the number of each tick of a grid of nanoseconds, the first one being
+    ;; 1, while it gives true.
     (define (for-each-tick interval procedure)
       (let ((start (%clock-nanoseconds clock/monotonic)))
         (let loop ((last 0))
@@ -47,9 +52,9 @@
             (if (procedure next)
                 (loop next))))))
 
-    ;; A supply of the ticks of an interval: the number of intervals that have passed since it was tapped.  With a procedure, a
-    ;; task that calls it with each.  `#:on-error` says what becomes of an error in it: `report` and continue, `stop`, or a
-    ;; procedure that is called with it.
+    ;; A supply of the ticks of an interval: the number of intervals that have passed since it was
+    ;; tapped. With a procedure, a task that calls it with each. `#:on-error` says what becomes of
+    ;; an error in it: `report` and continue, `stop`, or a procedure that is called with it.
     (define* (every seconds #:optional (procedure #f) #:key (on-error 'report))
       (check-seconds 'every 1 seconds)
       (check-thunk 'every 2 procedure)
@@ -83,8 +88,8 @@
         (write-string (string-append "error in a timer: " (condition->string object) "\n") port)
         (flush-output-port port)))
 
-    ;; A task that calls a procedure at a point in time: a number of seconds on the clock of `current-second`, or a date or
-    ;; time of `(srfi 19)`.  What has passed is now.
+    ;; A task that calls a procedure at a point in time: a number of seconds on the clock of
+    ;; `current-second`, or a date or time of `(srfi 19)`. What has passed is now.
     (define (at when . thunk)
       (let ((due (calendar-nanoseconds when))
             (thunk (if (pair? thunk) (car thunk) void)))

@@ -1,8 +1,9 @@
 ;;; (canny trace): procedures that tell when they are called and what they return.
 ;;;
-;;; (traced name procedure) gives a procedure that does what the other does, and writes each call and each result to
-;;; the current output port, indented by how many traced calls are under way.  A call that is left by an
-;;; escape has no result; the next line shows by its indentation where the program resumed.
+;;; (traced name procedure) gives a procedure that does what the other does, and writes each call
+;;; and each result to the current output port, indented by how many traced calls are under way. A
+;;; call that is left by an escape has no result; the next line shows by its indentation where the
+;;; program resumed.
 
 (define-library (canny trace)
   (export traced)

@@ -1,7 +1,8 @@
 ;;; (scheme bytevector): the bytevectors of R6RS, as R7RS-large names them.
 ;;;
-;;; Numbers of 8, 16, 32 and 64 bits and floats are primitives; integers of other sizes are put together
-;;; of bytes.  `bytevector-copy!` and `bytevector-fill!` are those of R6RS, with source before target.
+;;; Numbers of 8, 16, 32 and 64 bits and floats are primitives; integers of other sizes are put
+;;; together of bytes. `bytevector-copy!` and `bytevector-fill!` are those of R6RS, with source
+;;; before target.
 
 (define-library (scheme bytevector)
   (export

@@ -1,8 +1,8 @@
 ;;; (srfi 106): basic sockets.
 ;;;
-;;; A service is a port number in a string, or a name that /etc/services has.  Of the flags for messages
-;;; `*msg-waitall*` works; `*msg-peek*` and `*msg-oob*` are refused.  Ports of a socket are binary and are made when they
-;;; are asked for first.
+;;; A service is a port number in a string, or a name that /etc/services has. Of the flags for
+;;; messages `*msg-waitall*` works; `*msg-peek*` and `*msg-oob*` are refused. Ports of a socket are
+;;; binary and are made when they are asked for first.
 
 (define-library (srfi 106)
   (export make-client-socket make-server-socket socket? socket-accept socket-send socket-recv

@@ -1,7 +1,8 @@
 ;;; (srfi 116): immutable lists.
 ;;;
-;;; An ipair is a record without setters; the end of an ilist is ().  Most procedures take the elements
-;;; of their ilists into lists and use (srfi 1); those that promise to share a tail walk the ipairs.
+;;; An ipair is a record without setters; the end of an ilist is (). Most procedures take the
+;;; elements of their ilists into lists and use (srfi 1); those that promise to share a tail walk
+;;; the ipairs.
 ;;;
 ;;; To equal? two ipairs are different objects.  The procedures that compare elements by default use
 ;;; `same?`, which looks into ipairs.

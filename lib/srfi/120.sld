@@ -1,7 +1,8 @@
 ;;; (srfi 120): timer APIs.
 ;;;
-;;; A timer runs its tasks one after the other; different timers run beside each other.  Each task of a timer has a task
-;;; of `(canny tasks)`, which waits until it is due and then goes through the timer's gate.
+;;; A timer runs its tasks one after the other; different timers run beside each other. Each task of
+;;; a timer has a task of `(canny tasks)`, which waits until it is due and then goes through the
+;;; timer's gate.
 ;;;
 ;;; A periodic task keeps to the grid of its period.  An identifier is an exact integer.
 
@@ -15,7 +16,8 @@
           (only (canny supplies streams) make-gate call-through-gate))
   (begin
 
-    ;; `jobs` are the jobs that are scheduled; `failure` is #f, or a list of the object that stopped the timer.
+    ;; `jobs` are the jobs that are scheduled; `failure` is #f, or a list of the object that stopped
+    ;; the timer.
     (define-record-type timer
       (new-timer lock gate handler jobs next failure stopped)
       timer?

@@ -1,8 +1,8 @@
 ;;; (srfi 126): R6RS-based hashtables.
 ;;;
-;;; A hashtable is a record around a table of (canny data hash-tables); it knows whether it may be changed.
-;;; Tables that hold their keys and values weakly, both, are not supported, nor are weak tables with
-;;; an equivalence of the program.  Walks are over the associations at the start.
+;;; A hashtable is a record around a table of (canny data hash-tables); it knows whether it may be
+;;; changed. Tables that hold their keys and values weakly, both, are not supported, nor are weak
+;;; tables with an equivalence of the program. Walks are over the associations at the start.
 
 (define-library (srfi 126)
   (export make-eq-hashtable make-eqv-hashtable make-hashtable

@@ -1,7 +1,7 @@
 ;;; (srfi 127): lazy sequences.
 ;;;
-;;; A lazy sequence is a list whose last cdr may be a generator; `lseq-cdr` replaces it by a pair with
-;;; the next value and the generator, or by () at its end.
+;;; A lazy sequence is a list whose last cdr may be a generator; `lseq-cdr` replaces it by a pair
+;;; with the next value and the generator, or by () at its end.
 
 (define-library (srfi 127)
   (export generator->lseq lseq? lseq=? lseq-car lseq-cdr lseq-first lseq-rest lseq-ref lseq-take

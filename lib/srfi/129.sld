@@ -32,8 +32,8 @@
                                       (else (char-downcase next)))
                                 chars))))))))
 
-    ;; The first cased character behind one that is not begins a word; the rest of the word is put in
-    ;; lower case together with it, so that a sigma sees what stands before it.
+    ;; The first cased character behind one that is not begins a word; the rest of the word is put
+    ;; in lower case together with it, so that a sigma sees what stands before it.
     (define (string-titlecase string)
       (if (not (string? string))
           (%type-error 'string-titlecase 1 "string" string))

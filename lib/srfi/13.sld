@@ -1,7 +1,7 @@
 ;;; (srfi 13): the string library.
 ;;;
-;;; Nothing shares storage: the /shared procedures copy.  Case-insensitive comparison folds character
-;;; by character.  Searching goes through the machine's own search; the procedures of Knuth, Morris
+;;; Nothing shares storage: the /shared procedures copy. Case-insensitive comparison folds character
+;;; by character. Searching goes through the machine's own search; the procedures of Knuth, Morris
 ;;; and Pratt are there for streams.
 
 (define-library (srfi 13)
@@ -130,8 +130,8 @@
         ((string) (trim-both string char-whitespace?))
         ((string unwanted . range) (apply trim-both string unwanted range))))
 
-    ;; Comparison.  `finish` is called with how the first range compares with the second, a number like
-    ;; -1, 0 or 1, and the index in the first string of the mismatch.
+    ;; Comparison. `finish` is called with how the first range compares with the second, a number
+    ;; like -1, 0 or 1, and the index in the first string of the mismatch.
 
     (define (compare-ranges fold string1 start1 end1 string2 start2 end2 finish)
       (let loop ((i start1) (j start2))
@@ -409,8 +409,8 @@
          (let-values (((rest start end) (string-parse-start+end who string arguments)))
            body ...))))
 
-    ;; Knuth, Morris and Pratt: element i of the vector is how much of the pattern is matched already
-    ;; when its character i does not match, or -1 for none, this character included.
+    ;; Knuth, Morris and Pratt: element i of the vector is how much of the pattern is matched
+    ;; already when its character i does not match, or -1 for none, this character included.
 
     (define-ranged (restart-vector (pattern same?) pattern start end)
       (check-procedure 'make-kmp-restart-vector 2 same?)
@@ -444,8 +444,8 @@
               ((= -1 (vector-ref restarts i)) 0)
               (else (loop (vector-ref restarts i))))))
 
-    ;; How much of the pattern is matched at the end of the string, or the negated index in the string
-    ;; behind a whole match.
+    ;; How much of the pattern is matched at the end of the string, or the negated index in the
+    ;; string behind a whole match.
     (define (string-kmp-partial-search pattern restarts string i . options)
       (check-string 'string-kmp-partial-search 1 pattern)
       (if (not (vector? restarts))

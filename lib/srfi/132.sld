@@ -1,7 +1,7 @@
 ;;; (srfi 132): sort libraries.
 ;;;
-;;; Every sort is the stable merge sort of (canny data sorting).  Selection is quickselect with pivots at
-;;; random places, linear on average whatever the order of the elements.
+;;; Every sort is the stable merge sort of (canny data sorting). Selection is quickselect with
+;;; pivots at random places, linear on average whatever the order of the elements.
 
 (define-library (srfi 132)
   (export list-sorted? vector-sorted?
@@ -23,8 +23,8 @@
       (if (not (list? object))
           (%type-error who position "list" object)))
 
-    ;; Calls `work` with start and end of a range of a vector, of which `range` lists the given ones,
-    ;; from argument `position` on.
+    ;; Calls `work` with start and end of a range of a vector, of which `range` lists the given
+    ;; ones, from argument `position` on.
     (define (with-range who position vector range work)
       (let* ((length (vector-length vector))
              (start (if (pair? range) (car range) 0))
@@ -159,8 +159,8 @@
     ;; Selection.
 
     ;; Rearranges the range until place `wanted` has the element that it would have after sorting,
-    ;; nothing after it is less and it is less than nothing before it.  Elements equal to the pivot are
-    ;; gathered between the others, so that many equal elements cost no more.
+    ;; nothing after it is less and it is less than nothing before it. Elements equal to the pivot
+    ;; are gathered between the others, so that many equal elements cost no more.
     (define (select! less? vector wanted start end)
       (let select ((start start) (end end))
         (if (> (- end start) 1)

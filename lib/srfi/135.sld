@@ -1,7 +1,7 @@
 ;;; (srfi 135): immutable texts.
 ;;;
-;;; A text is a record around a string that nobody else has and nothing changes.  A textual is a text or
-;;; a string; results are texts.
+;;; A text is a record around a string that nobody else has and nothing changes. A textual is a text
+;;; or a string; results are texts.
 
 (define-library (srfi 135)
   (export
@@ -45,8 +45,8 @@
             ((string? object) object)
             (else (%type-error who position "text or string" object))))
 
-    ;; Procedures of strings as procedures of textuals: those arguments whose parameters stand in the
-    ;; second list are unwrapped.  `give` is applied to the result.
+    ;; Procedures of strings as procedures of textuals: those arguments whose parameters stand in
+    ;; the second list are unwrapped. `give` is applied to the result.
     (define-syntax define-textual
       (syntax-rules ()
         ((_ give (name procedure (parameter ...) (textual place) ...) ...)

@@ -1,7 +1,7 @@
 ;;; (srfi 136): extensible record types.
 ;;;
-;;; The name of a type is a macro.  The type itself is a record type of the machine, to which two facts
-;;; are attached here: its field specifications, and the list of the field indexes that its
+;;; The name of a type is a macro. The type itself is a record type of the machine, to which two
+;;; facts are attached here: its field specifications, and the list of the field indexes that its
 ;;; constructor's arguments give.
 
 (define-library (srfi 136)

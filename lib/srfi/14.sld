@@ -1,9 +1,9 @@
 ;;; (srfi 14): character sets.
 ;;;
 ;;; A set is an ascending vector of scalar values at which membership changes: the first character
-;;; inside, the first behind it, and so on.  It never names a surrogate.  The predefined sets are
-;;; computed when they are first looked at, and a table for Latin-1 is made when a character is first
-;;; asked about.  No set changes: the linear-update procedures are their pure counterparts.
+;;; inside, the first behind it, and so on. It never names a surrogate. The predefined sets are
+;;; computed when they are first looked at, and a table for Latin-1 is made when a character is
+;;; first asked about. No set changes: the linear-update procedures are their pure counterparts.
 
 (define-library (srfi 14)
   (export

@@ -279,7 +279,7 @@
       (flfloor floor) (flceiling ceiling) (flround round) (fltruncate truncate)
       (flsquare square))
 
-    ;; Exponents and logarithms.  Where the general function leaves the real numbers, there is a NaN.
+    ;; Exponents and logarithms. Where the general function leaves the real numbers, there is a NaN.
 
     (define (real-or-nan x)
       (if (real? x) x +nan.0))

@@ -1,6 +1,7 @@
 ;;; (srfi 146): mappings by the order of their keys.
 ;;;
-;;; A mapping is a comparator with a weight-balanced tree.  The linear-update procedures are the pure ones.
+;;; A mapping is a comparator with a weight-balanced tree. The linear-update procedures are the pure
+;;; ones.
 
 (define-library (srfi 146)
   (export mapping?

@@ -1,6 +1,7 @@
 ;;; (srfi 152): the string library without cursors.
 ;;;
-;;; Most procedures are those of SRFI 13, which take characters and character sets for predicates too.
+;;; Most procedures are those of SRFI 13, which take characters and character sets for predicates
+;;; too.
 
 (define-library (srfi 152)
   (export
@@ -37,8 +38,8 @@
     (define-two-ranged (string-contains-right (s1 s2) s1 start1 end1 s2 start2 end2)
       (search-backward s1 start1 end1 s2 start2 end2))
 
-    ;; Where the longest prefix of the range that satisfies the predicate ends, and where the longest
-    ;; such suffix begins.
+    ;; Where the longest prefix of the range that satisfies the predicate ends, and where the
+    ;; longest such suffix begins.
 
     (define (prefix-end who wanted? string start end)
       (let ((wanted? (criterion who 2 wanted?)))

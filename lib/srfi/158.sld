@@ -1,7 +1,7 @@
 ;;; (srfi 158): generators and accumulators.
 ;;;
 ;;; A generator is a procedure without parameters that gives the next value, and an end-of-file
-;;; object once there are no more, however often it is called then.  An accumulator takes values, and
+;;; object once there are no more, however often it is called then. An accumulator takes values, and
 ;;; gives its result for an end-of-file object.
 
 (define-library (srfi 158)

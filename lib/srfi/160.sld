@@ -1,6 +1,7 @@
 ;;; (srfi 160): homogeneous numeric vectors.
 ;;;
-;;; This name has the basic procedures of all types; `(srfi 160 f64)` and its like have everything of one.
+;;; This name has the basic procedures of all types; `(srfi 160 f64)` and its like have everything
+;;; of one.
 
 (define-library (srfi 160)
   (export

@@ -1,9 +1,9 @@
 ;;; (srfi 165): the environment monad.
 ;;;
-;;; A computation is a procedure of an environment.  An environment has cells: a vector of them for the
-;;; variables of its type, of which `default-computation` is always the first, and an association list
-;;; for other variables that it binds.  An extended environment shares the cells of variables that it
-;;; does not bind with the one that it extends, a copy shares none.
+;;; A computation is a procedure of an environment. An environment has cells: a vector of them for
+;;; the variables of its type, of which `default-computation` is always the first, and an
+;;; association list for other variables that it binds. An extended environment shares the cells of
+;;; variables that it does not bind with the one that it extends, a copy shares none.
 
 (define-library (srfi 165)
   (export make-computation-environment-variable make-computation-environment
@@ -29,8 +29,8 @@
       (immutable? variable-immutable?)
       (index variable-index))
 
-    ;; `cells` is a vector of cells, `locals` an association list from variable to cell, and `root` a
-    ;; cell with an association list of the values of all other variables.
+    ;; `cells` is a vector of cells, `locals` an association list from variable to cell, and `root`
+    ;; a cell with an association list of the values of all other variables.
     (define-record-type computation-environment
       (make-environment cells locals root)
       computation-environment?

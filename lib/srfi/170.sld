@@ -1,7 +1,8 @@
 ;;; (srfi 170): the interface to POSIX.
 ;;;
-;;; Most of it is that of `(canny machine posix)`.  A changed environment variable is seen by the program and by the processes that it
-;;; starts, not by whoever asks the system for the variables of this one.
+;;; Most of it is that of `(canny machine posix)`. A changed environment variable is seen by the
+;;; program and by the processes that it starts, not by whoever asks the system for the variables of
+;;; this one.
 
 (define-library (srfi 170)
   (export posix-error? posix-error-name posix-error-message

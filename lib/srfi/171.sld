@@ -1,7 +1,7 @@
 ;;; (srfi 171): transducers.
 ;;;
-;;; A transducer takes a reducer and gives another: a procedure of no argument (the identity), of one
-;;; (the end: finishes the state) and of two (the state and an input).  The state of a stateful
+;;; A transducer takes a reducer and gives another: a procedure of no argument (the identity), of
+;;; one (the end: finishes the state) and of two (the state and an input). The state of a stateful
 ;;; transducer begins when it is given its reducer.
 
 (define-library (srfi 171)

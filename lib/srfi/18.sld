@@ -1,12 +1,14 @@
 ;;; (srfi 18): multithreading support.
 ;;;
-;;; A thread is a task of `(canny tasks)`, run by any of the system threads of the pool; threads of a program run at the
-;;; same time.  A task that was started by other means is a thread too, once it asks for itself.
+;;; A thread is a task of `(canny tasks)`, run by any of the system threads of the pool; threads of
+;;; a program run at the same time. A task that was started by other means is a thread too, once it
+;;; asks for itself.
 ;;;
 ;;; - A mutex that is unlocked while threads wait for it goes to the one that has waited longest.
-;;; - `thread-terminate!` ends a thread at once for everybody else: its state, its mutexes, those that join it.  The
-;;;   thread itself leaves what it is in by the after procedures of its `dynamic-wind`s, at its next wait or at the next
-;;;   safepoint at which others get their turn; the caller waits for that, though not longer than a second.
+;;; - `thread-terminate!` ends a thread at once for everybody else: its state, its mutexes, those
+;;;   that join it. The thread itself leaves what it is in by the after procedures of its
+;;;   `dynamic-wind`s, at its next wait or at the next safepoint at which others get their turn; the
+;;;   caller waits for that, though not longer than a second.
 ;;; - A thread that waits for a mutex that it has itself waits for another one to unlock it.
 ;;;
 ;;; | record | is changed under |
@@ -101,8 +103,8 @@
             ((real? timeout) #f)
             (else (%type-error who position "time, number of seconds or #f" timeout))))
 
-    ;; Waits until somebody wakes the waiter that was given to `(enqueue! waiter)`, which may do so itself, or until the time
-    ;; is over: then it gives 1.  `(forget! waiter)` undoes the former.
+    ;; Waits until somebody wakes the waiter that was given to `(enqueue! waiter)`, which may do so
+    ;; itself, or until the time is over: then it gives 1. `(forget! waiter)` undoes the former.
     (define (wait-for-turn why patience enqueue! forget!)
       (let* ((ticket (and patience (%arm-timer patience)))
              (mine #f)
@@ -120,8 +122,8 @@
 
     ;; Threads.
 
-    ;; The state is `new`, `started`, `value`, `exception` or `terminated`; `end` is a future that is settled when
-    ;; the thread has ended.
+    ;; The state is `new`, `started`, `value`, `exception` or `terminated`; `end` is a future that
+    ;; is settled when the thread has ended.
     (define-record-type thread
       (new-thread lock state thunk name specific parameters task result mutexes end leave)
       thread?
@@ -222,7 +224,8 @@
     (define (ended? thread)
       (memq (thread-state thread) '(value exception terminated)))
 
-    ;; The end of a thread, unless it has ended before: its mutexes are abandoned, those that join it resume.
+    ;; The end of a thread, unless it has ended before: its mutexes are abandoned, those that join
+    ;; it resume.
     (define (end-thread! thread state result)
       (let ((mutexes
              (%with-lock thread
@@ -257,7 +260,8 @@
         (cond ((not task) (void))
               ((not (eq? task (current-task)))
                (cancel! task)
-               ;; What the task ends with is of no interest; but that this one was cancelled meanwhile is.
+               ;; What the task ends with is of no interest; but that this one was cancelled
+               ;; meanwhile is.
                (if (thread-leave thread)
                    (await/default (settled task) grace #f))
                (void))
@@ -293,8 +297,8 @@
 
     ;; Mutexes.
 
-    ;; The state is `not-abandoned`, `abandoned`, `not-owned` or the thread that owns it.  The waiters are pairs of
-    ;; waiters and of who shall own it then, the first one first.
+    ;; The state is `not-abandoned`, `abandoned`, `not-owned` or the thread that owns it. The
+    ;; waiters are pairs of waiters and of who shall own it then, the first one first.
     (define-record-type mutex
       (new-mutex lock state waiters name specific)
       mutex?
@@ -329,7 +333,8 @@
     (define (unlocked? mutex)
       (memq (%mutex-state mutex) '(not-abandoned abandoned)))
 
-    ;; Under its lock: locks a mutex that is not locked; gives the state before, or #f if it was locked.
+    ;; Under its lock: locks a mutex that is not locked; gives the state before, or #f if it was
+    ;; locked.
     (define (try-mutex! mutex owner)
       (if (unlocked? mutex)
           (let ((before (%mutex-state mutex)))

@@ -1,9 +1,9 @@
 ;;; (srfi 180): JSON.
 ;;;
-;;; A reader is a machine with a phase and a stack of open structures; each call gives one event.  It
-;;; reads one top-level value and not a character more, except that a number is followed by a look at
-;;; the next character, which a generator then has given.  What is around the value is left: a text
-;;; with something after its value is valid as far as it was read.
+;;; A reader is a machine with a phase and a stack of open structures; each call gives one event. It
+;;; reads one top-level value and not a character more, except that a number is followed by a look
+;;; at the next character, which a generator then has given. What is around the value is left: a
+;;; text with something after its value is valid as far as it was read.
 ;;;
 ;;; An integer is exact and any other number inexact.  A string with half of a surrogate pair is an
 ;;; error, since no string can hold it.  Malformed input of a port also satisfies `json-error?`.
@@ -532,7 +532,8 @@
         ((object) (json-write object (current-output-port)))
         ((object sink)
          (check-writable object)
-         ;; The machine's writer takes more than this library does, but nothing else than this was let through.
+         ;; The machine's writer takes more than this library does, but nothing else than this was
+         ;; let through.
          (if (and (output-port? sink) (textual-port? sink))
              (%json-write object sink 0 #f #f 'null)
              (call-with-sink 'json-write sink

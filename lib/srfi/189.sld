@@ -178,7 +178,8 @@
             inner)
           either))
 
-    ;; Applies the procedures in turn, each to the values of the last result, while that is a success.
+    ;; Applies the procedures in turn, each to the values of the last result, while that is a
+    ;; success.
     (define (chain who check success? container procedures)
       (let loop ((container container) (rest procedures))
         (if (or (null? rest) (not (success? container)))

@@ -1,6 +1,7 @@
 ;;; (srfi 192): Port Positioning.
 ;;;
-;;; Positions are counted in bytes, also those of textual ports; those of ports of procedures are what the procedures say.
+;;; Positions are counted in bytes, also those of textual ports; those of ports of procedures are
+;;; what the procedures say.
 
 (define-library (srfi 192)
   (export (rename port-has-position? port-has-port-position?) port-position

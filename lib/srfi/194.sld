@@ -166,8 +166,8 @@
       (let ((draw (reals)))
         (lambda () (if (< (draw) p) 1 0))))
 
-    ;; Walker's method of aliases (in Vose's form): a column is drawn, then one of the two outcomes that
-    ;; share it, so that a draw takes the same time whatever the weights.
+    ;; Walker's method of aliases (in Vose's form): a column is drawn, then one of the two outcomes
+    ;; that share it, so that a draw takes the same time whatever the weights.
     (define (make-categorical-generator weights)
       (if (not (and (vector? weights) (positive? (vector-length weights))))
           (%type-error 'make-categorical-generator 1 "vector that is not empty" weights))
@@ -261,9 +261,9 @@
             (- p)
             (/ (* (log q) p) (- 1.0 q)))))
 
-    ;; Sums of Poisson variables are Poisson variables: a large mean is halved until products of uniform
-    ;; numbers do (Knuth), but from 1000 on a gamma variable of integer order cuts it down at once
-    ;; (Ahrens and Dieter, 1974).
+    ;; Sums of Poisson variables are Poisson variables: a large mean is halved until products of
+    ;; uniform numbers do (Knuth), but from 1000 on a gamma variable of integer order cuts it down
+    ;; at once (Ahrens and Dieter, 1974).
     (define (make-poisson-generator mean)
       (check-positive 'make-poisson-generator 1 mean)
       (let ((draw (reals)) (normal (normal-draw)) (binomial (binomial-draw)))
@@ -295,7 +295,7 @@
                       (* d v)
                       (loop))))))))
 
-    ;; A procedure of n and p.  For a large n the median of n uniform numbers, a beta variable, tells
+    ;; A procedure of n and p. For a large n the median of n uniform numbers, a beta variable, tells
     ;; how many of them are below p but for half of them, until few are left.
     (define (binomial-draw)
       (let ((draw (reals)) (normal (normal-draw)))
@@ -324,7 +324,8 @@
       (let ((draw (binomial-draw)))
         (lambda () (draw n p))))
 
-    ;; Rejection from the continuous distribution with the same exponent (Hörmann and Derflinger, 1996).
+    ;; Rejection from the continuous distribution with the same exponent (Hörmann and Derflinger,
+    ;; 1996).
     (define make-zipf-generator
       (case-lambda
         ((n) (make-zipf-generator n 1.0 0.0))
@@ -360,7 +361,8 @@
                (let loop ()
                  (let* ((y (+ low (* (draw) (- high low))))
                         (k (max 1 (min n (exact (round (inverse y)))))))
-                   ;; The area over [k - 1/2, k + 1/2] is at least the density, the rest is thrown away.
+                   ;; The area over [k - 1/2, k + 1/2] is at least the density, the rest is thrown
+                   ;; away.
                    (if (>= y (- (area (+ k 0.5)) (density (inexact k))))
                        k
                        (loop))))))))))
@@ -402,7 +404,8 @@
           (%type-error who 1 "vector of axes" axes))
       (vector-for-each (lambda (axis) (check-positive who 1 axis)) axes))
 
-    ;; A point of the sphere is stretched; it is kept in proportion to how much the surface grows there.
+    ;; A point of the sphere is stretched; it is kept in proportion to how much the surface grows
+    ;; there.
     (define (make-ellipsoid-generator axes)
       (check-axes 'make-ellipsoid-generator axes)
       (let* ((axes (vector-map inexact axes))

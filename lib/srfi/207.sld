@@ -1,7 +1,7 @@
 ;;; (srfi 207): string-notated bytevectors.
 ;;;
-;;; The reader knows the notation #u8"…" everywhere; here are the procedures.  A byte may be given as an
-;;; ASCII character, several as a string or a bytevector.
+;;; The reader knows the notation #u8"…" everywhere; here are the procedures. A byte may be given as
+;;; an ASCII character, several as a string or a bytevector.
 
 (define-library (srfi 207)
   (export
@@ -210,8 +210,8 @@
                     (write-u8 (arithmetic-shift group -10) port)
                     (write-u8 (bitwise-and 255 (arithmetic-shift group -2)) port)))
              (get-output-bytevector port))
-           ;; `count` digits of a group of four have been seen.  Padding where nothing is missing does
-           ;; no harm.
+           ;; `count` digits of a group of four have been seen. Padding where nothing is missing
+           ;; does no harm.
            (let loop ((index 0) (group 0) (count 0) (padding 0))
              (if (= index end)
                  (finish group count padding)

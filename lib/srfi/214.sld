@@ -1,8 +1,8 @@
 ;;; (srfi 214): flexvectors.
 ;;;
-;;; A flexvector is a vector with a number of elements in use; the rest of the vector holds #f.  It grows
-;;; to at least twice its size.  Bounds of parts are clamped, as the SRFI says.  Procedures that take
-;;; several flexvectors stop at the end of the shortest.
+;;; A flexvector is a vector with a number of elements in use; the rest of the vector holds #f. It
+;;; grows to at least twice its size. Bounds of parts are clamped, as the SRFI says. Procedures that
+;;; take several flexvectors stop at the end of the shortest.
 
 (define-library (srfi 214)
   (export make-flexvector flexvector flexvector-unfold flexvector-unfold-right

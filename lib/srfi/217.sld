@@ -1,7 +1,7 @@
 ;;; (srfi 217): integer sets.
 ;;;
-;;; An integer set is a weight-balanced tree whose keys are the elements.  The linear-update procedures
-;;; are the pure ones.
+;;; An integer set is a weight-balanced tree whose keys are the elements. The linear-update
+;;; procedures are the pure ones.
 
 (define-library (srfi 217)
   (export iset iset-unfold make-range-iset iset? iset-contains? iset-empty? iset-disjoint?

@@ -1,12 +1,12 @@
 ;;; (srfi 225): dictionaries.
 ;;;
-;;; A dictionary type object is a vector with a procedure for each id, an index into it.  What the maker
-;;; of a type does not give is made of the seven procedures that each type has: dictionary?,
-;;; dict-pure?, dict-size, dict-comparator, dict-find-update!, dict-map and dict-remove; or fewer, as
-;;; dict-remove has a default, too.
+;;; A dictionary type object is a vector with a procedure for each id, an index into it. What the
+;;; maker of a type does not give is made of the seven procedures that each type has: dictionary?,
+;;; dict-pure?, dict-size, dict-comparator, dict-find-update!, dict-map and dict-remove; or fewer,
+;;; as dict-remove has a default, too.
 ;;;
-;;; Updates of an impure dictionary change it, those of a pure one do not; both give the dictionary that
-;;; results.
+;;; Updates of an impure dictionary change it, those of a pure one do not; both give the dictionary
+;;; that results.
 
 (define-library (srfi 225)
   (export dictionary? dict-empty? dict-contains? dict=? dict-pure? dict-ref dict-ref/default
@@ -47,8 +47,8 @@
     (define (dictionary-error message . irritants)
       (raise (make-dictionary-error message irritants)))
 
-    ;; (define-generics count number (name id) ...) gives the ids the numbers from `number` on, defines
-    ;; the procedures, and `count` as the number after the last.
+    ;; (define-generics count number (name id) ...) gives the ids the numbers from `number` on,
+    ;; defines the procedures, and `count` as the number after the last.
     (define-syntax define-generics
       (syntax-rules ()
         ((_ count number) (define count number))

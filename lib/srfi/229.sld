@@ -1,7 +1,7 @@
 ;;; (srfi 229): tagged procedures.
 ;;;
-;;; A tagged procedure is one that is a key of a table, which does not keep it alive.  Each evaluation
-;;; of a lambda expression makes a procedure of its own.
+;;; A tagged procedure is one that is a key of a table, which does not keep it alive. Each
+;;; evaluation of a lambda expression makes a procedure of its own.
 
 (define-library (srfi 229)
   (export case-lambda/tag lambda/tag procedure/tag? procedure-tag %tag-procedure)

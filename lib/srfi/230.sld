@@ -1,6 +1,7 @@
 ;;; (srfi 230): atomic operations.
 ;;;
-;;; They are those of `(canny atomic)`.  Every operation is sequentially consistent, whatever memory order is named.
+;;; They are those of `(canny atomic)`. Every operation is sequentially consistent, whatever memory
+;;; order is named.
 
 (define-library (srfi 230)
   (export memory-order memory-order?

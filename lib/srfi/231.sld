@@ -1,9 +1,9 @@
 ;;; (srfi 231): intervals and generalized arrays.
 ;;;
-;;; An array is a domain, a getter and perhaps a setter.  A specialized array has a body besides, and an
-;;; affine map from multi-indexes to places in it: a base and a stride for each axis.  Transformations of
-;;; specialized arrays share the body; their maps are found by asking for the first element and for its
-;;; neighbors.  Getters of up to three dimensions take no lists.
+;;; An array is a domain, a getter and perhaps a setter. A specialized array has a body besides, and
+;;; an affine map from multi-indexes to places in it: a base and a stride for each axis.
+;;; Transformations of specialized arrays share the body; their maps are found by asking for the
+;;; first element and for its neighbors. Getters of up to three dimensions take no lists.
 
 (define-library (srfi 231)
   (export
@@ -629,8 +629,8 @@
          (check-boolean 'make-specialized-array 4 safe?)
          (fresh domain class initial #t safe?))))
 
-    ;; Calls `use` with storage class, mutability and safety, of which `options` lists those given, from
-    ;; argument `position` on.
+    ;; Calls `use` with storage class, mutability and safety, of which `options` lists those given,
+    ;; from argument `position` on.
     (define (with-options who position options class mutable? safe? use)
       (let* ((next (lambda (default)
                      (if (pair? options)
@@ -728,7 +728,8 @@
             (check-range domain (domain-of array) map-index))
         (share array domain map-index)))
 
-    ;; The extremes of an affine map are at the corners: along each axis it grows or falls by its step.
+    ;; The extremes of an affine map are at the corners: along each axis it grows or falls by its
+    ;; step.
     (define (check-range domain old map-index)
       (let* ((first-index (vector->list (lowers domain)))
              (first (map-index first-index))

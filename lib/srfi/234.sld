@@ -136,7 +136,7 @@
                    (values #f "graph has circular dependency"
                            (map node-of (find-cycle edges needs)))))))))
 
-    ;; The numbers of a cycle among the nodes that still need others.  Each of them has a predecessor
+    ;; The numbers of a cycle among the nodes that still need others. Each of them has a predecessor
     ;; among them, so walking back comes to a node a second time.
     (define (find-cycle edges needs)
       (let* ((size (vector-length needs))

@@ -46,8 +46,8 @@
       (check-procedure 'on-right 1 procedure)
       (lambda (left right) (procedure right)))
 
-    ;; As in the SRFI's own implementation, a predicate takes one argument: all arguments must satisfy
-    ;; all predicates, or each of them one.  The result is that for the last argument.
+    ;; As in the SRFI's own implementation, a predicate takes one argument: all arguments must
+    ;; satisfy all predicates, or each of them one. The result is that for the last argument.
     (define (conjoin . predicates)
       (check-procedures 'conjoin predicates)
       (lambda objects

@@ -1,7 +1,7 @@
 ;;; (srfi 25): multi-dimensional arrays.
 ;;;
-;;; A shape is an array of two columns, the bounds of the dimensions.  Elements are reached by indexes,
-;;; or by one vector or array of them.
+;;; A shape is an array of two columns, the bounds of the dimensions. Elements are reached by
+;;; indexes, or by one vector or array of them.
 
 (define-library (srfi 25)
   (export array? make-array shape array array-rank array-start array-end array-ref array-set!

@@ -1,8 +1,9 @@
 ;;; (srfi 250): insertion-ordered hash tables.
 ;;;
-;;; A table is a ring of nodes in the order of insertion, with `end`, a node of its own, between the last
-;;; and the first; and an index, a table of (canny data hash-tables) that maps keys to their nodes.  A cursor
-;;; is a node; one that was deleted keeps its neighbours, so that a walk that stands on it continues.
+;;; A table is a ring of nodes in the order of insertion, with `end`, a node of its own, between the
+;;; last and the first; and an index, a table of (canny data hash-tables) that maps keys to their
+;;; nodes. A cursor is a node; one that was deleted keeps its neighbours, so that a walk that stands
+;;; on it continues.
 
 (define-library (srfi 250)
   (export make-hash-table hash-table hash-table-unfold alist->hash-table
@@ -150,8 +151,8 @@
           (error "the key has a value already" who key))
       (append-entry! table key value))
 
-    ;; Calls `procedure` with the table and each key and value of a list in which they alternate.  The
-    ;; table is as it was when a value is missing.
+    ;; Calls `procedure` with the table and each key and value of a list in which they alternate.
+    ;; The table is as it was when a value is missing.
     (define (for-each-entry who procedure table arguments)
       (if (odd? (length arguments))
           (error "a key has no value" who (last arguments)))
@@ -530,7 +531,8 @@
       (prune! (lambda (key value) (find right key)) left)
       left)
 
-    ;; Which associations are new is known before the first is deleted, so that both tables may be one.
+    ;; Which associations are new is known before the first is deleted, so that both tables may be
+    ;; one.
     (define (hash-table-xor! left right)
       (check-two 'hash-table-xor! left right)
       (let ((new (fold-backward (lambda (key value list)

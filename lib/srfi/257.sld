@@ -1,15 +1,15 @@
 ;;; (srfi 257): extensible pattern matching with backtracking.
 ;;;
 ;;; A pattern other than a variable, _, a datum, a quotation is a use of a macro, which is given a
-;;; continuation before the arguments: (~name (k operand ...) argument ...) expands to
-;;; (k pattern operand ...), where `pattern` is what it stands for.  `define-match-pattern` makes such
-;;; macros; those of the core give forms whose heads, %and and so on, only `walk` knows.
+;;; continuation before the arguments: (~name (k operand ...) argument ...) expands to (k pattern
+;;; operand ...), where `pattern` is what it stands for. `define-match-pattern` makes such macros;
+;;; those of the core give forms whose heads, %and and so on, only `walk` knows.
 ;;;
-;;; `walk` turns a pattern into a tree without uses of such macros, and the list of its variables, one
-;;; for each occurrence.  `matcher` turns a tree into a procedure of an object, a success continuation,
-;;; which takes a failure continuation, and a failure continuation.  A pattern variable is a variable
-;;; that holds `unbound` until it is matched, and again when the matcher goes back.  As a variable may
-;;; occur more than once in a list, variables are bound by let*.
+;;; `walk` turns a pattern into a tree without uses of such macros, and the list of its variables,
+;;; one for each occurrence. `matcher` turns a tree into a procedure of an object, a success
+;;; continuation, which takes a failure continuation, and a failure continuation. A pattern variable
+;;; is a variable that holds `unbound` until it is matched, and again when the matcher goes back. As
+;;; a variable may occur more than once in a list, variables are bound by let*.
 
 (define-library (srfi 257)
   (export match define-match-pattern define-record-match-pattern

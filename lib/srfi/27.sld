@@ -1,8 +1,8 @@
 ;;; (srfi 27): sources of random bits.
 ;;;
-;;; The generator is MRG32k3a (L'Ecuyer, 1999): two linear recurrences of order three modulo primes just
-;;; below 2^32, whose difference is the output.  A source is a vector of their six last values.  It is
-;;; no source of secrets.
+;;; The generator is MRG32k3a (L'Ecuyer, 1999): two linear recurrences of order three modulo primes
+;;; just below 2^32, whose difference is the output. A source is a vector of their six last values.
+;;; It is no source of secrets.
 
 (define-library (srfi 27)
   (export random-integer random-real default-random-source make-random-source random-source?
@@ -103,8 +103,8 @@
                       0
                       (seeded (+ 1 i (quotient (* sum (+ sum 1)) 2))))))
 
-    ;; An integer below `bound`, which is at most m1: the draws beyond the last whole multiple of the
-    ;; bound are thrown away.
+    ;; An integer below `bound`, which is at most m1: the draws beyond the last whole multiple of
+    ;; the bound are thrown away.
     (define (random-below! state bound)
       (let* ((share (quotient m1 bound))
              (limit (* share bound)))

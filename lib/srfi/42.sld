@@ -1,8 +1,8 @@
 ;;; (srfi 42): eager comprehensions.
 ;;;
-;;; Every comprehension is nested loops, named lets, around its last expression.  A typed generator is
-;;; a macro whose first operand is a continuation (c ...).  It becomes (:do (c ...) part ...), and that
-;;; becomes (c ... (:do part ...)) with the six parts of the loop:
+;;; Every comprehension is nested loops, named lets, around its last expression. A typed generator
+;;; is a macro whose first operand is a continuation (c ...). It becomes (:do (c ...) part ...), and
+;;; that becomes (c ... (:do part ...)) with the six parts of the loop:
 ;;;
 ;;; (let (binding ...) command ...)   around the loop
 ;;; (loop-binding ...)

@@ -128,8 +128,8 @@
             (%type-error 'format 2 "number" object))
         (write-string (number->string object radix) port)))
 
-    ;; Reads the rest of a directive such as 8,2F and calls `found` with width, digits or #f, and the
-    ;; index behind it.
+    ;; Reads the rest of a directive such as 8,2F and calls `found` with width, digits or #f, and
+    ;; the index behind it.
     (define (fixed template index found)
       (define (bad)
         (%range-error 'format 1 "a known directive" template))
@@ -172,8 +172,8 @@
             (string-append (make-string missing #\space) text)
             text)))
 
-    ;; A real number with so many digits behind the point, which is always there.  It is rounded as it is
-    ;; written, halves to even; a number that is written with an exponent keeps it.
+    ;; A real number with so many digits behind the point, which is always there. It is rounded as
+    ;; it is written, halves to even; a number that is written with an exponent keeps it.
     (define (rounded number digits)
       (if (not (finite? number))
           (number->string number)

@@ -1,15 +1,15 @@
 ;;; (srfi 54): formatting with cat.
 ;;;
-;;; An option is known by its type, so the order of the options does not matter.  Decimals are rounded
-;;; as they are written, halves to even.
+;;; An option is known by its type, so the order of the options does not matter. Decimals are
+;;; rounded as they are written, halves to even.
 
 (define-library (srfi 54)
   (export cat)
   (import (canny primitives) (canny syntax))
   (begin
 
-    ;; Takes the first option that satisfies the predicate out of the list; calls `found` with it, or
-    ;; the default, and the others.
+    ;; Takes the first option that satisfies the predicate out of the list; calls `found` with it,
+    ;; or the default, and the others.
     (define (take-option wanted? default options found)
       (let loop ((rest options) (before '()))
         (cond ((null? rest) (found default options))

@@ -1,7 +1,7 @@
 ;;; (srfi 63): homogeneous and heterogeneous arrays.
 ;;;
-;;; Vectors, strings and numeric vectors are arrays of one dimension; others are records of
-;;; (canny data arrays).  Prototypes of numeric types are numeric vectors; decimal and extended types, which
+;;; Vectors, strings and numeric vectors are arrays of one dimension; others are records of (canny
+;;; data arrays). Prototypes of numeric types are numeric vectors; decimal and extended types, which
 ;;; there are not, are the next larger type or a vector.
 
 (define-library (srfi 63)

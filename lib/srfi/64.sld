@@ -10,8 +10,8 @@
 ;;; `test-error` takes as its type #t, a predicate, or a record type; any other object stands for
 ;;; every exception.
 ;;;
-;;; Under `canny test` the results go to it by (canny test report), whatever the runner, and the simple
-;;; runner prints nothing.  What a test does with other runners is not told.
+;;; Under `canny test` the results go to it by (canny test report), whatever the runner, and the
+;;; simple runner prints nothing. What a test does with other runners is not told.
 
 (define-library (srfi 64)
   (export test-begin test-end test-group test-group-with-cleanup

@@ -1,7 +1,7 @@
 ;;; (srfi 67): compare procedures.
 ;;;
-;;; A compare procedure gives -1, 0 or 1.  A caller that branches on its result checks that it is one of
-;;; these, with `if3`.
+;;; A compare procedure gives -1, 0 or 1. A caller that branches on its result checks that it is one
+;;; of these, with `if3`.
 
 (define-library (srfi 67)
   (export boolean-compare char-compare char-compare-ci string-compare string-compare-ci

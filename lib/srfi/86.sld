@@ -5,9 +5,9 @@
 ;;; - par or seq: whether names are bound after all specifications or each after its own;
 ;;; - the frame: () for an unnamed form, (name) for a named one, and for the specifications of a
 ;;;   recursive group (tag frame bound specifications), what to continue with after it;
-;;; - what is bound: a list of pairs of name and variable.  In par the variable has the value; in seq
-;;;   the name has it, and the variable is to be a parameter of a procedure, since a name may be bound
-;;;   several times, of which the last counts;
+;;; - what is bound: a list of pairs of name and variable. In par the variable has the value; in seq
+;;;   the name has it, and the variable is to be a parameter of a procedure, since a name may be
+;;;   bound several times, of which the last counts;
 ;;; - the specifications that are left, and the body.
 ;;;
 ;;; `opt`, `cat` and `key` continue as specifications that start with a string.
@@ -293,9 +293,9 @@
               ((passes? (car rest)) (cons (car rest) (append-reverse before (cdr rest))))
               (else (loop (cdr rest) (cons (car rest) before))))))
 
-    ;; Whether a keyword is there, its object, and the elements without the two.  The option says what
-    ;; to do at a word that is no keyword: skip it and its neighbour (pair), skip it alone (element),
-    ;; or give up (stop).
+    ;; Whether a keyword is there, its object, and the elements without the two. The option says
+    ;; what to do at a word that is no keyword: skip it and its neighbour (pair), skip it alone
+    ;; (element), or give up (stop).
     (define (%find-key elements keyword keys option)
       (let loop ((rest elements) (before '()))
         (cond ((or (null? rest) (null? (cdr rest)))

@@ -61,8 +61,8 @@
     (define (record-rtd record)
       (record-type-descriptor record))
 
-    ;; The type that has the field, and the index of the field in a record; a child's field hides its
-    ;; parent's.
+    ;; The type that has the field, and the index of the field in a record; a child's field hides
+    ;; its parent's.
     (define (find-field who type field)
       (check-rtd who 1 type)
       (if (not (symbol? field))

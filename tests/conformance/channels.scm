@@ -216,15 +216,15 @@
          (channel-close! first))
   (test (map (lambda (x) (+ x 300)) (iota 20)) (channel->list last)))
 
-;; Numbers go through several channels while senders and receivers are cancelled and run out of time.  What was
-;; acknowledged has been received once, and nothing else.
+;; Numbers go through several channels while senders and receivers are cancelled and run out of
+;; time. What was acknowledged has been received once, and nothing else.
 (define (exchange capacity)
   (define channels (map (lambda (i) (make-channel capacity)) (iota 3)))
   (define (some-channel) (list-ref channels (random-integer 3)))
   (define (timeout? e)
     (and (error-object? e) (eq? (condition-kind e) 'timeout)))
-  ;; A pair of a task and a procedure that gives what it has sent or received; there is time for nothing else between
-  ;; an operation and its note.
+  ;; A pair of a task and a procedure that gives what it has sent or received; there is time for
+  ;; nothing else between an operation and its note.
   (define (noting work)
     (let ((noted '()))
       (cons (spawn (lambda () (work (lambda (x) (set! noted (cons x noted))))))

@@ -16,7 +16,8 @@
                  (read-string 4 port)
                  (port->string port)))
   (test #t (string=? long-text (port->string (open-input-string long-text))))
-  ;; Latin-1 and wide texts, with parts of ASCII that are longer than a block and wider ones across blocks.
+  ;; Latin-1 and wide texts, with parts of ASCII that are longer than a block and wider ones across
+  ;; blocks.
   (for-each (lambda (part)
               (let ((text (string-append long-text part long-text part part)))
                 (test #t (string=? text (port->string (open-input-string text))))))

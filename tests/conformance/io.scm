@@ -228,7 +228,8 @@
     (test-error (encoder-write! encoder 5))))
 
 (test-group "encodings of a program's own"
-  ;; Each byte is the character with that number, reversed; 255 is malformed, and 254 needs a second byte, which is doubled.
+  ;; Each byte is the character with that number, reversed; 255 is malformed, and 254 needs a second
+  ;; byte, which is doubled.
   (define (decode bytes last? state)
     (let ((end (bytevector-length bytes)))
       (let next ((index 0) (chars '()))

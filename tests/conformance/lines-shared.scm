@@ -1,5 +1,5 @@
-;;; Threads that read the lines of one port: each line goes to one of them, as a whole, whether it is taken from what was lent to
-;;; the thread or from the port itself.
+;;; Threads that read the lines of one port: each line goes to one of them, as a whole, whether it
+;;; is taken from what was lent to the thread or from the port itself.
 
 (import (scheme base) (scheme file) (only (canny fs) call-with-temporary-file) (canny parallel)
         (canny test))

@@ -1,5 +1,5 @@
-;;; (canny postgresql): the protocol against a server that says what the test says, and all of it against a real one if the variable
-;;; CANNY_TEST_POSTGRESQL has a connection string.
+;;; (canny postgresql): the protocol against a server that says what the test says, and all of it
+;;; against a real one if the variable CANNY_TEST_POSTGRESQL has a connection string.
 
 (import (scheme base) (scheme write) (scheme process-context) (canny postgresql)
         (canny postgresql settings)

@@ -1,4 +1,5 @@
-;;; Macros whose transformers are procedures: syntax-case, explicit and implicit renaming, syntactic closures.
+;;; Macros whose transformers are procedures: syntax-case, explicit and implicit renaming, syntactic
+;;; closures.
 
 (import (scheme base) (scheme eval) (canny syntax-case) (canny test))
 

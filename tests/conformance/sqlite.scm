@@ -1,4 +1,5 @@
-;;; (canny sqlite): statements, rows, values, transactions, pools, migrations, errors, tasks beside each other.
+;;; (canny sqlite): statements, rows, values, transactions, pools, migrations, errors, tasks beside
+;;; each other.
 
 (import (scheme base) (scheme file) (scheme write) (canny sqlite) (canny tasks) (canny fs)
         (canny test))

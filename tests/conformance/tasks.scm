@@ -361,7 +361,8 @@
              (set! inside (- inside 1)))))
   (for-each await (map (lambda (i) (locked)) (iota 50)))
   (test '(1 0) (list most inside))
-  ;; In callbacks of higher-order procedures, in a handler, in a parameter's converter, in a port's procedure.
+  ;; In callbacks of higher-order procedures, in a handler, in a parameter's converter, in a port's
+  ;; procedure.
   (test '(0 1 4) (map (lambda (x) (await (start (* x x)))) '(0 1 2)))
   (test #(0 1 4) (vector-map (lambda (x) (await (start (* x x)))) #(0 1 2)))
   (test 'x (with-exception-handler
@@ -424,7 +425,8 @@
   (test #f (cancelled-error? 'x))
   (test #f (deadlock-error? 'x)))
 
-;; Tasks that sleep, raise, wait for each other and are cancelled: all that is acknowledged is there.
+;; Tasks that sleep, raise, wait for each other and are cancelled: all that is acknowledged is
+;; there.
 (test-group "all kinds of ends"
   (define (kind-of i)
     (case (modulo i 5)

@@ -1,5 +1,5 @@
-;; Tasks that are cancelled, or run out of time, while they wait for each kind of thing: nothing is lost, nobody sleeps on,
-;; and what they waited for keeps nothing of them.
+;; Tasks that are cancelled, or run out of time, while they wait for each kind of thing: nothing is
+;; lost, nobody sleeps on, and what they waited for keeps nothing of them.
 
 (import (scheme base) (canny tasks) (canny channels) (canny sync) (canny atomic) (canny test)
         (only (canny base) condition-kind) (only (srfi 1) iota filter)
@@ -47,7 +47,8 @@
   (syntax-rules ()
     ((_ wait) (leaves-no-task? (lambda () wait)))))
 
-;; The stacks of threads may hold some old word that keeps a list of tasks alive: what is left behind is so every time.
+;; The stacks of threads may hold some old word that keeps a list of tasks alive: what is left
+;; behind is so every time.
 (define (leaves-no-task? wait)
   (let again ((left 4))
     (let ((before (live-tasks)))

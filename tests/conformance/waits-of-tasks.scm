@@ -1,5 +1,5 @@
-;;; Waits of tasks that are put off: connections, look-ups of names, locks of files, named pipes, changes of files. While they
-;;; wait another task runs, and there are few system threads.
+;;; Waits of tasks that are put off: connections, look-ups of names, locks of files, named pipes,
+;;; changes of files. While they wait another task runs, and there are few system threads.
 
 (import (scheme base) (scheme file) (scheme read) (only (canny base) collect-garbage condition-kind)
         (canny files)
@@ -41,8 +41,8 @@
 (define ticks 0)
 (define threads-max 0)
 
-;; Calls a procedure while a task counts; gives its value if that went on and the threads stayed few, else
-;; what was seen.
+;; Calls a procedure while a task counts; gives its value if that went on and the threads stayed
+;; few, else what was seen.
 (define (beside-ticks thunk)
   (set! ticks 0)
   (set! threads-max 0)

@@ -9,8 +9,9 @@
         (only (canny base) string-contains string-prefix? string-join string-index string-downcase
               string-split string-trim-both))
 
-;; A server in tasks.  `answer` gets each request and gives what is written: a string, a bytevector, a list of these, between
-;; which it waits, or a procedure of the two ports; the connection is closed behind it if there is `close` at the end.
+;; A server in tasks. `answer` gets each request and gives what is written: a string, a bytevector,
+;; a list of these, between which it waits, or a procedure of the two ports; the connection is
+;; closed behind it if there is `close` at the end.
 
 (define-record-type server
   (make-server listener lock closed requests connections)

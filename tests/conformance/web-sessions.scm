@@ -1,4 +1,5 @@
-;;; (canny web sessions) and (canny web bodies): signed cookies, tokens, forms; and what attackers change.
+;;; (canny web sessions) and (canny web bodies): signed cookies, tokens, forms; and what attackers
+;;; change.
 
 (import (scheme base) (only (canny base) define*) (canny fs) (canny web message) (canny web headers)
         (canny web multipart) (canny web middleware) (canny web bodies) (canny web sessions)

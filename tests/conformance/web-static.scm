@@ -1,4 +1,5 @@
-;;; (canny web static): files as answers, conditions, ranges, codings; and ways out of the root that must not be.
+;;; (canny web static): files as answers, conditions, ranges, codings; and ways out of the root that
+;;; must not be.
 
 (import (scheme base) (only (canny base) define*) (scheme file) (only (srfi 13) string-contains)
         (canny fs) (canny files) (canny io) (canny compression) (canny web message)

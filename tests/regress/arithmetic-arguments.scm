@@ -1,5 +1,5 @@
-;;; Standard arithmetic that is passed as an argument: compiled code computes in place what is usual, and leaves the rest to the
-;;; procedure.
+;;; Standard arithmetic that is passed as an argument: compiled code computes in place what is
+;;; usual, and leaves the rest to the procedure.
 
 (import (scheme base) (canny test))
 

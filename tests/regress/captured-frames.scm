@@ -1,5 +1,6 @@
-;;; What a frame held is kept alive only as long as the frame can be gone back to: capturing a deep stack and returning below
-;;; the capture leaves nothing behind, wherever the frames lie among those that are still needed.
+;;; What a frame held is kept alive only as long as the frame can be gone back to: capturing a deep
+;;; stack and returning below the capture leaves nothing behind, wherever the frames lie among those
+;;; that are still needed.
 
 (import (canny base) (canny test))
 

@@ -1,5 +1,6 @@
-;;; Continuations and escape procedures that are called in another task than the one that made them: whoever comes to the end of
-;;; another task by one gets an error, its scope continues, and the other task is as it was.
+;;; Continuations and escape procedures that are called in another task than the one that made them:
+;;; whoever comes to the end of another task by one gets an error, its scope continues, and the
+;;; other task is as it was.
 
 (import (scheme base) (only (canny base) call-with-escape-continuation string-prefix? void)
         (canny tasks) (canny test) (canny web client) (canny web message) (canny web server))
@@ -9,7 +10,8 @@
 (define (save! continuation)
   (set! saved continuation))
 
-;; Whether awaiting gives the condition of who has come to the end of another task; the value, if it has one.
+;; Whether awaiting gives the condition of who has come to the end of another task; the value, if it
+;; has one.
 (define (outcome task)
   (guard (object ((cancelled-error? object) 'cancelled)
                  ((timeout-error? object) 'hangs)

@@ -1,5 +1,6 @@
-;;; Elements of numeric vectors, characters of strings, hash tables, and sorts, in code that runs often enough to be compiled:
-;;; the usual operands, and then those that it has to leave to the general way.
+;;; Elements of numeric vectors, characters of strings, hash tables, and sorts, in code that runs
+;;; often enough to be compiled: the usual operands, and then those that it has to leave to the
+;;; general way.
 
 (import (scheme base) (scheme char) (scheme inexact) (srfi 160 base) (srfi 132)
         (canny data hash-tables)

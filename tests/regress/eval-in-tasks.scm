@@ -1,4 +1,5 @@
-;;; A task on any worker evaluates code that is nested as deeply as the main task does: its native stack was small.
+;;; A task on any worker evaluates code that is nested as deeply as the main task does: its native
+;;; stack was small.
 
 (import (scheme base) (scheme eval) (canny tasks) (canny test))
 

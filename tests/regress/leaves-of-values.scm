@@ -1,5 +1,5 @@
-;;; Leaf functions beside their primitives: for values of every type, hot code gives what the primitive gives as a value,
-;;; the same error included.
+;;; Leaf functions beside their primitives: for values of every type, hot code gives what the
+;;; primitive gives as a value, the same error included.
 
 (import (scheme base) (scheme char) (scheme complex) (scheme cxr) (scheme inexact) (scheme write)
         (canny test)

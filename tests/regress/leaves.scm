@@ -1,5 +1,6 @@
-;;; Primitives that compiled code calls as leaf functions, and complex numbers in parts: what they decline, the general way
-;;; does, also when it raises, and often enough to be compiled with and without the leaf function.
+;;; Primitives that compiled code calls as leaf functions, and complex numbers in parts: what they
+;;; decline, the general way does, also when it raises, and often enough to be compiled with and
+;;; without the leaf function.
 
 (import (scheme base) (scheme char) (scheme complex) (canny test))
 

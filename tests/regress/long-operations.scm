@@ -1,5 +1,5 @@
-;;; Operations that take minutes and have no safepoint of their own end when their task is cancelled or its time is over, and block
-;;; nobody meanwhile.
+;;; Operations that take minutes and have no safepoint of their own end when their task is cancelled
+;;; or its time is over, and block nobody meanwhile.
 
 (import (canny base) (canny tasks) (canny compression) (canny crypto) (canny test))
 

@@ -1,4 +1,5 @@
-;;; Wrong clauses of `loop` are reported in the words of its documentation, without names that nobody knows.
+;;; Wrong clauses of `loop` are reported in the words of its documentation, without names that
+;;; nobody knows.
 
 (import (scheme base) (scheme eval) (scheme write) (canny test))
 

@@ -1,4 +1,5 @@
-;;; Mistakes in uses of macros are reported with the name that the program wrote, also if a local macro of the library finds them.
+;;; Mistakes in uses of macros are reported with the name that the program wrote, also if a local
+;;; macro of the library finds them.
 
 (import (scheme base) (scheme eval) (scheme write) (canny test))
 

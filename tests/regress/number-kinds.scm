@@ -1,5 +1,5 @@
-;;; Functions of numbers that hot code decides by the kinds of their operands, or by comparing them, give what the primitives
-;;; give as values, for numbers of every kind and for what is none.
+;;; Functions of numbers that hot code decides by the kinds of their operands, or by comparing them,
+;;; give what the primitives give as values, for numbers of every kind and for what is none.
 
 (import (scheme base) (scheme complex) (scheme cxr) (scheme inexact) (scheme write) (canny test)
         (only (srfi 151) bitwise-not)

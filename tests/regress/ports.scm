@@ -9,8 +9,8 @@
   (test #f (input-port-open? (open-output-bytevector)))
   (test #f (output-port-open? (open-input-bytevector (bytevector)))))
 
-;; What is lent to a thread's generated code, and everything else that may happen to a port meanwhile. The loops are
-;; long enough to be compiled.
+;; What is lent to a thread's generated code, and everything else that may happen to a port
+;; meanwhile. The loops are long enough to be compiled.
 
 (define (repeat-string text count)
   (let ((out (open-output-string)))

@@ -1,6 +1,7 @@
-;;; Procedures that call a procedure of the program, which captures its continuation and is entered again: what was
-;;; returned before stays as it is, and nothing is lost or appears twice.  Each choice is entered again with another
-;;; answer, in the order of the captures or the newest first, so that the paths take turns.
+;;; Procedures that call a procedure of the program, which captures its continuation and is entered
+;;; again: what was returned before stays as it is, and nothing is lost or appears twice. Each
+;;; choice is entered again with another answer, in the order of the captures or the newest first,
+;;; so that the paths take turns.
 
 (import (canny base) (canny test)
         (prefix (srfi 1) s1:) (prefix (srfi 42) s42:) (prefix (srfi 95) s95:)
@@ -129,7 +130,8 @@
 (test-group "merging"
   (for-each merge-cases '(4 11)))
 
-;; `run` gets a procedure that answers one of two values, and calls it four times: sixteen different results.
+;; `run` gets a procedure that answers one of two values, and calls it four times: sixteen different
+;; results.
 (define (makes-all? first second run)
   (for-each
    (lambda (take)

@@ -1,5 +1,5 @@
-;;; Ports of bytes and of wide text through loans, and ports of short strings and bytevectors, which have nothing behind
-;;; them at first: whatever happens to them, they are like any other port.
+;;; Ports of bytes and of wide text through loans, and ports of short strings and bytevectors, which
+;;; have nothing behind them at first: whatever happens to them, they are like any other port.
 
 (import (scheme base) (scheme file) (scheme read) (scheme time) (scheme write)
         (only (canny base) port-column port-line port-name) (only (canny io) transcode-input)

@@ -1,5 +1,5 @@
-;;; Several values and lists given to procedures by `call-with-values` and `apply` in hot code: any number of them, of any
-;;; kind, with the same errors as in cold code.
+;;; Several values and lists given to procedures by `call-with-values` and `apply` in hot code: any
+;;; number of them, of any kind, with the same errors as in cold code.
 
 (import (scheme base) (scheme write) (canny test) (only (canny base) condition->string))
 

@@ -39,7 +39,8 @@
     (fields c)
     (protocol (lambda (n) (lambda (c) ((n c c) c)))))
   (test '(8 4 4) (let ((r (make-rec3 4))) (list (rec1-a r) (rec2-b r) (rec3-c r))))
-  ;; Without a protocol, the constructor takes the arguments of the parent's and then the own fields.
+  ;; Without a protocol, the constructor takes the arguments of the parent's and then the own
+  ;; fields.
   (define-record-type rec4 (parent rec1) (fields d))
   (test '(10 d) (let ((r (make-rec4 5 'd))) (list (rec1-a r) (rec4-d r))))
   (define-record-name (rec1-triple rec1) (protocol (lambda (p) (lambda (third) (p (* 3 third))))))

@@ -1,4 +1,5 @@
-;;; Torture: generators, loops of the library entered again, deep stacks, handlers and winders together.
+;;; Torture: generators, loops of the library entered again, deep stacks, handlers and winders
+;;; together.
 
 (import (scheme base) (scheme char) (scheme lazy) (scheme write) (canny test))
 

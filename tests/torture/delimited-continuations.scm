@@ -1,5 +1,5 @@
-;;; Torture: random programs with delimited continuations against a machine whose continuations are lists of
-;;; frames, where everything dynamic is a frame and nothing has to be kept in step.
+;;; Torture: random programs with delimited continuations against a machine whose continuations are
+;;; lists of frames, where everything dynamic is a frame and nothing has to be kept in step.
 
 (import (scheme base) (scheme write) (scheme eval) (scheme process-context) (canny prompts)
         (canny test))
@@ -100,7 +100,8 @@
             (emit (list 'out (cadr (car frames)) (current-parameter (cdr frames)))))
         (leave-frames (cdr frames) end))))
 
-;; Puts frames, the outermost last, on top of others: the winders among them are entered, the outermost first.
+;; Puts frames, the outermost last, on top of others: the winders among them are entered, the
+;; outermost first.
 (define (enter-frames frames others)
   (if (null? frames)
       others
@@ -253,8 +254,8 @@
   (set! counter (+ counter 1))
   (string->symbol (string-append name (number->string counter))))
 
-;; `numbers`, `ks` and `scopes` are the variables of each sort.  Handlers for `ask` capture nothing themselves,
-;; since what a capture outside of the prompt's own handlers means is nobody's concern.
+;; `numbers`, `ks` and `scopes` are the variables of each sort. Handlers for `ask` capture nothing
+;; themselves, since what a capture outside of the prompt's own handlers means is nobody's concern.
 (define (program depth numbers ks)
   (define (sub) (program (- depth 1) numbers ks))
   (if (<= depth 0)

@@ -123,7 +123,8 @@
             (set! seen (cons x seen))
             (set! count (+ count 1))
             (if (< count 3) (again count) seen))))
-  ;; An escape whose call has returned, called from such a continuation, works; from outside it does not.
+  ;; An escape whose call has returned, called from such a continuation, works; from outside it does
+  ;; not.
   (test '(escape inside)
         (let ((again #f) (kept #f) (count 0) (seen '()))
           (let ((x (let/ec k

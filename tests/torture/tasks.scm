@@ -1,5 +1,5 @@
-;;; Torture: hundreds of tasks that allocate, sleep, raise, give way, wait for each other, time out and are cancelled, on
-;;; all workers at once.
+;;; Torture: hundreds of tasks that allocate, sleep, raise, give way, wait for each other, time out
+;;; and are cancelled, on all workers at once.
 
 (import (scheme base) (only (canny base) call/ec iota delete) (only (canny net) timeout-error?)
         (canny tasks)
@@ -57,7 +57,8 @@
                          tasks
                          numbers))))))
 
-;; An escape procedure whose call is left and entered again on other threads, with collections in between.
+;; An escape procedure whose call is left and entered again on other threads, with collections in
+;; between.
 (define (escaping n)
   (call/ec
    (lambda (return)

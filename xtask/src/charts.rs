@@ -13,7 +13,8 @@ use crate::workspace;
 const HELP: &str = "\
 usage: cargo xtask charts
 
-Draws web.svg, lines.svg and r7rs-benchmarks.svg in docs/measurements from the CSV files there. Run it after new figures.
+Draws web.svg, lines.svg and r7rs-benchmarks.svg in docs/measurements from the CSV files there. Run it after \
+new figures.
 ";
 
 const DIRECTORY: &str = "docs/measurements";

@@ -1,7 +1,7 @@
 //! `cargo xtask paths`: a binary for others names no directory of the machine that built it.
 //!
-//! `.cargo/rustc` keeps them out of what is compiled with all optimizations, and the image of the standard library names
-//! its sources by their places in the repository. This looks at what came of it.
+//! `.cargo/rustc` keeps them out of what is compiled with all optimizations, and the image of the
+//! standard library names its sources by their places in the repository. This looks at what came of it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -129,8 +129,8 @@ impl Run<'_> {
     }
 }
 
-/// Wall and processor time of a program that ends by itself, soon. Nobody looks whether it has ended before it has, so its
-/// times are its own.
+/// Wall and processor time of a program that ends by itself, soon. Nobody looks whether it has ended
+/// before it has, so its times are its own.
 pub fn quiet_times(mut command: Command) -> Result<(Duration, Duration), String> {
     command
         .stdin(Stdio::null())

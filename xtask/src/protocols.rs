@@ -10,7 +10,8 @@ use crate::workspace;
 const HELP: &str = "\
 usage: cargo xtask protocols
 
-Writes the library (canny machine protocols) from the rows in crates/tables/src/protocols. Run it after a change of these.
+Writes the library (canny machine protocols) from the rows in crates/tables/src/protocols. Run it after a \
+change of these.
 ";
 
 /// The library, relative to the root.

@@ -1,7 +1,8 @@
 //! `cargo xtask site`: the documents and the reference as a static site.
 //!
-//! Every Markdown file below `docs` becomes a page; [`PARTS`] says where it stands, and what no row names comes last.
-//! The pages of the reference come from `canny doc --markdown`. A link that leads nowhere fails the build.
+//! Every Markdown file below `docs` becomes a page; [`PARTS`] says where it stands, and what no row
+//! names comes last. The pages of the reference come from `canny doc --markdown`. A link that leads
+//! nowhere fails the build.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,8 +25,8 @@ Builds the documents and the reference as a static site in target/site.
 /// A title, and what stands below it.
 type Titled<T> = (&'static str, T);
 
-/// Parts of the navigation, sections in them, and what stands there: paths below `docs`, or with `*` at the end what
-/// begins so. The first row that fits a file counts.
+/// Parts of the navigation, sections in them, and what stands there: paths below `docs`, or with `*` at
+/// the end what begins so. The first row that fits a file counts.
 const PARTS: &[Titled<&[Titled<&[&str]>]>] = &[
     ("Tutorial", &[("", &["tutorial/README.md", "tutorial/*"])]),
     (

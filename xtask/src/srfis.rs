@@ -1,7 +1,9 @@
-//! `cargo xtask srfis`: the table of SRFIs in the documents, made from the libraries and from runs of their tests.
+//! `cargo xtask srfis`: the table of SRFIs in the documents, made from the libraries and from runs of
+//! their tests.
 //!
-//! Our tests are `tests/srfi/N.scm`. `tests/srfi/upstream/N.scm` drives the suite of the SRFI's repository, which is read
-//! from where the caller keeps it; what it gave is kept in a file, so that the table can be made without it.
+//! Our tests are `tests/srfi/N.scm`. `tests/srfi/upstream/N.scm` drives the suite of the SRFI's
+//! repository, which is read from where the caller keeps it; what it gave is kept in a file, so that
+//! the table can be made without it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -245,9 +247,12 @@ fn table(
     let mut text = format!(
         "# SRFIs\n\n\
          {} SRFIs. Each has the names `(srfi N)` and `(srfi srfi-N)`; `cond-expand` knows `srfi-N`.\n\n\
-         Written by `cargo xtask srfis`, which runs the tests that it counts: ours, of which {own_passed} of {own_all} pass, and\n\
-         where there is one that can be run, the suite of the SRFI's own repository ({upstream_passed} of {upstream_all}).\n\
-         What a failure of the latter means is said in its driver, `tests/srfi/upstream`. SRFIs of a few lines are tested\n\
+         Written by `cargo xtask srfis`, which runs the tests that it counts: ours, of which {own_passed} of \
+         {own_all} pass, and\n\
+         where there is one that can be run, the suite of the SRFI's own repository ({upstream_passed} of \
+         {upstream_all}).\n\
+         What a failure of the latter means is said in its driver, `tests/srfi/upstream`. SRFIs of a few \
+         lines are tested\n\
          together, in `tests/srfi/small.scm`.\n\n\
          | SRFI | about | our tests that pass | of its repository |\n|---|---|---|---|\n",
         srfis.len()

@@ -1,8 +1,9 @@
 //! The file of this process: `canny` itself, or a program that `canny compile` made.
 //!
-//! A compiled program is a copy of `canny` with the program behind it. The copy says so in a *mark*, a part of the
-//! image that the system loads, which holds length and checksum of the program. So a compiled program knows that it is
-//! one before it has found its file, and never acts as `canny`: without its file it says what is wrong.
+//! A compiled program is a copy of `canny` with the program behind it. The copy says so in a *mark*, a
+//! part of the image that the system loads, which holds length and checksum of the program. So a
+//! compiled program knows that it is one before it has found its file, and never acts as `canny`:
+//! without its file it says what is wrong.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -77,8 +78,9 @@ pub fn set_mark(content: &mut [u8], carried: Carried) -> bool {
     true
 }
 
-/// Names by which the file of this process may be reached, the best first. Without `/proc` the system's word on what it was
-/// asked to execute is left, and the first word of the command line: that of a program that a loader was called for.
+/// Names by which the file of this process may be reached, the best first. Without `/proc` the system's
+/// word on what it was asked to execute is left, and the first word of the command line: that of a
+/// program that a loader was called for.
 pub fn own_names() -> Vec<PathBuf> {
     let mut names = vec![PathBuf::from("/proc/self/exe")];
     names.extend(env::current_exe());

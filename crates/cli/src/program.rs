@@ -1,7 +1,7 @@
 //! Running the program of a command line: a file, standard input, or expressions whose values are printed.
 //!
-//! It gives the process's exit code and owns nothing: the machine is made by the session, and an error was reported when this
-//! returns.
+//! It gives the process's exit code and owns nothing: the machine is made by the session, and an error
+//! was reported when this returns.
 
 use std::path::Path;
 

@@ -42,7 +42,8 @@ fn directory_of(program: Option<&Path>) -> PathBuf {
     }
 }
 
-/// The project that a program is in, if it is in one and is to use it. A project that cannot be used is reported.
+/// The project that a program is in, if it is in one and is to use it. A project that cannot be used is
+/// reported.
 pub fn find(options: &Options, program: Option<&Path>) -> Result<Option<Project>, String> {
     if !options.uses_project {
         return Ok(None);
@@ -88,8 +89,8 @@ pub fn libraries(
     }
 }
 
-/// Directories in which a program's libraries are, those of its project and of the packages included, for tools that look at
-/// sources. A project that cannot be used has none.
+/// Directories in which a program's libraries are, those of its project and of the packages included,
+/// for tools that look at sources. A project that cannot be used has none.
 pub fn search_directories(options: &Options, program: Option<&Path>) -> Vec<PathBuf> {
     let project = of_directory(options, &directory_of(program));
     let config = libraries(options, program, project.as_ref());
@@ -102,14 +103,16 @@ pub fn search_directories(options: &Options, program: Option<&Path>) -> Vec<Path
     directories
 }
 
-/// The directories of the libraries of the project that one stands in; nothing if it is none, or cannot be used.
+/// The directories of the libraries of the project that one stands in; nothing if it is none, or cannot
+/// be used.
 pub fn own_directories(options: &Options) -> Option<Vec<PathBuf>> {
     let project = of_directory(options, Path::new("."))?;
     Some(project.directories)
 }
 
-/// The project that a directory is in, for editors: its directories and those of its packages, and the libraries of packages, as
-/// absolute paths. There is nothing in it if there is no project, or it cannot be used.
+/// The project that a directory is in, for editors: its directories and those of its packages, and the
+/// libraries of packages, as absolute paths. There is nothing in it if there is no project, or it
+/// cannot be used.
 pub fn around(directory: &Path) -> canny_lsp::Project {
     let Some(project) = of_directory(&Options::default(), directory) else {
         return canny_lsp::Project::default();

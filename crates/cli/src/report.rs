@@ -137,7 +137,8 @@ pub fn text(text: &str) {
     emit(text);
 }
 
-/// What the program wrote comes before what is said about it, which begins a line of its own where both go to one place.
+/// What the program wrote comes before what is said about it, which begins a line of its own where both
+/// go to one place.
 fn flush_output() {
     let _ = canny_io::registry::flush_all(canny_io::Wait::Blocking);
     let captured = CAPTURED.lock();
@@ -146,8 +147,8 @@ fn flush_output() {
     }
 }
 
-/// Ends the line that the program has begun on standard output, or on standard error if that is the same terminal, pipe or
-/// file; whether there was one.
+/// Ends the line that the program has begun on standard output, or on standard error if that is the
+/// same terminal, pipe or file; whether there was one.
 pub fn begin_line() -> bool {
     use StandardOutput::{Error, Output};
     let begun = [Output, Error].map(|port| !is_at_line_start(port));

@@ -115,8 +115,9 @@ impl Session {
         }
     }
 
-    /// The end of a run: what the program wants to be done at its end, and what was asked to be reported about it. Gives the
-    /// exit code of an `exit` meanwhile, such as that of a signal which has had the program's text come to its end.
+    /// The end of a run: what the program wants to be done at its end, and what was asked to be
+    /// reported about it. Gives the exit code of an `exit` meanwhile, such as that of a signal which
+    /// has had the program's text come to its end.
     #[must_use]
     pub fn finish(mut self, options: &Options) -> Option<u8> {
         let shutdown = canny_lib::host::take_shutdown_procedure(&self.vm);
@@ -139,7 +140,8 @@ impl Session {
         code
     }
 
-    /// Ends after a program whose text has come to its end with an exit code, or that has failed; gives the exit code.
+    /// Ends after a program whose text has come to its end with an exit code, or that has failed; gives
+    /// the exit code.
     pub fn end(mut self, options: &Options, result: Result<u8, Failure>) -> u8 {
         // `exit` has run it already.
         if !matches!(result, Err(Failure::Exit(Exit::Code(_)))) {
@@ -194,8 +196,8 @@ impl Session {
     }
 }
 
-/// Turns SIGINT into an interrupt of the machine's thread, and of the macro that is being expanded, unless the program
-/// takes it.
+/// Turns SIGINT into an interrupt of the machine's thread, and of the macro that is being expanded,
+/// unless the program takes it.
 fn handle_interrupts(vm: &Arc<Vm>, interrupts: Arc<InterruptState>) {
     let machine = Arc::downgrade(vm);
     let interrupt = move || {

@@ -70,7 +70,8 @@ fn several_values_are_printed_one_by_one() {
 
 #[test]
 fn a_program_without_import_gets_the_interaction_environment() {
-    program("(define-record-type point (make-point x) point? (x point-x))\n(display (point-x (make-point 7)))")
+    program(
+        "(define-record-type point (make-point x) point? (x point-x))\n(display (point-x (make-point 7)))")
         .run()
         .exits_with(0)
         .prints("7");
@@ -231,7 +232,8 @@ fn exit_and_winders() {
         "1",
     );
     exits(
-        "(define (deep n) (if (= n 0) (exit 9) (after (+ 1 (deep (- n 1))) (if (= n 1) (display 1)))))\n(deep 10000)",
+        "(define (deep n) (if (= n 0) (exit 9) (after (+ 1 (deep (- n 1))) (if (= n 1) (display \
+         1)))))\n(deep 10000)",
         9,
         "1",
     );
@@ -275,7 +277,8 @@ fn features_can_be_added() {
 
 #[test]
 fn expand_prints_a_program_that_means_the_same() {
-    let text = "(import (scheme base) (scheme write))\n(define-syntax twice (syntax-rules () ((_ e) (begin e e))))\n(twice (display 1))";
+    let text = "(import (scheme base) (scheme write))\n(define-syntax twice (syntax-rules () ((_ e) (begin e \
+        e))))\n(twice (display 1))";
     let expanded = canny(&["expand", "program.scm"])
         .file("program.scm", text)
         .run()
@@ -325,7 +328,10 @@ fn a_missing_program_is_told_as_json() {
     canny(&["--message-format", "json", "no-such-file.scm"])
         .run()
         .exits_with(66)
-        .complains("{\"severity\":\"error\",\"code\":\"unreadable-file\",\"message\":\"cannot read no-such-file.scm: ");
+        .complains(
+            "{\"severity\":\"error\",\"code\":\"unreadable-file\",\"message\":\"cannot read \
+            no-such-file.scm: ",
+        );
     canny(&["--message-format", "xml", "p.scm"])
         .run()
         .exits_with(64)
@@ -363,7 +369,8 @@ fn a_misspelt_command_is_recognized() {
     canny(&["tset"])
         .run()
         .exits_with(66)
-        .complains("cannot read tset: No such file or directory (os error 2); did you mean the command 'test'?");
+        .complains(
+            "cannot read tset: No such file or directory (os error 2); did you mean the command 'test'?");
     canny(&["complie", "x.scm"])
         .run()
         .exits_with(66)

@@ -15,7 +15,9 @@ const LIBRARY: &str = "(define-library (greeting)
     (define-syntax twice
       (lambda (form) (syntax-case form () ((_ e) #'(begin e e)))))))";
 
-const PROGRAM: &str = "(import (scheme base) (scheme write) (scheme process-context) (scheme eval) (greeting) (srfi 1))
+const PROGRAM: &str =
+    "(import (scheme base) (scheme write) (scheme process-context) (scheme eval) \
+    (greeting) (srfi 1))
 (twice (greet (last (command-line))))
 (eval '(greet \"again\") (environment '(greeting)))
 (exit (length (command-line)))";
@@ -92,8 +94,8 @@ fn a_damaged_program_is_refused() {
     assert!(text.contains("damaged"), "{text}");
 }
 
-/// Runs an executable file in a namespace of its own, where something is mounted over `/proc`. `None` where the system does
-/// not let us.
+/// Runs an executable file in a namespace of its own, where something is mounted over `/proc`. `None`
+/// where the system does not let us.
 fn without_proc(words: &[&str]) -> Option<Output> {
     let run = |script: &str, words: &[&str]| {
         let mut command = Command::new("unshare");

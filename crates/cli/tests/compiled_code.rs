@@ -1,6 +1,6 @@
-//! Compiled code in its dealings with everything else: the interpreter, the collector, continuations, errors,
-//! interrupts, and variables that change. Programs compile chosen procedures themselves, so nothing depends on what
-//! runs often; each program runs also with a collection at every allocation.
+//! Compiled code in its dealings with everything else: the interpreter, the collector, continuations,
+//! errors, interrupts, and variables that change. Programs compile chosen procedures themselves, so
+//! nothing depends on what runs often; each program runs also with a collection at every allocation.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! Descriptors of what is closed: ports, files, sockets, processes, databases, watches, connections of a server. None of them waits
-//! for the collector.
+//! Descriptors of what is closed: ports, files, sockets, processes, databases, watches, connections of
+//! a server. None of them waits for the collector.
 
 mod support;
 

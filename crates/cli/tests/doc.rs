@@ -245,11 +245,14 @@ fn examples_that_do_not_run_spoil_no_others() {
 
 #[test]
 fn pages_show_what_is_printed() {
-    let page = "# Page\n\n```scheme tool.scm\n(display \"hello\")\n(newline)\n(display (read))\n(newline)\n```\n\n\
+    let page = "# Page\n\n```scheme tool.scm\n(display \"hello\")\n(newline)\n(display \
+        (read))\n(newline)\n```\n\n\
                 ```text input\n(a b)\n```\n\n\
-                ```console\n$ canny tool.scm < input\nhello\n(a b)\n$ cat input\n(a b)\n$ canny tool.scm < input\n…\n```\n\n\
+                ```console\n$ canny tool.scm < input\nhello\n(a b)\n$ cat input\n(a b)\n$ canny tool.scm < \
+                input\n…\n```\n\n\
                 ```console\n$ rm -r somewhere\n```\n\n\
-                ```scheme\n(begin (display 1) (newline) (display \"two\"))\n; prints: 1\n; prints: two\n```\n";
+                ```scheme\n(begin (display 1) (newline) (display \"two\"))\n; prints: 1\n; prints: \
+                two\n```\n";
     canny(&["doc", "--test", "page.md"])
         .file("page.md", page)
         .run()
@@ -298,7 +301,8 @@ fn pages_have_files_and_sessions_for_their_programs() {
 fn sections_of_a_page_may_be_programs() {
     let page = "# Page\n\n<!-- each section is a program -->\n\n\
                 ## One\n\n```scheme\n(import (scheme base))\n(define x 1)\nx\n; => 1\n```\n\n\
-                ## Two\n\n```scheme\n(sort '(2 1) <)\n; => (1 2)\nx\n; error: the variable has no value: x\n```\n";
+                ## Two\n\n```scheme\n(sort '(2 1) <)\n; => (1 2)\nx\n; error: the variable has no value: \
+                x\n```\n";
     canny(&["doc", "--test", "page.md"])
         .file("page.md", page)
         .run()

@@ -32,7 +32,8 @@ fn a_malformed_value_ends_every_command() {
         (
             "CANNY_COMPILE_DISABLE",
             "nopass",
-            "canny: CANNY_COMPILE_DISABLE: there is no pass 'nopass'; the passes are check-calls, split-entries, \
+            "canny: CANNY_COMPILE_DISABLE: there is no pass 'nopass'; the passes are check-calls, \
+             split-entries, \
              simplify, inline, remove-globals\n",
         ),
     ] {
@@ -102,7 +103,9 @@ fn a_compiled_program_checks_them_in_its_own_name() {
         (
             Some(0),
             "hello\n".into(),
-            "./hello: warning: there is no variable 'CANNY_GC_VERIFI'; did you mean 'CANNY_GC_VERIFY'?\n".into()
+            "./hello: warning: there is no variable 'CANNY_GC_VERIFI'; did you mean \
+             'CANNY_GC_VERIFY'?\n"
+                .into()
         )
     );
 }

@@ -1,5 +1,5 @@
-//! The codes of messages: the examples of the table do what they say, and the page that is made of it is up to date.
-//! `CANNY_BLESS=1` writes the page.
+//! The codes of messages: the examples of the table do what they say, and the page that is made of it
+//! is up to date. `CANNY_BLESS=1` writes the page.
 
 mod support;
 
@@ -69,7 +69,8 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Codes that a source gives to diagnostics: the first operand of `error(` or `warning(`, if another follows it.
+/// Codes that a source gives to diagnostics: the first operand of `error(` or `warning(`, if another
+/// follows it.
 fn codes(text: &str) -> impl Iterator<Item = &str> {
     let calls = ["error(", "warning("].map(|call| text.split(call).skip(1));
     calls.into_iter().flatten().filter_map(|operands| {

@@ -10,13 +10,13 @@
 //! | a block `console` | lines `$ canny …`, perhaps with `< FILE`, run beside the files so far, and what they print |
 //! | a block `prompt` | a session: `> ` begins an input, `. ` continues it, the rest is what is printed |
 //!
-//! A form that is looked at begins at the start of a line, as do imports, which may stand in any block. A program without
-//! imports has the names of the prompt. In what is printed a line `…` stands for any number of lines, and `…` at the end of a
-//! line for the rest of that.
-//! Errors and warnings count as printed.
+//! A form that is looked at begins at the start of a line, as do imports, which may stand in any block.
+//! A program without imports has the names of the prompt. In what is printed a line `…` stands for any
+//! number of lines, and `…` at the end of a line for the rest of that. Errors and warnings count as
+//! printed.
 //!
-//! On a page that says `<!-- each section is a program -->` a heading of the second level begins a new program.
-//! `CANNY_GUIDE=NAME` looks at the pages with this in their name only.
+//! On a page that says `<!-- each section is a program -->` a heading of the second level begins a new
+//! program. `CANNY_GUIDE=NAME` looks at the pages with this in their name only.
 
 mod support;
 

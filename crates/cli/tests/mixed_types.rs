@@ -20,8 +20,8 @@ fn run(text: &str, environment: &[(&str, &str)]) -> Outcome {
     run.run().exits_with(0)
 }
 
-/// Runs the program interpreted and compiled. The results have to be the same, and code may be retired so often: where the logs
-/// had not yet seen all kinds.
+/// Runs the program interpreted and compiled. The results have to be the same, and code may be retired
+/// so often: where the logs had not yet seen all kinds.
 #[track_caller]
 fn stays_compiled(text: &str, retired_max: usize) {
     let wanted = run(text, &[("CANNY_JIT", "0")]).output;

@@ -6,7 +6,8 @@ use std::path::Path;
 
 use support::{program, scratch};
 
-const IMPORTS: &str = "(import (scheme base) (scheme write) (scheme process-context) (scheme file) (canny process) (canny fs))\n";
+const IMPORTS: &str = "(import (scheme base) (scheme write) (scheme process-context) (scheme file) (canny \
+    process) (canny fs))\n";
 
 /// The number that a shell printed behind `ready`.
 fn number(output: &str) -> String {
@@ -118,7 +119,9 @@ fn a_program_without_descriptors_says_so_and_goes_on() {
 
 #[test]
 fn descriptors_of_what_nobody_can_reach_are_given_back() {
-    let text = "(import (canny io) (canny net) (only (srfi 170) directory-files open-file fd->port binary-input))
+    let text =
+        "(import (canny io) (canny net) (only (srfi 170) directory-files open-file fd->port \
+        binary-input))
                 (define (exhaust open)
                   (guard (e ((error-object? e) (display (error-object-message e)) (newline)))
                     (let loop ((kept '())) (loop (cons (open) kept)))))

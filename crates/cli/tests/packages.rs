@@ -144,7 +144,8 @@ impl World {
         );
         world.write(
             "app/src/own.sld",
-            "(define-library (own) (export own) (import (scheme base) (json)) (begin (define own (list 'own json))))",
+            "(define-library (own) (export own) (import (scheme base) (json)) (begin (define own (list 'own \
+             json))))",
         );
         world.write(
             "app/tools/deep/main.scm",
@@ -153,7 +154,8 @@ impl World {
         world.write(
             "json/json.sld",
             "(define-library (json) (export json) (import (scheme base)) (include \"parts/value.scm\")\n\
-             (cond-expand ((library (extra)) (begin (define kind 'extra))) (else (begin (define kind 'plain)))) (begin (define json (list value kind))))",
+             (cond-expand ((library (extra)) (begin (define kind 'extra))) (else (begin (define kind \
+             'plain)))) (begin (define json (list value kind))))",
         );
         world.write("json/parts/value.scm", "(define value 1)\n");
         world

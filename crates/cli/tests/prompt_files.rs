@@ -1,5 +1,6 @@
-//! The prompt without a terminal: every `tests/prompt/*.scm` is the input of `canny repl`, and what is printed, messages in
-//! between, is compared with the `.expected` file beside it. `CANNY_BLESS=1` writes those files; review the difference.
+//! The prompt without a terminal: every `tests/prompt/*.scm` is the input of `canny repl`, and what is
+//! printed, messages in between, is compared with the `.expected` file beside it. `CANNY_BLESS=1`
+//! writes those files; review the difference.
 //!
 //! The walk in `docs/repl-walk.md` is run on a dumb terminal, where the screen shows what the page shows.
 

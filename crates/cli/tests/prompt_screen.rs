@@ -1,5 +1,5 @@
-//! What a person sees at the prompt: output that has no line end, inputs that are corrected, suggestions and documentation,
-//! windows that change, and a program that is stopped and resumes.
+//! What a person sees at the prompt: output that has no line end, inputs that are corrected,
+//! suggestions and documentation, windows that change, and a program that is stopped and resumes.
 
 mod support;
 #[path = "support/terminal.rs"]
@@ -310,7 +310,8 @@ fn an_interrupted_loop_has_a_place() {
     terminal.keys("(define (self) (self))\r");
     terminal.keys("(define (ping) (pong))\r(define (pong) (ping))\r");
     terminal.wait_for("(define (pong) (ping))\n>");
-    // An input, and the column of the call that never returns; or the place of the loop, where another input has it.
+    // An input, and the column of the call that never returns; or the place of the loop, where another
+    // input has it.
     let loops = [
         ("(let loop () (loop))", ":1:36:"),
         ("(do () (#f))", ":1:23:"),
@@ -324,8 +325,8 @@ fn an_interrupted_loop_has_a_place() {
     ];
     let mut interrupts = 0;
     for (input, place) in loops {
-        // An interrupt may come before the loop is entered; that has the place of the input. The next comes later, for as long
-        // as that takes on this machine.
+        // An interrupt may come before the loop is entered; that has the place of the input. The next
+        // comes later, for as long as that takes on this machine.
         let is_of_the_loop = (0..20).any(|attempt| {
             interrupts += 1;
             terminal.keys(format!("(write-string \"r{interrupts}\\n\") {input}\r"));

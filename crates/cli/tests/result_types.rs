@@ -1,5 +1,5 @@
-//! Primitives give what their rows say. Compiled code believes the rows of leaf functions and of pure primitives without a check, so each of
-//! them is called here with arguments of all kinds.
+//! Primitives give what their rows say. Compiled code believes the rows of leaf functions and of pure
+//! primitives without a check, so each of them is called here with arguments of all kinds.
 
 mod support;
 

@@ -1,4 +1,5 @@
-//! `canny serve`: programs, libraries and directories as a browser sees them, and versions that follow each other.
+//! `canny serve`: programs, libraries and directories as a browser sees them, and versions that follow
+//! each other.
 
 mod support;
 
@@ -338,7 +339,8 @@ fn a_response_that_was_begun_is_completed_by_its_version() {
     let program = |text: &str| {
         format!(
             "(import (scheme base) (canny tasks) (canny web message))\n\
-             (lambda (request body)\n  (if (string=? \"/slow\" (request-path request)) (sleep 2))\n  \"{text}\")\n"
+             (lambda (request body)\n  (if (string=? \"/slow\" (request-path request)) (sleep 2))\n  \
+             \"{text}\")\n"
         )
     };
     let directory = with_files(&[("app.scm", &program("old"))]);

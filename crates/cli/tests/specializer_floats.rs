@@ -1,5 +1,5 @@
-//! Flonums passed and returned unboxed, and fixnums returned, between procedures that the specializer compiled while the program
-//! ran.
+//! Flonums passed and returned unboxed, and fixnums returned, between procedures that the specializer
+//! compiled while the program ran.
 
 mod support;
 

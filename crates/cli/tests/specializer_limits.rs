@@ -1,7 +1,8 @@
-//! What is hard on the specializer: code that is redefined, evaluated again and again, huge, deep, or never twice the same.
-//! Results have to be right, memory bounded, and the log has to tell.
+//! What is hard on the specializer: code that is redefined, evaluated again and again, huge, deep, or
+//! never twice the same. Results have to be right, memory bounded, and the log has to tell.
 //!
-//! The programs are small here. By hand they were run larger, compiled and interpreted (time, peak memory), with the same output:
+//! The programs are small here. By hand they were run larger, compiled and interpreted (time, peak
+//! memory), with the same output:
 //!
 //! | program | size | compiled | interpreted |
 //! |---|---|---|---|
@@ -318,7 +319,8 @@ fn types_that_flip() {
 #[test]
 fn deep_chains_of_calls_are_inlined_within_bounds() {
     let mut text = String::from(
-        "(import (scheme base) (scheme write))\n(define (f0 x) (+ x 1))\n(define (g0 x) (+ x 1))\n(define (h0 x) (+ x 1))\n",
+        "(import (scheme base) (scheme write))\n(define (f0 x) (+ x 1))\n(define (g0 x) (+ x 1))\n(define \
+         (h0 x) (+ x 1))\n",
     );
     for (i, before) in (1..=120).zip(0..) {
         let _ = writeln!(text, "(define (f{i} x) (f{before} (+ x 1)))");
@@ -343,7 +345,8 @@ fn deep_chains_of_calls_are_inlined_within_bounds() {
 fn huge(parts: usize, clauses: usize) -> String {
     let mut text = String::from(
         "(import (scheme base) (scheme write))\n(define counter 0)\n\
-         (define (bump! x) (set! counter (+ counter x)))\n(define v (vector 1 2 3 4 5 6 7 8))\n(define (flat a b)\n",
+         (define (bump! x) (set! counter (+ counter x)))\n(define v (vector 1 2 3 4 5 6 7 8))\n(define (flat \
+         a b)\n",
     );
     for i in 1..=parts {
         let _ = match i % 4 {

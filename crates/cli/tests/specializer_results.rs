@@ -1,6 +1,6 @@
-//! What compiled code believes of values that come across calls, when it stops being true: each test is one row of the table in
-//! `docs/decisions/specializer.md`, "What is believed across calls". A program warms up, changes something, and must continue as in the
-//! interpreter.
+//! What compiled code believes of values that come across calls, when it stops being true: each test is
+//! one row of the table in `docs/decisions/specializer.md`, "What is believed across calls". A program
+//! warms up, changes something, and must continue as in the interpreter.
 
 mod support;
 
@@ -36,7 +36,8 @@ const HEAD: &str = "(import (scheme base) (scheme write) (scheme case-lambda))
   (syntax-rules () ((_ (i count) body ...) (do ((i 0 (+ i 1))) ((= i count)) body ...))))
 ";
 
-/// Checks that the program does in every mode what it does in the interpreter, and that it printed so many lines there.
+/// Checks that the program does in every mode what it does in the interpreter, and that it printed so
+/// many lines there.
 #[track_caller]
 fn agrees(text: &str, lines: usize) {
     let run = |mode: &[(&str, &str)]| {
@@ -75,7 +76,8 @@ const VALUES: &[&str] = &[
     "(if #f #f)",
 ];
 
-/// Programs of a recursion whose value was always `before`, each with one question about that value and one later value.
+/// Programs of a recursion whose value was always `before`, each with one question about that value and
+/// one later value.
 fn asked(before: &str, questions: &[&str]) -> (String, usize) {
     let mut text = String::new();
     let mut count = 0;
@@ -129,7 +131,8 @@ fn a_fixnum_that_is_only_asked_for_its_type() {
 
 #[test]
 fn results_that_are_passed_on() {
-    // Through tail calls, `apply`, `values`, `map` and escapes, where the flonum is neither boxed nor asked for.
+    // Through tail calls, `apply`, `values`, `map` and escapes, where the flonum is neither boxed nor
+    // asked for.
     let mut text = String::new();
     for (k, after) in VALUES.iter().enumerate() {
         let _ = write!(
@@ -157,7 +160,8 @@ fn results_that_are_passed_on() {
 
 #[test]
 fn variables_that_change_while_their_readers_wait() {
-    // A reader has read the variable before a call that changes it, and reads it again behind: in the callee, in itself, and at depth.
+    // A reader has read the variable before a call that changes it, and reads it again behind: in the
+    // callee, in itself, and at depth.
     let mut text = String::new();
     for (k, after) in VALUES.iter().enumerate() {
         let _ = write!(
@@ -165,12 +169,17 @@ fn variables_that_change_while_their_readers_wait() {
             "(define x{k} 1.5)
 (define flips{k} #f)
 (define (flip{k} n) (if (and flips{k} (= n 7)) (set! x{k} {after})) n)
-(define (kind v) (cond ((and (number? v) (inexact? v)) 'flonum) ((exact-integer? v) 'integer) ((number? v) 'number) ((pair? v) 'pair)
-  ((null? v) 'null) ((not v) 'false) ((string? v) 'string) ((symbol? v) 'symbol) ((char? v) 'char) ((procedure? v) 'procedure)
+(define (kind v) (cond ((and (number? v) (inexact? v)) 'flonum) ((exact-integer? v) 'integer) ((number? v) \
+'number) ((pair? v) 'pair)
+  ((null? v) 'null) ((not v) 'false) ((string? v) 'string) ((symbol? v) 'symbol) ((char? v) 'char) \
+  ((procedure? v) 'procedure)
   ((vector? v) 'vector) (else 'other)))
-(define (reader{k} n) (let* ((a (kind x{k})) (m (flip{k} n)) (b (and m (kind x{k})))) (if (eq? a b) a (list a b))))
-(define (own{k} n) (let ((a (kind x{k}))) (if (and flips{k} (= n 7)) (set! x{k} {after})) (let ((b (kind x{k}))) (if (eq? a b) a (list a b)))))
-(define (down{k} n) (if (= n 0) (begin (flip{k} 7) (kind x{k})) (let* ((a (kind x{k})) (r (down{k} (- n 1))) (b (kind x{k}))) (if (eq? a b) r (list a r b)))))
+(define (reader{k} n) (let* ((a (kind x{k})) (m (flip{k} n)) (b (and m (kind x{k})))) (if (eq? a b) a (list \
+a b))))
+(define (own{k} n) (let ((a (kind x{k}))) (if (and flips{k} (= n 7)) (set! x{k} {after})) (let ((b (kind \
+x{k}))) (if (eq? a b) a (list a b)))))
+(define (down{k} n) (if (= n 0) (begin (flip{k} 7) (kind x{k})) (let* ((a (kind x{k})) (r (down{k} (- n 1))) \
+(b (kind x{k}))) (if (eq? a b) r (list a r b)))))
 (repeat (i 1000) (reader{k} i) (own{k} i))
 (repeat (i 200) (down{k} 5))
 (set! flips{k} #t)
@@ -187,7 +196,8 @@ fn variables_that_change_while_their_readers_wait() {
 
 #[test]
 fn places_that_change_while_their_readers_wait() {
-    // Fields, elements, parts of pairs, boxes of captured variables: nothing that was loaded holds across a call.
+    // Fields, elements, parts of pairs, boxes of captured variables: nothing that was loaded holds
+    // across a call.
     let mut text = String::from(
         "(define-record-type thing (make-thing a) thing? (a thing-a set-thing-a!))
 (define (kind v) (cond ((and (number? v) (inexact? v)) 'flonum) ((number? v) 'number) ((pair? v) 'pair)
@@ -198,13 +208,16 @@ fn places_that_change_while_their_readers_wait() {
     for (k, after) in VALUES.iter().enumerate() {
         let _ = write!(
             text,
-            "(define t{k} (make-thing 1.5)) (define v{k} (vector 1.5 1)) (define p{k} (list 1.5 1)) (define when{k} -1)
+            "(define t{k} (make-thing 1.5)) (define v{k} (vector 1.5 1)) (define p{k} (list 1.5 1)) (define \
+             when{k} -1)
 (define c{k} (let ((c 1.5)) (lambda (n) (if (= n when{k}) (set! c {after})) c)))
-(define (change{k} n) (if (= n when{k}) (begin (set-thing-a! t{k} {after}) (vector-set! v{k} 0 {after}) (set-car! p{k} {after}))) n)
+(define (change{k} n) (if (= n when{k}) (begin (set-thing-a! t{k} {after}) (vector-set! v{k} 0 {after}) \
+(set-car! p{k} {after}))) n)
 (define (read{k} n)
   (let* ((a (kind (thing-a t{k}))) (b (kind (vector-ref v{k} 0))) (c (kind (car p{k}))) (d (kind (c{k} -2)))
          (m (change{k} n)) (e (c{k} m)))
-    (list (kind e) (two a (kind (thing-a t{k}))) (two b (kind (vector-ref v{k} 0))) (two c (kind (car p{k}))) (two d (kind (c{k} -2))))))
+    (list (kind e) (two a (kind (thing-a t{k}))) (two b (kind (vector-ref v{k} 0))) (two c (kind (car \
+    p{k}))) (two d (kind (c{k} -2))))))
 (repeat (i 1000) (read{k} i))
 (set! when{k} 5)
 (show (read{k} 4) (read{k} 5) (read{k} 6))
@@ -224,7 +237,8 @@ fn arguments_that_change_their_kinds() {
             "(define (last{k} n a b) (if (= n 0) (if a b (list a b)) (last{k} (- n 1) b a)))
 (define (optional{k} . rest) (if (pair? rest) (car rest) 'none))
 (define cases{k} (case-lambda ((a) (if a 1 2)) ((a b) (if b a b)) ((a b . c) (list a b c))))
-(define (all{k} a b) (list (last{k} 3 a b) (optional{k} a) (optional{k}) (cases{k} a) (cases{k} b a) (cases{k} a b a)))
+(define (all{k} a b) (list (last{k} 3 a b) (optional{k} a) (optional{k}) (cases{k} a) (cases{k} b a) \
+(cases{k} a b a)))
 (repeat (i 1000) (all{k} 1.5 2.5))
 (show (all{k} 1.5 {after}) (all{k} {after} 1.5) (all{k} {after} {after}))
 "
@@ -240,7 +254,8 @@ fn procedures_that_are_replaced_while_they_are_called() {
 (define flips #f)
 (define (leaf n) (* n 0.5))
 (define (middle n) (if (and flips (= n 2)) (set! leaf (lambda (n) (list n)))) (leaf n))
-(define (top n) (if (= n 0) 0.0 (let* ((a (middle n)) (b (top (- n 1)))) (if (number? a) (+ a b) (list a b)))))
+(define (top n) (if (= n 0) 0.0 (let* ((a (middle n)) (b (top (- n 1)))) (if (number? a) (+ a b) (list a \
+b)))))
 (define (add a b) (+ a b))
 (define (sum l) (if (null? l) 0.0 (let ((rest (sum (cdr l)))) (add (car l) rest))))
 (repeat (i 2000) (top 5) (sum '(1.5 2.5 3.5)))
@@ -251,7 +266,8 @@ fn procedures_that_are_replaced_while_they_are_called() {
 (set! add (lambda (a b . c) (vector a b c)))
 (show (sum '(1.5 2.5 3.5)))
 (set! add 7)
-(show (call/cc (lambda (k) (with-exception-handler (lambda (e) (k (error-object? e))) (lambda () (sum '(1.5 2.5)))))))
+(show (call/cc (lambda (k) (with-exception-handler (lambda (e) (k (error-object? e))) (lambda () (sum '(1.5 \
+2.5)))))))
 ";
     agrees(text, 4);
 }
@@ -268,7 +284,8 @@ fn frames_that_are_entered_again_with_something_else() {
 (define values-left '())
 (repeat (i 3000) (ask 4))
 (set! wants #t)
-(define (next) (if (pair? values-left) (let ((v (car values-left))) (set! values-left (cdr values-left)) (resume v))))
+(define (next) (if (pair? values-left) (let ((v (car values-left))) (set! values-left (cdr values-left)) \
+(resume v))))
 ",
     );
     let _ = writeln!(text, "(set! values-left (list {}))", VALUES.join(" "));
@@ -285,7 +302,8 @@ fn records_of_types_that_are_replaced() {
 (define swaps #f)
 (define old-one? one?)
 (define (touch n) (if (and swaps (= n 3)) (set! one? (lambda (x) 'replaced))) n)
-(define (check x n) (let* ((a (one? x)) (m (touch n)) (b (and m (one? x)))) (list a b (if (old-one? x) (one-a x) 'none))))
+(define (check x n) (let* ((a (one? x)) (m (touch n)) (b (and m (one? x)))) (list a b (if (old-one? x) \
+(one-a x) 'none))))
 (repeat (i 2000) (check first-one i) (check 5 i))
 (set! swaps #t)
 (show (check first-one 2) (check first-one 3) (check 5 3))

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use support::{Canny, canny, scratch};
 
 const GOOD: &str = "(import (scheme base) (canny test))\n(test 3 (+ 1 2))\n";
-const BAD: &str = "(import (scheme base) (canny test))\n(test-group \"sums\"\n  (test \"small\" 4 (+ 1 2))\n  (test 3 (+ 1 2)))\n";
+const BAD: &str = "(import (scheme base) (canny test))\n(test-group \"sums\"\n  (test \"small\" 4 (+ 1 \
+    2))\n  (test 3 (+ 1 2)))\n";
 
 /// A run of `canny test` on one file of this name.
 fn suite(name: &str, text: impl AsRef<[u8]>) -> Canny {
@@ -24,12 +25,25 @@ fn suites_are_found() {
         .file("test/c.scm", GOOD)
         .file("src/d-test.scm", GOOD)
         .file("src/e.test.scm", GOOD)
-        .file("f.scm", "(import (scheme base) (prefix (srfi 64) t:))\n(t:test-begin \"f\")\n(t:test-assert #t)\n(t:test-end)")
+        .file(
+            "f.scm",
+            "(import (scheme base) (prefix (srfi 64) t:))\n(t:test-begin \"f\")\n(t:test-assert \
+            #t)\n(t:test-end)",
+        )
         .file("g.scm", "(import (scheme base) (srfi 78))\n(check 1 => 1)")
         // These are none.
-        .file("h.scm", "(import (scheme base))\n'(srfi 64)\n(error \"not to be run\")")
-        .file("tests/library.scm", "(define-library (tests library) (import (canny test)))")
-        .file("tests/other.sld", "(define-library (tests other) (import (canny test)))")
+        .file(
+            "h.scm",
+            "(import (scheme base))\n'(srfi 64)\n(error \"not to be run\")",
+        )
+        .file(
+            "tests/library.scm",
+            "(define-library (tests library) (import (canny test)))",
+        )
+        .file(
+            "tests/other.sld",
+            "(define-library (tests other) (import (canny test)))",
+        )
         .file("tests/data.txt", "(canny test)")
         .file("vendor/tests/i.scm", "(error \"not to be run\")")
         .file(".hidden/tests/j.scm", "(error \"not to be run\")");
@@ -81,7 +95,8 @@ fn what_is_not_there_is_told() {
 
 #[test]
 fn a_failure_has_place_values_and_difference() {
-    let long = "(import (scheme base) (canny test))\n(test (append (make-list 20 'a) '(1 2 3))\n      (append (make-list 20 'a) '(1 4 3)))\n";
+    let long = "(import (scheme base) (canny test))\n(test (append (make-list 20 'a) '(1 2 3))\n      \
+        (append (make-list 20 'a) '(1 4 3)))\n";
     let outcome = canny(&["test"])
         .file("tests/a.scm", BAD)
         .file("tests/b.scm", long)
@@ -216,7 +231,8 @@ fn nothing_is_lost_of_suites_that_do_not_end_well() {
 
 #[test]
 fn a_suite_that_hangs_is_ended() {
-    let text = "(import (scheme base) (canny test))\n(test \"first\" 1 1)\n(test \"endless\" 1 (let loop () (loop)))\n";
+    let text = "(import (scheme base) (canny test))\n(test \"first\" 1 1)\n(test \"endless\" 1 (let loop () \
+        (loop)))\n";
     let outcome = canny(&["test", "--timeout", "0.5", "a.scm", "b.scm"])
         .file("a.scm", text)
         .file("b.scm", GOOD)
@@ -229,7 +245,8 @@ fn a_suite_that_hangs_is_ended() {
     assert!(outcome.output.contains("a.scm:3: endless"), "{outcome:?}");
     assert!(outcome.output.contains("ok    b.scm"), "{outcome:?}");
     // One that takes no notice of Ctrl-C is killed.
-    let stubborn = "(import (scheme base) (canny test))\n(define (again) (guard (e (#t (again))) (let loop () (loop))))\n(again)\n";
+    let stubborn = "(import (scheme base) (canny test))\n(define (again) (guard (e (#t (again))) (let loop \
+        () (loop))))\n(again)\n";
     let outcome = canny(&["test", "--timeout", "0.2", "a.scm"])
         .file("a.scm", stubborn)
         .run()
@@ -244,7 +261,8 @@ fn a_suite_that_hangs_is_ended() {
 fn output_is_shown_of_what_fails_only() {
     let chatty = |result: &str| {
         format!(
-            "(import (scheme base) (scheme write) (canny test))\n(display \"\\x1b;[31msay-{result}\")\n(newline)\n(test {result} 1)\n"
+            "(import (scheme base) (scheme write) (canny test))\n(display \
+             \"\\x1b;[31msay-{result}\")\n(newline)\n(test {result} 1)\n"
         )
     };
     let outcome = canny(&["test", "a.scm", "b.scm"])
@@ -265,7 +283,11 @@ fn tests_are_chosen_by_name() {
     let run = |words: &[&str]| {
         canny(&[&["test"], words].concat())
             .file("tests/a.scm", BAD)
-            .file("tests/b.scm", "(import (scheme base) (srfi 64))\n(test-begin \"suite\")\n(test-equal \"other\" 1 1)\n(test-end)")
+            .file(
+                "tests/b.scm",
+                "(import (scheme base) (srfi 64))\n(test-begin \"suite\")\n(test-equal \
+                \"other\" 1 1)\n(test-end)",
+            )
             .run()
     };
     let one = run(&["--filter", "other"]).exits_with(0).output;
@@ -338,9 +360,19 @@ fn results_as_json() {
         .exits_with(1);
     let lines: Vec<&str> = outcome.output.lines().collect();
     assert_eq!(lines.len(), 4, "{outcome:?}");
-    assert!(lines[0].starts_with("{\"event\":\"test\",\"file\":\"a.scm\",\"groups\":[\"sums\"],\"name\":\"small\",\"result\":\"failed\","), "{outcome:?}");
-    assert!(lines[0].contains("\"source\":\"a.scm\",\"line\":3,\"expression\":\"(+ 1 2)\",\"expected\":\"4\",\"actual\":\"3\",\"differences\":[]}"), "{outcome:?}");
-    assert!(lines[2].starts_with("{\"event\":\"file\",\"file\":\"a.scm\",\"result\":\"failed\",\"passed\":1,\"failed\":1,\"skipped\":0,\"problems\":[],"), "{outcome:?}");
+    assert!(lines[0].starts_with(
+        "{\"event\":\"test\",\"file\":\"a.scm\",\"groups\":[\"sums\"],\"name\":\"small\",\"result\":\"failed\","),
+            "{outcome:?}");
+    assert!(
+        lines[0].contains(
+            "\"source\":\"a.scm\",\"line\":3,\"expression\":\"(+ 1 \
+         2)\",\"expected\":\"4\",\"actual\":\"3\",\"differences\":[]}"
+        ),
+        "{outcome:?}"
+    );
+    assert!(lines[2].starts_with(
+        "{\"event\":\"file\",\"file\":\"a.scm\",\"result\":\"failed\",\"passed\":1,\"failed\":1,\"skipped\":0,\"problems\":[],"),
+            "{outcome:?}");
     assert!(
         lines[3].starts_with("{\"event\":\"summary\",\"files\":1,\"failed_files\":1,"),
         "{outcome:?}"

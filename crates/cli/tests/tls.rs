@@ -255,7 +255,8 @@ fn papers_are_checked() {
         .complains("argument 1 is not a name of a file: 5");
 }
 
-/// A server whose clients are slow: each handshake waits for a task that sleeps first. Meanwhile another task counts.
+/// A server whose clients are slow: each handshake waits for a task that sleeps first. Meanwhile
+/// another task counts.
 const SLOW: &str = "
 (import (scheme base) (scheme write) (scheme process-context) (canny net) (canny tasks)
         (only (srfi 1) iota every))
@@ -448,8 +449,8 @@ fn a_web_server_agrees_on_http2() {
     assert!(output.ends_with("\n2"), "{output}");
 }
 
-/// A server of HTTP over TLS that answers three requests with the path and the protocol. With a flag it is a proxy
-/// first, which says nothing to the second client.
+/// A server of HTTP over TLS that answers three requests with the path and the protocol. With a flag it
+/// is a proxy first, which says nothing to the second client.
 const SERVER_OF_HTTP: &str = "
 (import (scheme base) (scheme write) (scheme process-context) (canny net))
 (define arguments (cdr (command-line)))

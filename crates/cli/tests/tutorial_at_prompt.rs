@@ -1,5 +1,6 @@
-//! The tutorial typed form by form at a real prompt: a terminal is driven, and what a person sees after each form is what the
-//! page says. `guides.rs` runs the same pages as programs; it says how they are marked.
+//! The tutorial typed form by form at a real prompt: a terminal is driven, and what a person sees after
+//! each form is what the page says. `guides.rs` runs the same pages as programs; it says how they are
+//! marked.
 //!
 //! | on the page | at the prompt |
 //! |---|---|
@@ -10,8 +11,8 @@
 //! | a block `prompt` | a prompt of its own shows what the block shows |
 //! | a block `scheme NAME` | a file of that name beside |
 //!
-//! A form is typed as a person does it: line by line, without blanks at their start, for which the prompt is there.
-//! `CANNY_GUIDE=NAME` looks at the pages with this in their name only.
+//! A form is typed as a person does it: line by line, without blanks at their start, for which the
+//! prompt is there. `CANNY_GUIDE=NAME` looks at the pages with this in their name only.
 
 mod support;
 #[path = "support/terminal.rs"]
@@ -210,7 +211,8 @@ fn without_blanks(text: &str) -> String {
     text.replace(char::is_whitespace, "")
 }
 
-/// Whether a text is what a page says, where `…` stands for the rest. Values may be laid out in several lines.
+/// Whether a text is what a page says, where `…` stands for the rest. Values may be laid out in several
+/// lines.
 fn is_as(found: &str, expected: &str) -> bool {
     let found = without_blanks(found);
     match expected.trim_end().strip_suffix('…') {
@@ -262,7 +264,8 @@ fn against(mark: Option<&Mark>, seen: &[String], before: &[String]) -> Option<St
             (!is_so).then(|| format!("the value {value}"))
         }
         Some(Mark::Prints(lines)) => {
-            // A value is shown as well. Of several forms each has lines of its own, where a program would continue one.
+            // A value is shown as well. Of several forms each has lines of its own, where a program
+            // would continue one.
             let end = value_of(seen).map_or(seen.len(), |(start, _)| start);
             let all: String = before.iter().chain(&seen[..end]).cloned().collect();
             let is_so = agree(&seen[..end], lines)
@@ -376,6 +379,7 @@ fn a_wrong_page_is_found() {
         let (_, failures) = type_page(page);
         assert_eq!(failures.len(), 1, "{page}");
     }
-    let right = "```scheme\n(display \"a\")\n(display 'b)\n(newline)\n; prints: ab\n(car '())\n; error: car: argument 1 is not a pair: ()\n```\n";
+    let right = "```scheme\n(display \"a\")\n(display 'b)\n(newline)\n; prints: ab\n(car '())\n; error: car: \
+        argument 1 is not a pair: ()\n```\n";
     assert_eq!(type_page(right), (2, Vec::new()));
 }

@@ -20,7 +20,8 @@ fn connections_survive_collections_wherever_they_happen() {
     }
 }
 
-/// The client gets an error; that nobody waited for the task of the server is reported on standard error, when it is found out.
+/// The client gets an error; that nobody waited for the task of the server is reported on standard
+/// error, when it is found out.
 #[test]
 fn a_socket_whose_procedure_fails_is_closed_with_a_code() {
     program(

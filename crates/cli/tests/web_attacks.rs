@@ -1,5 +1,5 @@
-//! Attacks on the web server: each has its outcome, and none is followed by anything but a server that works as before. The
-//! list is the table of docs/security.md; `CANNY_BLESS=1` writes that.
+//! Attacks on the web server: each has its outcome, and none is followed by anything but a server that
+//! works as before. The list is the table of docs/security.md; `CANNY_BLESS=1` writes that.
 
 #[path = "web_attacks/list.rs"]
 mod list;
@@ -28,8 +28,8 @@ fn connect(address: &str) -> TcpStream {
     stream
 }
 
-/// Waits until the server, however busy it is, has sent what fits the connection's buffers, and then for longer than its time limit of
-/// one second: a client that reads sooner lets it resume.
+/// Waits until the server, however busy it is, has sent what fits the connection's buffers, and then
+/// for longer than its time limit of one second: a client that reads sooner lets it resume.
 fn wait_until_full(stream: &TcpStream) {
     let start = Instant::now();
     let (mut unread, mut since) = (None, start);

@@ -1,4 +1,5 @@
-//! Clients that go while their requests are handled: the handlers are cancelled, whatever they are at, and nobody else is.
+//! Clients that go while their requests are handled: the handlers are cancelled, whatever they are at,
+//! and nobody else is.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! Every header that the web libraries read, malformed in many ways, behind every middleware: an answer that the standards have for
-//! it, never one of 500 to 599, and never a line on standard error.
+//! Every header that the web libraries read, malformed in many ways, behind every middleware: an answer
+//! that the standards have for it, never one of 500 to 599, and never a line on standard error.
 
 mod support;
 

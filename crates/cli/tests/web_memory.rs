@@ -1,4 +1,5 @@
-//! A web server whose handlers use up the heap: only the requests that did are answered by 500, and the server keeps serving.
+//! A web server whose handlers use up the heap: only the requests that did are answered by 500, and the
+//! server keeps serving.
 
 mod support;
 

@@ -1,5 +1,5 @@
-//! A server between the system and those who keep it: sockets and notices of systemd, descriptors that run out, and the program of
-//! `docs/guide/web-service.md` as it is deployed there.
+//! A server between the system and those who keep it: sockets and notices of systemd, descriptors that
+//! run out, and the program of `docs/guide/web-service.md` as it is deployed there.
 
 mod support;
 
@@ -78,7 +78,8 @@ fn exchange(client: &mut (impl Read + Write), target: &str) -> String {
     }
 }
 
-/// Asks it to end, and waits; whether it did so in order, which is with 143 although its text comes to its end as well.
+/// Asks it to end, and waits; whether it did so in order, which is with 143 although its text comes to
+/// its end as well.
 fn end(mut running: Running) -> bool {
     let status = Command::new("kill")
         .args(["-s", "TERM", &running.0.id().to_string()])

@@ -1,5 +1,6 @@
-//! WebSockets by chance: frames and mutations of them, sent to a server in parts of any size; what comes back is compared with a
-//! model of RFC 6455 and of compressed messages (RFC 7692). `CANNY_FUZZ_COUNT` is how many sessions there are, `CANNY_FUZZ_SEED` where they begin.
+//! WebSockets by chance: frames and mutations of them, sent to a server in parts of any size; what
+//! comes back is compared with a model of RFC 6455 and of compressed messages (RFC 7692).
+//! `CANNY_FUZZ_COUNT` is how many sessions there are, `CANNY_FUZZ_SEED` where they begin.
 
 #[path = "web_sockets_random/deflate.rs"]
 mod deflate;

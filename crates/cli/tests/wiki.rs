@@ -1,6 +1,8 @@
-//! The example `examples/wiki`: its suites in Scheme, which start it as a process, and the same program in one file.
+//! The example `examples/wiki`: its suites in Scheme, which start it as a process, and the same program
+//! in one file.
 //!
-//! The suite that drives a browser skips its tests where there is no Chromium, unless `CANNY_BROWSER` is `required`.
+//! The suite that drives a browser skips its tests where there is no Chromium, unless `CANNY_BROWSER`
+//! is `required`.
 
 mod support;
 

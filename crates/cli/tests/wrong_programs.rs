@@ -1,6 +1,6 @@
-//! The wrong programs of `docs/messages`: what Canny says of them stands there, beside what other implementations
-//! say. `CANNY_BLESS=1` writes our part and the page; `CANNY_RIVALS=1` also runs the other implementations that
-//! are installed and writes theirs.
+//! The wrong programs of `docs/messages`: what Canny says of them stands there, beside what other
+//! implementations say. `CANNY_BLESS=1` writes our part and the page; `CANNY_RIVALS=1` also runs the
+//! other implementations that are installed and writes theirs.
 
 mod support;
 
@@ -157,10 +157,13 @@ fn page(programs: &[PathBuf]) -> String {
     let mut page = format!(
         "# Twenty wrong programs\n\n\
         What Canny prints on standard error, and what {} print.\n\
-        Racket's programs begin with `#lang racket/base` in place of the comment; Guile compiles before it runs; of its \
-        output\nthe lines that tell of that are left out. Chez Scheme runs them by `--script`. Racket's errortrace and Chez Scheme's \
+        Racket's programs begin with `#lang racket/base` in place of the comment; Guile compiles before it \
+        runs; of its \
+        output\nthe lines that tell of that are left out. Chez Scheme runs them by `--script`. Racket's \
+        errortrace and Chez Scheme's \
         inspector tell more; they are not on by themselves.\n\n\
-        This page is written by `crates/cli/tests/wrong_programs.rs`, which also checks that Canny still prints this.\n\n",
+        This page is written by `crates/cli/tests/wrong_programs.rs`, which also checks that Canny still \
+        prints this.\n\n",
         versions.join(", ")
     );
     let implementations: Vec<(&str, &str)> = std::iter::once(("Canny", "canny"))

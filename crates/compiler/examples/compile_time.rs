@@ -101,7 +101,8 @@ fn compile(path: &str, shown: Shown) {
                 .map(|code| code.instructions.len())
                 .sum();
             println!(
-                "{path}: expanded in {expanded:?}, compiled in {compiled:?}, {verdict} in {:?}, {} codes, {words} words",
+                "{path}: expanded in {expanded:?}, compiled in {compiled:?}, {verdict} in {:?}, {} codes, \
+                 {words} words",
                 start.elapsed(),
                 compilation.unit.codes.len(),
             );

@@ -45,8 +45,8 @@ pub struct Compilation {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// What is doubtful about a unit, in source order, without compiling it: for editors. Whether it fits the limits of the bytecode is
-/// not looked at.
+/// What is doubtful about a unit, in source order, without compiling it: for editors. Whether it fits
+/// the limits of the bytecode is not looked at.
 pub fn warnings(unit: &Unit, options: &Options) -> Vec<Diagnostic> {
     let mut warnings = match options.sources {
         Some(sources) => doubts::warnings(unit, sources),

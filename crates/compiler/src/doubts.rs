@@ -1,10 +1,11 @@
 //! Warnings about what a programmer wrote and can hardly have meant: variables that nobody uses, expressions
 //! that are never reached, calls of variables that hide a standard procedure.
 //!
-//! Looks at the unit as the expander gave it. A warning is only worth its place if it is right nearly always, so
-//! code that macros made is left out: the core language does not say what is a macro's, but a position whose
-//! text is not the name or form in question belongs to the use of one. A name that begins with `_`,
-//! `ignore` or `unused` may be unused. Calls with wrong numbers of arguments are looked at by a pass of the optimizer, which knows imports.
+//! Looks at the unit as the expander gave it. A warning is only worth its place if it is right nearly
+//! always, so code that macros made is left out: the core language does not say what is a macro's, but
+//! a position whose text is not the name or form in question belongs to the use of one. A name that
+//! begins with `_`, `ignore` or `unused` may be unused. Calls with wrong numbers of arguments are
+//! looked at by a pass of the optimizer, which knows imports.
 
 use std::collections::{HashMap, HashSet};
 
@@ -77,7 +78,8 @@ struct Pass<'a> {
     warnings: Vec<Diagnostic>,
 }
 
-/// Standard procedures whose names are usual for data too; who calls a parameter of that name means the procedure.
+/// Standard procedures whose names are usual for data too; who calls a parameter of that name means the
+/// procedure.
 const NAMES_OF_DATA: [&str; 6] = ["list", "string", "vector", "bytevector", "length", "symbol"];
 
 /// Procedures of `(canny machine control)` that do not return.

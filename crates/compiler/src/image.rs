@@ -1,9 +1,10 @@
 //! Compiled libraries as bytes: the image of the standard library, and files of the user's cache.
 //!
-//! An image is a list of libraries, each with its key, its interface and its unit encoded on their own, so
-//! that a start decodes only what it uses. The list comes first, with the lengths of what follows, so that looking
-//! a library up touches no page of another one. Bytes from a cache are not trusted: they carry a checksum, decoding
-//! gives an error for anything odd, and the unit goes through the verifier.
+//! An image is a list of libraries, each with its key, its interface and its unit encoded on their own,
+//! so that a start decodes only what it uses. The list comes first, with the lengths of what follows,
+//! so that looking a library up touches no page of another one. Bytes from a cache are not trusted:
+//! they carry a checksum, decoding gives an error for anything odd, and the unit goes through the
+//! verifier.
 
 use canny_syntax::library::Interface;
 use serde::{Deserialize, Serialize};

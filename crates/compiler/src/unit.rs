@@ -256,8 +256,8 @@ impl UnitSpan {
 ///
 /// Each record is a series of LEB128 numbers: `pc_delta << 2 | inlining_changed << 1 | source_changed`,
 /// the source's index if it changed, the number of the copy if it changed (both start at 0), the zigzag
-/// difference of the start, and the length in bytes. A record is repeated for each unit of [`Written`]: what the
-/// instruction was made of differs from what it says.
+/// difference of the start, and the length in bytes. A record is repeated for each unit of [`Written`]:
+/// what the instruction was made of differs from what it says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PositionTable {
     bytes: Vec<u8>,
@@ -268,8 +268,8 @@ pub struct PositionTable {
 pub struct Written {
     /// The operands are in the other order.
     pub is_exchanged: bool,
-    /// It is a sum where the instruction subtracts, a difference where it adds, or the opposite of what it asks about
-    /// characters.
+    /// It is a sum where the instruction subtracts, a difference where it adds, or the opposite of what
+    /// it asks about characters.
     pub is_opposite: bool,
 }
 

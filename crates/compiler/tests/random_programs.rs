@@ -165,7 +165,8 @@ impl Generator {
                 let (x, y) = self.scoped(new, |g| (g.integer(d), g.integer(d)));
                 let start = self.random.below(5);
                 format!(
-                    "(letrec (({f} (lambda ({n}) (if (> {n} 0) ({g} (- {n} 1)) {x}))) ({g} (lambda ({n}) (if (> {n} 0) ({f} (- {n} 1)) {y})))) ({f} {start}))"
+                    "(letrec (({f} (lambda ({n}) (if (> {n} 0) ({g} (- {n} 1)) {x}))) ({g} (lambda ({n}) (if \
+                     (> {n} 0) ({f} (- {n} 1)) {y})))) ({f} {start}))"
                 )
             }
             20 => format!("(apply {} {})", "+", self.list(d)),
@@ -195,7 +196,8 @@ impl Generator {
         let (step, last) = self.scoped(new, |g| (g.integer(depth), g.integer(depth)));
         let limit = self.random.below(4);
         format!(
-            "(let {name} (({index} 0) ({sum} {start})) (if (< {index} {limit}) ({name} (+ {index} 1) {step}) {last}))"
+            "(let {name} (({index} 0) ({sum} {start})) (if (< {index} {limit}) ({name} (+ {index} 1) {step}) \
+             {last}))"
         )
     }
 

@@ -49,19 +49,23 @@ fn tests_branch_in_every_context() {
         "(#t #f #t #f #t #f #t #f)",
     );
     check(
-        "(define (f x y) (list (< x y) (> x y) (<= x y) (>= x y) (= x y) (< 3 x) (> 3 x) (<= 3 x) (>= 3 x))) (f 3 4)",
+        "(define (f x y) (list (< x y) (> x y) (<= x y) (>= x y) (= x y) (< 3 x) (> 3 x) (<= 3 x) (>= 3 x))) \
+         (f 3 4)",
         "(#t #f #t #f #f #f #f #t #t)",
     );
     check(
-        "(define (f x) (and (pair? x) (or (eq? (car x) 'a) (eqv? (car x) 5)) 'yes)) (list (f 1) (f '(a)) (f '(5)) (f '(6)))",
+        "(define (f x) (and (pair? x) (or (eq? (car x) 'a) (eqv? (car x) 5)) 'yes)) (list (f 1) (f '(a)) (f \
+         '(5)) (f '(6)))",
         "(#f yes yes #f)",
     );
     check(
-        "(define (f x) (if (or (null? x) (pair? x)) (if (and (pair? x) (null? (cdr x))) 1 2) 3)) (list (f '()) (f '(1)) (f '(1 2)) (f 5))",
+        "(define (f x) (if (or (null? x) (pair? x)) (if (and (pair? x) (null? (cdr x))) 1 2) 3)) (list (f \
+         '()) (f '(1)) (f '(1 2)) (f 5))",
         "(2 1 2 3)",
     );
     check(
-        "(define (f x) (cond ((zero? x) 'zero) ((positive? x) 'more) (else 'less))) (list (f 0) (f 1) (f -1))",
+        "(define (f x) (cond ((zero? x) 'zero) ((positive? x) 'more) (else 'less))) (list (f 0) (f 1) (f \
+         -1))",
         "(zero more less)",
     );
     check(
@@ -78,19 +82,23 @@ fn procedures_and_closures() {
     );
     check("(define (adder n) (lambda (x) (+ x n))) ((adder 3) 4)", "7");
     check(
-        "(define (counter) (let ((n 0)) (lambda () (set! n (+ n 1)) n))) (define c (counter)) (c) (c) (list (c) ((counter)))",
+        "(define (counter) (let ((n 0)) (lambda () (set! n (+ n 1)) n))) (define c (counter)) (c) (c) (list \
+         (c) ((counter)))",
         "(3 1)",
     );
     check(
-        "(define (even? n) (if (= n 0) #t (odd? (- n 1)))) (define (odd? n) (if (= n 0) #f (even? (- n 1)))) (even? 1001)",
+        "(define (even? n) (if (= n 0) #t (odd? (- n 1)))) (define (odd? n) (if (= n 0) #f (even? (- n 1)))) \
+         (even? 1001)",
         "#f",
     );
     check(
-        "(letrec ((e (lambda (n) (if (= n 0) #t (o (- n 1))))) (o (lambda (n) (if (= n 0) #f (e (- n 1)))))) (list (e 10) (o 10)))",
+        "(letrec ((e (lambda (n) (if (= n 0) #t (o (- n 1))))) (o (lambda (n) (if (= n 0) #f (e (- n 1)))))) \
+         (list (e 10) (o 10)))",
         "(#t #f)",
     );
     check(
-        "(define (f k) (letrec ((e (lambda (n) (if (= n 0) k (o (- n 1))))) (o (lambda (n) (if (= n 0) #f (e (- n 1)))))) (list (e 10) (o 10) e))) (car (f 7))",
+        "(define (f k) (letrec ((e (lambda (n) (if (= n 0) k (o (- n 1))))) (o (lambda (n) (if (= n 0) #f (e \
+         (- n 1)))))) (list (e 10) (o 10) e))) (car (f 7))",
         "7",
     );
     check("((lambda (a b . c) (list a b c)) 1 2 3 4)", "(1 2 (3 4))");
@@ -103,7 +111,8 @@ fn procedures_and_closures() {
         "((1 1 9) (1 1 2) (1 3 2))",
     );
     check(
-        "(define f (case-lambda ((a) (list 'one a)) ((a b) (list 'two a b)) ((a . r) (list 'many a r)))) (list (f 1) (f 1 2) (f 1 2 3))",
+        "(define f (case-lambda ((a) (list 'one a)) ((a b) (list 'two a b)) ((a . r) (list 'many a r)))) \
+         (list (f 1) (f 1 2) (f 1 2 3))",
         "((one 1) (two 1 2) (many 1 (2 3)))",
     );
     check(
@@ -137,7 +146,8 @@ fn loops() {
         "(4 3 2 1 0)",
     );
     check(
-        "(define (f n) (let outer ((i 0) (s 0)) (if (= i n) s (let inner ((j 0) (s s)) (if (= j i) (outer (+ i 1) s) (inner (+ j 1) (+ s j))))))) (f 6)",
+        "(define (f n) (let outer ((i 0) (s 0)) (if (= i n) s (let inner ((j 0) (s s)) (if (= j i) (outer (+ \
+         i 1) s) (inner (+ j 1) (+ s j))))))) (f 6)",
         "20",
     );
     check(
@@ -157,19 +167,23 @@ fn loops() {
         "b",
     );
     check(
-        "(define (f l) (let loop ((l l) (fs '())) (if (null? l) fs (loop (cdr l) (cons (lambda () (car l)) fs))))) (let ((fs (f '(1 2 3)))) (list ((car fs)) ((cadr fs)) ((caddr fs))))",
+        "(define (f l) (let loop ((l l) (fs '())) (if (null? l) fs (loop (cdr l) (cons (lambda () (car l)) \
+         fs))))) (let ((fs (f '(1 2 3)))) (list ((car fs)) ((cadr fs)) ((caddr fs))))",
         "(3 2 1)",
     );
     check(
-        "(define (count n) (let ((s 0)) (let loop ((i 0)) (if (< i n) (begin (set! s (+ s i)) (loop (+ i 1))))) s)) (count 10)",
+        "(define (count n) (let ((s 0)) (let loop ((i 0)) (if (< i n) (begin (set! s (+ s i)) (loop (+ i \
+         1))))) s)) (count 10)",
         "45",
     );
     check(
-        "(define (f n) (let loop ((n n)) (cond ((= n 0) 'done) ((even? n) (loop (- n 2))) (else (loop (- n 1)))))) (f 7)",
+        "(define (f n) (let loop ((n n)) (cond ((= n 0) 'done) ((even? n) (loop (- n 2))) (else (loop (- n \
+         1)))))) (f 7)",
         "done",
     );
     check(
-        "(define (f x) (let ((k (lambda (v) (display v) (list v v)))) (if (= x 0) (k 'zero) (if (= x 1) (k 'one) (k 'more))))) (list (f 0) (f 1) (f 2))",
+        "(define (f x) (let ((k (lambda (v) (display v) (list v v)))) (if (= x 0) (k 'zero) (if (= x 1) (k \
+         'one) (k 'more))))) (list (f 0) (f 1) (f 2))",
         "zeroonemore((zero zero) (one one) (more more))",
     );
 }
@@ -187,7 +201,8 @@ fn multiple_values() {
         "(3 4)",
     );
     check(
-        "(define (f x) (let-values (a b) (if x (values 1 2) (let ((y 5)) (values y x))) (list b a))) (list (f 1) (f #f))",
+        "(define (f x) (let-values (a b) (if x (values 1 2) (let ((y 5)) (values y x))) (list b a))) (list \
+         (f 1) (f #f))",
         "((2 1) (#f 5))",
     );
     check(
@@ -219,7 +234,8 @@ fn multiple_values() {
         "((5) 6)",
     );
     check(
-        "(let-values (a b) (let loop ((i 0) (j 10)) (if (= i 3) (values j i) (loop (+ i 1) (- j 1)))) (list a b))",
+        "(let-values (a b) (let loop ((i 0) (j 10)) (if (= i 3) (values j i) (loop (+ i 1) (- j 1)))) (list \
+         a b))",
         "(7 3)",
     );
 }
@@ -244,7 +260,8 @@ fn recursive_bindings() {
         "3",
     );
     check(
-        "(letrec* ((p (lambda (x) (+ 1 (q (- x 1))))) (q (lambda (y) (if (= 0 y) 0 (+ 1 (p (- y 1)))))) (x (p 5)) (y x)) y)",
+        "(letrec* ((p (lambda (x) (+ 1 (q (- x 1))))) (q (lambda (y) (if (= 0 y) 0 (+ 1 (p (- y 1)))))) (x \
+         (p 5)) (y x)) y)",
         "5",
     );
 }
@@ -266,19 +283,24 @@ fn globals() {
 fn assignments_survive_reentry() {
     // The continuation of `(capture)` is entered twice; the assigned variable is shared.
     check(
-        "(define k #f) (define n 0) (define (capture) (call-with-current-continuation (lambda (c) (set! k c) 0)))
+        "(define k #f) (define n 0) (define (capture) (call-with-current-continuation (lambda (c) (set! k c) \
+         0)))
          (define (f) (let ((x 0)) (capture) (set! x (+ x 1)) x))
          (define r (f)) (set! n (+ n 1)) (if (< n 3) (k 0) r)",
         "3",
     );
     check(
-        "(define k #f) (define n 0) (define (capture) (call-with-current-continuation (lambda (c) (set! k c) 0)))
-         (define (f) (let loop ((i 0) (l '())) (if (< i 3) (begin (if (= i 1) (capture) 0) (loop (+ i 1) (cons i l))) l)))
+        "(define k #f) (define n 0) (define (capture) (call-with-current-continuation (lambda (c) (set! k c) \
+         0)))
+         (define (f) (let loop ((i 0) (l '())) (if (< i 3) (begin (if (= i 1) (capture) 0) (loop (+ i 1) \
+         (cons i l))) l)))
          (define r (f)) (set! n (+ n 1)) (display r) (if (< n 3) (k 0) 'end)",
         "(2 1 0)(2 1 0)(2 1 0)end",
     );
     check(
-        "(let ((cont #f)) (letrec ((x (call-with-current-continuation (lambda (c) (set! cont c) 0))) (y (call-with-current-continuation (lambda (c) (set! cont c) 0)))) (if cont (let ((c cont)) (set! cont #f) (set! x 1) (set! y 1) (c 0)) (+ x y))))",
+        "(let ((cont #f)) (letrec ((x (call-with-current-continuation (lambda (c) (set! cont c) 0))) (y \
+         (call-with-current-continuation (lambda (c) (set! cont c) 0)))) (if cont (let ((c cont)) (set! cont \
+         #f) (set! x 1) (set! y 1) (c 0)) (+ x y))))",
         "0",
     );
 }
@@ -461,15 +483,18 @@ fn deep_nesting() {
 #[test]
 fn conditionals_for_effect() {
     check(
-        "(define (f x) (if (car x) 0 (display 1)) (if (car x) (display 2)) (if (cadr x) 1 2) 'end) (list (f '(#t 1)) (f '(#f 1)))",
+        "(define (f x) (if (car x) 0 (display 1)) (if (car x) (display 2)) (if (cadr x) 1 2) 'end) (list (f \
+         '(#t 1)) (f '(#f 1)))",
         "21(end end)",
     );
     check(
-        "(define (f x) (if (if (car x) (cadr x) (caddr x)) (display 'y) 0) (when (car x) (when (cadr x) (display 'z))) x) (f '(#t #t #f)) (f '(#f #t #f)) (f '(#f #f #t))",
+        "(define (f x) (if (if (car x) (cadr x) (caddr x)) (display 'y) 0) (when (car x) (when (cadr x) \
+         (display 'z))) x) (f '(#t #t #f)) (f '(#f #t #f)) (f '(#f #f #t))",
         "yzy(#f #f #t)",
     );
     check(
-        "(define (f n) (let loop ((i 0)) (if (< i n) (begin (if (odd? i) (if (= i 3) (display 'three) (display i))) (loop (+ i 1)))))) (f 6) 'x",
+        "(define (f n) (let loop ((i 0)) (if (< i n) (begin (if (odd? i) (if (= i 3) (display 'three) \
+         (display i))) (loop (+ i 1)))))) (f 6) 'x",
         "1three5x",
     );
 }

@@ -95,8 +95,8 @@ fn damaged_encodings_never_panic() {
     }
 }
 
-/// An instruction of the opcode whose fields are as small as its row allows, in front of a return. Pool distances lead to
-/// the only slot.
+/// An instruction of the opcode whose fields are as small as its row allows, in front of a return. Pool
+/// distances lead to the only slot.
 fn least(opcode: Opcode) -> Vec<u32> {
     let row = opcode.row();
     let mut first = opcode as u32;

@@ -45,7 +45,8 @@ pub struct Extractor {
 }
 
 impl Extractor {
-    /// An extractor that finds libraries and included files through a loader; `cond-expand` knows the features.
+    /// An extractor that finds libraries and included files through a loader; `cond-expand` knows the
+    /// features.
     pub fn new(loader: Box<dyn LibraryLoader>, features: &[&str]) -> Extractor {
         Extractor {
             loader,
@@ -69,8 +70,8 @@ impl Extractor {
         self.declared.remove(name);
     }
 
-    /// The documents of a source: one for each library in it, and one for the program if there are other forms. What
-    /// cannot be read is left out. The libraries replace those of the same name.
+    /// The documents of a source: one for each library in it, and one for the program if there are
+    /// other forms. What cannot be read is left out. The libraries replace those of the same name.
     pub fn source(&mut self, file: &str, text: &str) -> Vec<Arc<Document>> {
         let (id, read) = read_source(&self.sources, file, text.as_bytes(), false);
         let mut names = Vec::new();

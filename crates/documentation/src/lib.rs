@@ -1,24 +1,27 @@
 //! Documentation of libraries and programs, extracted from their sources.
 //!
-//! An [`Extractor`] reads sources without expanding or running them, so it also works on programs with mistakes. Of a
-//! library it finds the exports: what each is, how it is called, the text about it, examples in the text, where it is
-//! defined, and for what another library defines, which one.
+//! An [`Extractor`] reads sources without expanding or running them, so it also works on programs with
+//! mistakes. Of a library it finds the exports: what each is, how it is called, the text about it,
+//! examples in the text, where it is defined, and for what another library defines, which one.
 //!
 //! # Where the text of a definition comes from
 //!
 //! 1. A *doc string*: the first form of the body of a procedure, if it is a string and other forms follow it.
-//! 2. Else the *doc comment*: the comment lines with two semicolons or more directly above the definition, no empty line
-//!    between. Comments with one semicolon and those behind code are for readers of the code only.
+//! 2. Else the *doc comment*: the comment lines with two semicolons or more directly above the
+//!    definition, no empty line between. Comments with one semicolon and those behind code are for
+//!    readers of the code only.
 //!
-//! The text of a library is the comment directly above `define-library`, or else the one at the top of its file, as for a
-//! program. A name at its beginning, `(my library): …`, is left out. A procedure of a record type takes its text from the
-//! comment above its field, and else from what it does.
+//! The text of a library is the comment directly above `define-library`, or else the one at the top of
+//! its file, as for a program. A name at its beginning, `(my library): …`, is left out. A procedure of
+//! a record type takes its text from the comment above its field, and else from what it does.
 //!
-//! Texts are Markdown. Code is fenced or, in sources, indented by two blanks or more. In code, `; => VALUE` behind a form
-//! or on the line below says what it gives, and `; error: TEXT` which condition it raises; these are the [`Example`]s.
+//! Texts are Markdown. Code is fenced or, in sources, indented by two blanks or more. In code,
+//! `; => VALUE` behind a form or on the line below says what it gives, and `; error: TEXT` which
+//! condition it raises; these are the [`Example`]s.
 //!
-//! A [`Page`] is documentation in a file of its own, for libraries whose sources are not the place for it: those whose names
-//! are built in or come from elsewhere. What it says comes before what the source says.
+//! A [`Page`] is documentation in a file of its own, for libraries whose sources are not the place for
+//! it: those whose names are built in or come from elsewhere. What it says comes before what the source
+//! says.
 //!
 //! This crate touches no file: sources come through a `LibraryLoader`.
 //!

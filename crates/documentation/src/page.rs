@@ -21,9 +21,9 @@
 //! What is to be said about all of them.
 //! ```
 //!
-//! A heading of the third level lists uses of one name or of several. The text below a heading with several names begins
-//! with a list that has an item for each name. The text of a name is its item and then what follows the list.
-//! Everything else is Markdown.
+//! A heading of the third level lists uses of one name or of several. The text below a heading with
+//! several names begins with a list that has an item for each name. The text of a name is its item and
+//! then what follows the list. Everything else is Markdown.
 
 use std::collections::HashMap;
 
@@ -262,8 +262,8 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     (1..=3).contains(&level).then(|| (level, title.trim()))
 }
 
-/// Adds what pages say to documents: to the library's own and to every other that hands out the same things. Gives
-/// what no library fits: a text for people for each.
+/// Adds what pages say to documents: to the library's own and to every other that hands out the same
+/// things. Gives what no library fits: a text for people for each.
 pub fn complete(documents: &mut [Document], pages: &[Page]) -> Vec<String> {
     let mut complaints = Vec::new();
     // What things are, wherever they are handed out.
@@ -432,8 +432,8 @@ fn written_call(text: &str) -> Signature {
     }
 }
 
-/// Whether calls that are shown are such that are defined, as far as these are known. `name ...` may mean one or more, and
-/// keywords with their values.
+/// Whether calls that are shown are such that are defined, as far as these are known. `name ...` may
+/// mean one or more, and keywords with their values.
 fn fit(shown: &[Signature], defined: &[Signature]) -> bool {
     let (Some(few), Some(few_defined)) = (positional(shown), positional(defined)) else {
         return true;
@@ -453,7 +453,8 @@ fn fit(shown: &[Signature], defined: &[Signature]) -> bool {
     least >= few_defined.0 && few_defined.1.is_none_or(is_below) && keywords.all(takes)
 }
 
-/// How few and how many arguments by position calls have; nothing in place of the latter if there is no limit.
+/// How few and how many arguments by position calls have; nothing in place of the latter if there is no
+/// limit.
 fn positional(signatures: &[Signature]) -> Option<(usize, Option<usize>)> {
     let of_one = |signature: &Signature| {
         let count = |role| {

@@ -66,7 +66,8 @@ fn check(source: &str, expected: &str) {
 #[test]
 fn doc_strings_come_before_comments() {
     check(
-        ";; The comment.\n(define (f x)\n  \"The string.\"\n  x)\n\n;; Only a comment.\n(define (g) \"no doc\")\n",
+        ";; The comment.\n(define (f x)\n  \"The string.\"\n  x)\n\n;; Only a comment.\n(define (g) \"no \
+         doc\")\n",
         "f: procedure (f x) | The string.\ng: procedure (g) | Only a comment.",
     );
 }
@@ -74,7 +75,8 @@ fn doc_strings_come_before_comments() {
 #[test]
 fn comments_belong_to_what_follows_directly() {
     check(
-        ";; About the file.\n\n; not this\n(define a 1)\n;; Section.\n\n(define b 2)\n;; Yes,\n;;   ;; x\n(define c 3)",
+        ";; About the file.\n\n; not this\n(define a 1)\n;; Section.\n\n(define b 2)\n;; Yes,\n;;   ;; \
+         x\n(define c 3)",
         "a: constant  | \nb: constant  | \nc: constant  | Yes,//```scheme/;; x/```",
     );
     assert_eq!(document(";; About.\n\n(define a 1)").text, "About.");
@@ -102,7 +104,8 @@ fn every_kind_of_parameter_is_told() {
 #[test]
 fn records_have_parts() {
     check(
-        ";; A place.\n(define-record-type <point> (make-point x y) point?\n  ;; To the right.\n  (x point-x set-point-x!)\n  (y point-y))",
+        ";; A place.\n(define-record-type <point> (make-point x y) point?\n  ;; To the right.\n  (x point-x \
+         set-point-x!)\n  (y point-y))",
         "<point>: record type  | A place.\n\
          make-point: constructor (make-point x y) | Makes a `point` of the values of its fields.\n\
          point?: predicate (point? object) | Whether an object is a `point`.\n\
@@ -115,7 +118,8 @@ fn records_have_parts() {
 #[test]
 fn syntax_tells_its_patterns() {
     check(
-        "(define-syntax my-if\n  (syntax-rules (then)\n    ((_ test then yes . no) 1)\n    ((_ \"step\" x) 2)\n    ((_ test => f) 3)))\n\
+        "(define-syntax my-if\n  (syntax-rules (then)\n    ((_ test then yes . no) 1)\n    ((_ \"step\" x) \
+         2)\n    ((_ test => f) 3)))\n\
          (define-syntax other (er-macro-transformer f))\n(define-syntax mine my-if)",
         "my-if: syntax (my-if test then yes . no) (my-if test => f) | \n\
          other: syntax  | \n\
@@ -125,7 +129,8 @@ fn syntax_tells_its_patterns() {
 
 #[test]
 fn exports_are_followed_through_imports() {
-    let inner = "(define-library (inner)\n (export f (rename g gee) car) (import (canny primitives))\n (begin\n ;; Does f.\n (define (f x) x)\n (define g 'sym)))";
+    let inner = "(define-library (inner)\n (export f (rename g gee) car) (import (canny primitives))\n \
+        (begin\n ;; Does f.\n (define (f x) x)\n (define g 'sym)))";
     let source = "(define-library (outer)\n (export (rename p:f eff) gee h car missing)\n \
          (import (rename (prefix (only (inner) f) p:)) (only (inner) gee car))\n (begin (define h p:f)))";
     let document = with_texts(source, vec![("(inner)", inner)]);
@@ -161,7 +166,8 @@ fn includes_and_features_are_followed() {
 
 #[test]
 fn examples_have_lines_and_expectations() {
-    let source = ";;; Text:\n;;;\n;;;   (define x 1)\n;;;   (+ x 1)\n;;;   ; => 2\n;;;   (car x) ; error: car: no\n;;; More.\n\n(import (scheme base))";
+    let source = ";;; Text:\n;;;\n;;;   (define x 1)\n;;;   (+ x 1)\n;;;   ; => 2\n;;;   (car x) ; error: \
+        car: no\n;;; More.\n\n(import (scheme base))";
     let document = document(source);
     assert_eq!(
         document.text,
@@ -184,7 +190,8 @@ fn examples_have_lines_and_expectations() {
 
 #[test]
 fn examples_say_what_they_print() {
-    let source = "(display 1) ; prints: 1\n(begin (display 1) (newline) (display '(a  b)))\n; prints: 1\n; prints: (a  b)\n(f)\n; => 1\n";
+    let source = "(display 1) ; prints: 1\n(begin (display 1) (newline) (display '(a  b)))\n; prints: 1\n; \
+        prints: (a  b)\n(f)\n; => 1\n";
     let found = crate::markdown_examples("page.md", &format!("```scheme\n{source}```\n"));
     let expectations: Vec<_> = found.into_iter().map(|one| one.expectation).collect();
     assert_eq!(
@@ -231,9 +238,12 @@ fn broken_sources_give_what_can_be_read() {
 
 #[test]
 fn pages_complete_libraries_and_what_hands_out_the_same() {
-    let page = "# (inner)\n\nFor tests.\n\n## Some\n\nAbout some.\n\n### `(f a [b] c ...)`, `(f)`, `g`\n\n- `f`: The first. It has\n  two sentences.\n- `g`: The second.\n\nBoth.\n\n```scheme\n(f 1)\n; => 1\n```\n\n### `nothing`\n";
+    let page = "# (inner)\n\nFor tests.\n\n## Some\n\nAbout some.\n\n### `(f a [b] c ...)`, `(f)`, `g`\n\n- \
+        `f`: The first. It has\n  two sentences.\n- `g`: The second.\n\nBoth.\n\n```scheme\n(f 1)\n; => \
+        1\n```\n\n### `nothing`\n";
     let page = Page::read("inner.md", page).unwrap();
-    let inner = "(define-library (inner) (export f g) (import (canny primitives)) (begin (define (f . all) 1) (define g 2)))";
+    let inner = "(define-library (inner) (export f g) (import (canny primitives)) (begin (define (f . all) \
+        1) (define g 2)))";
     let outer = "(define-library (outer) (export (rename f eff)) (import (inner)))";
     let other = "(define-library (other) (export (rename f old-f)) (import (inner)))";
     let old = Page::read("old.md", "# (other)\n\n### `(old-f a)`\n\nAs `f`.\n").unwrap();

@@ -1,6 +1,7 @@
 //! Doc texts: where they stand in a source, and their form.
 //!
-//! A text is Markdown. In a comment an indented block is code, as people write it; here it becomes a fenced block.
+//! A text is Markdown. In a comment an indented block is code, as people write it; here it becomes a
+//! fenced block.
 
 use canny_syntax::reader::read_text;
 use canny_syntax::span::SourceId;
@@ -44,8 +45,9 @@ pub fn markdown_examples(file: &str, source: &str) -> Vec<Example> {
     found
 }
 
-/// The comment block whose last line is directly above the line that `offset` is on: lines that begin with two
-/// semicolons or more. Nothing if something else stands before the offset on its line, whose number is given.
+/// The comment block whose last line is directly above the line that `offset` is on: lines that begin
+/// with two semicolons or more. Nothing if something else stands before the offset on its line, whose
+/// number is given.
 pub(crate) fn comment_above(source: &str, offset: usize, line_number: usize) -> Vec<Line> {
     let line_start = source[..offset]
         .rfind('\n')
@@ -93,8 +95,8 @@ fn lines_of(comments: &[&str], first: usize) -> Vec<Line> {
         .collect()
 }
 
-/// The lines of a doc string, which begins on that line of the file. The indentation that all lines but the first
-/// have in common is that of the source.
+/// The lines of a doc string, which begins on that line of the file. The indentation that all lines but
+/// the first have in common is that of the source.
 pub(crate) fn string_lines(text: &str, first: u32) -> Vec<Line> {
     let indentation = text
         .lines()
@@ -260,8 +262,9 @@ impl Writer {
     }
 }
 
-/// The forms of a block of code. A comment `; => VALUE` or `; error: TEXT` behind a form or on the line below it says
-/// what it gives, comments `; prints: LINE` say what it prints. `numbers` are the lines of the file.
+/// The forms of a block of code. A comment `; => VALUE` or `; error: TEXT` behind a form or on the line
+/// below it says what it gives, comments `; prints: LINE` say what it prints. `numbers` are the lines
+/// of the file.
 pub(crate) fn examples(file: &str, code: &str, numbers: &[u32]) -> Vec<Example> {
     let line_at = |offset: usize| {
         let index = code[..offset].matches('\n').count();

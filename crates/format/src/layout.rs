@@ -1,12 +1,13 @@
 //! Writing tokens with their line ends and indentation.
 //!
-//! One pass from left to right with a stack of open lists. What a list looks like is known from its head; how much
-//! room a form takes up to its first line end is known beforehand ([`Extents`]), so that lines that would become too
-//! long are broken in front of a form rather than inside of it. A form with a body that was written on one line and
-//! does not fit has its body below.
+//! One pass from left to right with a stack of open lists. What a list looks like is known from its
+//! head; how much room a form takes up to its first line end is known beforehand ([`Extents`]), so that
+//! lines that would become too long are broken in front of a form rather than inside of it. A form with
+//! a body that was written on one line and does not fit has its body below.
 //!
-//! The author's indentation counts for nothing, but for one thing: calls whose operands were indented by two columns
-//! are taken for forms with a body, since nothing else tells about the macros of a program.
+//! The author's indentation counts for nothing, but for one thing: calls whose operands were indented
+//! by two columns are taken for forms with a body, since nothing else tells about the macros of a
+//! program.
 
 use canny_syntax::pretty::{body_operands, is_guessed};
 
@@ -17,8 +18,8 @@ use crate::tokens::{Kind, Token};
 /// An operand that does not fit any line gets one of its own if that gives it as many columns more.
 const WORTHWHILE_GAIN: usize = 8;
 
-/// A text, and for each line with a comment behind its code: the line's number, where the comment begins, and how
-/// many columns the code takes.
+/// A text, and for each line with a comment behind its code: the line's number, where the comment
+/// begins, and how many columns the code takes.
 pub(crate) struct LaidOut {
     pub text: String,
     pub trailing: Vec<(usize, usize, usize)>,
@@ -226,7 +227,8 @@ impl<'t> Writer<'t> {
             _ => shape_of(head),
         };
         self.count();
-        // A named let has its name beside the keyword too; a variable of a macro for all bindings stands alone.
+        // A named let has its name beside the keyword too; a variable of a macro for all bindings
+        // stands alone.
         let is_named = head == "let"
             && matches!(
                 self.tokens.get(index + 2..index + 4),
@@ -412,8 +414,8 @@ fn column_behind(text: &str, column: usize) -> usize {
     }
 }
 
-/// Keywords whose operands are laid out like those of a call, whatever the author did; on several lines all of them
-/// begin one.
+/// Keywords whose operands are laid out like those of a call, whatever the author did; on several lines
+/// all of them begin one.
 fn is_call_always(head: &str) -> bool {
     matches!(head, "if" | "cond" | "and" | "or")
 }

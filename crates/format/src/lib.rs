@@ -1,12 +1,13 @@
 //! The layout of Scheme source text: what `canny fmt` does.
 //!
-//! The author decides where lines end; this crate decides everything else. Indentation follows the form a line
-//! belongs to, elements are one blank apart, closing parens follow what they close, several empty lines become one,
-//! comments behind neighbouring lines stand in one column. Lines that are too long are broken. No comment and no token
-//! is changed, so the data that a reader sees stay the same; and laying out twice is laying out once.
+//! The author decides where lines end; this crate decides everything else. Indentation follows the form
+//! a line belongs to, elements are one blank apart, closing parens follow what they close, several
+//! empty lines become one, comments behind neighbouring lines stand in one column. Lines that are too
+//! long are broken. No comment and no token is changed, so the data that a reader sees stay the same;
+//! and laying out twice is laying out once.
 //!
-//! The work is linear in the text: [`tokens`] splits it, [`layout`] writes it, [`comments`] aligns what stands behind
-//! code.
+//! The work is linear in the text: [`tokens`] splits it, [`layout`] writes it, [`comments`] aligns what
+//! stands behind code.
 #![forbid(unsafe_code)]
 
 mod comments;

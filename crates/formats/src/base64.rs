@@ -74,8 +74,8 @@ pub fn encoded_length(byte_count: usize, padded: bool) -> usize {
     }
 }
 
-/// Writes the text of bytes, with `=` up to a multiple of four characters if it is `padded`, into one that has just the
-/// length for it.
+/// Writes the text of bytes, with `=` up to a multiple of four characters if it is `padded`, into one
+/// that has just the length for it.
 pub fn encode_into(bytes: &[u8], alphabet: Alphabet, padded: bool, text: &mut [u8]) {
     let pairs = &alphabet.tables().pairs;
     let characters = |word: u32| {
@@ -142,7 +142,8 @@ pub fn decoded_length(text: &[u8], skips_space: bool) -> usize {
 /// Bytes that are decoded before they are handed over.
 const PIECE: usize = 3 * 1024;
 
-/// Hands the bytes of a text to `take`, one piece after the other. White space is passed over if `skips_space`.
+/// Hands the bytes of a text to `take`, one piece after the other. White space is passed over if
+/// `skips_space`.
 pub fn decode_pieces(
     text: &[u8],
     alphabet: Alphabet,
@@ -205,7 +206,8 @@ pub fn decode_pieces(
     Ok(())
 }
 
-/// Decodes groups of four characters until one of them has no value, the text ends or the piece is full. Returns how many.
+/// Decodes groups of four characters until one of them has no value, the text ends or the piece is
+/// full. Returns how many.
 fn decode_groups(text: &[u8], tables: &Tables, piece: &mut [u8; PIECE]) -> usize {
     let [first, second, third, fourth] = &tables.places;
     let groups = text.as_chunks::<4>().0.iter();

@@ -1,8 +1,8 @@
 //! Four collection workloads at the level of the heap's Rust interface, as the peers table has them.
 //!
-//! `gc_bench WORKLOAD [NURSERY [IN_PLACE_ABOVE [FULL_FLOOR]]]`, sizes in megabytes; a workload is `trees`, `queue`, `ring`, `live` or
-//! `garbage` (nothing survives) or `start` (nothing at all). Prints CPU seconds of the process, of the collector, the longest
-//! pause (CPU time), and peak memory.
+//! `gc_bench WORKLOAD [NURSERY [IN_PLACE_ABOVE [FULL_FLOOR]]]`, sizes in megabytes; a workload is
+//! `trees`, `queue`, `ring`, `live` or `garbage` (nothing survives) or `start` (nothing at all). Prints
+//! CPU seconds of the process, of the collector, the longest pause (CPU time), and peak memory.
 
 use std::sync::Arc;
 
@@ -181,7 +181,8 @@ fn report(workload: &str, heap: &Heap, result: u64) {
         .and_then(|rest| rest.split_whitespace().next()?.parse().ok())
         .unwrap_or(0);
     println!(
-        "canny {workload} result={result} cpu={:.3} gc={:.3} pause_ms={:.1} peak_mb={} collections={} full={} in_place={} pinned={} promoted_mb={} of {}",
+        "canny {workload} result={result} cpu={:.3} gc={:.3} pause_ms={:.1} peak_mb={} collections={} \
+         full={} in_place={} pinned={} promoted_mb={} of {}",
         process_cpu_seconds(),
         statistics.pause_cpu_ns_total as f64 / 1e9,
         statistics.pause_cpu_ns_max as f64 / 1e6,

@@ -1,12 +1,15 @@
-//! Whose memory it is: *accounts*, which tasks and requests have, and which of them is notified when there is too much of it.
+//! Whose memory it is: *accounts*, which tasks and requests have, and which of them is notified when
+//! there is too much of it.
 //!
-//! A block belongs to the account of the mutator that opened it, a block of copies to the account of the object that was the
-//! first not to fit the one before. So the blocks of an account are a sample of its objects that survived, one for each 32 KB, and
-//! counting them costs nothing while there is room.
+//! A block belongs to the account of the mutator that opened it, a block of copies to the account of
+//! the object that was the first not to fit the one before. So the blocks of an account are a sample of
+//! its objects that survived, one for each 32 KB, and counting them costs nothing while there is room.
 //!
-//! At the limit those are *told* whose accounts have grown the most of late: an account has *heat*, what it has grown by from one
-//! full collection to the next, of which a part is forgotten at each, the larger the more all accounts have grown. So memory that
-//! was there before others came is not held against anybody. An account that has a limit of its own is notified when its blocks are above that after a full collection.
+//! At the limit those are *told* whose accounts have grown the most of late: an account has *heat*,
+//! what it has grown by from one full collection to the next, of which a part is forgotten at each, the
+//! larger the more all accounts have grown. So memory that was there before others came is not held
+//! against anybody. An account that has a limit of its own is notified when its blocks are above that
+//! after a full collection.
 //!
 //! | state | changed by | under |
 //! |---|---|---|
@@ -42,8 +45,8 @@ struct Entry {
     heat: usize,
     /// The limit of its own.
     limit: Option<usize>,
-    /// Opened by its mutators since it saw its notice, without those that are in use; `None` if it got none since
-    /// there was room.
+    /// Opened by its mutators since it saw its notice, without those that are in use; `None` if it got
+    /// none since there was room.
     opened: Option<usize>,
 }
 
@@ -122,7 +125,8 @@ impl Accounts {
         !self.ending.is_empty()
     }
 
-    /// Whether an account has used so much that it does well to let others run first, which were notified and are to end.
+    /// Whether an account has used so much that it does well to let others run first, which were
+    /// notified and are to end.
     pub(crate) fn gives_way(&self, account: Account, least: usize) -> bool {
         let entry = self.entries.get(&account);
         !self.is_told(account) && entry.is_some_and(|entry| entry.heat >= least)
@@ -179,8 +183,8 @@ pub(crate) fn look_at_limits(heap: &Heap, state: &mut HeapState) {
     }
 }
 
-/// After a full collection: the accounts as they are now, and who is above a limit of its own. Where there is room again,
-/// those who continue do not count as told any more.
+/// After a full collection: the accounts as they are now, and who is above a limit of its own. Where
+/// there is room again, those who continue do not count as told any more.
 pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
     let used = count(&heap.space, state.pool.frontier());
     let accounts = &mut state.accounts;
@@ -227,9 +231,10 @@ pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
     ending.retain(|account| !is_roomy && entries.contains_key(account));
 }
 
-/// Where the limit is nearly reached: tells the hottest accounts, so many that `wanted` blocks are to be had, of those who
-/// were notified before or now. With `again` those do not count, and are notified again if they have opened so many blocks since. If
-/// nobody is hot, the account of the mutator that collects is notified, unless it was.
+/// Where the limit is nearly reached: tells the hottest accounts, so many that `wanted` blocks are to
+/// be had, of those who were notified before or now. With `again` those do not count, and are notified
+/// again if they have opened so many blocks since. If nobody is hot, the account of the mutator that
+/// collects is notified, unless it was.
 pub(crate) fn tell_hottest(state: &mut HeapState, wanted: usize, again: Option<usize>) {
     let program_runs = state.mutators.iter().any(|entry| {
         // SAFETY: the mutators are stopped, and their areas outlive their entries.
@@ -315,8 +320,8 @@ impl Heap {
         account
     }
 
-    /// An account is of no use any more: it is not notified any more, and its limit goes. Unless `with_limit`, one that has a limit stays,
-    /// since others share it.
+    /// An account is of no use any more: it is not notified any more, and its limit goes. Unless
+    /// `with_limit`, one that has a limit stays, since others share it.
     pub fn close_account(&self, account: Account, with_limit: bool) {
         let mut state = self.lock();
         if !with_limit && state.accounts.limit_of(account).is_some() {
@@ -352,7 +357,8 @@ impl Heap {
         self.any_told.load(Ordering::Relaxed)
     }
 
-    /// The account for work that somebody with this account begins: the same one if it has a limit of its own, else a new one.
+    /// The account for work that somebody with this account begins: the same one if it has a limit of
+    /// its own, else a new one.
     pub fn child_account(&self, parent: Account) -> Account {
         if self.any_limited.load(Ordering::Relaxed) && self.own_limit_bytes(parent).is_some() {
             parent
@@ -367,7 +373,8 @@ impl Heap {
         Some(limit * BLOCK_BYTES)
     }
 
-    /// Whether what has been there for long takes most of the heap, so that new work had better wait. Full collections say so.
+    /// Whether what has been there for long takes most of the heap, so that new work had better wait.
+    /// Full collections say so.
     pub fn is_short(&self) -> bool {
         self.short.load(Ordering::Relaxed)
     }
@@ -386,8 +393,9 @@ impl Mutator {
         heap.any_told.load(Ordering::Relaxed) && heap.lock().accounts.is_told(account)
     }
 
-    /// Whether this mutator's account uses too much: true once for each notice. The mutator is asked to come
-    /// to a safepoint when that becomes true; the machine then raises a condition, whose handler runs on the reserve.
+    /// Whether this mutator's account uses too much: true once for each notice. The mutator is asked to
+    /// come to a safepoint when that becomes true; the machine then raises a condition, whose handler
+    /// runs on the reserve.
     pub fn take_exhausted(&mut self) -> bool {
         if !self.is_exhausted() {
             return false;
@@ -401,7 +409,8 @@ impl Mutator {
         was_told
     }
 
-    /// Whether this mutator had better let accounts run that have not seen their notice. Those that have are to end.
+    /// Whether this mutator had better let accounts run that have not seen their notice. Those that
+    /// have are to end.
     pub fn gives_way_to_told(&mut self) -> bool {
         let account = self.account();
         let heap = self.heap();

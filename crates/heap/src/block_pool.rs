@@ -1,8 +1,9 @@
 //! Which blocks are free.
 //!
-//! Free blocks are *ready* (committed, contents arbitrary; taken one by one), in a *warm run* (where large objects
-//! were: committed, contents arbitrary) or in a *cold run* (decommitted, so they read as zero). Adjacent runs of
-//! a kind are merged. Blocks at or above the frontier were never used and read as zero too.
+//! Free blocks are *ready* (committed, contents arbitrary; taken one by one), in a *warm run* (where
+//! large objects were: committed, contents arbitrary) or in a *cold run* (decommitted, so they read as
+//! zero). Adjacent runs of a kind are merged. Blocks at or above the frontier were never used and read
+//! as zero too.
 
 use std::collections::BTreeMap;
 
@@ -217,8 +218,8 @@ impl BlockPool {
         self.ready.push(block);
     }
 
-    /// Frees adjacent blocks, a large object's. They stay committed until [`BlockPool::trim`]. The mark bit of the object
-    /// must be clear.
+    /// Frees adjacent blocks, a large object's. They stay committed until [`BlockPool::trim`]. The mark
+    /// bit of the object must be clear.
     pub(crate) fn release_run(&mut self, space: &Space, block: Block, blocks: usize) {
         self.clear_tables(space, block, blocks);
         self.used -= blocks;
@@ -239,7 +240,8 @@ impl BlockPool {
         }
     }
 
-    /// Decommits warm runs until at most so many blocks of them are left, the ones with the greatest numbers first.
+    /// Decommits warm runs until at most so many blocks of them are left, the ones with the greatest
+    /// numbers first.
     pub(crate) fn cool(&mut self, space: &Space, keep: usize) {
         while self.warm_blocks > keep {
             let Some((start, length)) = self.warm.0.pop_last() else {
@@ -255,8 +257,9 @@ impl BlockPool {
         self.warm_blocks_least = self.warm_blocks;
     }
 
-    /// Decommits ready blocks until at most `keep` are left, the ones with the greatest numbers first. As many as
-    /// [`BlockPool::take`] commits at once, and `slack` at most, are left alone: it would commit them again soon.
+    /// Decommits ready blocks until at most `keep` are left, the ones with the greatest numbers first.
+    /// As many as [`BlockPool::take`] commits at once, and `slack` at most, are left alone: it would
+    /// commit them again soon.
     pub(crate) fn trim(&mut self, space: &Space, keep: usize, slack: usize) {
         if self.ready.len() <= keep + slack.min(COMMIT_BATCH_MAX) {
             return;

@@ -19,7 +19,8 @@ impl Mutator {
     /// Copies payload words `range` of `source` to `target`, another object or the same, from word `at`
     /// on; the ranges may overlap.
     ///
-    /// `is_alone` says that no other thread reads or writes the words at once; if it may, each is copied as a whole.
+    /// `is_alone` says that no other thread reads or writes the words at once; if it may, each is
+    /// copied as a whole.
     ///
     /// # Panics
     /// If an object is not scannable or a range is outside its object.

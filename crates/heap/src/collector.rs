@@ -1,9 +1,9 @@
 //! One collection, from the decision what to collect to the accounts afterwards.
 //!
-//! Order, with the reason: areas are closed so that blocks are walkable; native stacks are searched
-//! and pins set before anything moves; then precise roots, cards, the drain; then ephemerons,
-//! guardians, externals and weak tables in this order; then blocks are freed or kept; at last, in a full collection,
-//! owners of raw memory learn who refers to it.
+//! Order, with the reason: areas are closed so that blocks are walkable; native stacks are searched and
+//! pins set before anything moves; then precise roots, cards, the drain; then ephemerons, guardians,
+//! externals and weak tables in this order; then blocks are freed or kept; at last, in a full
+//! collection, owners of raw memory learn who refers to it.
 
 use std::sync::atomic::Ordering;
 
@@ -65,8 +65,8 @@ const WARM_NURSERIES: usize = 4;
 /// Of that memory, the part of what nobody needed since the last collection that is given back.
 const UNUSED_SHARE_GIVEN_BACK: usize = 8;
 
-/// Blocks that minor collections leave to what native stacks refer to before a full collection frees them: each may hold a
-/// single object that has long died.
+/// Blocks that minor collections leave to what native stacks refer to before a full collection frees
+/// them: each may hold a single object that has long died.
 const PINNED_BLOCKS_MIN: usize = 12;
 /// The same as a part of the old blocks, which a full collection goes through.
 const PINNED_SHARE: usize = 4;
@@ -87,8 +87,9 @@ impl Young {
     }
 }
 
-/// Chooses the size of the next nursery. A small one stays in the caches, and in the table of pages that the processor has at
-/// hand; a large one copies less where objects live on for a while, and large objects are not touched so often.
+/// Chooses the size of the next nursery. A small one stays in the caches, and in the table of pages
+/// that the processor has at hand; a large one copies less where objects live on for a while, and large
+/// objects are not touched so often.
 fn fit_nursery(heap: &Heap, state: &mut HeapState, young: Young) {
     let (least, most) = (heap.nursery_blocks_least(state), heap.nursery_blocks);
     let promoted = state.statistics.bytes_promoted_last / BLOCK_BYTES;
@@ -113,8 +114,8 @@ fn wants_full(heap: &Heap, state: &HeapState) -> bool {
     if state.pinned_blocks > PINNED_BLOCKS_MIN.max(old_blocks / PINNED_SHARE) {
         return true;
     }
-    // What is promoted must fit below the limit, with the nursery beside it, which was made so large that it does: what the host
-    // has outside may have grown a little since.
+    // What is promoted must fit below the limit, with the nursery beside it, which was made so large
+    // that it does: what the host has outside may have grown a little since.
     let old_blocks = state.pool.used() - state.young_blocks.min(state.pool.used());
     let slack = heap.reserve_blocks / 4;
     old_blocks + 2 * state.young_blocks > heap.ceiling_blocks(state) + slack
@@ -399,8 +400,8 @@ fn settle_accounts(
     debug_assert!(used * BLOCK_BYTES >= state.old_bytes.min(BLOCK_BYTES));
 }
 
-/// Says that the limit is nearly reached: once to each account that is to give something back, and again when another reserve
-/// was used up since.
+/// Says that the limit is nearly reached: once to each account that is to give something back, and
+/// again when another reserve was used up since.
 fn tell_excess(heap: &Heap, state: &mut HeapState, used: usize) {
     let again = match state.excess_told {
         None => {

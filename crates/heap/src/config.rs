@@ -16,7 +16,8 @@ pub struct HeapConfig {
     pub limit: Option<usize>,
     /// What the host has outside of the heap and counts toward the limit.
     pub outside: Option<OutsideMemory>,
-    /// Most bytes allocated between two collections; less where little survives. Rounded to blocks, at least a few of them.
+    /// Most bytes allocated between two collections; less where little survives. Rounded to blocks, at
+    /// least a few of them.
     pub nursery_bytes: usize,
     /// The old generation is collected when it has grown to this many percent of what the last
     /// full collection left.

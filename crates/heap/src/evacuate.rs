@@ -294,8 +294,8 @@ impl<'h> Tracer<'h> {
         }
     }
 
-    /// Opens another segment, or uses the overflow block, and takes room there, for an object that was at `from`: what is opened
-    /// belongs to the same account.
+    /// Opens another segment, or uses the overflow block, and takes room there, for an object that was
+    /// at `from`: what is opened belongs to the same account.
     #[cold]
     #[inline(never)]
     fn refill(&mut self, content: u8, bytes: usize, from: usize) -> usize {

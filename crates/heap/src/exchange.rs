@@ -20,14 +20,15 @@ fn flag_of<'a>(object: Value, field_index: usize) -> &'a AtomicU64 {
         "field index out of range"
     );
     let slot = object.slot_address(field_index);
-    // SAFETY: an aligned word of a live object, which lives on while this thread is at no safepoint, and the callers in this
-    // module let go of it at once; all threads access the words of objects as whole words.
+    // SAFETY: an aligned word of a live object, which lives on while this thread is at no safepoint,
+    // and the callers in this module let go of it at once; all threads access the words of objects as
+    // whole words.
     unsafe { AtomicU64::from_ptr(slot as *mut u64) }
 }
 
 impl Mutator {
-    /// Stores `new` in a field that holds `old`, as one step; gives what the field held. Words are compared, as `eq?` does for
-    /// anything but numbers.
+    /// Stores `new` in a field that holds `old`, as one step; gives what the field held. Words are
+    /// compared, as `eq?` does for anything but numbers.
     ///
     /// # Panics
     /// If the value is no object or has no such field.
@@ -44,8 +45,8 @@ impl Mutator {
             "field index out of range"
         );
         let slot = object.slot_address(field_index);
-        // SAFETY: an aligned word of a live object, which lives on while this thread is at no safepoint; all threads
-        // access the words of objects as whole words.
+        // SAFETY: an aligned word of a live object, which lives on while this thread is at no
+        // safepoint; all threads access the words of objects as whole words.
         let word = unsafe { AtomicU64::from_ptr(slot as *mut u64) };
         let found =
             word.compare_exchange(old.bits(), new.bits(), Ordering::SeqCst, Ordering::SeqCst);
@@ -59,8 +60,8 @@ impl Mutator {
         }
     }
 
-    /// Changes a field from `#f` to `#t`, as one step; whether it was this call that did. There is no barrier, since neither
-    /// is a reference.
+    /// Changes a field from `#f` to `#t`, as one step; whether it was this call that did. There is no
+    /// barrier, since neither is a reference.
     ///
     /// # Panics
     /// If the value is no object or has no such field.
@@ -72,7 +73,8 @@ impl Mutator {
             .is_ok()
     }
 
-    /// Changes a field that holds `#t` to `#f`. A thread that finds it changed sees everything that this thread wrote before.
+    /// Changes a field that holds `#t` to `#f`. A thread that finds it changed sees everything that
+    /// this thread wrote before.
     ///
     /// # Panics
     /// If the value is no object or has no such field.
@@ -81,8 +83,8 @@ impl Mutator {
         flag_of(object, field_index).store(Value::FALSE.bits(), Ordering::Release);
     }
 
-    /// Stores a payload word of a scannable object if it still is the expected one, as a single step among threads; whether it
-    /// was.
+    /// Stores a payload word of a scannable object if it still is the expected one, as a single step
+    /// among threads; whether it was.
     ///
     /// # Panics
     /// If the index is out of range or the value is no such object.

@@ -49,15 +49,16 @@ impl fmt::Display for HeapExhausted {
 
 impl std::error::Error for HeapExhausted {}
 
-/// Blocks of the first nursery, 512 kB: a program whose objects die at once needs no more, and it stays in the caches of one
-/// processor.
+/// Blocks of the first nursery, 512 kB: a program whose objects die at once needs no more, and it stays
+/// in the caches of one processor.
 const NURSERY_BLOCKS_FIRST: usize = 16;
 /// Fewest blocks for each of several threads, 1 MB, since all of them stop for a collection.
 const NURSERY_BLOCKS_PER_THREAD: usize = 32;
-/// Blocks up to which a nursery grows if little survives in it, 6 MB: pages of 4 kB of which processors know so many at a time.
+/// Blocks up to which a nursery grows if little survives in it, 6 MB: pages of 4 kB of which processors
+/// know so many at a time.
 const NURSERY_BLOCKS_USUAL: usize = 192;
-/// A collection looks at the cards of all old blocks, so that nurseries are no less than this part of them, within what is
-/// usual.
+/// A collection looks at the cards of all old blocks, so that nurseries are no less than this part of
+/// them, within what is usual.
 const OLD_BLOCKS_PER_NURSERY_BLOCK: usize = 8;
 /// Fewest blocks in a nursery.
 const NURSERY_BLOCKS_MIN: usize = 8;
@@ -131,7 +132,8 @@ pub(crate) struct HeapState {
     pub(crate) full_above_bytes: usize,
     /// Bytes of `old_bytes` that were promoted since the last full collection.
     pub(crate) promoted_bytes: usize,
-    /// Blocks that stayed since the last full collection since native stacks seemed to refer to objects in them.
+    /// Blocks that stayed since the last full collection since native stacks seemed to refer to objects
+    /// in them.
     pub(crate) pinned_blocks: usize,
     /// Free blocks, beside a nursery, that stay committed for the promotions to come. As many as the
     /// last cycle of collections used, shrinking with every collection.
@@ -241,8 +243,9 @@ impl Heap {
         condition.wait(guard)
     }
 
-    /// So many blocks may be in use before there is a full collection: the limit, and a little more while the accounts that were notified that
-    /// they have used it up are still to give something back.
+    /// So many blocks may be in use before there is a full collection: the limit, and a little more
+    /// while the accounts that were notified that they have used it up are still to give something
+    /// back.
     pub(crate) fn ceiling_blocks(&self, state: &HeapState) -> usize {
         let more = match state.accounts.is_any_ending() {
             true => 2 * self.reserve_blocks,
@@ -341,8 +344,8 @@ impl Heap {
         self.lock().weak_roots.push(roots);
     }
 
-    /// Adds memory to which native stacks and closures may have raw references; each full collection passes them to it
-    /// from now on.
+    /// Adds memory to which native stacks and closures may have raw references; each full collection
+    /// passes them to it from now on.
     pub fn add_raw_references(&self, raw: Box<dyn RawReferences + Send>) {
         self.lock().raw_references.push(raw);
     }

@@ -18,8 +18,8 @@ use crate::shape;
 const COMMITTED_BLOCKS_MAX: usize = 256;
 
 impl Mutator {
-    /// A leaf as [`Mutator::leaf`] makes it, all of which is written next: its memory is committed at once, whatever its size, which
-    /// takes half as long as the faults would.
+    /// A leaf as [`Mutator::leaf`] makes it, all of which is written next: its memory is committed at
+    /// once, whatever its size, which takes half as long as the faults would.
     ///
     /// # Panics
     /// If the kind is not a leaf.
@@ -44,8 +44,8 @@ pub(crate) fn blocks_for(bytes: usize) -> usize {
     bytes.div_ceil(BLOCK_BYTES)
 }
 
-/// Takes blocks for a large object. The address, and whether the memory reads as zero; `None` when no adjacent
-/// blocks are left in the reservation.
+/// Takes blocks for a large object. The address, and whether the memory reads as zero; `None` when no
+/// adjacent blocks are left in the reservation.
 pub(crate) fn allocate(
     heap: &Heap,
     state: &mut HeapState,

@@ -7,9 +7,9 @@
 //! What a host must know:
 //!
 //! - **Roots.** References in native stacks and registers are found conservatively and *pin* their
-//!   objects, so a [`Value`](canny_value::Value) in a local variable survives any allocation. References anywhere else
-//!   outside the heap (a `Vec`, a struct on the Rust heap, the VM stack) must be shown through
-//!   [`Roots`] or held by a [`Handle`].
+//!   objects, so a [`Value`](canny_value::Value) in a local variable survives any allocation.
+//!   References anywhere else outside the heap (a `Vec`, a struct on the Rust heap, the VM stack) must
+//!   be shown through [`Roots`] or held by a [`Handle`].
 //! - **Barrier.** Every store of a reference into an object sets the card *of the slot*:
 //!   `cards[slot >> CARD_SHIFT] = 1` with the biased base in [`AllocationArea::cards`]. Initializing
 //!   stores into an object that was just allocated, before the next allocation, need none.

@@ -1,4 +1,5 @@
-//! The heap limit as mutators meet it: what is collected before an allocation, what is refused, and which account is notified.
+//! The heap limit as mutators meet it: what is collected before an allocation, what is refused, and
+//! which account is notified.
 //!
 //! | allocation | at the limit |
 //! |---|---|
@@ -7,7 +8,8 @@
 //! | large objects | refused if a full collection does not make room below the limit |
 //! | the same up to half a reserve, for those who have not used it up | up to two reserves beyond the limit |
 //!
-//! The accounts that have used up the memory are notified when the reserve is entered ([`Mutator::take_exhausted`]).
+//! The accounts that have used up the memory are notified when the reserve is entered
+//! ([`Mutator::take_exhausted`]).
 
 use crate::block::BLOCK_BYTES;
 use crate::heap::{Heap, HeapExhausted, HeapState};
@@ -48,8 +50,8 @@ impl Mutator {
         self.refill(kind, bytes)
     }
 
-    /// Collects if `blocks` more do not fit the nursery's budget. Whether that many are to be had, after a full collection
-    /// if need be.
+    /// Collects if `blocks` more do not fit the nursery's budget. Whether that many are to be had,
+    /// after a full collection if need be.
     // Inline: a frame more is a frame more in which stale references are found.
     #[inline(always)]
     pub(crate) fn has_room_for(&mut self, blocks: usize, urgency: Urgency) -> bool {
@@ -79,8 +81,9 @@ impl Mutator {
         }
     }
 
-    /// So many blocks may be in use when `blocks` more are. The account that has used up the limit is notified before it is reached, and
-    /// is refused then what others still get: while the memory is not given back yet, they continue beyond the limit.
+    /// So many blocks may be in use when `blocks` more are. The account that has used up the limit is
+    /// notified before it is reached, and is refused then what others still get: while the memory is
+    /// not given back yet, they continue beyond the limit.
     fn most_blocks(&mut self, state: &HeapState, blocks: usize, urgency: Urgency) -> usize {
         let heap = self.heap();
         let (limit, reserve) = (heap.limit_blocks_now(), heap.reserve_blocks);

@@ -1,8 +1,9 @@
 //! Lines that are copied into the heap while their ends are looked for.
 //!
-//! The length of a line is known when its end was found, and then it has been looked at as a whole. So each block of sixteen
-//! bytes that is looked at is stored where the area that is bumped continues, and the room for the object is taken
-//! when the end is there. A search and a copy of their own take a third more time for a line of 60 characters.
+//! The length of a line is known when its end was found, and then it has been looked at as a whole. So
+//! each block of sixteen bytes that is looked at is stored where the area that is bumped continues, and
+//! the room for the object is taken when the end is there. A search and a copy of their own take a
+//! third more time for a line of 60 characters.
 
 use canny_tables::kinds::Kind;
 use canny_value::{Header, Value};
@@ -20,9 +21,10 @@ const LINE_BYTES_MAX: usize = 2048;
 const _: () = assert!(LINE_BYTES_MAX + 4 * BLOCK <= LARGE_ABOVE_BYTES);
 
 impl Mutator {
-    /// A leaf string of units of a byte, with these flags, of what stands in a text before its first line feed, and how many bytes
-    /// that are. It does not collect. `None` if there is no line feed, a carriage return comes first, the line is long, or
-    /// there is no room for it without taking another block.
+    /// A leaf string of units of a byte, with these flags, of what stands in a text before its first
+    /// line feed, and how many bytes that are. It does not collect. `None` if there is no line feed, a
+    /// carriage return comes first, the line is long, or there is no room for it without taking another
+    /// block.
     #[inline]
     pub fn line_in_place(&mut self, flags: u8, text: &[u8]) -> Option<(Value, usize)> {
         let area = self.area();
@@ -30,8 +32,9 @@ impl Mutator {
         // Behind the line, a step may write as much as it reads, and a block of zeros follows.
         let room = area.leaf_limit.saturating_sub(at + 8 + 2 * BLOCK);
         let reach = text.len().min(room).min(LINE_BYTES_MAX);
-        // SAFETY: what is between the cursor and the limit is this thread's and nobody reads it. The search writes less than
-        // two blocks behind `reach`, and `reach` is so much smaller than the room.
+        // SAFETY: what is between the cursor and the limit is this thread's and nobody reads it. The
+        // search writes less than two blocks behind `reach`, and `reach` is so much smaller than the
+        // room.
         let length = unsafe { copy_line(&text[..reach], (at + 8) as *mut u8) }?;
         // SAFETY: as above, `length` is less than `reach`.
         Some((unsafe { finish(area, flags, length) }, length))
@@ -45,8 +48,8 @@ impl Mutator {
 #[inline]
 unsafe fn finish(area: &mut AllocationArea, flags: u8, length: usize) -> Value {
     let at = area.leaf_cursor;
-    // SAFETY: the caller vouches for the line and the block. The object's size is that of its header and payload
-    // and padding of less than a block, which is what is written here.
+    // SAFETY: the caller vouches for the line and the block. The object's size is that of its header
+    // and payload and padding of less than a block, which is what is written here.
     unsafe {
         ((at + 8 + length) as *mut [u8; BLOCK]).write_unaligned([0; BLOCK]);
         shape::write(at, Header::new(Kind::String8, flags, length).0);
@@ -88,8 +91,8 @@ unsafe fn copy_block(block: &[u8; BLOCK], to: *mut u8) -> u32 {
         __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_or_si128, _mm_set1_epi8,
         _mm_storeu_si128,
     };
-    // SAFETY: every processor of this architecture has these instructions; the block is as long as what is loaded, and the
-    // caller vouches for the room.
+    // SAFETY: every processor of this architecture has these instructions; the block is as long as what
+    // is loaded, and the caller vouches for the room.
     unsafe {
         let block = _mm_loadu_si128(block.as_ptr().cast::<__m128i>());
         _mm_storeu_si128(to.cast::<__m128i>(), block);

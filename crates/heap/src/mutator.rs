@@ -428,12 +428,13 @@ impl Mutator {
         start
     }
 
-    /// Room for a scannable object of so many bytes, header included, that the caller fills at once: the address.
-    /// `bytes` is a multiple of the granule.
+    /// Room for a scannable object of so many bytes, header included, that the caller fills at once:
+    /// the address. `bytes` is a multiple of the granule.
     ///
-    /// Never collects and never stops, so nothing moves: for compiled code, which keeps references in registers
-    /// between its safepoints. When a collection is wanted, this thread is asked for a safepoint, where
-    /// [`Mutator::safepoint`] makes it. Past the heap limit the room comes from beyond.
+    /// Never collects and never stops, so nothing moves: for compiled code, which keeps references in
+    /// registers between its safepoints. When a collection is wanted, this thread is asked for a
+    /// safepoint, where [`Mutator::safepoint`] makes it. Past the heap limit the room comes from
+    /// beyond.
     pub fn allocate_in_place(&mut self, bytes: usize) -> usize {
         debug_assert!(bytes.is_multiple_of(GRANULE_BYTES));
         if bytes > LARGE_ABOVE_BYTES {
@@ -472,7 +473,8 @@ impl Mutator {
         unsafe { init_object(at, Header::new(kind, flags, length), bytes, false, fill) }
     }
 
-    /// A leaf object as [`Mutator::small_leaf`] makes it, without collecting; see [`Mutator::allocate_in_place`].
+    /// A leaf object as [`Mutator::small_leaf`] makes it, without collecting; see
+    /// [`Mutator::allocate_in_place`].
     ///
     /// # Panics
     /// If the kind is not a leaf or the object is larger than half a block.
@@ -494,8 +496,9 @@ impl Mutator {
         let length = pieces.iter().map(|piece| piece.len()).sum();
         let bytes = small_bytes(kind, length);
         let at = self.take_in_place(AreaKind::Leaf, bytes);
-        // SAFETY: the room was just taken, so that no piece lies in it; it is `bytes` long, which is enough for the header, the
-        // pieces and padding of less than two words, which begins behind the last whole word of the pieces.
+        // SAFETY: the room was just taken, so that no piece lies in it; it is `bytes` long, which is
+        // enough for the header, the pieces and padding of less than two words, which begins behind the
+        // last whole word of the pieces.
         unsafe {
             shape::write(at, Header::new(kind, flags, length).0);
             let mut word = at + 8 + (length & !7);
@@ -522,8 +525,9 @@ impl Mutator {
         let Some(at) = self.bump(AreaKind::Leaf, bytes) else {
             return self.bytes_in_place(kind, flags, &[piece]);
         };
-        // SAFETY: the room was just taken, so that the piece does not lie in it; it is `bytes` long, at least two words, which is
-        // enough for the header, the piece and padding of less than two words: the last two words hold all of that.
+        // SAFETY: the room was just taken, so that the piece does not lie in it; it is `bytes` long, at
+        // least two words, which is enough for the header, the piece and padding of less than two
+        // words: the last two words hold all of that.
         unsafe {
             shape::write(at + bytes - 16, 0);
             shape::write(at + bytes - 8, 0);
@@ -545,8 +549,8 @@ impl Mutator {
             && matches!(area_of(kind).0, AreaKind::Scannable)
             && let Some(at) = self.bump(AreaKind::Scannable, bytes)
         {
-            // SAFETY: the room was just taken; it is `bytes` long, which is enough for the header, the fields and a word of
-            // padding if they are even in number.
+            // SAFETY: the room was just taken; it is `bytes` long, which is enough for the header, the
+            // fields and a word of padding if they are even in number.
             unsafe {
                 shape::write(at + bytes - 8, 0);
                 shape::write(at, Header::new(kind, 0, FIELDS).0);

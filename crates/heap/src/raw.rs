@@ -1,7 +1,7 @@
 //! Looking for raw references into memory beside the heap, for its owner ([`RawReferences`]).
 //!
-//! Native stacks are looked at when the collection begins, closures (continuations among them, which hold the return
-//! addresses of frames) when it has ended, and only those that live.
+//! Native stacks are looked at when the collection begins, closures (continuations among them, which
+//! hold the return addresses of frames) when it has ended, and only those that live.
 
 use std::ops::Range;
 

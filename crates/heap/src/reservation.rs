@@ -87,8 +87,9 @@ pub(crate) fn physical_bytes() -> usize {
         .map_or(machine, |bytes| machine.min(bytes))
 }
 
-/// The least limit of the process's control group and of those around it, as the second version of control groups has them. `own` is the
-/// text of `/proc/self/cgroup`. Inside of a container its own group may be the root.
+/// The least limit of the process's control group and of those around it, as the second version of
+/// control groups has them. `own` is the text of `/proc/self/cgroup`. Inside of a container its own
+/// group may be the root.
 fn control_group_bytes(own: &str, read: impl Fn(&str) -> Option<String>) -> Option<usize> {
     const ROOT: &str = "/sys/fs/cgroup";
     let path = own.lines().find_map(|line| line.strip_prefix("0::"));

@@ -82,8 +82,9 @@ pub trait WeakRoots {
     /// As for [`Roots::visit_roots`].
     unsafe fn update_weak(&mut self, visitor: &WeakVisitor<'_, '_>);
 
-    /// In a full collection, shows what is to be kept only because something else is alive, once everything reachable was
-    /// found; called again until it shows nothing new. Whether it showed anything that was not alive before.
+    /// In a full collection, shows what is to be kept only because something else is alive, once
+    /// everything reachable was found; called again until it shows nothing new. Whether it showed
+    /// anything that was not alive before.
     ///
     /// # Safety
     /// As for [`Roots::visit_roots`].
@@ -113,9 +114,9 @@ impl DependentVisitor<'_, '_> {
     }
 }
 
-/// Memory beside the heap to which native stacks and objects refer by raw addresses, such as machine code. Full
-/// collections tell its owner which addresses somebody still has. Frames, which the heap does not know, are the owner's
-/// to look at.
+/// Memory beside the heap to which native stacks and objects refer by raw addresses, such as machine
+/// code. Full collections tell its owner which addresses somebody still has. Frames, which the heap
+/// does not know, are the owner's to look at.
 pub trait RawReferences {
     /// A full collection begins, before any root is visited: the addresses to look for, or none this time.
     fn begin(&mut self) -> Option<Range<usize>>;

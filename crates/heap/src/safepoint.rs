@@ -31,8 +31,8 @@ pub trait SafepointRequest: Send + Sync {
     /// notice which comes in between is not lost.
     fn request(&self);
 
-    /// Says whether the heap has other mutators from now on. That there are some is said while this one stands at a safepoint;
-    /// that there are none any more may be said at any time.
+    /// Says whether the heap has other mutators from now on. That there are some is said while this one
+    /// stands at a safepoint; that there are none any more may be said at any time.
     fn set_has_others(&self, _has_others: bool) {}
 }
 
@@ -64,7 +64,8 @@ pub(crate) struct MutatorEntry {
 }
 
 impl Mutator {
-    /// Stops here if another thread wants to collect, and makes a collection that this one owes. Cheap otherwise.
+    /// Stops here if another thread wants to collect, and makes a collection that this one owes. Cheap
+    /// otherwise.
     #[inline]
     pub fn safepoint(&mut self) {
         if self.heap().stop_requested.load(Ordering::Relaxed) {
@@ -137,19 +138,21 @@ impl Mutator {
         }
     }
 
-    /// Waits until every other mutator has come to a safepoint, or is in a native region. What they do between two of their
-    /// safepoints, they have either done by then or begin afterwards. Collections may come first.
+    /// Waits until every other mutator has come to a safepoint, or is in a native region. What they do
+    /// between two of their safepoints, they have either done by then or begin afterwards. Collections
+    /// may come first.
     pub fn meet_at_safepoints(&mut self) {
         while self.stop_the_world(|_, _| ()).is_none() {}
     }
 
-    /// Runs `work`, which must not use the heap's functions, while every other mutator is stopped; `None`, and nothing was done,
-    /// if another thread stopped this one first.
+    /// Runs `work`, which must not use the heap's functions, while every other mutator is stopped;
+    /// `None`, and nothing was done, if another thread stopped this one first.
     pub fn try_alone<R>(&mut self, work: impl FnOnce() -> R) -> Option<R> {
         self.stop_the_world(|_, _| work())
     }
 
-    /// Stores a word that is no reference in a payload word of an object while every other mutator is stopped.
+    /// Stores a word that is no reference in a payload word of an object while every other mutator is
+    /// stopped.
     ///
     /// # Panics
     /// If the index is out of range or the value is a reference.
@@ -157,8 +160,8 @@ impl Mutator {
         assert!(!value.is_reference());
         let object = object.as_object().expect("a store goes into an object");
         assert!(index * 8 + 8 <= object.header().payload_bytes());
-        // SAFETY: a word of a live object, which this frame holds: it does not move. No reference is stored, so that no
-        // barrier is needed.
+        // SAFETY: a word of a live object, which this frame holds: it does not move. No reference is
+        // stored, so that no barrier is needed.
         let store = || unsafe { crate::shape::write(object.slot_address(index), value.bits()) };
         while self.stop_the_world(|_, _| store()).is_none() {}
     }
@@ -193,9 +196,10 @@ pub struct NativeRegion<'m> {
 }
 
 impl NativeRegion<'_> {
-    /// Does something as a running mutator in the middle of the region, and continues in it. `work` must neither allocate nor
-    /// come to a safepoint, and the frames between here and the entry have no references to objects: the frames and registers
-    /// that were recorded at the entry are those that are looked at later.
+    /// Does something as a running mutator in the middle of the region, and continues in it. `work`
+    /// must neither allocate nor come to a safepoint, and the frames between here and the entry have no
+    /// references to objects: the frames and registers that were recorded at the entry are those that
+    /// are looked at later.
     pub fn interrupted<R>(&mut self, work: impl FnOnce() -> R) -> R {
         self.mutator.leave_native();
         let result = work();

@@ -1,7 +1,8 @@
 //! HTTP/1.1 without Scheme: heads of messages, how long bodies are, chunks, and a server's connections.
 //!
-//! A head is read strictly: whatever two readers might understand in different ways is refused, since that is how requests
-//! are smuggled. Nothing is parsed of a field but what framing needs; the rest is found by [`HeadIndex`] when somebody asks.
+//! A head is read strictly: whatever two readers might understand in different ways is refused, since
+//! that is how requests are smuggled. Nothing is parsed of a field but what framing needs; the rest is
+//! found by [`HeadIndex`] when somebody asks.
 //!
 //! | module | owns |
 //! |---|---|

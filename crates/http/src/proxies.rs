@@ -1,9 +1,10 @@
 //! Proxies that are trusted to say for whom they ask, and what they say.
 //!
-//! Each proxy appends whom it has its request from to a field, so that the field is read from its end: what stands behind the
-//! address of somebody who is not trusted was written by those who are, and what stands before it may be anything. Of the two
-//! fields there are, `X-Forwarded-For` and `Forwarded` (RFC 7239), only the one that the proxies set is looked at: a client
-//! can send the other one, and they pass it on.
+//! Each proxy appends whom it has its request from to a field, so that the field is read from its end:
+//! what stands behind the address of somebody who is not trusted was written by those who are, and what
+//! stands before it may be anything. Of the two fields there are, `X-Forwarded-For` and `Forwarded`
+//! (RFC 7239), only the one that the proxies set is looked at: a client can send the other one, and
+//! they pass it on.
 
 use std::net::IpAddr;
 
@@ -71,7 +72,8 @@ pub struct TrustedProxies {
 /// What trusted proxies say of a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forwarded {
-    /// The last one in the chain who is not trusted; the first one if all are. None over a Unix-domain socket with nothing said.
+    /// The last one in the chain who is not trusted; the first one if all are. None over a Unix-domain
+    /// socket with nothing said.
     pub client: Option<IpAddr>,
     /// Whether the client speaks TLS, if they say that.
     pub is_secure: Option<bool>,

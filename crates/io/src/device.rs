@@ -1,9 +1,9 @@
 //! Byte devices: what can stand behind a [`Handle`](crate::Handle) besides a file descriptor.
 //!
-//! A device is plain sequential code; the handle adds the lock, the waiting and the interrupts.
-//! A device that has nothing to give yet returns `ErrorKind::WouldBlock` and never sleeps itself. A caller that waits
-//! tries again when the handle that the device waits for is ready, or something was written to the same handle, else
-//! ten times a second.
+//! A device is plain sequential code; the handle adds the lock, the waiting and the interrupts. A
+//! device that has nothing to give yet returns `ErrorKind::WouldBlock` and never sleeps itself. A
+//! caller that waits tries again when the handle that the device waits for is ready, or something was
+//! written to the same handle, else ten times a second.
 
 use std::collections::VecDeque;
 use std::io;
@@ -103,9 +103,9 @@ const SERVED_BYTES: usize = 32 * 1024;
 /// A pipe in memory: what is written can be read once, in order. Reading an empty channel would block
 /// until something is written or [`Handle::end_input`](crate::Handle::end_input) is called.
 ///
-/// A *served* channel is how a port whose bytes are made or taken by a procedure works: where another channel would wait,
-/// the operation fails with `Unserved`, its caller runs the procedure, which feeds or empties the channel, and repeats
-/// the operation.
+/// A *served* channel is how a port whose bytes are made or taken by a procedure works: where another
+/// channel would wait, the operation fails with `Unserved`, its caller runs the procedure, which feeds
+/// or empties the channel, and repeats the operation.
 #[derive(Debug, Default)]
 pub(crate) struct ChannelDevice {
     bytes: VecDeque<u8>,

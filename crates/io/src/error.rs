@@ -144,13 +144,15 @@ pub enum IoError {
     Interrupted,
     /// The operation would have to wait and the caller said not to. Nothing was consumed or accepted.
     WouldBlock,
-    /// The other side was not ready for as long as the caller, or the handle's timeout, allows. Nothing was consumed or
-    /// accepted.
+    /// The other side was not ready for as long as the caller, or the handle's timeout, allows. Nothing
+    /// was consumed or accepted.
     TimedOut(Box<Refusal>),
-    /// The hook in charge of the thread's waits has taken note of this one: do the operation again when it has ended.
-    /// Nothing was consumed or accepted. Without a refusal, the end of the wait is no end of anybody's patience.
+    /// The hook in charge of the thread's waits has taken note of this one: do the operation again when
+    /// it has ended. Nothing was consumed or accepted. Without a refusal, the end of the wait is no end
+    /// of anybody's patience.
     Parked(Option<Box<Refusal>>),
-    /// The bytes of the port are made or taken by somebody who has to do so first. Nothing was consumed or accepted.
+    /// The bytes of the port are made or taken by somebody who has to do so first. Nothing was consumed
+    /// or accepted.
     Unserved(Service),
     /// The port or handle was closed before.
     Closed(Box<Refusal>),

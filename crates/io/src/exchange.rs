@@ -1,7 +1,9 @@
-//! Talking to somebody on several streams at once, as with a process whose input, output and error are pipes: whoever
-//! served one stream after the other could wait for ever, since the other side may do the same.
+//! Talking to somebody on several streams at once, as with a process whose input, output and error are
+//! pipes: whoever served one stream after the other could wait for ever, since the other side may do
+//! the same.
 //!
-//! A step does what can be done first, and nothing is lost between steps, so that the amount of data needs no memory.
+//! A step does what can be done first, and nothing is lost between steps, so that the amount of data
+//! needs no memory.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -29,8 +31,8 @@ pub enum Exchanged {
     TimedOut,
 }
 
-/// Writes a prefix of the bytes, which must not be empty, to the target, or reads from one of the sources: what is
-/// possible first.
+/// Writes a prefix of the bytes, which must not be empty, to the target, or reads from one of the
+/// sources: what is possible first.
 pub fn exchange(
     target: Option<(&Arc<Handle>, &[u8])>,
     sources: &[Option<&Arc<Handle>>],

@@ -10,7 +10,8 @@
 //! - Nothing here knows of Scheme values, of the heap or of the scheduler.
 //! - A [`Handle`] knows nothing of characters; a decoder knows nothing of where its bytes come from.
 //! - Processes are started, signalled and waited for; what goes through their pipes is a handle's business.
-//! - No handle and no port is bound to a thread. A shared port may be lent to one ([`lending`]), for who generates code.
+//! - No handle and no port is bound to a thread. A shared port may be lent to one ([`lending`]), for
+//!   who generates code.
 //!
 //! The invariant the callers build on: **an operation completes or has no effect**. A read that
 //! returns [`IoError::Interrupted`] or [`IoError::WouldBlock`] has consumed nothing (what arrived stays

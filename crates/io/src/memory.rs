@@ -1,7 +1,8 @@
 //! Bytes that ports hold in memory, counted for whoever limits memory.
 //!
-//! A buffer that has nothing behind it may hold a little without asking. Whenever it is full its room doubles, if the sum of all
-//! such rooms stays below what is allowed; else the operation fails, and has accepted nothing.
+//! A buffer that has nothing behind it may hold a little without asking. Whenever it is full its room
+//! doubles, if the sum of all such rooms stays below what is allowed; else the operation fails, and has
+//! accepted nothing.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

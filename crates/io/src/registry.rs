@@ -1,11 +1,12 @@
 //! The registry of open outputs, so that nothing written is lost however the process ends.
 //!
 //! An output that is shared is registered by that, weakly: dropping its last reference flushes and
-//! forgets it. The code that ends the process calls [`finish_all`] first, which also closes outputs whose data only that
-//! completes, such as compressed ones.
+//! forgets it. The code that ends the process calls [`finish_all`] first, which also closes outputs
+//! whose data only that completes, such as compressed ones.
 //!
-//! Files, pipes and terminals are waited for as long as it takes. The other side of a connection may be anybody, or this very
-//! process, and take nothing for ever: connections are not waited for, or for a short time when the process ends.
+//! Files, pipes and terminals are waited for as long as it takes. The other side of a connection may be
+//! anybody, or this very process, and take nothing for ever: connections are not waited for, or for a
+//! short time when the process ends.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -156,9 +157,9 @@ fn register(output: &Arc<dyn SharedOutput>) {
 }
 
 /// Flushes every shared output that is still open, in the order in which they were shared, and returns
-/// what went wrong. An output whose lock another thread does not give up is reported as `WouldBlock`; that a connection has no
-/// room is nothing to report, since what it is to send is sent later.
-/// The caller must not hold the lock of an output.
+/// what went wrong. An output whose lock another thread does not give up is reported as `WouldBlock`;
+/// that a connection has no room is nothing to report, since what it is to send is sent later. The
+/// caller must not hold the lock of an output.
 pub fn flush_all(wait: Wait<'_>) -> Vec<IoError> {
     let patience = Patience {
         wait,
@@ -176,8 +177,9 @@ pub fn flush_all(wait: Wait<'_>) -> Vec<IoError> {
     outcomes.filter_map(Result::err).collect()
 }
 
-/// The same when the process ends: closes outputs whose data are complete only then, the last ones first, since they may
-/// write to earlier ones. What a connection has not taken by the end of a short time is lost, and reported.
+/// The same when the process ends: closes outputs whose data are complete only then, the last ones
+/// first, since they may write to earlier ones. What a connection has not taken by the end of a short
+/// time is lost, and reported.
 pub fn finish_all(wait: Wait<'_>) -> Vec<IoError> {
     let patience = Patience {
         wait,

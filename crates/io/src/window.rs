@@ -5,10 +5,11 @@
 //!           mark      position            ascii_end       len
 //! ```
 //!
-//! Invariants: `mark <= position <= text.len()`, `position <= ascii_end <= text.len()`, `ascii_start <= ascii_end`, all on character
-//! boundaries, and both `text[position..ascii_end]` and `text[ascii_start..ascii_end]` are ASCII, so that reading a character there is one load
-//! and one addition. Nothing is counted while reading: the location is worked out when someone asks for it,
-//! and for text that is about to be dropped, at the speed of a newline search.
+//! Invariants: `mark <= position <= text.len()`, `position <= ascii_end <= text.len()`,
+//! `ascii_start <= ascii_end`, all on character boundaries, and both `text[position..ascii_end]` and
+//! `text[ascii_start..ascii_end]` are ASCII, so that reading a character there is one load and one
+//! addition. Nothing is counted while reading: the location is worked out when someone asks for it, and
+//! for text that is about to be dropped, at the speed of a newline search.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -103,8 +104,8 @@ impl TextWindow {
         }
     }
 
-    /// Goes to an offset of a text that is here as a whole, whose line counts as the first one. Says whether a
-    /// character begins there.
+    /// Goes to an offset of a text that is here as a whole, whose line counts as the first one. Says
+    /// whether a character begins there.
     pub(crate) fn go_to(&mut self, byte_offset: u64) -> bool {
         let Ok(position) = usize::try_from(byte_offset) else {
             return false;

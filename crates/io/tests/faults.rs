@@ -1,6 +1,6 @@
-//! What goes wrong outside: short reads and writes, interruptions, sides that are not ready, disks that are full, readers
-//! that are gone. What a flush has accepted is not lost, nothing is written twice, and what could not be written is
-//! reported.
+//! What goes wrong outside: short reads and writes, interruptions, sides that are not ready, disks that
+//! are full, readers that are gone. What a flush has accepted is not lost, nothing is written twice,
+//! and what could not be written is reported.
 
 use std::io::{self, ErrorKind};
 use std::os::unix::net::UnixStream;
@@ -206,8 +206,8 @@ fn faults() -> impl Strategy<Value = Vec<Fault>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever happens in between: each accepted piece arrives once and in order, and a flush that succeeds means that
-    /// everything before it has arrived.
+    /// Whatever happens in between: each accepted piece arrives once and in order, and a flush that
+    /// succeeds means that everything before it has arrived.
     #[test]
     fn what_was_accepted_arrives_once(
         faults in faults(),

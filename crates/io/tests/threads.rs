@@ -1,4 +1,5 @@
-//! Sixteen threads that share handles of every kind: nothing is lost, nothing comes twice, and closing wakes everybody.
+//! Sixteen threads that share handles of every kind: nothing is lost, nothing comes twice, and closing
+//! wakes everybody.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;

@@ -1,8 +1,10 @@
-//! Arguments in registers: how calls of known code pass them, and the ways into a candidate that is entered at its start.
+//! Arguments in registers: how calls of known code pass them, and the ways into a candidate that is
+//! entered at its start.
 //!
-//! A call whose callee is known when it is compiled has its first arguments in registers, the others in their slots, and
-//! closure and return address in the link as every call. It goes where the caller's *link word* says ([`crate::Link`]).
-//! The candidate's first segment takes them there; in front of it stand, written without the code generator:
+//! A call whose callee is known when it is compiled has its first arguments in registers, the others in
+//! their slots, and closure and return address in the link as every call. It goes where the caller's
+//! *link word* says ([`crate::Link`]). The candidate's first segment takes them there; in front of it
+//! stand, written without the code generator:
 //!
 //! ```text
 //! others:   registers to slots; pass the call on to the next candidate
@@ -12,12 +14,14 @@
 //! direct:   the segment                 <- links whose caller passes doubles where the segment takes them
 //! ```
 //!
-//! An argument that the candidate wants to be a flonum comes to the segment as a double, in a register for doubles, and a caller that
-//! knows an argument to be a flonum passes it that way. Where its link leads to code that does not take these very arguments as
-//! doubles, the link goes by way of the caller's *boxing stub*, which makes flonums of them and continues where the link's second word says.
+//! An argument that the candidate wants to be a flonum comes to the segment as a double, in a register
+//! for doubles, and a caller that knows an argument to be a flonum passes it that way. Where its link
+//! leads to code that does not take these very arguments as doubles, the link goes by way of the
+//! caller's *boxing stub*, which makes flonums of them and continues where the link's second word says.
 //!
-//! All ways take fp and the thread block in the registers of segments. What is in a register need not be in its slot: the
-//! segment stores it where somebody may look, like any other value, or at once if many of its side exits would.
+//! All ways take fp and the thread block in the registers of segments. What is in a register need not
+//! be in its slot: the segment stores it where somebody may look, like any other value, or at once if
+//! many of its side exits would.
 
 use canny_spesh::graph::{EntryPoint, Graph, NodeId, Op, SlotContent, StateId, Test};
 use canny_spesh::types::Type;
@@ -292,8 +296,8 @@ fn compare_kind(to: &mut Assembler, object: Register, kind: Kind) {
     to.compare_byte(Memory::near(object, (HEADER + 1) as i8), kind as u8);
 }
 
-/// Where calls with so many arguments in registers go as long as there is no candidate for them: puts them into their slots
-/// and enters the code of the closure in the link.
+/// Where calls with so many arguments in registers go as long as there is no candidate for them: puts
+/// them into their slots and enters the code of the closure in the link.
 pub(crate) fn adapter(count: usize) -> Vec<u8> {
     Assembler::bytes_of(|to| {
         store_arguments(to, count);
@@ -303,8 +307,8 @@ pub(crate) fn adapter(count: usize) -> Vec<u8> {
     })
 }
 
-/// Writes the boxing stub of a link: makes words of the arguments that are doubles and goes where the link's second word says. `maker`
-/// is [`crate::doubles::write_maker`]'s place.
+/// Writes the boxing stub of a link: makes words of the arguments that are doubles and goes where the
+/// link's second word says. `maker` is [`crate::doubles::write_maker`]'s place.
 pub(crate) fn write_boxing_stub(
     to: &mut Assembler,
     (count, doubles): (usize, Doubles),

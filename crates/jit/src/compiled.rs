@@ -71,8 +71,8 @@ pub(crate) struct ReturnPlan {
     pub(crate) bridge: usize,
 }
 
-/// The descriptor of a call that was inlined: the return address in the inlined frame's link. Nothing returns there
-/// but the interpreter, once it continued with the frame, so it is born retired.
+/// The descriptor of a call that was inlined: the return address in the inlined frame's link. Nothing
+/// returns there but the interpreter, once it continued with the frame, so it is born retired.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InlinedPlan {
     pub(crate) call_word: u32,
@@ -88,7 +88,8 @@ pub(crate) struct ExitPlan {
     pub(crate) is_before_loop: bool,
 }
 
-/// Where a native call of the runtime continues: pairs of the address that the runtime gives and the segment for it.
+/// Where a native call of the runtime continues: pairs of the address that the runtime gives and the
+/// segment for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResumptionPlan {
     pub(crate) next: (u64, usize),
@@ -176,8 +177,8 @@ impl Compiled {
         (entry, front_start)
     }
 
-    /// Appends what makes flonums of doubles that go to where words are wanted: the boxing stubs of links, and the return to calls
-    /// that take words. These have no place for doubles yet.
+    /// Appends what makes flonums of doubles that go to where words are wanted: the boxing stubs of
+    /// links, and the return to calls that take words. These have no place for doubles yet.
     pub(crate) fn add_boxing_stubs(&mut self, box_flonum: usize) {
         let returns_words = |plan: &ReturnPlan| plan.float == NO_PLACE;
         let passes_doubles = |link: &LinkPlan| link.doubles().count() > 0;

@@ -7,9 +7,9 @@
 //! wanted:  the segment                                      <- compiled returns of fixnums, or of doubles
 //! ```
 //!
-//! The segment takes the callee's fp in its register, and the word in pc's register or the double in the first one for doubles. If
-//! nothing is wanted there are no questions. Where doubles are not, they are returned to what makes flonums of
-//! them (`doubles.rs`).
+//! The segment takes the callee's fp in its register, and the word in pc's register or the double in
+//! the first one for doubles. If nothing is wanted there are no questions. Where doubles are not, they
+//! are returned to what makes flonums of them (`doubles.rs`).
 
 use canny_spesh::graph::Test;
 use canny_tables::layout::frame;

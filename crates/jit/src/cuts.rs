@@ -1,8 +1,9 @@
 //! Where the code of a procedure is cut.
 //!
-//! A cut ends one segment and begins another that takes nothing over in registers. Every call cuts. An instruction
-//! left to the runtime cuts too, so that no native frame is needed around its call, unless an unboxed
-//! number that has no slot is needed behind it, it seldom gets to the runtime, or the segments together grew too large.
+//! A cut ends one segment and begins another that takes nothing over in registers. Every call cuts. An
+//! instruction left to the runtime cuts too, so that no native frame is needed around its call, unless
+//! an unboxed number that has no slot is needed behind it, it seldom gets to the runtime, or the
+//! segments together grew too large.
 
 use canny_spesh::code_map::FastSet;
 use canny_spesh::graph::{BlockId, Graph, NodeId, Op, SlotContent, Terminator};

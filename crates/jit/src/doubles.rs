@@ -42,8 +42,8 @@ pub(crate) fn put_in(to: &mut Assembler, from: DoubleRegister, word: Register, m
     to.mov(word, SCRATCH);
 }
 
-/// The routine that makes the object of a flonum that does not fit a word: [`SCRATCH`] holds what would be the word, and then the
-/// object. All other registers but [`ACCUMULATOR`] stay. Gives its place.
+/// The routine that makes the object of a flonum that does not fit a word: [`SCRATCH`] holds what would
+/// be the word, and then the object. All other registers but [`ACCUMULATOR`] stay. Gives its place.
 pub(crate) fn write_maker(to: &mut Assembler, box_flonum: usize) -> Place {
     let place = to.place();
     // The trampoline takes an argument of C and the function, and leaves the result in the thread block.

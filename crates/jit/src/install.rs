@@ -1,4 +1,5 @@
-//! Gives compiled code its addresses: copies it, makes descriptors, resolves displacements, and takes it all back.
+//! Gives compiled code its addresses: copies it, makes descriptors, resolves displacements, and takes
+//! it all back.
 //!
 //! | descriptor | written by | read by |
 //! |---|---|---|
@@ -25,14 +26,17 @@ use crate::memory::Region;
 use crate::publication;
 use crate::stubs::resumption;
 
-/// Offset in a return descriptor of the machine address to which compiled returns jump, with the value in the register of
-/// pc and the callee's fp; the interpreter does not know of it.
+/// Offset in a return descriptor of the machine address to which compiled returns jump, with the value
+/// in the register of pc and the callee's fp; the interpreter does not know of it.
 pub(crate) const RETURN_NATIVE: usize = descriptor::SIZE;
-/// Offset in an entry's descriptor of the machine address to which calls are passed on that have arguments of other types.
+/// Offset in an entry's descriptor of the machine address to which calls are passed on that have
+/// arguments of other types.
 const NEXT: usize = descriptor::SIZE;
-/// Offset in a return descriptor of the machine address to which compiled returns of doubles jump, with the callee's fp.
+/// Offset in a return descriptor of the machine address to which compiled returns of doubles jump, with
+/// the callee's fp.
 pub(crate) const RETURN_FLOAT: usize = RETURN_NATIVE + 8;
-/// Offset in a return descriptor of the machine address to which compiled returns of words jump that are fixnums.
+/// Offset in a return descriptor of the machine address to which compiled returns of words jump that
+/// are fixnums.
 pub(crate) const RETURN_FIXNUM: usize = RETURN_FLOAT + 8;
 /// Bytes from one native descriptor to the next: prefix, descriptor, and alignment.
 const NATIVE_STRIDE: usize = 64;
@@ -69,7 +73,8 @@ pub struct ExitInfo {
     pub is_before_loop: bool,
 }
 
-/// Where calls of known code continue; who owns the caller keeps the word up to date ([`Installed::lead_link`]).
+/// Where calls of known code continue; who owns the caller keeps the word up to date
+/// ([`Installed::lead_link`]).
 #[derive(Clone, Debug)]
 pub struct Link {
     /// Tagged word of the code that is called.
@@ -345,8 +350,8 @@ fn data_bytes(compiled: &Compiled, layout: &Layout, candidate: u64, code: usize)
 }
 
 impl Installed {
-    /// Has calls that are not for this code passed on to a machine address, which takes what a code object's NATIVE takes.
-    /// To be said before anything leads here, and may be said again later.
+    /// Has calls that are not for this code passed on to a machine address, which takes what a code
+    /// object's NATIVE takes. To be said before anything leads here, and may be said again later.
     pub fn pass_on_to(&self, native: usize) {
         let address = self.entry_descriptor + NEXT;
         // SAFETY: the descriptor is this candidate's, aligned, and in data memory while the region lives.
@@ -354,8 +359,8 @@ impl Installed {
         publication::lead_on(word, native as u64);
     }
 
-    /// Has calls by a link go to another candidate, or by way of the code object. To be said again before that candidate is
-    /// freed, until this one is.
+    /// Has calls by a link go to another candidate, or by way of the code object. To be said again
+    /// before that candidate is freed, until this one is.
     pub fn lead_link(&self, index: usize, goal: LinkGoal) {
         let Some(link) = self.links.get(index) else {
             return;
@@ -381,8 +386,8 @@ impl Installed {
         }
     }
 
-    /// Makes every suspended frame resume in the interpreter, and whoever still enters by the entry's descriptor too. Code that
-    /// runs now runs on to its next call, return or exit.
+    /// Makes every suspended frame resume in the interpreter, and whoever still enters by the entry's
+    /// descriptor too. Code that runs now runs on to its next call, return or exit.
     pub fn retire(&self) {
         let addresses = self.return_descriptors.iter().map(|there| there.address);
         for address in addresses.chain([self.entry_descriptor]) {

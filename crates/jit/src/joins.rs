@@ -1,12 +1,13 @@
 //! Which joins become segments of their own.
 //!
-//! Without them every block behind a join would stand in each segment that gets there, and code with many calls
-//! would grow with the square of their number. A join that is a segment of its own is reached by a jump, with what is
-//! live there in the thread block's carried words: nothing can be collected in between. Small ones are rather
-//! repeated, and so are loops that are entered from outside and from behind a call inside of them.
+//! Without them every block behind a join would stand in each segment that gets there, and code with
+//! many calls would grow with the square of their number. A join that is a segment of its own is
+//! reached by a jump, with what is live there in the thread block's carried words: nothing can be
+//! collected in between. Small ones are rather repeated, and so are loops that are entered from outside
+//! and from behind a call inside of them.
 //!
-//! Every block gets a label: the root of the segment that it belongs to. Where ways with different labels meet, a label
-//! begins.
+//! Every block gets a label: the root of the segment that it belongs to. Where ways with different
+//! labels meet, a label begins.
 
 use canny_spesh::code_map::FastSet;
 use canny_spesh::graph::{BlockId, Graph, Op, Terminator};

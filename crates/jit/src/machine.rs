@@ -1,5 +1,5 @@
-//! The machine that code is made for: Cranelift's description of it, signatures, and one function's way through
-//! the code generator.
+//! The machine that code is made for: Cranelift's description of it, signatures, and one function's way
+//! through the code generator.
 
 use std::sync::OnceLock;
 
@@ -126,8 +126,8 @@ pub(crate) fn segment_signature() -> Signature {
     signature
 }
 
-/// Signature of jumps into known code with so many arguments in registers, words and doubles: the first word, fp, thread block,
-/// the other words, the doubles. Doubles are returned in the same way.
+/// Signature of jumps into known code with so many arguments in registers, words and doubles: the first
+/// word, fp, thread block, the other words, the doubles. Doubles are returned in the same way.
 pub(crate) fn direct_signature(words: usize, doubles: usize) -> Signature {
     let mut signature = Signature::new(CallConv::Tail);
     let registers = 3 + words.saturating_sub(1);
@@ -139,8 +139,8 @@ pub(crate) fn direct_signature(words: usize, doubles: usize) -> Signature {
     signature
 }
 
-/// How much the code generator's own optimizer does. It finds equal computations and moves them out of loops, which
-/// straight code seldom gains from, and takes a fifth of the time of generating.
+/// How much the code generator's own optimizer does. It finds equal computations and moves them out of
+/// loops, which straight code seldom gains from, and takes a fifth of the time of generating.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
     Little,
@@ -220,7 +220,8 @@ fn host_features() -> Vec<&'static str> {
         )* };
     }
     detect!("sse3" => "has_sse3", "ssse3" => "has_ssse3", "sse4.1" => "has_sse41", "sse4.2" => "has_sse42",
-        "avx" => "has_avx", "avx2" => "has_avx2", "fma" => "has_fma", "bmi1" => "has_bmi1", "bmi2" => "has_bmi2",
+        "avx" => "has_avx", "avx2" => "has_avx2", "fma" => "has_fma", "bmi1" => "has_bmi1", "bmi2" =>
+            "has_bmi2",
         "lzcnt" => "has_lzcnt", "popcnt" => "has_popcnt");
     features
 }
@@ -230,8 +231,8 @@ fn host_features() -> Vec<&'static str> {
     Vec::new()
 }
 
-/// Compiles the function in a context; `exits` numbers the source locations of the instructions that leave it,
-/// from one.
+/// Compiles the function in a context; `exits` numbers the source locations of the instructions that
+/// leave it, from one.
 pub(crate) fn generate(
     context: &mut Context,
     exits: u32,

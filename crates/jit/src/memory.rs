@@ -5,8 +5,8 @@
 //! | code (read, execute) | data (read, write) |   | code (read, write) |
 //! ```
 //!
-//! No address is ever writable and executable: code is written through the second view. Descriptors are data, which
-//! code refers to relative to its own address.
+//! No address is ever writable and executable: code is written through the second view. Descriptors are
+//! data, which code refers to relative to its own address.
 
 use std::io;
 use std::ops::Range;
@@ -103,8 +103,8 @@ impl CodeMemory {
         })
     }
 
-    /// Copies a procedure's code into the memory and makes its descriptors. The candidate's number is what exits
-    /// report.
+    /// Copies a procedure's code into the memory and makes its descriptors. The candidate's number is
+    /// what exits report.
     pub fn install(&self, compiled: &Compiled, candidate: u64) -> Result<Installed, JitError> {
         install::install(&self.region, compiled, candidate)
     }
@@ -227,8 +227,9 @@ impl Drop for Region {
     }
 }
 
-/// Maps memory twice: anonymous memory, since profilers look up names of procedures only in memory that belongs to no file, or
-/// a file in memory where that cannot be mapped a second time, as under valgrind.
+/// Maps memory twice: anonymous memory, since profilers look up names of procedures only in memory that
+/// belongs to no file, or a file in memory where that cannot be mapped a second time, as under
+/// valgrind.
 #[cfg(target_os = "linux")]
 fn map(code_bytes: usize, data_bytes: usize) -> io::Result<Region> {
     let private = libc::MAP_PRIVATE | libc::MAP_NORESERVE | libc::MAP_ANONYMOUS;
@@ -254,14 +255,14 @@ fn map(code_bytes: usize, data_bytes: usize) -> io::Result<Region> {
     })
 }
 
-/// Puts anonymous memory in the place of the start of a mapping that nothing refers to, to be executed there; where it can be
-/// written to.
+/// Puts anonymous memory in the place of the start of a mapping that nothing refers to, to be executed
+/// there; where it can be written to.
 #[cfg(target_os = "linux")]
 fn second_view(executable: usize, bytes: usize) -> io::Result<usize> {
     let shared = libc::MAP_SHARED | libc::MAP_NORESERVE | libc::MAP_ANONYMOUS;
     let writable = map_anywhere(bytes, shared, -1)?;
-    // SAFETY: an old size of zero makes a second mapping of shared memory, here over the start of the first one, which
-    // nothing refers to yet; then the protection of this mapping changes.
+    // SAFETY: an old size of zero makes a second mapping of shared memory, here over the start of the
+    // first one, which nothing refers to yet; then the protection of this mapping changes.
     let is_mapped = unsafe {
         let place = executable as *mut libc::c_void;
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;

@@ -1,9 +1,9 @@
 //! What the slots of the frame are known to hold, so that only what is missing is stored.
 //!
-//! A forward data flow over the graph. A slot holds any number of contents that are equal there. The entry
-//! knows what it was entered with; after a call or an instruction in the runtime exactly the contents of its state
-//! are known (everything else may have moved or been overwritten); at joins, what all ways agree on, arguments of
-//! edges being renamed to parameters.
+//! A forward data flow over the graph. A slot holds any number of contents that are equal there. The
+//! entry knows what it was entered with; after a call or an instruction in the runtime exactly the
+//! contents of its state are known (everything else may have moved or been overwritten); at joins, what
+//! all ways agree on, arguments of edges being renamed to parameters.
 
 use canny_spesh::code_map::FastMap;
 use std::collections::BTreeMap;
@@ -233,7 +233,8 @@ impl Slots {
                 Op::Call(_, _, state) | Op::Runtime(state) => {
                     known = Known::exactly(&self.behind(graph, *state)?);
                     let instruction = instruction(graph, *state)?;
-                    // The value of a call comes in a register, and its slot has it only by way of the interpreter.
+                    // The value of a call comes in a register, and its slot has it only by way of the
+                    // interpreter.
                     if matches!(op, Op::Runtime(_)) && defines_a(&instruction) {
                         let slot = frame_base(graph, *state) + instruction.a() as i32;
                         known.set(slot, SlotContent::Node(node));
@@ -283,9 +284,9 @@ pub(crate) fn defines_a(instruction: &Instruction) -> bool {
     defines || instruction.row().window == Window::Call
 }
 
-/// The operands of the instruction at a state's pc if something else is tried first, with the runtime for the rest: the use of
-/// a port's loan, the port last, or a leaf function. Then what is needed behind it stays in registers, unless the runtime
-/// ran.
+/// The operands of the instruction at a state's pc if something else is tried first, with the runtime
+/// for the rest: the use of a port's loan, the port last, or a leaf function. Then what is needed
+/// behind it stays in registers, unless the runtime ran.
 pub(crate) fn operands_tried(graph: &Graph, id: StateId) -> Option<Vec<NodeId>> {
     let instruction = instruction(graph, id).ok()?;
     if !instruction.opcode.has(OpcodeFlags::PORT) && leaf_of(&instruction).is_none() {

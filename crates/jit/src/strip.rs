@@ -1,14 +1,15 @@
 //! Takes the native frame out of a function that only tail-calls.
 //!
 //! On x86-64 Cranelift opens every function with `push rbp; mov rbp, rsp` and closes each exit with
-//! `mov rsp, rbp; pop rbp` before the jump; in between it saves and restores the registers that a callee of C keeps
-//! and that the function uses. A function that spills nothing needs none of this, even if it calls: the stubs that
-//! segments call align the stack themselves, and [`canny_llint::enter`] keeps C's registers for all code that runs
-//! beneath it. The prologue stays as dead bytes before the entry, so that constants behind the code keep their
-//! alignment, and each exit's jump moves over its epilogue.
+//! `mov rsp, rbp; pop rbp` before the jump; in between it saves and restores the registers that a
+//! callee of C keeps and that the function uses. A function that spills nothing needs none of this,
+//! even if it calls: the stubs that segments call align the stack themselves, and
+//! [`canny_llint::enter`] keeps C's registers for all code that runs beneath it. The prologue stays as
+//! dead bytes before the entry, so that constants behind the code keep their alignment, and each exit's
+//! jump moves over its epilogue.
 //!
-//! Where the exits are is not guessed from the bytes: the lowering gives each exit a source location of its own,
-//! and the code generator tells which bytes it made for it.
+//! Where the exits are is not guessed from the bytes: the lowering gives each exit a source location of
+//! its own, and the code generator tells which bytes it made for it.
 
 use crate::assembler::{NativeFrame, TRAP, is_movable_jump};
 use crate::machine::Relocation;
@@ -20,7 +21,8 @@ pub(crate) struct ExitRange {
     pub(crate) end: usize,
 }
 
-/// Strips the frame; gives the entry, or nothing if the function keeps its frame and the bytes stay as they are.
+/// Strips the frame; gives the entry, or nothing if the function keeps its frame and the bytes stay as
+/// they are.
 pub(crate) fn strip_frame(
     code: &mut [u8],
     exits: &[ExitRange],

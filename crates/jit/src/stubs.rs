@@ -95,8 +95,9 @@ fn write(
     machine::generate(&mut context, exits, isa, false)
 }
 
-/// Empties the registers that functions keep for their callers and the interpreter does not use, before anything else. What compiled
-/// code has left there would be found by each collection until compiled code runs again, and all that it refers to.
+/// Empties the registers that functions keep for their callers and the interpreter does not use, before
+/// anything else. What compiled code has left there would be found by each collection until compiled
+/// code runs again, and all that it refers to.
 fn forgetting(code: FunctionCode) -> FunctionCode {
     code.behind(&Assembler::bytes_of(Assembler::clear_saved_registers))
 }
@@ -132,9 +133,9 @@ pub(crate) fn to_interpreter() -> Result<FunctionCode, JitError> {
     code.map(forgetting)
 }
 
-/// Executes the instruction before pc in the runtime. The table's register holds a resumption: where the runtime
-/// says one of its addresses, its segment continues, with fp as the runtime left it; else the interpreter
-/// does, or the machine is left.
+/// Executes the instruction before pc in the runtime. The table's register holds a resumption: where
+/// the runtime says one of its addresses, its segment continues, with fp as the runtime left it; else
+/// the interpreter does, or the machine is left.
 pub(crate) fn runtime() -> Result<FunctionCode, JitError> {
     let isa = machine::target(Processor::Host, Effort::Little)?;
     write(|writer, [pc, fp, block, ways, word]| {

@@ -1,22 +1,23 @@
-//! The way from compiled code into Rust functions. It aligns the native stack, which segments without a frame leave
-//! as the interpreter's caller had it.
+//! The way from compiled code into Rust functions. It aligns the native stack, which segments without a
+//! frame leave as the interpreter's caller had it.
 //!
-//! Functions that make objects are called where memory has run out, so that the way saves every register: segments
-//! should not arrange their values for it. Arguments come in the registers in which segments have fp and the thread block
-//! anyway. The function's result goes into the thread block's PC word, which nobody reads between two slow paths:
-//! Cranelift's `preserve_all` convention, with which segments call this, has no results.
+//! Functions that make objects are called where memory has run out, so that the way saves every
+//! register: segments should not arrange their values for it. Arguments come in the registers in which
+//! segments have fp and the thread block anyway. The function's result goes into the thread block's PC
+//! word, which nobody reads between two slow paths: Cranelift's `preserve_all` convention, with which
+//! segments call this, has no results.
 
 #[cfg(target_arch = "x86_64")]
 use canny_tables::layout::thread;
 
-/// Address of the trampoline to functions that make objects. Takes a word, anything, the thread block, and the function,
-/// which is called with the thread block and the word, also as a double.
+/// Address of the trampoline to functions that make objects. Takes a word, anything, the thread block,
+/// and the function, which is called with the thread block and the word, also as a double.
 pub(crate) fn making() -> usize {
     making_call as *const () as usize
 }
 
-/// Address of the trampoline to the runtime's entries, and to leaf functions. Takes thread block, fp, pc, word and entry in the
-/// platform's convention; the first four are the function's own.
+/// Address of the trampoline to the runtime's entries, and to leaf functions. Takes thread block, fp,
+/// pc, word and entry in the platform's convention; the first four are the function's own.
 pub(crate) fn runtime() -> usize {
     runtime_call as *const () as usize
 }

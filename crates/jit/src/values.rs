@@ -1,7 +1,7 @@
 //! Which nodes are the same value, and which are constants.
 //!
-//! A guard's or refinement's value is its operand; equal constants are one value. Everything after this looks at
-//! *roots* only.
+//! A guard's or refinement's value is its operand; equal constants are one value. Everything after this
+//! looks at *roots* only.
 
 use canny_spesh::code_map::FastMap;
 use canny_spesh::graph::{Graph, NodeId, Op, Representation};

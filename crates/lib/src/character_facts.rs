@@ -1,8 +1,9 @@
 //! What is asked of single characters, in a table: classes, simple mappings of case, values of digits.
 //!
-//! Rules and searches of [`unicode`](crate::unicode) and the standard library take 5 to 40 ns beyond ASCII. The table is made
-//! of pages of 256 characters, each when a character of it is first asked for, from those rules. So programs that never leave
-//! ASCII and Latin-1 make one page at most. Characters above the second plane have no page.
+//! Rules and searches of [`unicode`](crate::unicode) and the standard library take 5 to 40 ns beyond
+//! ASCII. The table is made of pages of 256 characters, each when a character of it is first asked for,
+//! from those rules. So programs that never leave ASCII and Latin-1 make one page at most. Characters
+//! above the second plane have no page.
 
 use std::sync::OnceLock;
 

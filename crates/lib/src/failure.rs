@@ -1,8 +1,9 @@
 //! Failures that a host keeps to look into them later: what was reported, the frames, and the values of their
 //! variables.
 //!
-//! The newest failure is the last. Values are elements of vectors in the list under a root of the machine, whose first
-//! vector belongs to the newest failure; the object that was raised is the first element.
+//! The newest failure is the last. Values are elements of vectors in the list under a root of the
+//! machine, whose first vector belongs to the newest failure; the object that was raised is the first
+//! element.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

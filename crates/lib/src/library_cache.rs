@@ -1,10 +1,10 @@
 //! Compiled libraries kept in the user's cache directory.
 //!
 //! A file of the cache holds one library. It counts only if it was written by this very build, if every
-//! source file that it was made from still has the content it had, if every library it imports is
-//! the one that it was compiled against (its *stamp* is the same), and if the libraries of whose existence its
-//! `cond-expand` asked still exist or do not. Whatever else is found there is treated as
-//! absent: the library is compiled anew and the file replaced. Code from the cache goes through the verifier.
+//! source file that it was made from still has the content it had, if every library it imports is the
+//! one that it was compiled against (its *stamp* is the same), and if the libraries of whose existence
+//! its `cond-expand` asked still exist or do not. Whatever else is found there is treated as absent:
+//! the library is compiled anew and the file replaced. Code from the cache goes through the verifier.
 
 use std::collections::HashMap;
 use std::fs;

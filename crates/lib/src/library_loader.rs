@@ -1,5 +1,5 @@
-//! Where the expander finds libraries: the standard ones in the image, others on the search path and in the packages of
-//! a project.
+//! Where the expander finds libraries: the standard ones in the image, others on the search path and in
+//! the packages of a project.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

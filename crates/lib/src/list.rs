@@ -151,8 +151,8 @@ impl Builder {
 /// Pairs that the quick walks below visit at most, lest they never end.
 const QUICK_PAIRS_MAX: usize = 1 << 16;
 
-/// The first sublist of a proper list whose car is the same, or `#f`. None for what is no list, or is a long one. What is
-/// wanted is `alone` if it is the same as nothing but itself.
+/// The first sublist of a proper list whose car is the same, or `#f`. None for what is no list, or is a
+/// long one. What is wanted is `alone` if it is the same as nothing but itself.
 #[inline(always)]
 pub(crate) fn find_member(
     wanted: Value,
@@ -181,8 +181,8 @@ fn first_member(list: Value, is_wanted: impl Fn(Value) -> bool) -> Option<Value>
     None
 }
 
-/// The first pair of an association list whose car is the same, or `#f`. None for what is no such list, or is a long
-/// one.
+/// The first pair of an association list whose car is the same, or `#f`. None for what is no such list,
+/// or is a long one.
 #[inline(always)]
 pub(crate) fn find_association(
     wanted: Value,

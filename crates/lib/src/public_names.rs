@@ -1,5 +1,5 @@
-//! The names of the standard library that users know: what the libraries export that people import. Conditions blame no
-//! other procedure of the library.
+//! The names of the standard library that users know: what the libraries export that people import.
+//! Conditions blame no other procedure of the library.
 
 use canny_vm::Vm;
 

@@ -74,8 +74,8 @@ impl<'a> Units<'a> {
         matches!(self, Units::Narrow(bytes) if bytes.is_ascii())
     }
 
-    /// A copy of the text, if it is ASCII. Another thread may change the units themselves at any time, so that no text may be
-    /// made of them in place.
+    /// A copy of the text, if it is ASCII. Another thread may change the units themselves at any time,
+    /// so that no text may be made of them in place.
     #[inline]
     pub(crate) fn to_ascii(self) -> Option<AsciiCopy> {
         match self {

@@ -1,7 +1,8 @@
-//! Objects that were raised and that no handler took: what is known of them, and how the host program shows them.
+//! Objects that were raised and that no handler took: what is known of them, and how the host program
+//! shows them.
 //!
-//! An [`Uncaught`] is text only and holds no Scheme value, so that it outlives the collections and the machine. The reporter is
-//! set once, by the host program, before code runs.
+//! An [`Uncaught`] is text only and holds no Scheme value, so that it outlives the collections and the
+//! machine. The reporter is set once, by the host program, before code runs.
 
 use std::sync::{Arc, OnceLock};
 

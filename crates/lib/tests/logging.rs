@@ -115,7 +115,8 @@ fn the_main_loop_is_found_though_it_is_entered_once() {
         true,
         "(define v (make-vector 10 1.5))
          (let loop ((i 0) (sum 0.0))
-           (if (< i 100000) (loop (+ i 1) (+ sum (vector-ref v (remainder i 10)))) (* 4 (exact-truncate sum))))",
+           (if (< i 100000) (loop (+ i 1) (+ sum (vector-ref v (remainder i 10)))) (* 4 (exact-truncate \
+           sum))))",
     );
     let plan = run
         .plans
@@ -133,7 +134,8 @@ fn everything_that_is_logged_goes_on_as_without() {
       (define (list-of n) (let loop ((i n) (l '())) (if (= i 0) l (loop (- i 1) (cons i l)))))
       (define (many a b c d e f g h i j) (+ a (+ j (length (list b c d e f g h i)))))
       (define (sum l) (if (null? l) 0 (+ (car l) (sum (cdr l)))))
-      (define (even-count l n) (if (null? l) n (even-count (cdr l) (if (= 0 (remainder (car l) 2)) (+ n 1) n))))
+      (define (even-count l n) (if (null? l) n (even-count (cdr l) (if (= 0 (remainder (car l) 2)) (+ n 1) \
+      n))))
       (define (pairs n) (let ((l (list-of n))) (values (sum l) (even-count l 0))))
       (define counter 0)
       (define (bump! k) (set! counter (+ counter k)))

@@ -1,9 +1,10 @@
-//! Programs on several system threads of one machine: the same results as on one, whatever the threads do to each other.
+//! Programs on several system threads of one machine: the same results as on one, whatever the threads
+//! do to each other.
 //!
-//! A program's value is a vector of thunks, one for each thread. Those that give the same on one thread are run there first;
-//! the others wait for each other and say `ok`. Every program runs with the specializer at its usual pace, with code compiled
-//! as soon as it ran twice, and with a collection at every few hundred allocations; all of that again with compiled code that
-//! leaves at random.
+//! A program's value is a vector of thunks, one for each thread. Those that give the same on one thread
+//! are run there first; the others wait for each other and say `ok`. Every program runs with the
+//! specializer at its usual pace, with code compiled as soon as it ran twice, and with a collection at
+//! every few hundred allocations; all of that again with compiled code that leaves at random.
 
 #[path = "parallel/programs.rs"]
 mod programs;

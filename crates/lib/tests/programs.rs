@@ -169,8 +169,8 @@ fn units_are_forgotten_with_their_code() {
     assert!(vm.procedure_arity(kept).is_some());
 }
 
-/// The outputs of the process are flushed on its way out by the thread that ends it, while another thread writes to them by the
-/// character: nothing is lost or comes twice.
+/// The outputs of the process are flushed on its way out by the thread that ends it, while another
+/// thread writes to them by the character: nothing is lost or comes twice.
 #[test]
 fn other_threads_flush_what_is_written_by_the_character() {
     use std::sync::atomic::{AtomicBool, Ordering};

@@ -87,14 +87,15 @@ impl<'a, 'b> Handler<'a, 'b> {
         self.builder.ins().return_call(self.fallback, &registers);
     }
 
-    /// Gives up the register of the dispatch table, until it is reloaded, in a handler that does not go to the
-    /// fallback or a stub any more.
+    /// Gives up the register of the dispatch table, until it is reloaded, in a handler that does not go
+    /// to the fallback or a stub any more.
     pub fn forget_table(&mut self) {
         self.table = self.thread;
     }
 
-    /// Gives up the register of the dispatch table, for a handler that needs one more; stubs take the table from
-    /// the thread block anyway. The handler must [`Handler::reload_table`] before it continues.
+    /// Gives up the register of the dispatch table, for a handler that needs one more; stubs take the
+    /// table from the thread block anyway. The handler must [`Handler::reload_table`] before it
+    /// continues.
     pub fn release_table(&mut self) {
         self.entry[3] = self.thread;
     }
@@ -122,9 +123,9 @@ impl<'a, 'b> Handler<'a, 'b> {
         [self.thread, self.entry[1], self.thread, self.thread, any]
     }
 
-    /// Gives up the registers of the instruction and of the table, in a handler whose fallback finds the instruction by
-    /// the frame. Stubs take the table from the thread block anyway; the handler must [`Handler::reload_table`] before
-    /// it dispatches.
+    /// Gives up the registers of the instruction and of the table, in a handler whose fallback finds
+    /// the instruction by the frame. Stubs take the table from the thread block anyway; the handler
+    /// must [`Handler::reload_table`] before it dispatches.
     pub fn forget_instruction(&mut self) {
         self.keeps_instruction = false;
         let [pc, _, _, table, word] = self.frame_alone();
@@ -537,8 +538,9 @@ impl<'a, 'b> Handler<'a, 'b> {
 
     // Flonums.
 
-    /// The low bits less the first flonum tag: flonums have 0, 1 (the usual magnitudes) and 5 (zero and the tiny).
-    /// A bit mask indexed by the tag would need a variable shift, which ties up a register that holds machine state.
+    /// The low bits less the first flonum tag: flonums have 0, 1 (the usual magnitudes) and 5 (zero and
+    /// the tiny). A bit mask indexed by the tag would need a variable shift, which ties up a register
+    /// that holds machine state.
     fn flonum_class(&mut self, x: Value) -> Value {
         let moved = self.add_constant(x, -2);
         self.and_constant(moved, layout::TAG_MASK)

@@ -1,10 +1,10 @@
 //! Compiles every handler and stub into an object file.
 //!
-//! Symbols: `canny_llint_table` (handlers by opcode), `canny_llint_logging_table` (the same, those that log in place of
-//! plain ones), `canny_llint_slow` (slow stubs by opcode),
-//! `canny_llint_enter` (the platform's calling convention in, the handlers' out),
-//! `canny_llint_native_to_bytecode` (where compiled calls of code that is not compiled go), and
-//! `canny_llint_native_capture` and `canny_llint_native_continue` (where those of the machine's own go).
+//! Symbols: `canny_llint_table` (handlers by opcode), `canny_llint_logging_table` (the same, those that
+//! log in place of plain ones), `canny_llint_slow` (slow stubs by opcode), `canny_llint_enter` (the
+//! platform's calling convention in, the handlers' out), `canny_llint_native_to_bytecode` (where
+//! compiled calls of code that is not compiled go), and `canny_llint_native_capture` and
+//! `canny_llint_native_continue` (where those of the machine's own go).
 
 use canny_tables::layout::thread;
 use canny_tables::opcodes::{LOG_FULL_ENTRY, NATIVE_ENTER_ENTRY, Opcode, TABLE_ENTRIES};
@@ -48,7 +48,8 @@ pub fn emit_object(target: &str) -> Result<Vec<u8>, GenerateError> {
     let strips = target.starts_with("x86_64");
     let builder = ObjectBuilder::new(isa, "canny-llint", default_libcall_names()).map_err(error)?;
     let mut module = ObjectModule::new(builder);
-    // What no instruction of verified code leads to: bytes that are no opcode, stubs of opcodes without a runtime entry.
+    // What no instruction of verified code leads to: bytes that are no opcode, stubs of opcodes without
+    // a runtime entry.
     let invalid = module
         .declare_function("op_invalid", Linkage::Local, &handler_signature())
         .map_err(error)?;
@@ -188,8 +189,8 @@ impl Emitter {
         }
     }
 
-    /// `canny_llint_native_to_bytecode`: a compiled call arrives with the callee's code object as pc; continues as the
-    /// table in force says.
+    /// `canny_llint_native_to_bytecode`: a compiled call arrives with the callee's code object as pc;
+    /// continues as the table in force says.
     fn native_to_bytecode(&mut self) -> Result<FuncId, GenerateError> {
         let name = "canny_llint_native_to_bytecode";
         let fallback = self.invalid;
@@ -217,8 +218,8 @@ impl Emitter {
         })
     }
 
-    /// A function in the handlers' convention without a frame of its own; it may leave to a fallback and to another
-    /// function, which `write` is given.
+    /// A function in the handlers' convention without a frame of its own; it may leave to a fallback
+    /// and to another function, which `write` is given.
     fn frameless(
         &mut self,
         name: &str,
@@ -299,8 +300,8 @@ impl Emitter {
         self.stub(&name, opcode as usize, None)
     }
 
-    /// A slow stub that calls the runtime entry with a number. If an opcode to log is given, the value that the
-    /// instruction left in register a is logged when it continues behind itself.
+    /// A slow stub that calls the runtime entry with a number. If an opcode to log is given, the value
+    /// that the instruction left in register a is logged when it continues behind itself.
     fn stub(
         &mut self,
         name: &str,

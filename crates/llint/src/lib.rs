@@ -42,8 +42,8 @@ pub fn fast_table() -> &'static DispatchTable {
     unsafe { &canny_llint_table }
 }
 
-/// The table of execution that writes the specializer's log: entries of [`fast_table`] but for the opcodes that are
-/// logged. The thread block's log cursor and limit must be set.
+/// The table of execution that writes the specializer's log: entries of [`fast_table`] but for the
+/// opcodes that are logged. The thread block's log cursor and limit must be set.
 pub fn logging_table() -> &'static DispatchTable {
     // SAFETY: as for `fast_table`.
     unsafe { &canny_llint_logging_table }
@@ -80,7 +80,8 @@ pub unsafe fn enter(pc: *const u32, frame: *mut u64, thread: *mut u8, table: *co
     unsafe { enter_keeping(pc, frame, thread, table) }
 }
 
-/// Keeps the registers that a callee of C keeps: handlers do not touch them, but compiled code uses them freely.
+/// Keeps the registers that a callee of C keeps: handlers do not touch them, but compiled code uses
+/// them freely.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "C" fn enter_keeping(

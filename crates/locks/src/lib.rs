@@ -1,10 +1,12 @@
-//! The locks of all crates: mutexes, read-write locks and condition variables of the standard library without poisoning.
+//! The locks of all crates: mutexes, read-write locks and condition variables of the standard library
+//! without poisoning.
 //!
-//! The standard library marks a lock as poisoned if a thread panics while it holds the lock, and fails each later attempt
-//! to lock it. Canny ignores this mark. A panic is a bug. Where one is caught (a job of the pool, a statement of a
-//! database, a request of the language server), the other threads have to continue and to report it. A poisoned lock
-//! would turn one failed piece of work into a failure of everything that shares the lock. So code that holds a lock
-//! changes the locked value in steps that each leave it valid.
+//! The standard library marks a lock as poisoned if a thread panics while it holds the lock, and fails
+//! each later attempt to lock it. Canny ignores this mark. A panic is a bug. Where one is caught (a job
+//! of the pool, a statement of a database, a request of the language server), the other threads have to
+//! continue and to report it. A poisoned lock would turn one failed piece of work into a failure of
+//! everything that shares the lock. So code that holds a lock changes the locked value in steps that
+//! each leave it valid.
 //!
 //! `cargo xtask tidy` keeps the locks of the standard library out of all other crates but their tests.
 #![forbid(unsafe_code)]

@@ -1,7 +1,8 @@
 //! How long answers take on a text of 5,000 lines: `cargo bench -p canny-lsp`. It asserts nothing.
 //!
-//! Each kind of question is asked many times, and the time from the message to its answer is taken at the client. Some
-//! are asked of a text at rest, others right behind a change, when the change is not expanded yet.
+//! Each kind of question is asked many times, and the time from the message to its answer is taken at
+//! the client. Some are asked of a text at rest, others right behind a change, when the change is not
+//! expanded yet.
 
 #[path = "../tests/client/mod.rs"]
 mod client;
@@ -28,17 +29,23 @@ fn program() -> String {
         write!(
             text,
             ";; The area of shape {n}.\n\
-             (define (area-{n} width height)\n  (let* ((twice (* 2 width))\n         (whole (* twice height)))\n    \
+             (define (area-{n} width height)\n  (let* ((twice (* 2 width))\n         (whole (* twice \
+             height)))\n    \
              (if (< whole 0)\n        (error \"a negative area\" whole)\n        (quotient whole 2))))\n\n\
-             (define-record-type point-{n}\n  (make-point-{n} x y)\n  point-{n}?\n  (x point-{n}-x set-point-{n}-x!)\n  \
+             (define-record-type point-{n}\n  (make-point-{n} x y)\n  point-{n}?\n  (x point-{n}-x \
+             set-point-{n}-x!)\n  \
              (y point-{n}-y))\n\n\
-             (define (sum-{n} points)\n  (let loop ((rest points) (total 0))\n    (cond\n      ((null? rest) total)\n      \
-             ((point-{n}? (car rest))\n       (loop (cdr rest)\n             (+ total (area-{n} (point-{n}-x (car rest))\n                              \
+             (define (sum-{n} points)\n  (let loop ((rest points) (total 0))\n    (cond\n      ((null? rest) \
+             total)\n      \
+             ((point-{n}? (car rest))\n       (loop (cdr rest)\n             (+ total (area-{n} (point-{n}-x \
+             (car rest))\n                              \
              (point-{n}-y (car rest))))))\n      (else (loop (cdr rest) total)))))\n\n\
              (define (show-{n} value)\n  (match value\n    ((list a b) (display (+ a b)))\n    \
              ((? string? text) (display (string-upcase text)))\n    (other (write other)))\n  \
-             (let ((count 0))\n    (while (< count 3)\n      (set! count (+ count (area-{before} 1 2))))\n    \
-             (for-each (lambda (one) (display one) (newline))\n              (filter even? (iota count)))))\n\n"
+             (let ((count 0))\n    (while (< count 3)\n      (set! count (+ count (area-{before} 1 \
+             2))))\n    \
+             (for-each (lambda (one) (display one) (newline))\n              (filter even? (iota \
+             count)))))\n\n"
         )
         .expect("a string takes all");
         number += 1;
@@ -65,7 +72,8 @@ fn shown(what: &str, mut times: Vec<Duration>, processor: Duration) {
     let count = times.len();
     let at = |share: usize| times[(count * share / 100).min(count - 1)].as_secs_f64() * 1e3;
     println!(
-        "{what:<44} {count:>4} times: median {:7.1} ms, 95 % {:7.1}, 99 % {:7.1}, longest {:7.1}; processor {:6.1} ms each",
+        "{what:<44} {count:>4} times: median {:7.1} ms, 95 % {:7.1}, 99 % {:7.1}, longest {:7.1}; processor \
+         {:6.1} ms each",
         at(50),
         at(95),
         at(99),

@@ -320,7 +320,8 @@ pub fn core_form(name: &str) -> &'static [&'static str] {
             "(lambda (parameter ... . rest) body ...)",
         ],
         "lambda*" => &[
-            "(lambda* (parameter ... #:optional (name default) ... #:key (name default) ... . rest) body ...)",
+            "(lambda* (parameter ... #:optional (name default) ... #:key (name default) ... . rest) body \
+             ...)",
         ],
         "case-lambda" => &["(case-lambda ((parameter ...) body ...) ...)"],
         "named-lambda" => &["(named-lambda (name parameter ...) body ...)"],

@@ -1,12 +1,13 @@
 //! A language server: what editors ask about Scheme programs, over the Language Server Protocol 3.17.
 //!
-//! Three threads share the work. One reads messages ([`transport`]); one keeps the documents and answers
-//! ([`server`]); one expands ([`worker`]). What expansion finds out about a version of a document is a
-//! [`snapshot`] that does not change, so answers are looked up while the next version is being expanded: a [`view`] carries
-//! them over the changes since. Names and what
-//! they mean are the expander's own: it records them ([`canny_syntax::recording`]), this crate looks them up.
+//! Three threads share the work. One reads messages ([`transport`]); one keeps the documents and
+//! answers ([`server`]); one expands ([`worker`]). What expansion finds out about a version of a
+//! document is a [`snapshot`] that does not change, so answers are looked up while the next version is
+//! being expanded: a [`view`] carries them over the changes since. Names and what they mean are the
+//! expander's own: it records them ([`canny_syntax::recording`]), this crate looks them up.
 //!
-//! Nothing that a client sends ends the server before `exit`: what is not understood gets an error as its answer.
+//! Nothing that a client sends ends the server before `exit`: what is not understood gets an error as
+//! its answer.
 #![forbid(unsafe_code)]
 
 mod catalog;
@@ -52,8 +53,8 @@ pub struct Options {
     pub features: Vec<String>,
     /// Where the sources of standard libraries are written for editors to show.
     pub cache: PathBuf,
-    /// A question about a text that was changed waits for its expansion if the last one did not take longer; 40 ms unless
-    /// given. Others are answered from what was known before.
+    /// A question about a text that was changed waits for its expansion if the last one did not take
+    /// longer; 40 ms unless given. Others are answered from what was known before.
     pub patience: Option<Duration>,
     /// Passes of the optimizer that are turned off, and its limit.
     pub optimizer: Switches,

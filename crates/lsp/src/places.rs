@@ -1,7 +1,7 @@
 //! Where the libraries of a document are.
 //!
-//! Looking at a project takes time, so what was found is kept until a file is saved or changed on the disk, or for a
-//! while. Any thread may ask.
+//! Looking at a project takes time, so what was found is kept until a file is saved or changed on the
+//! disk, or for a while. Any thread may ask.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -56,8 +56,8 @@ impl Places {
         known.clear();
     }
 
-    /// Where to look for libraries of a document: where the command line says, then beside the document and above it, then
-    /// in the project around it.
+    /// Where to look for libraries of a document: where the command line says, then beside the document
+    /// and above it, then in the project around it.
     pub fn of(&self, path: &Path) -> Arc<Search> {
         let parent = path.parent().unwrap_or(Path::new("")).to_owned();
         let known = || self.known.lock();

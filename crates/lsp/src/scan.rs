@@ -1,6 +1,7 @@
 //! Tokens of a text that may be wrong anywhere, and what is open around a place.
 //!
-//! The reader is the authority on what a text says; this is for colours, for folding, and for text that is being typed.
+//! The reader is the authority on what a text says; this is for colours, for folding, and for text that
+//! is being typed.
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

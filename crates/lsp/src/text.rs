@@ -1,7 +1,7 @@
 //! Texts with lines, and positions as clients count them.
 //!
-//! A client counts lines from zero and, within a line, UTF-16 units or bytes, whichever was agreed on. Inside of the
-//! server a place is a byte offset.
+//! A client counts lines from zero and, within a line, UTF-16 units or bytes, whichever was agreed on.
+//! Inside of the server a place is a byte offset.
 
 use std::sync::{Arc, OnceLock};
 

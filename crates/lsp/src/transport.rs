@@ -1,6 +1,7 @@
 //! Messages on a stream of bytes: headers, an empty line, JSON.
 //!
-//! A malformed message is reported once and skipped up to the next header, so that one bad message costs no other.
+//! A malformed message is reported once and skipped up to the next header, so that one bad message
+//! costs no other.
 
 use std::io::{self, BufRead, Read, Write};
 

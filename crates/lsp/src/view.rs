@@ -1,8 +1,8 @@
 //! A snapshot as it is seen from a newer text, so that answers need not wait until that is expanded.
 //!
-//! Between the two lie changes. A place is carried back over them to be looked up, and what is found is carried forward
-//! to be shown. What lies inside of a change is unknown to the snapshot; a name that was typed there means what the
-//! names around it say.
+//! Between the two lie changes. A place is carried back over them to be looked up, and what is found is
+//! carried forward to be shown. What lies inside of a change is unknown to the snapshot; a name that
+//! was typed there means what the names around it say.
 
 use std::sync::Arc;
 

@@ -162,7 +162,8 @@ impl Worker {
         )
     }
 
-    /// A file without imports may be a part of another one beside it: then its names mean what they mean there.
+    /// A file without imports may be a part of another one beside it: then its names mean what they
+    /// mean there.
     fn analyze_includer(&self, task: &Task) -> Option<Analysis> {
         let content = &task.text.content;
         if content.contains("(import") || content.contains("(define-library") {

@@ -303,7 +303,9 @@ fn completion() {
 fn completion_of_libraries_and_files() {
     let mut client = Client::new();
     client.write("parts.scm", "");
-    client.write("tools/strings.sld", "(define-library (tools strings) (export shout) (import (scheme base)) (begin (define (shout s) s)))");
+    client.write("tools/strings.sld",
+        "(define-library (tools strings) (export shout) (import (scheme base)) (begin (define (shout s) \
+         s)))");
     client.open(
         "main.scm",
         "(import (scheme base) (too))\n(include \"par\")\n",
@@ -469,7 +471,8 @@ fn expansions() {
     let mut client = session();
     let place = client.place("main.scm", "(swa^p! one two)");
     let range = json!({"start": place["position"], "end": place["position"]});
-    let params = json!({"textDocument": place["textDocument"], "range": range, "context": {"diagnostics": []}});
+    let params = json!({"textDocument": place["textDocument"], "range": range, "context": {
+        "diagnostics": []}});
     let found = client.request("textDocument/codeAction", params);
     let action = found
         .as_array()
@@ -538,7 +541,9 @@ fn all_errors_are_told() {
 #[test]
 fn changes_of_a_library_reach_the_programs_that_import_it() {
     let mut client = Client::new();
-    client.open("parts.sld", "(define-library (parts) (export first-part) (import (scheme base)) (begin (define (first-part) 1)))");
+    client.open("parts.sld",
+        "(define-library (parts) (export first-part) (import (scheme base)) (begin (define (first-part) \
+         1)))");
     let program = "(import (scheme base) (parts))\n(list (first-part))\n";
     assert_eq!(
         codes(&client.open("main.scm", program)),
@@ -574,7 +579,8 @@ fn a_part_of_a_library_means_what_it_means_there() {
     let mut client = Client::new();
     client.write(
         "whole.sld",
-        "(define-library (whole) (export twice) (import (scheme base)) (include \"part.scm\") (begin (define helper 2)))",
+        "(define-library (whole) (export twice) (import (scheme base)) (include \"part.scm\") (begin (define \
+         helper 2)))",
     );
     let text = "(define (twice x) (* helper x))\n(if)\n";
     let found = client.open("part.scm", text);
@@ -590,7 +596,8 @@ fn a_part_of_a_library_means_what_it_means_there() {
 #[test]
 fn procedural_macros_call_libraries() {
     let mut client = Client::new();
-    let library = "(define-library (names) (export shout) (import (scheme base)) (begin (define (shout s) (string-append s \"!\"))))";
+    let library = "(define-library (names) (export shout) (import (scheme base)) (begin (define (shout s) \
+        (string-append s \"!\"))))";
     client.open("names.sld", library);
     // First the library alone, then a macro that calls it, then a library that has changed.
     let program = "(import (canny base) (names))\n(list (shout \"a\"))\n";
@@ -601,7 +608,8 @@ fn procedural_macros_call_libraries() {
     client.replace(
         "main.scm",
         "(list (shout \"a\"))",
-        "(define-syntax loud (er-macro-transformer (lambda (form rename compare) (shout (cadr form)))))\n(list (loud \"a\"))",
+        "(define-syntax loud (er-macro-transformer (lambda (form rename compare) (shout (cadr \
+         form)))))\n(list (loud \"a\"))",
     );
     let found = client.wait_for_diagnostics("main.scm");
     assert_eq!(codes(&found), Vec::<String>::new(), "{found}");
@@ -826,7 +834,8 @@ fn libraries_of_packages_have_names_of_their_own() {
     });
     client.write(
         "packages/tools-1.0/all.sld",
-        "(define-library (acme tools) (export polish) (import (scheme base))\n  (begin (define (polish x) x)))\n",
+        "(define-library (acme tools) (export polish) (import (scheme base))\n  (begin (define (polish x) \
+         x)))\n",
     );
     let found = client.open(
         "main.scm",

@@ -93,7 +93,8 @@ fn parameters_of_all_sorts() {
         json!({"textDocument": {"uri": uri}}),
         json!({"textDocument": {"uri": uri}, "position": {"line": -1, "character": 1e300}}),
         json!({"textDocument": {"uri": uri}, "position": {"line": 1e18, "character": 1e18}, "newName": 7}),
-        json!({"textDocument": {"uri": uri}, "range": {"start": {"line": 9, "character": 9}, "end": {"line": 0, "character": 0}}}),
+        json!({"textDocument": {"uri": uri}, "range": {"start": {"line": 9, "character": 9}, "end": {
+            "line": 0, "character": 0}}}),
         json!({"textDocument": {"uri": uri}, "positions": [3]}),
     ];
     for method in methods {
@@ -154,7 +155,8 @@ fn texts_that_are_no_programs() {
         }
         let end = client::position(text, text.len());
         for method in ["completion", "signatureHelp", "hover", "selectionRange"] {
-            let params = json!({"textDocument": {"uri": client.uri("odd.scm")}, "position": end, "positions": [end]});
+            let params = json!({"textDocument": {"uri": client.uri("odd.scm")}, "position": end,
+                "positions": [end]});
             client.request(&format!("textDocument/{method}"), params);
         }
     }
@@ -174,7 +176,8 @@ fn huge_texts_are_left_alone() {
             .contains("is not looked at"),
         "{found}"
     );
-    let place = json!({"textDocument": {"uri": client.uri("huge.scm")}, "position": {"line": 5, "character": 9}});
+    let place = json!({"textDocument": {"uri": client.uri("huge.scm")}, "position": {"line": 5,
+        "character": 9}});
     assert_eq!(client.request("textDocument/hover", place), Value::Null);
     is_well(&mut client);
     assert!(client.end());
@@ -190,7 +193,10 @@ fn macros_that_do_not_end_are_stopped() {
 (define (f x) (endless))
 (f 1)
 ";
-    let place = |client: &Client| json!({"textDocument": {"uri": client.uri("endless.scm")}, "position": {"line": 3, "character": 9}});
+    let place = |client: &Client| {
+        json!({"textDocument": {"uri": client.uri("endless.scm")}, "position": {
+        "line": 3, "character": 9}})
+    };
     let uri = client.uri("endless.scm");
     let document = json!({"uri": uri, "languageId": "scheme", "version": 1, "text": text});
     client.notify("textDocument/didOpen", json!({"textDocument": document}));
@@ -204,7 +210,8 @@ fn macros_that_do_not_end_are_stopped() {
     client.notify("$/cancelRequest", json!({"id": hover}));
     assert_eq!(client.answer(hover)["error"]["code"], -32800);
     // A newer text stops the expansion of the older one.
-    let change = json!({"textDocument": {"uri": uri, "version": 2}, "contentChanges": [{"text": "(define (f x) x)\n(f 1)\n"}]});
+    let change = json!({"textDocument": {"uri": uri, "version": 2}, "contentChanges": [{"text":
+        "(define (f x) x)\n(f 1)\n"}]});
     client.notify("textDocument/didChange", change);
     let found = client.wait_for_diagnostics("endless.scm");
     assert_eq!(codes(&found), Vec::<String>::new(), "{found}");

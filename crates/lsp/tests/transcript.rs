@@ -217,7 +217,8 @@ fn the_page_is_what_happens() {
     let place = page.client.place("main.scm", "(displ^ya");
     let range = json!({"start": place["position"], "end": place["position"]});
     let uri = place["textDocument"].clone();
-    let params = json!({"textDocument": uri, "range": range, "context": {"diagnostics": [], "only": ["quickfix"]}});
+    let params = json!({"textDocument": uri, "range": range, "context": {"diagnostics": [], "only": [
+        "quickfix"]}});
     let found = page.client.request("textDocument/codeAction", params);
     page.say("What can be done about the misspelt name?");
     let answer = page.lines(&found);
@@ -225,7 +226,11 @@ fn the_page_is_what_happens() {
     page.client.replace("main.scm", "displya", "display");
     page.client.replace("main.scm", " (scheme char)", "");
     let found = page.client.wait_for_diagnostics("main.scm");
-    page.diagnostics("The editor makes that change and takes the unused import away; nothing is doubtful any more.", &found);
+    page.diagnostics(
+        "The editor makes that change and takes the unused import away; nothing is doubtful any \
+        more.",
+        &found,
+    );
     let place = page.client.place("main.scm", "(with-^shape (size");
     let arguments = json!([place["textDocument"]["uri"], place["position"]]);
     let params = json!({"command": "canny.expandMacro", "arguments": arguments});

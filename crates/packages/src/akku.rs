@@ -1,4 +1,5 @@
-//! The files of Akku: `Akku.manifest`, which says what a package is, and `Akku.lock`, which says where those it needs are.
+//! The files of Akku: `Akku.manifest`, which says what a package is, and `Akku.lock`, which says where
+//! those it needs are.
 //!
 //! ```scheme
 //! (akku-package ("name" "1.2.0")
@@ -245,8 +246,10 @@ mod tests {
     #[test]
     fn manifests_are_read() {
         let text = "#!r6rs ; -*- scheme -*-\r\n(import (akku format manifest))\r\n\
-            (akku-package (\"thing\" \"0.0.0-akku.12.abc\")\r\n (synopsis \"A thing\") (authors \"A\" \"B\") (license \"MIT\")\r\n\
-            (depends (\"other\" \"~0.0.0-akku\") ((chibi match) \"^0.7.3\")) (depends/dev (\"tester\" \"*\")) (scripts (x \"y\")))";
+            (akku-package (\"thing\" \"0.0.0-akku.12.abc\")\r\n (synopsis \"A thing\") (authors \"A\" \"B\") \
+            (license \"MIT\")\r\n\
+            (depends (\"other\" \"~0.0.0-akku\") ((chibi match) \"^0.7.3\")) (depends/dev (\"tester\" \
+            \"*\")) (scripts (x \"y\")))";
         let manifest = parse_manifest(&SourceMap::new(), "Akku.manifest", text.as_bytes()).unwrap();
         assert_eq!(manifest.title(), "thing 0.0.0-akku.12.abc");
         let names: Vec<String> = manifest.depends.iter().map(|one| one.text()).collect();
@@ -262,8 +265,10 @@ mod tests {
 
     #[test]
     fn locks_are_read() {
-        let text = "(import (akku format lockfile))\n(projects ((name \"a\") (location (git \"https://x/a.git\")) (tag \"v1\") (revision \"abc\"))\n\
-            ((name \"b\") (location (url \"https://x/b.tgz\")) (content (sha256 \"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\")))\n\
+        let text = "(import (akku format lockfile))\n(projects ((name \"a\") (location (git \
+            \"https://x/a.git\")) (tag \"v1\") (revision \"abc\"))\n\
+            ((name \"b\") (location (url \"https://x/b.tgz\")) (content (sha256 \
+            \"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\")))\n\
             ((name \"c\") (location (directory \"../c\"))))";
         let projects = parse_lock(&SourceMap::new(), "Akku.lock", text.as_bytes()).unwrap();
         let shown: Vec<String> = projects

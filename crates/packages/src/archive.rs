@@ -1,7 +1,8 @@
 //! Tar archives, plain or compressed by gzip, to files in a directory.
 //!
-//! An archive may come from anybody. Every path is checked before anything is written; links become copies of what they name,
-//! after all files were written, and only inside of the archive; sizes and counts are limited while reading.
+//! An archive may come from anybody. Every path is checked before anything is written; links become
+//! copies of what they name, after all files were written, and only inside of the archive; sizes and
+//! counts are limited while reading.
 
 use std::collections::BTreeMap;
 use std::fs;

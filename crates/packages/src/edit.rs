@@ -39,7 +39,8 @@ fn field<'a>(package: &'a Form, word: &str) -> Option<(&'a Syntax, Form)> {
         .find(|(_, form)| form.head == word)
 }
 
-/// Whether a comment of one line stands behind the last closing paren's content, so that text needs a new line there.
+/// Whether a comment of one line stands behind the last closing paren's content, so that text needs a
+/// new line there.
 fn insertion(text: &str, closing: usize, new: &str, columns: usize) -> String {
     let before = &text[..closing];
     let kept = before.trim_end();
@@ -52,7 +53,8 @@ fn insertion(text: &str, closing: usize, new: &str, columns: usize) -> String {
     changed
 }
 
-/// The text with another dependency in the field `depends` or `test-depends`; one of the same name is replaced.
+/// The text with another dependency in the field `depends` or `test-depends`; one of the same name is
+/// replaced.
 pub fn add(text: &str, dependency: &Dependency, word: &str) -> Fallible<String> {
     let text = match remove(text, &dependency.name, word)? {
         Some(without) => without,
@@ -158,12 +160,14 @@ mod tests {
         );
         adds(
             "(package\n  (depends (a (version \"1\"))) ; why\n  (name x))",
-            "(package\n  (depends (a (version \"1\"))\n           (json (directory \"../json\"))) ; why\n  (name x))",
+            "(package\n  (depends (a (version \"1\"))\n           (json (directory \"../json\"))) ; why\n  \
+             (name x))",
         );
         // Behind a comment the paren stands on a line of its own.
         adds(
             "(package\n  (depends\n    (a (version \"1\")) ; a) is good\n  ))",
-            "(package\n  (depends\n    (a (version \"1\")) ; a) is good\n    (json (directory \"../json\"))))",
+            "(package\n  (depends\n    (a (version \"1\")) ; a) is good\n    (json (directory \
+             \"../json\"))))",
         );
         adds(
             "(package (depends (json (version \"1\"))))",

@@ -1,8 +1,9 @@
-//! Getting the files of a package: from directories and archives here, through `curl` and `git` from elsewhere.
+//! Getting the files of a package: from directories and archives here, through `curl` and `git` from
+//! elsewhere.
 //!
-//! `git` gets the revisions into a bare repository of ours, without hooks, and hands out their files as an archive, which is
-//! unpacked like any other: no file of a package is checked out by `git`, no program of it is run. `git` asks for no
-//! password.
+//! `git` gets the revisions into a bare repository of ours, without hooks, and hands out their files as
+//! an archive, which is unpacked like any other: no file of a package is checked out by `git`, no
+//! program of it is run. `git` asks for no password.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -338,7 +339,8 @@ impl Fetcher {
         result
     }
 
-    /// The command `git`, which shall ask nothing, run nothing, and take no setting from a repository around us.
+    /// The command `git`, which shall ask nothing, run nothing, and take no setting from a repository
+    /// around us.
     fn git(&self, repository: Option<&Path>) -> Command {
         let mut git = Command::new("git");
         for variable in [

@@ -182,7 +182,8 @@ fn holds(requirement: &Syntax, platform: &Platform, depth: usize) -> bool {
     }
 }
 
-/// The fields with each `cond-expand` replaced by the fields of its first clause that holds. What is no list is an error.
+/// The fields with each `cond-expand` replaced by the fields of its first clause that holds. What is no
+/// list is an error.
 pub fn expanded(
     fields: &[Syntax],
     platform: &Platform,

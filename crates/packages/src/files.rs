@@ -91,7 +91,8 @@ fn write_new(next: &Path, content: &[u8], path: &Path) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Puts a directory in the place of another, which is removed. Nobody sees neither, where the system can exchange two names.
+/// Puts a directory in the place of another, which is removed. Nobody sees neither, where the system
+/// can exchange two names.
 pub fn replace_directory(next: &Path, path: &Path) -> io::Result<()> {
     if !path.exists() {
         return fs::rename(next, path);

@@ -1,14 +1,15 @@
 //! Packages of programs: what a project needs of others, where it comes from, and where it lies.
 //!
-//! A project is a directory with a `package.scm`. Its dependencies are directories, archives, revisions of git
-//! repositories, or versions that an index offers. [`workplace`] brings them together and writes `package.lock`, which says
-//! exactly what was taken; [`project`] tells a program that is about to run where its libraries are, from the
-//! manifest and the lockfile alone.
+//! A project is a directory with a `package.scm`. Its dependencies are directories, archives, revisions
+//! of git repositories, or versions that an index offers. [`workplace`] brings them together and writes
+//! `package.lock`, which says exactly what was taken; [`project`] tells a program that is about to run
+//! where its libraries are, from the manifest and the lockfile alone.
 //!
 //! Invariants:
 //! - Nothing of a package is run. Files are read, compared and copied.
 //! - What was fetched lies in the [`store`] under the checksum of its content, and is never changed there.
-//! - A file of the project is replaced as a whole or not at all, and only by the process that holds the project's lock.
+//! - A file of the project is replaced as a whole or not at all, and only by the process that holds the
+//!   project's lock.
 //!
 //! | module | owns |
 //! |---|---|

@@ -16,8 +16,8 @@
 //!   …)
 //! ```
 //!
-//! Packages are in the order of their names, libraries in that of theirs: the same packages give the same text.
-//! `manifest` is the checksum of what the manifest asks for.
+//! Packages are in the order of their names, libraries in that of theirs: the same packages give the
+//! same text. `manifest` is the checksum of what the manifest asks for.
 
 use std::path::Path;
 
@@ -244,7 +244,8 @@ fn parse_form(form: &Form) -> Result<Lock, Diagnostic> {
             _ => return Err(bad(operand)),
         }
         if format.as_deref().is_some_and(|format| format != FORMAT) {
-            let message = "the lockfile was written by another version of Canny, in a format that this one does not know";
+            let message = "the lockfile was written by another version of Canny, in a format that this one \
+                does not know";
             return Err(Diagnostic::error(CODE, field.span, message));
         }
     }

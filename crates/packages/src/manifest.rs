@@ -13,7 +13,8 @@
 //! | `(indexes "PATH" …)` | where versions are looked up |
 //! | `(cond-expand (REQUIREMENT FIELD …) …)` | fields for some Schemes |
 //!
-//! Other fields are Snow's and mean nothing here; but a field that is nearly called like one of these is an error.
+//! Other fields are Snow's and mean nothing here; but a field that is nearly called like one of these
+//! is an error.
 
 use std::path::Path;
 
@@ -124,7 +125,8 @@ impl Manifest {
     }
 }
 
-/// Whether a text begins like a manifest: blanks and comments, then `(package`. A program of that name does not.
+/// Whether a text begins like a manifest: blanks and comments, then `(package`. A program of that name
+/// does not.
 pub fn looks_like_one(bytes: &[u8]) -> bool {
     let mut rest = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     loop {
@@ -316,7 +318,8 @@ fn read_dependencies(manifest: &mut Manifest, field: &Form, is_for_tests: bool) 
                 Err(error) => diagnostics.push(Diagnostic::error(CODE, error.span, error.message)),
             }
         } else {
-            let message = "a dependency is `(NAME PLACE)`, such as `(json (directory \"../json\"))`, or the name of a library";
+            let message = "a dependency is `(NAME PLACE)`, such as `(json (directory \"../json\"))`, or the \
+                name of a library";
             diagnostics.push(Diagnostic::error(CODE, operand.span, message));
         }
     }
@@ -327,7 +330,8 @@ fn read_dependencies(manifest: &mut Manifest, field: &Form, is_for_tests: bool) 
     }
 }
 
-/// The libraries that an entry of Snow's needs. What is no name of a library, as the parts of some Schemes, is passed over.
+/// The libraries that an entry of Snow's needs. What is no name of a library, as the parts of some
+/// Schemes, is passed over.
 fn read_requirements(manifest: &mut Manifest, depends: &Form) -> Fallible<()> {
     for operand in &depends.operands {
         if let Ok(name) = library_name_of(operand) {

@@ -1,7 +1,7 @@
 //! Names of packages.
 //!
-//! A name is text. It is written as a symbol or a string, or as the name of a library: `json`, `"json"`, `(chibi match)`.
-//! The first two are one name.
+//! A name is text. It is written as a symbol or a string, or as the name of a library: `json`,
+//! `"json"`, `(chibi match)`. The first two are one name.
 
 use std::fmt;
 
@@ -72,7 +72,8 @@ impl PackageName {
             }
             _ => {
                 return Err(bad(format!(
-                    "`{syntax}` is not the name of a package: that is a symbol, a string or the name of a library"
+                    "`{syntax}` is not the name of a package: that is a symbol, a string or the name of a \
+                     library"
                 )));
             }
         };

@@ -1,7 +1,7 @@
 //! What a run needs to know of the project it is in: where the libraries are.
 //!
-//! Nothing is fetched, written or searched through here: the manifest and the lockfile are read, and for each package
-//! it is asked whether its directory is there.
+//! Nothing is fetched, written or searched through here: the manifest and the lockfile are read, and
+//! for each package it is asked whether its directory is there.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,8 @@ pub struct Project {
     pub directories: Vec<PathBuf>,
     /// Libraries of packages by their printed names, with their files.
     pub libraries: Vec<(String, PathBuf)>,
-    /// Directories in which those of them are found that are where their names say; for tools that know only directories.
+    /// Directories in which those of them are found that are where their names say; for tools that know
+    /// only directories.
     pub package_directories: Vec<PathBuf>,
     /// Libraries of packages that cannot be used, each with its package and the reason.
     pub unusable: Vec<(String, String, String)>,
@@ -49,8 +50,8 @@ fn is_project(directory: &Path) -> bool {
         && manifest::looks_like_one(&start)
 }
 
-/// The directory of the project that a directory is in: itself or the nearest one above with a manifest. It is given as a
-/// relative path where that is possible, so that messages are short.
+/// The directory of the project that a directory is in: itself or the nearest one above with a
+/// manifest. It is given as a relative path where that is possible, so that messages are short.
 pub fn find(start: &Path) -> Option<PathBuf> {
     let start = if start.as_os_str().is_empty() {
         Path::new(".")

@@ -1,9 +1,10 @@
 //! Which packages, from where, at which versions.
 //!
-//! Asks are answered in the order in which they come: those of the project first, then those of the packages chosen for
-//! them. An ask for a source has one answer, an ask for a version as many as the indexes offer, the locked one first and then the
-//! newest. When asks do not fit together, the next answer to an earlier ask is tried. What the project asks for by a
-//! source stands, whatever others ask for.
+//! Asks are answered in the order in which they come: those of the project first, then those of the
+//! packages chosen for them. An ask for a source has one answer, an ask for a version as many as the
+//! indexes offer, the locked one first and then the newest. When asks do not fit together, the next
+//! answer to an earlier ask is tried. What the project asks for by a source stands, whatever others ask
+//! for.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::Rc;
@@ -314,7 +315,10 @@ impl<'a> Resolver<'a> {
         );
         let problem = Problem::plain("no-such-package", message).at(ask.span);
         if versions.is_empty() && self.index.offers.is_empty() {
-            problem.note("the project has no index; `(indexes \"PATH\")` in package.scm names one, or add the package from its source")
+            problem.note(
+                "the project has no index; `(indexes \"PATH\")` in package.scm names one, or add \
+                the package from its source",
+            )
         } else if versions.is_empty() {
             problem.note("no index has a package of that name; add it from its source")
         } else {
@@ -569,7 +573,8 @@ impl<'a> Resolver<'a> {
         Ok(resolution)
     }
 
-    /// Tells of libraries that cannot be used; a package of only such is refused where the project asks for it.
+    /// Tells of libraries that cannot be used; a package of only such is refused where the project asks
+    /// for it.
     fn note_unusable(
         &self,
         notes: &mut Vec<String>,
@@ -626,7 +631,8 @@ fn placed(dependency: &Dependency, base: &Base) -> Fallible<Dependency> {
     Ok(dependency)
 }
 
-/// Reads what a package says of itself, in whichever form, and the sources that Akku locked for what it needs.
+/// Reads what a package says of itself, in whichever form, and the sources that Akku locked for what it
+/// needs.
 pub fn read_package(
     sources: &Arc<SourceMap>,
     root: &std::path::Path,

@@ -9,8 +9,8 @@
 //! (match (version "^1.2"))
 //! ```
 //!
-//! `(NAME "^1.2")` is the same as the last. Paths are relative to the directory of the manifest; in a lockfile to that of the
-//! project.
+//! `(NAME "^1.2")` is the same as the last. Paths are relative to the directory of the manifest; in a
+//! lockfile to that of the project.
 
 use canny_syntax::datum::Datum;
 use canny_syntax::diagnostic::Diagnostic;
@@ -209,7 +209,8 @@ impl Source {
                         Ok(self.clone())
                     } else {
                         Err(format!(
-                            "`{place}` is a place on this machine, which a package from elsewhere cannot ask for"
+                            "`{place}` is a place on this machine, which a package from elsewhere cannot ask \
+                             for"
                         ))
                     }
                 }

@@ -1,4 +1,5 @@
-//! What was fetched, on this machine: a directory for each content, named by its checksum, and copies of git repositories.
+//! What was fetched, on this machine: a directory for each content, named by its checksum, and copies
+//! of git repositories.
 //!
 //! ```text
 //! STORE/tree/CHECKSUM/…     the files of a package, never changed
@@ -6,7 +7,8 @@
 //! STORE/incoming/PID-N/     what is being fetched
 //! ```
 //!
-//! A directory of `tree` appears as a whole. The store may be removed at any time; what is needed is fetched again.
+//! A directory of `tree` appears as a whole. The store may be removed at any time; what is needed is
+//! fetched again.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -75,8 +75,8 @@ pub fn checksum(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
 
-/// The files below a directory, by their paths from it with `/` between the parts, in the order of these. Links are
-/// followed, but for those that lead around in a circle.
+/// The files below a directory, by their paths from it with `/` between the parts, in the order of
+/// these. Links are followed, but for those that lead around in a circle.
 pub fn files(root: &Path) -> Fallible<BTreeMap<String, PathBuf>> {
     let mut found = BTreeMap::new();
     let canonical = fs::canonicalize(root).map_err(|error| Problem::unreadable(root, &error))?;
@@ -344,8 +344,8 @@ fn library(form: &Syntax) -> Option<(LibraryName, Option<&'static str>)> {
     }
 }
 
-/// The libraries of a text that the reader does not understand as a whole, as those of other Schemes: by the first lines of
-/// the forms. When such a library is imported, the message says what is wrong.
+/// The libraries of a text that the reader does not understand as a whole, as those of other Schemes:
+/// by the first lines of the forms. When such a library is imported, the message says what is wrong.
 fn headers(text: &str) -> Vec<(LibraryName, Option<&'static str>)> {
     const NAME_BYTES_MAX: usize = 300;
     let mut found = Vec::new();

@@ -1,10 +1,12 @@
 //! Versions and ranges of them.
 //!
-//! A version is numbers with dots between, and perhaps more: `1.2`, `1.2.3-beta.1+build`, `0.9rc1`. So both those of Snow,
-//! which are any text, and those of SemVer, which Akku has, are read. Missing numbers count as zero; what stands
-//! behind the numbers makes an early version of them, as in SemVer; what stands behind a plus does not count.
+//! A version is numbers with dots between, and perhaps more: `1.2`, `1.2.3-beta.1+build`, `0.9rc1`. So
+//! both those of Snow, which are any text, and those of SemVer, which Akku has, are read. Missing
+//! numbers count as zero; what stands behind the numbers makes an early version of them, as in SemVer;
+//! what stands behind a plus does not count.
 //!
-//! Ranges are written as npm and Akku write them: `^1.2`, `~1.2.3`, `>=1 <2`, `1.x`, `1.2 - 1.4`, `1 || 2`, `*`.
+//! Ranges are written as npm and Akku write them: `^1.2`, `~1.2.3`, `>=1 <2`, `1.x`, `1.2 - 1.4`,
+//! `1 || 2`, `*`.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -173,7 +175,8 @@ impl Range {
         }
     }
 
-    /// Whether a version is in it. An early version counts only where the range names one of the same numbers.
+    /// Whether a version is in it. An early version counts only where the range names one of the same
+    /// numbers.
     pub fn contains(&self, version: &Version) -> bool {
         self.choices.iter().any(|choice| {
             let named = |one: &Comparison| {

@@ -1,8 +1,9 @@
 //! What the commands do: adding and removing dependencies, locking, copying, checking, showing.
 //!
-//! Everything that may fail for a reason outside of the project comes first, into places that nobody looks at yet. Then the
-//! lockfile is replaced, then the manifest, then the directory of copies. A run that is killed between two of these
-//! leaves files that are whole and of which the next command says that they do not belong together.
+//! Everything that may fail for a reason outside of the project comes first, into places that nobody
+//! looks at yet. Then the lockfile is replaced, then the manifest, then the directory of copies. A run
+//! that is killed between two of these leaves files that are whole and of which the next command says
+//! that they do not belong together.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -350,7 +351,8 @@ impl Workplace {
             tree::copy(tree, &copy)?;
             if tree::digest(&copy)? != *sha256 {
                 let message = format!(
-                    "the files of {} changed while they were copied, or on this machine since they were fetched",
+                    "the files of {} changed while they were copied, or on this machine since they were \
+                     fetched",
                     package.title()
                 );
                 return Err(Problem::plain("changed-package", message)
@@ -375,7 +377,8 @@ impl Workplace {
             .map_err(|error| Problem::unwritable(&vendor, &error))
     }
 
-    /// Compares the lockfile with the manifest and with the contents of all packages. Nothing is changed or fetched.
+    /// Compares the lockfile with the manifest and with the contents of all packages. Nothing is
+    /// changed or fetched.
     pub fn check(&self) -> Fallible<Done> {
         let manifest = project::read_manifest(&self.sources, &self.root, &self.platform)?;
         let lock = project::read_lock(&self.sources, &self.root, &manifest)?;
@@ -499,7 +502,8 @@ impl Workplace {
         Ok(text)
     }
 
-    /// The name that a package has for itself, at a source relative to the project; else one made of the source.
+    /// The name that a package has for itself, at a source relative to the project; else one made of
+    /// the source.
     pub fn own_name(&self, source: &Source) -> Fallible<PackageName> {
         let fetched = self.fetcher.fetch(source, None)?;
         let root = inside(&fetched.tree, source.inner().unwrap_or("."));

@@ -1,4 +1,5 @@
-//! Manifests: what is read, what is refused and where the message points; and that no text brings the reader down.
+//! Manifests: what is read, what is refused and where the message points; and that no text brings the
+//! reader down.
 
 use canny_packages::fields::Platform;
 use canny_packages::manifest::{self, Manifest, looks_like_one};
@@ -26,14 +27,19 @@ fn parse(text: &str) -> Fallible<Manifest> {
 #[test]
 fn all_fields_are_read() {
     let manifest = parse(
-        "\u{FEFF}; a project\r\n(package\r\n  (name app)\r\n  (version \"0.1.0\")\r\n  (description \"What\" \"it is\")\r\n\
-         (license 'MIT)\r\n  (authors \"A <a@x>\" \"B\")\r\n  (libraries \"src\" \"lib/more\")\r\n  (indexes \"vendor index\")\r\n\
-         (depends (a (directory \"../a\")) (b \"^1\") ((c d) (version \"~2\")) (e f))\r\n  (test-depends (t (git \"u\" (tag \"v1\")))))\r\n",
+        "\u{FEFF}; a project\r\n(package\r\n  (name app)\r\n  (version \"0.1.0\")\r\n  (description \"What\" \
+         \"it is\")\r\n\
+         (license 'MIT)\r\n  (authors \"A <a@x>\" \"B\")\r\n  (libraries \"src\" \"lib/more\")\r\n  (indexes \
+         \"vendor index\")\r\n\
+         (depends (a (directory \"../a\")) (b \"^1\") ((c d) (version \"~2\")) (e f))\r\n  (test-depends (t \
+         (git \"u\" (tag \"v1\")))))\r\n",
     );
     // A byte order mark is no blank to the reader everywhere; either way it is no crash.
     let manifest = manifest.or_else(|_| {
-        parse("(package (name app) (version \"0.1.0\") (description \"What\" \"it is\") (license 'MIT) (libraries \"src\" \"lib/more\") (indexes \"i\")\n\
-            (depends (a (directory \"../a\")) (b \"^1\") ((c d) (version \"~2\")) (e f)) (test-depends (t (git \"u\" (tag \"v1\")))))")
+        parse("(package (name app) (version \"0.1.0\") (description \"What\" \"it is\") (license 'MIT) \
+            (libraries \"src\" \"lib/more\") (indexes \"i\")\n\
+            (depends (a (directory \"../a\")) (b \"^1\") ((c d) (version \"~2\")) (e f)) (test-depends (t \
+            (git \"u\" (tag \"v1\")))))")
     }).unwrap();
     assert_eq!(manifest.title(), "app 0.1.0");
     assert_eq!(manifest.license.as_deref(), Some("MIT"));
@@ -47,7 +53,8 @@ fn all_fields_are_read() {
 #[test]
 fn conditions_choose_fields() {
     let manifest = parse(
-        "(package (name x) (cond-expand (chibi (depends (a \"1\"))) ((and canny (library (scheme base)) (not (library (x)))) (depends (b \"1\"))) (else (depends (c \"1\")))))",
+        "(package (name x) (cond-expand (chibi (depends (a \"1\"))) ((and canny (library (scheme base)) (not \
+         (library (x)))) (depends (b \"1\"))) (else (depends (c \"1\")))))",
     );
     assert_eq!(manifest.unwrap().depends[0].name.as_str(), "b");
 }
@@ -288,7 +295,8 @@ proptest! {
     }
 
     #[test]
-    fn dependencies_survive_the_text(name in "[^\\p{Cc}( ][^\\p{Cc}]{0,20}", path in "[^\\p{Cc}-][^\\p{Cc}]{0,30}") {
+    fn dependencies_survive_the_text(name in "[^\\p{Cc}( ][^\\p{Cc}]{0,20}", path in
+        "[^\\p{Cc}-][^\\p{Cc}]{0,30}") {
         use canny_packages::{edit, source::*, name::PackageName};
         // Blanks of any kind are no name.
         prop_assume!(PackageName::new(&name).is_ok());

@@ -207,7 +207,8 @@ fn directories_are_used_where_they_are() {
         APP,
         (
             "json lib/package.scm",
-            "(package (name json) (version \"1.2\") (libraries \"src\") (depends (text (directory \"../text\"))))",
+            "(package (name json) (version \"1.2\") (libraries \"src\") (depends (text (directory \
+             \"../text\"))))",
         ),
         ("json lib/src/json.sld", JSON),
         ("text/text.sld", TEXT),
@@ -216,7 +217,8 @@ fn directories_are_used_where_they_are() {
     assert_eq!(done.changes, ["added json 1.2", "added text"]);
     assert_eq!(
         world.read("app/package.scm"),
-        "(package\n  (name app)\n  (version \"0.1.0\")\n  (depends\n    (json (directory \"../json lib\"))))\n"
+        "(package\n  (name app)\n  (version \"0.1.0\")\n  (depends\n    (json (directory \"../json \
+         lib\"))))\n"
     );
     let lock = world.read("app/package.lock");
     assert!(
@@ -250,9 +252,11 @@ fn directories_are_used_where_they_are() {
 #[test]
 fn archives_are_locked_by_their_contents() {
     let world = World::new(&[APP]);
-    let snow = "(package (version \"0.9.0\") (license bsd) (authors \"A\") (library (name (chibi thing)) (path \"chibi/thing.sld\")\n\
+    let snow = "(package (version \"0.9.0\") (license bsd) (authors \"A\") (library (name (chibi thing)) \
+        (path \"chibi/thing.sld\")\n\
         (cond-expand (canny (depends (scheme base))) (else (depends (chibi)))))\n\
-        (library (name (chibi thing-test)) (path \"chibi/thing-test.sld\") (depends (chibi test)) (use-for test))\n\
+        (library (name (chibi thing-test)) (path \"chibi/thing-test.sld\") (depends (chibi test)) (use-for \
+        test))\n\
         (manual \"chibi/thing.html\") (test \"run-tests.scm\"))";
     let files = [
         ("thing-0.9.0/package.scm", snow),
@@ -347,7 +351,8 @@ fn revisions_of_repositories_are_locked() {
         ("json/json.sld", JSON),
         (
             "json/package.scm",
-            "(package (name json) (version \"1\") (libraries \".\") (depends (text (directory \"sub dir\"))))",
+            "(package (name json) (version \"1\") (libraries \".\") (depends (text (directory \"sub \
+             dir\"))))",
         ),
         ("json/sub dir/text.sld", TEXT),
         ("json/sub dir/package.scm", "(package (name text))"),
@@ -584,7 +589,8 @@ fn a_lockfile_belongs_to_its_manifest() {
     world.place().lock().unwrap();
     assert_eq!(world.libraries().unwrap().len(), 1);
     // Another layout of the same is the same.
-    world.write("app/package.scm", ";; new\r\n(package (version \"7\")\r\n (name app) (depends (|json| (directory \"../json\"))))");
+    world.write("app/package.scm",
+        ";; new\r\n(package (version \"7\")\r\n (name app) (depends (|json| (directory \"../json\"))))");
     assert_eq!(world.libraries().unwrap().len(), 1);
     world.write(
         "app/package.scm",
@@ -681,7 +687,8 @@ fn conflicts_name_who_asks_for_what() {
 fn indexes_offer_versions() {
     let snow = |name: &str, version: &str, depends: &str| {
         format!(
-            "(package (name ({name})) (version \"{version}\") (url \"{name}-{version}.tgz\") (library (name ({name})) (path \"{name}.sld\") (depends (scheme base){depends})))\n"
+            "(package (name ({name})) (version \"{version}\") (url \"{name}-{version}.tgz\") (library (name \
+             ({name})) (path \"{name}.sld\") (depends (scheme base){depends})))\n"
         )
     };
     let world = World::new(&[(
@@ -753,10 +760,13 @@ fn indexes_offer_versions() {
 #[test]
 fn versions_are_chosen_that_fit_together() {
     let index = "(import (akku format index))\n\
-        (package (name \"a\") (versions ((version \"2.0.0\") (lock (location (directory \"a2\"))) (depends (\"c\" \"^2\")))\n\
+        (package (name \"a\") (versions ((version \"2.0.0\") (lock (location (directory \"a2\"))) (depends \
+        (\"c\" \"^2\")))\n\
         ((version \"1.0.0\") (lock (location (directory \"a1\"))) (depends (\"c\" \"^1\")))))\n\
-        (package (name \"b\") (versions ((version \"1.0.0\") (lock (location (directory \"b\"))) (depends (\"c\" \"~1.1\")))))\n\
-        (package (name \"c\") (versions ((version \"1.1.3\") (lock (location (directory \"c1\"))) (depends)) ((version \"2.0.0\") (lock (location (directory \"c2\"))) (depends))))";
+        (package (name \"b\") (versions ((version \"1.0.0\") (lock (location (directory \"b\"))) (depends \
+        (\"c\" \"~1.1\")))))\n\
+        (package (name \"c\") (versions ((version \"1.1.3\") (lock (location (directory \"c1\"))) (depends)) \
+        ((version \"2.0.0\") (lock (location (directory \"c2\"))) (depends))))";
     let world = World::new(&[
         (
             "app/package.scm",
@@ -793,7 +803,8 @@ fn versions_are_chosen_that_fit_together() {
 
 #[test]
 fn packages_of_akku_are_used_as_far_as_they_can_be() {
-    let manifest = "#!r6rs\n(import (akku format manifest))\n(akku-package (\"thing\" \"1.0.0\") (synopsis \"x\") (depends (\"text\" \"^1\") (\"chez-srfi\" \"^0.0.0\")))";
+    let manifest = "#!r6rs\n(import (akku format manifest))\n(akku-package (\"thing\" \"1.0.0\") (synopsis \
+        \"x\") (depends (\"text\" \"^1\") (\"chez-srfi\" \"^0.0.0\")))";
     let lock = "(import (akku format lockfile))\n(projects ((name \"text\") (location (directory \"../text\"))))";
     let world = World::new(&[
         APP,

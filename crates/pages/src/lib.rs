@@ -1,8 +1,9 @@
 //! Static sites from Markdown: pages with navigation, highlighted Scheme, search, and no dead link.
 //!
-//! A [`Site`] is groups of pages and other files. [`render`] gives the files of the site: HTML without anything from
-//! elsewhere, which works from a server and from a directory. The same site gives the same bytes. Links are those of the
-//! sources: to other Markdown files, to files, to headings. One that leads nowhere is a [`Problem`].
+//! A [`Site`] is groups of pages and other files. [`render`] gives the files of the site: HTML without
+//! anything from elsewhere, which works from a server and from a directory. The same site gives the
+//! same bytes. Links are those of the sources: to other Markdown files, to files, to headings. One that
+//! leads nowhere is a [`Problem`].
 //!
 //! The crate knows nothing of Scheme beyond its lexis, and touches no file.
 #![forbid(unsafe_code)]

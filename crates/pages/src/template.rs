@@ -60,7 +60,8 @@ fn header(html: &mut String, site: &Site, pages: &[Finished], page: &Finished) {
     let _ = write!(
         html,
         "<a class=\"skip\" href=\"#main\">Skip to the text</a>\n<header>\n<a class=\"brand\" href=\"{home}\">\
-         <span class=\"logo\" aria-hidden=\"true\">(λ)</span>{}</a>\n<nav class=\"groups\" aria-label=\"Parts\">",
+         <span class=\"logo\" aria-hidden=\"true\">(λ)</span>{}</a>\n<nav class=\"groups\" \
+         aria-label=\"Parts\">",
         escaped(&site.title)
     );
     for (number, group) in site.groups.iter().enumerate() {
@@ -80,7 +81,8 @@ fn header(html: &mut String, site: &Site, pages: &[Finished], page: &Finished) {
     }
     html.push_str(
         "</nav>\n<div class=\"tools\"><div class=\"search\" role=\"search\">\
-         <input type=\"search\" id=\"query\" placeholder=\"Search\" aria-label=\"Search\" autocomplete=\"off\" spellcheck=\"false\">\
+         <input type=\"search\" id=\"query\" placeholder=\"Search\" aria-label=\"Search\" \
+         autocomplete=\"off\" spellcheck=\"false\">\
          <kbd>/</kbd><ol id=\"results\" hidden></ol></div>\
          <button id=\"theme\" type=\"button\" aria-label=\"Light or dark\">◐</button></div>\n</header>\n",
     );
@@ -93,7 +95,8 @@ fn navigation(html: &mut String, site: &Site, pages: &[Finished], page: &Finishe
     };
     let _ = write!(
         html,
-        "<nav class=\"side\" aria-label=\"{0}\">\n<details class=\"menu\" open><summary>{0}</summary>\n<ul>\n",
+        "<nav class=\"side\" aria-label=\"{0}\">\n<details class=\"menu\" \
+         open><summary>{0}</summary>\n<ul>\n",
         escaped(&site.groups[group].title)
     );
     let mut section = "";

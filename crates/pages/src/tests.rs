@@ -110,7 +110,8 @@ fn names_of_a_reference_have_anchors() {
 fn code_is_highlighted_and_escaped() {
     let site = site(&[(
         "a.md",
-        "# A\n```scheme\n(define (f x) ; <b>\n  (if x \"a\\\"<\" #\\( 1.5))\n; => 2\n```\n```prompt\n> (f 1)\n$1 = <2>\n```\n",
+        "# A\n```scheme\n(define (f x) ; <b>\n  (if x \"a\\\"<\" #\\( 1.5))\n; => 2\n```\n```prompt\n> (f \
+         1)\n$1 = <2>\n```\n",
     )]);
     let html = file(&site, "a.html");
     assert!(
@@ -119,9 +120,17 @@ fn code_is_highlighted_and_escaped() {
         ),
         "{html}"
     );
-    assert!(html.contains("<i class=\"str\">&quot;a\\&quot;&lt;&quot;</i> <i class=\"lit\">#\\(</i> <i class=\"lit\">1.5</i>))"), "{html}");
+    assert!(
+        html.contains(
+            "<i class=\"str\">&quot;a\\&quot;&lt;&quot;</i> <i class=\"lit\">#\\(</i> <i \
+        class=\"lit\">1.5</i>))"
+        ),
+        "{html}"
+    );
     assert!(html.contains("<i class=\"res\">; =&gt; 2</i>"));
-    assert!(html.contains("<i class=\"mark\">&gt; </i>(f <i class=\"lit\">1</i>)\n<i class=\"out\">$1 = &lt;2&gt;\n</i>"), "{html}");
+    assert!(html.contains(
+        "<i class=\"mark\">&gt; </i>(f <i class=\"lit\">1</i>)\n<i class=\"out\">$1 = &lt;2&gt;\n</i>"),
+            "{html}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! The documentation of the standard libraries, from their sources under `lib` and the pages under `docs/reference`.
+//! The documentation of the standard libraries, from their sources under `lib` and the pages under
+//! `docs/reference`.
 //!
-//! It is made when Canny is built and carried in the binary. Names of files in it begin at the root of the repository.
-//! Libraries without an export that people use are there too; see [`is_internal`].
+//! It is made when Canny is built and carried in the binary. Names of files in it begin at the root of
+//! the repository. Libraries without an export that people use are there too; see [`is_internal`].
 #![forbid(unsafe_code)]
 
 use std::sync::{Arc, OnceLock};
@@ -27,7 +28,8 @@ pub fn document(name: &str) -> Option<&'static Arc<Document>> {
     documents().iter().find(|document| document.name == name)
 }
 
-/// Whether a standard library is there for others only: people have no reason to import a `(canny …)` library without a page.
+/// Whether a standard library is there for others only: people have no reason to import a `(canny …)`
+/// library without a page.
 pub fn is_internal(name: &str) -> bool {
     name.starts_with("(canny ") && !WITH_PAGE.contains(&name)
 }

@@ -1,4 +1,5 @@
-//! What the pool costs: pushing and taking, waking, parking. `cargo run --profile quick -p canny-sched --example pool_costs`
+//! What the pool costs: pushing and taking, waking, parking.
+//! `cargo run --profile quick -p canny-sched --example pool_costs`
 //!
 //! Each figure is the least of several rounds, since whatever else the machine does only adds to it.
 

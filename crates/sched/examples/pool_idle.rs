@@ -1,5 +1,6 @@
-//! A pool at rest: what it costs when nothing happens. `strace -f -c target/quick/examples/pool_idle 10` shows the calls of
-//! the system; the program tells its processor time and how often the steward looked around.
+//! A pool at rest: what it costs when nothing happens.
+//! `strace -f -c target/quick/examples/pool_idle 10` shows the calls of the system; the program tells
+//! its processor time and how often the steward looked around.
 
 use std::io;
 use std::sync::{Arc, OnceLock, Weak};

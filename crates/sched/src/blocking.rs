@@ -1,5 +1,6 @@
-//! Waits that block the system thread. They sleep in slices, after each of which they look at everything that cannot end
-//! a sleep by itself: the flag, and notices when there are descriptors besides.
+//! Waits that block the system thread. They sleep in slices, after each of which they look at
+//! everything that cannot end a sleep by itself: the flag, and notices when there are descriptors
+//! besides.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};

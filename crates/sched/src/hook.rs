@@ -1,8 +1,9 @@
 //! Waits that are abandoned, since the system thread has something better to do meanwhile.
 //!
-//! A thread that runs tasks puts itself in charge of the waits of its own thread for as long as an operation lasts. A wait that
-//! would sleep then ends with [`Wake::Parked`](crate::Wake::Parked) when the parking has taken note of what it was for;
-//! the operation, which has consumed nothing, is done again once that has come.
+//! A thread that runs tasks puts itself in charge of the waits of its own thread for as long as an
+//! operation lasts. A wait that would sleep then ends with [`Wake::Parked`](crate::Wake::Parked) when
+//! the parking has taken note of what it was for; the operation, which has consumed nothing, is done
+//! again once that has come.
 
 use std::cell::RefCell;
 use std::rc::Rc;

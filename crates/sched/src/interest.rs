@@ -28,6 +28,7 @@ pub enum Wake {
     TimedOut,
     /// The interrupt flag is set.
     Interrupted,
-    /// The hook in charge of the thread's waits has taken note of it; see [`crate::hook`]. The operation is to be abandoned.
+    /// The hook in charge of the thread's waits has taken note of it; see [`crate::hook`]. The
+    /// operation is to be abandoned.
     Parked,
 }

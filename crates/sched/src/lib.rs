@@ -1,13 +1,14 @@
-//! Waiting and running. The one interface for waits: whatever in Canny may have to wait for the world outside of its thread
-//! says here for what: for descriptors, for a point in time, for the end of a child, for a [`Notice`] of another thread. And
-//! the [`Pool`] of threads that run what need not wait.
+//! Waiting and running. The one interface for waits: whatever in Canny may have to wait for the world
+//! outside of its thread says here for what: for descriptors, for a point in time, for the end of a
+//! child, for a [`Notice`] of another thread. And the [`Pool`] of threads that run what need not wait.
 //!
-//! [`wait`] blocks the system thread that makes it; [`Pool::park`] parks a word and leaves the thread to others; callers
-//! should not be able to tell. So whoever waits holds no lock, is outside of the heap, and takes every answer as a hint:
-//! after [`Wake::Ready`] it tries its operation again and may have to wait again.
+//! [`wait`] blocks the system thread that makes it; [`Pool::park`] parks a word and leaves the thread
+//! to others; callers should not be able to tell. So whoever waits holds no lock, is outside of the
+//! heap, and takes every answer as a hint: after [`Wake::Ready`] it tries its operation again and may
+//! have to wait again.
 //!
-//! Boundaries, stated as absences: nothing here reads or writes a byte of a user's, knows a handle or a port, or knows
-//! Scheme. The meaning of a queued word is known to the pool's user only.
+//! Boundaries, stated as absences: nothing here reads or writes a byte of a user's, knows a handle or a
+//! port, or knows Scheme. The meaning of a queued word is known to the pool's user only.
 
 #![forbid(unsafe_code)]
 
@@ -47,9 +48,10 @@ pub use statistics::{PoolStatistics, TraceSink};
 pub use tickets::{Deposit, Ticket};
 pub use workers::{WorkerId, WorkerKind};
 
-/// Waits until one of `interests` is ready, `deadline` has passed or `interrupt` is set; the flag is read and never cleared.
-/// What is ready counts before what has passed: a wait whose deadline lies in the past is a look. A signal that sets the
-/// flag on this very thread ends the wait at once, one that is taken by another thread within a tenth of a second.
+/// Waits until one of `interests` is ready, `deadline` has passed or `interrupt` is set; the flag is
+/// read and never cleared. What is ready counts before what has passed: a wait whose deadline lies in
+/// the past is a look. A signal that sets the flag on this very thread ends the wait at once, one that
+/// is taken by another thread within a tenth of a second.
 pub fn wait(
     interests: &[Interest<'_>],
     deadline: Option<Instant>,
@@ -78,8 +80,8 @@ pub fn sleep_until(deadline: Instant, interrupt: Option<&AtomicBool>) -> Wake {
     wait(&[], Some(deadline), interrupt)
 }
 
-/// Whether a descriptor could be read, or written, at once. Errors and hang-ups count as ready, since the operation itself
-/// reports them without waiting.
+/// Whether a descriptor could be read, or written, at once. Errors and hang-ups count as ready, since
+/// the operation itself reports them without waiting.
 pub fn is_ready(interest: Interest<'_>) -> bool {
     blocking::look(&[interest]).is_some()
 }

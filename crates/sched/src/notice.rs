@@ -7,9 +7,10 @@
 //! | `parks` | who parks a word for it | once, when it makes the list of `lock` |
 //! | the list's entries | who parks adds, the giver takes all out, the pool takes those out that woke otherwise | under the list's lock |
 //!
-//! Giving a notice that nobody waits for is one addition and two loads. No notice is lost: a waiter announces itself before
-//! it looks at the count, and a giver counts before it looks for waiters, all in one total order. The list is shared with the
-//! tickets in it, which outlive no pool but may outlive the notice. The giver wakes them without any lock.
+//! Giving a notice that nobody waits for is one addition and two loads. No notice is lost: a waiter
+//! announces itself before it looks at the count, and a giver counts before it looks for waiters, all
+//! in one total order. The list is shared with the tickets in it, which outlive no pool but may outlive
+//! the notice. The giver wakes them without any lock.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -20,8 +21,8 @@ use super::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use super::sync::{Condvar, Mutex};
 use super::tickets::Ticket;
 
-/// Something that threads wait for and other threads give. It has no memory beyond a count: look at what it is about
-/// after [`Notice::look`] and before waiting.
+/// Something that threads wait for and other threads give. It has no memory beyond a count: look at
+/// what it is about after [`Notice::look`] and before waiting.
 #[derive(Debug, Default)]
 pub struct Notice {
     count: AtomicU64,

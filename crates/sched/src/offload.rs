@@ -1,7 +1,8 @@
-//! Helper threads for work that blocks: looking up names, slow files. They come when jobs wait and go when none come.
+//! Helper threads for work that blocks: looking up names, slow files. They come when jobs wait and go
+//! when none come.
 //!
-//! A helper knows no words: the one that a job is for is parked, and its ticket wakes when the job has ended, by return or by
-//! panic.
+//! A helper knows no words: the one that a job is for is parked, and its ticket wakes when the job has
+//! ended, by return or by panic.
 
 use std::collections::VecDeque;
 use std::io;

@@ -25,7 +25,8 @@ use super::waiting::{NOBODY, STEWARD};
 use super::workers::WorkerId;
 use super::{Interest, Lane, Wake};
 
-/// A ticket that was made ready. The thread that made it so undoes its registrations and puts its item into a queue, without the lock.
+/// A ticket that was made ready. The thread that made it so undoes its registrations and puts its item
+/// into a queue, without the lock.
 #[derive(Debug)]
 pub(crate) struct Woken {
     pub(crate) ticket: Ticket,
@@ -140,7 +141,8 @@ impl Parking {
         debug_assert!(woken.is_none(), "a ticket that is being armed is not ready");
     }
 
-    /// Ends the arming. What became ready if it woke meanwhile, and whether who polls must look at the clock again.
+    /// Ends the arming. What became ready if it woke meanwhile, and whether who polls must look at the
+    /// clock again.
     pub(crate) fn finish(
         &mut self,
         ticket: Ticket,
@@ -268,8 +270,8 @@ impl Pool {
         }
     }
 
-    /// Parks a word until one of `interests` is ready or `deadline` has passed; then it is ready in `lane`. With neither, until
-    /// it is taken back. If it fails the word is still the caller's.
+    /// Parks a word until one of `interests` is ready or `deadline` has passed; then it is ready in
+    /// `lane`. With neither, until it is taken back. If it fails the word is still the caller's.
     pub fn park(
         &self,
         word: u64,
@@ -280,8 +282,8 @@ impl Pool {
         self.begin(Some(word), interests, deadline, lane)
     }
 
-    /// Begins to watch for what a word will be parked for: [`Pool::deposit`] brings it, or [`Pool::disarm`] gives the ticket
-    /// up; one of them must come.
+    /// Begins to watch for what a word will be parked for: [`Pool::deposit`] brings it, or
+    /// [`Pool::disarm`] gives the ticket up; one of them must come.
     pub fn arm(
         &self,
         interests: &[Interest<'_>],
@@ -358,7 +360,8 @@ impl Pool {
         }
         match self.role.load(Ordering::SeqCst) {
             NOBODY => {
-                // Most often this very worker polls next; if it does not, the steward must before its next tick.
+                // Most often this very worker polls next; if it does not, the steward must before its
+                // next tick.
                 if left.is_some_and(|left| left < SOON) {
                     self.is_unwatched.store(true, Ordering::SeqCst);
                 }
@@ -374,7 +377,8 @@ impl Pool {
         }
     }
 
-    /// Takes a parked word back, unless it was made ready before: then it comes, or came, as the next of some worker.
+    /// Takes a parked word back, unless it was made ready before: then it comes, or came, as the next
+    /// of some worker.
     pub fn unpark(&self, ticket: Ticket) -> Option<u64> {
         let (word, registrations) = self.parking.lock().unpark(ticket)?;
         self.parked.fetch_sub(1, Ordering::SeqCst);
@@ -382,8 +386,8 @@ impl Pool {
         Some(word)
     }
 
-    /// Lets a helper thread do a job that blocks, and parks a word until it has ended. If that fails the word is still the
-    /// caller's.
+    /// Lets a helper thread do a job that blocks, and parks a word until it has ended. If that fails
+    /// the word is still the caller's.
     pub fn offload(
         &self,
         job: Box<dyn FnOnce() + Send>,
@@ -393,7 +397,8 @@ impl Pool {
         self.begin_job(job, Some(word), lane)
     }
 
-    /// The same for a word that comes later: [`Pool::deposit`] brings it, or [`Pool::disarm`] gives the ticket up.
+    /// The same for a word that comes later: [`Pool::deposit`] brings it, or [`Pool::disarm`] gives the
+    /// ticket up.
     pub fn offload_ahead(&self, job: Box<dyn FnOnce() + Send>, lane: Lane) -> io::Result<Ticket> {
         self.begin_job(job, None, lane)
     }

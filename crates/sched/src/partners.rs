@@ -1,11 +1,13 @@
-//! Partners: tasks that make each other ready and then wait, as over a channel. To wake another worker for such a word costs
-//! more than the word's turn here, which comes next, and has the tasks move from processor to processor.
+//! Partners: tasks that make each other ready and then wait, as over a channel. To wake another worker
+//! for such a word costs more than the word's turn here, which comes next, and has the tasks move from
+//! processor to processor.
 //!
-//! A worker foresees that: when so many words that were alone in its ring were taken by itself in the turn after the one
-//! that pushed them, it wakes nobody for the next ones that are alone. The steward looks after those twice in a short time.
-//! If one still waits behind the same item then, the worker was wrong: others are called, and it needs twice as many such
-//! words before it believes that again. So what is lost by wrong guesses is bounded, however long the items compute:
-//! about a tick of the steward for each doubling.
+//! A worker foresees that: when so many words that were alone in its ring were taken by itself in the
+//! turn after the one that pushed them, it wakes nobody for the next ones that are alone. The steward
+//! looks after those twice in a short time. If one still waits behind the same item then, the worker
+//! was wrong: others are called, and it needs twice as many such words before it believes that again.
+//! So what is lost by wrong guesses is bounded, however long the items compute: about a tick of the
+//! steward for each doubling.
 //!
 //! | field | written by |
 //! |---|---|

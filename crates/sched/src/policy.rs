@@ -1,12 +1,14 @@
-//! How many workers there should be: a pure function of what the steward sees, so that any number of cores can be tried
-//! under a clock of the test's own.
+//! How many workers there should be: a pure function of what the steward sees, so that any number of
+//! cores can be tried under a clock of the test's own.
 //!
-//! - Below the number of cores workers are added freely: the first one when work has waited for a moment, so that a
-//!   program with little to do needs none beside the main one, others when work has waited for some milliseconds.
-//!   A worker in a blocking region is none, so that its core is given away at once.
-//! - Beyond the cores only without progress: work waits, some workers have been at the same item for long although they
-//!   were asked to give way, and the process uses less processor time than the cores it should keep busy. Then those
-//!   are taken for blocked, and twice as many are added each time while nothing changes.
+//! - Below the number of cores workers are added freely: the first one when work has waited for a
+//!   moment, so that a program with little to do needs none beside the main one, others when work has
+//!   waited for some milliseconds. A worker in a blocking region is none, so that its core is given
+//!   away at once.
+//! - Beyond the cores only without progress: work waits, some workers have been at the same item for
+//!   long although they were asked to give way, and the process uses less processor time than the cores
+//!   it should keep busy. Then those are taken for blocked, and twice as many are added each time while
+//!   nothing changes.
 //! - Beyond the limit only when nothing moves at all.
 
 use std::time::Duration;
@@ -237,7 +239,8 @@ impl Policy {
         (wanted.min(room), Reason::Stuck)
     }
 
-    /// Whether more run than there are cores, all of them making progress, for so long that one had better go.
+    /// Whether more run than there are cores, all of them making progress, for so long that one had
+    /// better go.
     fn is_crowded(&mut self, seen: &Observation) -> bool {
         if seen.running <= seen.cores || seen.stuck > 0 || seen.general < 2 {
             self.crowded_since = None;
@@ -251,7 +254,8 @@ impl Policy {
         is_long
     }
 
-    /// How long one of so many general workers may be idle before it goes. The last one stays: it costs nothing asleep.
+    /// How long one of so many general workers may be idle before it goes. The last one stays: it costs
+    /// nothing asleep.
     pub fn patience(general: usize, retire_after: Duration) -> Option<Duration> {
         (general > 1).then_some(retire_after)
     }

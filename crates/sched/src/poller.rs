@@ -1,14 +1,16 @@
 //! What the system tells: readiness of descriptors, by one `epoll`, and who waits for it.
 //!
-//! Descriptors are known by number only. A registration stays when nobody waits; the system drops it with the descriptor.
-//! Each wait registers anew, so that a number that has come to mean another descriptor corrects itself: what the table
-//! says about it is only a guess at which of `add` and `modify` succeeds. At worst a wait wakes for nothing, once.
+//! Descriptors are known by number only. A registration stays when nobody waits; the system drops it
+//! with the descriptor. Each wait registers anew, so that a number that has come to mean another
+//! descriptor corrects itself: what the table says about it is only a guess at which of `add` and
+//! `modify` succeeds. At worst a wait wakes for nothing, once.
 //!
-//! A registration fires once, if those who wait want one direction: then it has woken all of them. If they want both,
-//! it fires at each edge, since nothing in here could arm it again: only who waits has the descriptor in hand.
+//! A registration fires once, if those who wait want one direction: then it has woken all of them. If
+//! they want both, it fires at each edge, since nothing in here could arm it again: only who waits has
+//! the descriptor in hand.
 //!
-//! The **bell** wakes whoever sleeps in the poller; the **alarm** does, too, and anybody may write to its descriptor, even a
-//! signal handler.
+//! The **bell** wakes whoever sleeps in the poller; the **alarm** does, too, and anybody may write to
+//! its descriptor, even a signal handler.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -199,8 +201,8 @@ mod system {
 
         /// Sleeps until there is an event, so long, or until a signal.
         pub(crate) fn sleep(&self, patience: Option<Duration>, mut tell: impl FnMut(Fired)) {
-            // Old systems let `epoll` count in milliseconds only. A short sleep is one in `poll`, which is exact, on the
-            // descriptor of `epoll`.
+            // Old systems let `epoll` count in milliseconds only. A short sleep is one in `poll`, which
+            // is exact, on the descriptor of `epoll`.
             let mut timeout = patience.map(in_milliseconds);
             if let Some(patience) = patience
                 && !patience.is_zero()

@@ -1,11 +1,11 @@
 //! The pool: words that are ready, words that are parked, and the workers that run them.
 //!
-//! A word is 64 bits that mean something to who uses the pool, such as a reference that a collector changes. So words are
-//! only in places that [`Pool::visit_words`] reaches, and only workers put words in and take them out. The pool's own threads, and
-//! workers inside [`Pool::wait`], handle tickets.
+//! A word is 64 bits that mean something to who uses the pool, such as a reference that a collector
+//! changes. So words are only in places that [`Pool::visit_words`] reaches, and only workers put words
+//! in and take them out. The pool's own threads, and workers inside [`Pool::wait`], handle tickets.
 //!
-//! No lock is held while anything waits. Locks are taken in this order, most often one alone: parked words; a worker's
-//! line, then the injector's; idle workers.
+//! No lock is held while anything waits. Locks are taken in this order, most often one alone: parked
+//! words; a worker's line, then the injector's; idle workers.
 
 use std::io;
 use std::os::fd::BorrowedFd;
@@ -63,7 +63,8 @@ pub enum Idle {
     /// The interrupt flag is set.
     Interrupted,
     TimedOut,
-    /// To the main worker, if that was asked for: nothing is ready, nothing is parked, and every worker is idle.
+    /// To the main worker, if that was asked for: nothing is ready, nothing is parked, and every worker
+    /// is idle.
     Quiet,
 }
 
@@ -82,7 +83,8 @@ pub struct PoolConfig {
     pub retire_after: Duration,
     /// The room in a worker's own queue, a power of two.
     pub local_queue: usize,
-    /// The setter of an interrupt flag always writes to [`Pool::alarm`] as well. Else waits look at the flag now and then.
+    /// The setter of an interrupt flag always writes to [`Pool::alarm`] as well. Else waits look at the
+    /// flag now and then.
     pub alarms_interrupts: bool,
     /// Descriptors can be waited for.
     pub polls: bool,
@@ -122,11 +124,13 @@ pub struct Pool {
     /// Words that are parked or ready by ticket.
     pub(crate) parked: AtomicUsize,
     pub(crate) poller: Option<Poller>,
-    /// The thread that sleeps in the poller or is about to: nobody, the steward, or a worker's number and two.
+    /// The thread that sleeps in the poller or is about to: nobody, the steward, or a worker's number
+    /// and two.
     pub(crate) role: AtomicU32,
     /// How often the role was taken.
     pub(crate) role_turns: AtomicU64,
-    /// When a worker went from the poller to something else, and how long it takes, on average, until another comes.
+    /// When a worker went from the poller to something else, and how long it takes, on average, until
+    /// another comes.
     pub(crate) vacant_since: AtomicU64,
     pub(crate) vacancy: AtomicU64,
     /// A deadline was set that comes soon, when nobody polled.
@@ -231,8 +235,8 @@ impl Pool {
         }
     }
 
-    /// Shows every word, which may be changed, while all workers stand still or are in [`Pool::wait`]. `young_only`: those that
-    /// have come since the last time are enough.
+    /// Shows every word, which may be changed, while all workers stand still or are in [`Pool::wait`].
+    /// `young_only`: those that have come since the last time are enough.
     pub fn visit_words(&self, visit: &mut dyn FnMut(&mut u64), young_only: bool) {
         for (_, worker) in self.workers.all() {
             if let Some(ring) = worker.ring_if_any() {
@@ -328,8 +332,8 @@ impl Pool {
         self.trace.set(sink);
     }
 
-    /// A descriptor that anybody may write eight bytes of a number to, even a signal handler, so that waits look at their
-    /// interrupt flags.
+    /// A descriptor that anybody may write eight bytes of a number to, even a signal handler, so that
+    /// waits look at their interrupt flags.
     pub fn alarm(&self) -> Option<BorrowedFd<'_>> {
         self.poller.as_ref().map(Poller::alarm)
     }

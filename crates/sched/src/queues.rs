@@ -1,8 +1,8 @@
 //! Where ready words wait: a ring and a slot for each worker, and lines that all workers share.
 //!
-//! **The ring** is bounded and has one owner, who puts in at the tail and takes at the head; thieves take at the head, half
-//! of it at once. A thief first claims what it takes, then copies, then lets go, and the owner does not write over what is
-//! being copied.
+//! **The ring** is bounded and has one owner, who puts in at the tail and takes at the head; thieves
+//! take at the head, half of it at once. A thief first claims what it takes, then copies, then lets go,
+//! and the owner does not write over what is being copied.
 //!
 //! | field | low half | high half | written by |
 //! |---|---|---|---|
@@ -10,8 +10,8 @@
 //! | `tail` | first that is free | | owner |
 //! | `slots` | word and why it woke | | owner, between tail and the thief's half of head |
 //!
-//! While nobody steals, both halves of `head` are equal; a second thief leaves while they are not. Positions count on
-//! and wrap.
+//! While nobody steals, both halves of `head` are equal; a second thief leaves while they are not.
+//! Positions count on and wrap.
 //!
 //! **The slot** holds what shall run next on its owner's worker.
 //!
@@ -170,7 +170,8 @@ impl SharedLine {
         self.length.store(0, Ordering::SeqCst);
     }
 
-    /// Takes so many from the front as the share of one among `sharers`, at least one, at most as `batch` has room for.
+    /// Takes so many from the front as the share of one among `sharers`, at least one, at most as
+    /// `batch` has room for.
     pub(crate) fn pop_batch(&self, batch: &mut [Item], sharers: usize) -> usize {
         if self.len() == 0 {
             return 0;
@@ -326,7 +327,8 @@ impl Ring {
         }
     }
 
-    /// Moves half of this ring, rounded up, to `thief`'s, by the owner of that one, who gets the newest of them at once.
+    /// Moves half of this ring, rounded up, to `thief`'s, by the owner of that one, who gets the newest
+    /// of them at once.
     pub(crate) fn steal_into(&self, thief: &Ring) -> Option<Next> {
         let mut head = self.head.load(Ordering::Acquire);
         let (first, count) = loop {

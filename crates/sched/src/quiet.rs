@@ -1,7 +1,8 @@
 //! Finding out that nothing can happen any more: no word is ready or parked, and every worker is idle.
 //!
-//! The main worker is notified, since it never goes. The worker that goes idle last wakes it for that; it looks by itself whenever it is
-//! awake. Words that somebody brings from outside, such as a thread of another library, are not foreseen.
+//! The main worker is notified, since it never goes. The worker that goes idle last wakes it for that;
+//! it looks by itself whenever it is awake. Words that somebody brings from outside, such as a thread
+//! of another library, are not foreseen.
 
 use super::pool::Pool;
 use super::statistics::read;
@@ -9,8 +10,9 @@ use super::sync::atomic::Ordering;
 use super::workers::{WorkerId, WorkerState};
 
 impl Pool {
-    /// Whether nothing can happen any more. A worker that goes idle has pushed what it had to push before, so that the
-    /// queues are looked at after the workers; one that came for a word meanwhile has counted a turn.
+    /// Whether nothing can happen any more. A worker that goes idle has pushed what it had to push
+    /// before, so that the queues are looked at after the workers; one that came for a word meanwhile
+    /// has counted a turn.
     pub(crate) fn is_quiet(&self) -> bool {
         if !self.config.reports_quiet || self.parked() > 0 {
             return false;

@@ -1,6 +1,7 @@
 //! How words become ready and are taken, and who is woken for them.
 //!
-//! What is put anywhere is made visible first and called for then; see the workers' module for why no call is lost.
+//! What is put anywhere is made visible first and called for then; see the workers' module for why no
+//! call is lost.
 
 use super::pool::{Lane, Next, Pool};
 use super::queues::{Item, Ring, wake_of_number};
@@ -35,8 +36,9 @@ impl Pool {
         }
     }
 
-    /// Makes a word ready that stands by: it runs on this worker when the present item waits or ends and nothing else that was
-    /// begun is ready there. Nobody else is woken for it: if the present item runs for long, the steward lets others have it.
+    /// Makes a word ready that stands by: it runs on this worker when the present item waits or ends
+    /// and nothing else that was begun is ready there. Nobody else is woken for it: if the present item
+    /// runs for long, the steward lets others have it.
     pub fn hand_over(&self, worker: WorkerId, word: u64) {
         let worker = self.workers.get(worker);
         if worker.serves_timers_only() {
@@ -70,8 +72,8 @@ impl Pool {
         }
     }
 
-    /// The item of a worker begins its next step, and that much more waits to be begun. Gives the number of the item, for
-    /// [`Pool::shall_step_aside`].
+    /// The item of a worker begins its next step, and that much more waits to be begun. Gives the
+    /// number of the item, for [`Pool::shall_step_aside`].
     pub fn begin_step(&self, id: WorkerId, behind: usize) -> u64 {
         let worker = self.workers.get(id);
         let step = worker.steps.load(Ordering::Relaxed) + 1;
@@ -81,8 +83,9 @@ impl Pool {
         worker.turns.load(Ordering::Relaxed)
     }
 
-    /// Whether an item that was on this worker when its step began had better make way for others now that the step has ended:
-    /// it was away in between, and others serve meanwhile, or the steward wants it.
+    /// Whether an item that was on this worker when its step began had better make way for others now
+    /// that the step has ended: it was away in between, and others serve meanwhile, or the steward
+    /// wants it.
     pub fn shall_step_aside(&self, id: WorkerId, item: u64) -> bool {
         let worker = self.workers.get(id);
         worker.turns.load(Ordering::Relaxed) != item
@@ -113,8 +116,9 @@ impl Pool {
         }
     }
 
-    /// The next word for this worker, if there is one. What it took before has ended, or is put back or parked. Call it
-    /// after [`Idle::Look`] in any case: whoever was woken for a word and does not look keeps others from it.
+    /// The next word for this worker, if there is one. What it took before has ended, or is put back or
+    /// parked. Call it after [`Idle::Look`] in any case: whoever was woken for a word and does not look
+    /// keeps others from it.
     pub fn try_next(&self, id: WorkerId) -> Option<Next> {
         let worker = self.worker(id);
         if worker.shall_leave.load(Ordering::Relaxed) {
@@ -238,7 +242,8 @@ impl Pool {
         None
     }
 
-    /// Several words were on their way from one queue to another: who looked for work meanwhile did not see them.
+    /// Several words were on their way from one queue to another: who looked for work meanwhile did not
+    /// see them.
     pub(super) fn call_for_moved(&self) {
         fence(Ordering::SeqCst);
         if self.idle.general() > 0 {
@@ -268,8 +273,8 @@ impl Pool {
             let ring = worker.ring_if_any();
             worker.next.take().or_else(|| ring.and_then(Ring::pop))
         });
-        // One at a time: a word must never be out of the collector's sight while a lock is waited for, and it is not
-        // while its worker does not stand still.
+        // One at a time: a word must never be out of the collector's sight while a lock is waited for,
+        // and it is not while its worker does not stand still.
         for next in rest {
             self.injector.push_back(next.into());
         }

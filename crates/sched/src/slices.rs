@@ -1,14 +1,19 @@
-//! How long an item may run while others wait, who is asked to give way, and how: pure functions of what the steward sees.
+//! How long an item may run while others wait, who is asked to give way, and how: pure functions of
+//! what the steward sees.
 //!
-//! Two kinds of work wait at a worker. Its *queue* has what was begun: items that were asked to give way or were woken. Its
-//! *standby*, in the slot of what was handed over, will look for new work. An item may do several things one after the
-//! other, its *steps*, such as requests; between two of them giving way costs nobody anything.
+//! Two kinds of work wait at a worker. Its *queue* has what was begun: items that were asked to give
+//! way or were woken. Its *standby*, in the slot of what was handed over, will look for new work. An
+//! item may do several things one after the other, its *steps*, such as requests; between two of them
+//! giving way costs nobody anything.
 //!
-//! - A slice is the longest one while little waits, and shorter the more waits, so that everybody comes within the latency.
-//! - An item whose step is within its slice is not interrupted; it is asked to step aside when the step ends, if work of a
-//!   queue waits. One that has used up its slice in one step is interrupted, if anything waits.
-//! - While both the queue and the standby wait, they get their worker in turns: two slices for new work, one for what was
-//!   begun. So neither waits for longer than two slices, however much there is of the other.
+//! - A slice is the longest one while little waits, and shorter the more waits, so that everybody comes
+//!   within the latency.
+//! - An item whose step is within its slice is not interrupted; it is asked to step aside when the step
+//!   ends, if work of a queue waits. One that has used up its slice in one step is interrupted, if
+//!   anything waits.
+//! - While both the queue and the standby wait, they get their worker in turns: two slices for new
+//!   work, one for what was begun. So neither waits for longer than two slices, however much there is
+//!   of the other.
 
 use super::timers::Moment;
 
@@ -70,7 +75,8 @@ pub(crate) enum Order {
     Standby,
     /// What anybody has begun; then its standby.
     Queue,
-    /// What ran there was alone there and gives way: anything else, wherever it waits, and only then the same again.
+    /// What ran there was alone there and gives way: anything else, wherever it waits, and only then
+    /// the same again.
     Others,
 }
 

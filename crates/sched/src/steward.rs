@@ -1,5 +1,6 @@
-//! The steward: the pool's own thread. It starts workers, asks those to give way that run long while others wait, says whose
-//! turn it is, and polls while no worker is idle. It allocates nothing in a tick.
+//! The steward: the pool's own thread. It starts workers, asks those to give way that run long while
+//! others wait, says whose turn it is, and polls while no worker is idle. It allocates nothing in a
+//! tick.
 //!
 //! | state | → by | → state |
 //! |---|---|---|
@@ -7,8 +8,9 @@
 //! | ticking | the steward, when nothing has waited for some ticks; it looks once more afterwards | asleep |
 //! | asleep | who notices demand, and wakes it; an event or a deadline, if the steward polls | ticking |
 //!
-//! While nothing waits it sleeps without a limit, in the poller if it has that role. While items have to be asked to give
-//! way it is *hurried*: it looks once in a slice, and workers note when items begin.
+//! While nothing waits it sleeps without a limit, in the poller if it has that role. While items have
+//! to be asked to give way it is *hurried*: it looks once in a slice, and workers note when items
+//! begin.
 
 use std::time::Duration;
 
@@ -110,7 +112,8 @@ impl Steward {
     }
 }
 
-/// Waking somebody for shorter steps, and letting both processors handle their data, takes longer than they do, in nanoseconds.
+/// Waking somebody for shorter steps, and letting both processors handle their data, takes longer than
+/// they do, in nanoseconds.
 const SHORT_STEP: Moment = 30_000;
 
 /// Unless so many of them wait that the last one would wait for so long.
@@ -158,8 +161,8 @@ impl Seen {
         (self.turns, self.steps, self.looked) = (turns, steps, now);
     }
 
-    /// Whether the worker has to be looked at again soon, since it keeps a word for itself. If it does so still, it is wrong in
-    /// that.
+    /// Whether the worker has to be looked at again soon, since it keeps a word for itself. If it does
+    /// so still, it is wrong in that.
     fn keeps(&mut self, worker: &Worker) -> bool {
         let keeps = worker.ring_length() > 0 && worker.partners.are_foreseen();
         if keeps && self.kept_in == Some(self.turns) {

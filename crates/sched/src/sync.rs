@@ -1,5 +1,5 @@
-//! What threads share memory by. Everything in the pool takes it from here, so that the tests can compile the same sources
-//! a second time over the types of `shuttle`.
+//! What threads share memory by. Everything in the pool takes it from here, so that the tests can
+//! compile the same sources a second time over the types of `shuttle`.
 
 pub(crate) use canny_locks::{Condvar, Mutex};
 
@@ -36,7 +36,8 @@ pub(crate) fn thread_number() -> u32 {
     0
 }
 
-/// Whether a thread of this process sleeps or waits for a device, so that no core would make it run. It allocates nothing.
+/// Whether a thread of this process sleeps or waits for a device, so that no core would make it run. It
+/// allocates nothing.
 pub(crate) fn is_blocked(thread: u32) -> Option<bool> {
     use std::io::{Cursor, Read, Write};
     use std::os::unix::ffi::OsStrExt;

@@ -1,5 +1,5 @@
-//! Parked words, by ticket. Each was parked by a worker for something that wakes it, and goes once: back to who unparks it,
-//! or to the worker that takes its item from a queue.
+//! Parked words, by ticket. Each was parked by a worker for something that wakes it, and goes once:
+//! back to who unparks it, or to the worker that takes its item from a queue.
 //!
 //! | state | → by | → state |
 //! |---|---|---|
@@ -19,8 +19,9 @@
 //!
 //! A ticket may be armed before there is a word: `deposit` brings it in any of the states from parked on.
 //!
-//! The thread that makes a ticket ready puts exactly one item with it into a queue, afterwards and without the lock. A number that is
-//! used again has another generation, so that a late wake means nobody.
+//! The thread that makes a ticket ready puts exactly one item with it into a queue, afterwards and
+//! without the lock. A number that is used again has another generation, so that a late wake means
+//! nobody.
 
 use std::os::fd::{OwnedFd, RawFd};
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Points in time at which tickets wake: a heap of 16 bytes an entry.
 //!
-//! A ticket that woke for another reason leaves its entry behind. Such entries are counted, and swept when they are half
-//! of the heap: setting a timeout that never comes costs the same as one that does.
+//! A ticket that woke for another reason leaves its entry behind. Such entries are counted, and swept
+//! when they are half of the heap: setting a timeout that never comes costs the same as one that does.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

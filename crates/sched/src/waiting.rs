@@ -5,8 +5,9 @@
 //! | nobody | a worker that goes to sleep; the steward, when nobody was there for a tick | that one |
 //! | somebody | the same, whenever its sleep ends | nobody |
 //!
-//! Only the owner of the role sleeps in the poller, until the next deadline at most. A worker that leaves it for work while words are
-//! parked wakes another idle worker for it, or lets the steward know.
+//! Only the owner of the role sleeps in the poller, until the next deadline at most. A worker that
+//! leaves it for work while words are parked wakes another idle worker for it, or lets the steward
+//! know.
 
 use std::sync::atomic::AtomicBool as InterruptFlag;
 use std::time::{Duration, Instant};
@@ -31,8 +32,8 @@ pub(crate) const NOBODY: u32 = 0;
 pub(crate) const STEWARD: u32 = 1;
 
 impl Pool {
-    /// Sleeps until there may be work for this worker, `interrupt` is set or `until` has passed. Call it outside of the
-    /// heap, when [`Pool::try_next`] found nothing.
+    /// Sleeps until there may be work for this worker, `interrupt` is set or `until` has passed. Call
+    /// it outside of the heap, when [`Pool::try_next`] found nothing.
     pub fn wait(
         &self,
         id: WorkerId,
@@ -204,8 +205,9 @@ impl Pool {
         }
     }
 
-    /// The former poller continues with something else: another idle worker polls, or the steward sees to it. While workers
-    /// come back to the poller soon, waking somebody each time costs more than it gains; the steward looks after a tick.
+    /// The former poller continues with something else: another idle worker polls, or the steward sees
+    /// to it. While workers come back to the poller soon, waking somebody each time costs more than it
+    /// gains; the steward looks after a tick.
     pub(super) fn pass_role(&self) {
         let is_needed = self.parked() > 0 || self.interruptible.load(Ordering::SeqCst) > 0;
         if !is_needed || !self.role_is_vacant() {
@@ -238,7 +240,8 @@ impl Pool {
             .flatten()
     }
 
-    /// Sleeps in the poller, by who has the role, until a moment, a ticket or a bell. Gives the tickets that are ready now.
+    /// Sleeps in the poller, by who has the role, until a moment, a ticket or a bell. Gives the tickets
+    /// that are ready now.
     pub(crate) fn poll(&self, sleeper: &Sleeper, until: Moment) -> Vec<Woken> {
         let mut woken = Vec::new();
         let until = {

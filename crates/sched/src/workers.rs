@@ -16,10 +16,11 @@
 //! | awake, asleep, polling | whoever wakes it | notified |
 //! | asleep, polling, notified | its thread, which resumes | awake |
 //!
-//! **No wake-up is lost:** who pushes makes its word visible first and looks for idle workers then; who goes idle says so
-//! first and looks for words then; all in one total order. Of those that are woken for work that anybody can do one at a
-//! time is *searching*; who pushes meanwhile wakes nobody, since the searching one has yet to look: it looks once
-//! more after it said that it does not search any more, or wakes the next when it has found something.
+//! **No wake-up is lost:** who pushes makes its word visible first and looks for idle workers then; who
+//! goes idle says so first and looks for words then; all in one total order. Of those that are woken
+//! for work that anybody can do one at a time is *searching*; who pushes meanwhile wakes nobody, since
+//! the searching one has yet to look: it looks once more after it said that it does not search any
+//! more, or wakes the next when it has found something.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -122,7 +123,8 @@ impl Sleeper {
         self.state.store(AWAKE, Ordering::SeqCst);
     }
 
-    /// Wakes the thread, or lets its next sleep end at once. `true`: the bell of the poller must be rung for that.
+    /// Wakes the thread, or lets its next sleep end at once. `true`: the bell of the poller must be
+    /// rung for that.
     #[must_use]
     pub(crate) fn wake(&self) -> bool {
         match self.state.swap(NOTIFIED, Ordering::SeqCst) {

@@ -1,7 +1,9 @@
-//! Digests, message authentication, keys derived from passwords, random bytes, and comparison whose time tells nothing.
+//! Digests, message authentication, keys derived from passwords, random bytes, and comparison whose
+//! time tells nothing.
 //!
-//! Nothing here is implemented by us: `ring`, which TLS brings along, has all of it but MD5. SHA-1 and MD5 are for formats and
-//! protocols that ask for them; they protect nobody, and there are neither message authentication nor keys by MD5.
+//! Nothing here is implemented by us: `ring`, which TLS brings along, has all of it but MD5. SHA-1 and
+//! MD5 are for formats and protocols that ask for them; they protect nobody, and there are neither
+//! message authentication nor keys by MD5.
 
 use std::num::NonZeroU32;
 
@@ -91,8 +93,8 @@ pub fn random_bytes(count: usize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Whether bytes are the same, or nothing without randomness. How long this takes tells nothing of them: their codes with a
-/// random key are compared.
+/// Whether bytes are the same, or nothing without randomness. How long this takes tells nothing of
+/// them: their codes with a random key are compared.
 pub fn are_equal(a: &[u8], b: &[u8]) -> Option<bool> {
     let key = hmac::Key::new(hmac::HMAC_SHA256, &random_bytes(32)?);
     Some(hmac::verify(&key, a, hmac::sign(&key, b).as_ref()).is_ok())

@@ -1,5 +1,5 @@
-//! Maps and sets by code word or address. They are addresses that no program chooses, so a multiplication hashes them well
-//! enough; a log asks a map several times per entry.
+//! Maps and sets by code word or address. They are addresses that no program chooses, so a
+//! multiplication hashes them well enough; a log asks a map several times per entry.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};

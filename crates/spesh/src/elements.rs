@@ -1,5 +1,6 @@
-//! Elements of homogeneous numeric vectors that compiled code reads and writes itself: the integers that are always
-//! fixnums, and the floats. The number crate owns the types; a test of the runtime's compares its table with this one.
+//! Elements of homogeneous numeric vectors that compiled code reads and writes itself: the integers
+//! that are always fixnums, and the floats. The number crate owns the types; a test of the runtime's
+//! compares its table with this one.
 
 /// What the bytes of an element are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,7 +61,8 @@ pub const ELEMENTS: &[(&str, Elements)] = &[
     row("f64", 9, 3, ElementKind::Float),
 ];
 
-/// The type whose vectors a primitive like `f64vector-ref` is for, and what comes behind `vector` in its name.
+/// The type whose vectors a primitive like `f64vector-ref` is for, and what comes behind `vector` in
+/// its name.
 pub fn of_primitive(name: &str) -> Option<(Elements, &str)> {
     let (element, operation) = name.split_once("vector")?;
     let (_, elements) = ELEMENTS.iter().find(|(known, _)| *known == element)?;

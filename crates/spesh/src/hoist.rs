@@ -1,20 +1,22 @@
 //! Asking and computing before a loop what the loop does not change.
 //!
-//! A check of a value that a loop leaves alone, its length, a captured variable or what a global variable holds are the same
-//! in each iteration. They move to the end of the block from which the loop is entered, and leave from there in the state
-//! in which the loop is entered ([`crate::graph::Block::entry_state`]): the interpreter then takes the loop from its start. Where
-//! such checks failed too often, the profile says so, there is no such state, and checks stay where they are.
+//! A check of a value that a loop leaves alone, its length, a captured variable or what a global
+//! variable holds are the same in each iteration. They move to the end of the block from which the loop
+//! is entered, and leave from there in the state in which the loop is entered
+//! ([`crate::graph::Block::entry_state`]): the interpreter then takes the loop from its start. Where
+//! such checks failed too often, the profile says so, there is no such state, and checks stay where
+//! they are.
 //!
-//! In a loop with a call nothing that was computed before is at hand behind it, except for what has a slot. There only checks
-//! of values that were there before move: what passed is the value itself.
+//! In a loop with a call nothing that was computed before is at hand behind it, except for what has a
+//! slot. There only checks of values that were there before move: what passed is the value itself.
 //!
-//! Where a loop may end by a condition that none of its variables decides, it waits for what another thread stores: what
-//! such a condition loads stays in the loop.
+//! Where a loop may end by a condition that none of its variables decides, it waits for what another
+//! thread stores: what such a condition loads stays in the loop.
 //!
-//! That an operation may stand before the loop has to follow from its operands, since the branches that lead to it
-//! are left out: a load from a pair needs a value that is known to be one in itself. What is only known because of an
-//! earlier question without a value (an index inside of a vector, a record of a type) moves only if that question
-//! moved, or was asked before.
+//! That an operation may stand before the loop has to follow from its operands, since the branches that
+//! lead to it are left out: a load from a pair needs a value that is known to be one in itself. What is
+//! only known because of an earlier question without a value (an index inside of a vector, a record of
+//! a type) moves only if that question moved, or was asked before.
 
 use crate::code_map::{FastMap, FastSet};
 use crate::graph::{Condition, Graph, Memories, Memory, NodeId, Op, StateId, Terminator, Test};
@@ -24,7 +26,8 @@ use crate::types::Type;
 /// Nodes that are looked at to find an equal one before a loop.
 const LOOK_BACK: usize = 200;
 
-/// Moves what can be moved out of each loop, inner loops first. The graph is settled ([`crate::passes::settle`]).
+/// Moves what can be moved out of each loop, inner loops first. The graph is settled
+/// ([`crate::passes::settle`]).
 pub fn hoist(graph: &mut Graph) {
     if !graph.blocks.iter().any(|block| block.is_loop) {
         return;
@@ -108,7 +111,8 @@ fn loops(graph: &Graph, predecessors: &[Vec<usize>]) -> Vec<Loop> {
     loops
 }
 
-/// The block through which every way to a block goes last; the entry's is itself. Blocks are in reverse postorder.
+/// The block through which every way to a block goes last; the entry's is itself. Blocks are in reverse
+/// postorder.
 fn dominators(predecessors: &[Vec<usize>]) -> Vec<usize> {
     let mut dominators: Vec<Option<usize>> = vec![None; predecessors.len()];
     dominators[0] = Some(0);
@@ -271,7 +275,8 @@ impl<'a> Hoister<'a> {
         steady
     }
 
-    /// The nodes in the loop from which a condition is computed; nothing if a variable that changes is among them.
+    /// The nodes in the loop from which a condition is computed; nothing if a variable that changes is
+    /// among them.
     fn sources(&self, condition: Condition, steady: &FastSet<NodeId>) -> Option<FastSet<NodeId>> {
         let mut work = Vec::new();
         condition.each_operand(&mut |id, _| work.push(id));

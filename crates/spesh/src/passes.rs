@@ -8,15 +8,16 @@
 
 use crate::graph::{BlockId, Graph, NodeId, Terminator};
 
-/// Removes blocks that control cannot reach, and parameters that always get the same value. Afterwards blocks are in reverse
-/// postorder, and an edge to a block before is one back to a loop.
+/// Removes blocks that control cannot reach, and parameters that always get the same value. Afterwards
+/// blocks are in reverse postorder, and an edge to a block before is one back to a loop.
 pub fn settle(graph: &mut Graph) {
     remove_unreachable(graph);
     remove_parameters(graph);
 }
 
-/// Removes what a settled graph does not need: blocks that only jump, nodes whose value nobody wants, and the states in which
-/// loops are entered where no check leaves in them. Nothing can be moved before a loop afterwards.
+/// Removes what a settled graph does not need: blocks that only jump, nodes whose value nobody wants,
+/// and the states in which loops are entered where no check leaves in them. Nothing can be moved before
+/// a loop afterwards.
 pub fn clean(graph: &mut Graph) {
     thread_jumps(graph);
     remove_unreachable(graph);

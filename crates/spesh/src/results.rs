@@ -1,5 +1,5 @@
-//! What is known of the value of a call: of a procedure's, which is asked for its type right behind the call, where compiled code that
-//! returns knows the answer; of a primitive's, by its row.
+//! What is known of the value of a call: of a procedure's, which is asked for its type right behind the
+//! call, where compiled code that returns knows the answer; of a primitive's, by its row.
 
 use canny_compiler::instruction::Instruction;
 use canny_tables::primitives::{Flags, Primitive};
@@ -38,8 +38,8 @@ pub(crate) fn state_behind(
     }))
 }
 
-/// Asks whether the value of a call is a fixnum right behind it, where the rest of the block asks that, or passes the value to the
-/// procedure itself, which would.
+/// Asks whether the value of a call is a fixnum right behind it, where the rest of the block asks that,
+/// or passes the value to the procedure itself, which would.
 pub fn ask_early(graph: &mut Graph, profile: &dyn Profile) {
     let mut replaced: Vec<Option<NodeId>> = vec![None; graph.nodes.len()];
     for block in 0..graph.blocks.len() {
@@ -118,8 +118,8 @@ fn is_asked(
     }
 }
 
-/// The type that the row of a primitive declares for its value. Only rows of pure primitives count: a test calls those with
-/// arguments of all kinds and compares (`crates/cli/tests/result_types.rs`).
+/// The type that the row of a primitive declares for its value. Only rows of pure primitives count: a
+/// test calls those with arguments of all kinds and compares (`crates/cli/tests/result_types.rs`).
 pub fn result_type(row: &Primitive) -> Type {
     let result = row.signature.rsplit("-> ").next().unwrap_or("");
     if !row.flags.has(Flags::PURE) {

@@ -1,8 +1,8 @@
 //! What the specializer knows of a code object: an immutable copy of everything that compilation reads.
 //!
-//! Code objects do not move, so their addresses, and those of their pool slots, are plain numbers here. A slot
-//! that refers to a movable object is read by compiled code when it runs; a snapshot says only what kind
-//! of object is there.
+//! Code objects do not move, so their addresses, and those of their pool slots, are plain numbers here.
+//! A slot that refers to a movable object is read by compiled code when it runs; a snapshot says only
+//! what kind of object is there.
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -38,8 +38,8 @@ pub struct CodeSnapshot {
     pub liveness: LazyLiveness,
 }
 
-/// The live registers of a code, found out by whoever asks first: for a large procedure that takes longer than the running
-/// thread, which makes the snapshot, may be kept waiting.
+/// The live registers of a code, found out by whoever asks first: for a large procedure that takes
+/// longer than the running thread, which makes the snapshot, may be kept waiting.
 #[derive(Debug)]
 pub struct LazyLiveness {
     instructions: Arc<[u32]>,
@@ -176,8 +176,8 @@ pub trait Profile {
     fn calls_per_run(&self, _code: CodeWord, _pc: usize) -> Option<f64> {
         None
     }
-    /// Whether the instruction at `pc`, a call of a procedure or primitive, was never seen though its code ran often:
-    /// the builder leaves there.
+    /// Whether the instruction at `pc`, a call of a procedure or primitive, was never seen though its
+    /// code ran often: the builder leaves there.
     fn is_cold(&self, _code: CodeWord, _pc: usize) -> bool {
         false
     }
@@ -185,17 +185,20 @@ pub trait Profile {
     fn failed_operands(&self, code: CodeWord, pc: usize) -> Type;
     /// Whether speculation at `pc` failed too often: the builder takes the general way there.
     fn is_unstable(&self, code: CodeWord, pc: usize) -> bool;
-    /// Whether what needs no guesses at `pc`, a leaf function, declined too often: the builder leaves it to the runtime.
+    /// Whether what needs no guesses at `pc`, a leaf function, declined too often: the builder leaves
+    /// it to the runtime.
     fn declines(&self, _code: CodeWord, _pc: usize) -> bool {
         false
     }
-    /// Whether checks that were made before the loop whose head is at `pc` failed too often: they are left in the loop.
+    /// Whether checks that were made before the loop whose head is at `pc` failed too often: they are
+    /// left in the loop.
     fn fails_before_loop(&self, _code: CodeWord, _pc: usize) -> bool {
         false
     }
 }
 
-/// A profile without a guess: code that is built with it takes the general way everywhere, so wrong guesses do not retire it.
+/// A profile without a guess: code that is built with it takes the general way everywhere, so wrong
+/// guesses do not retire it.
 pub struct WithoutGuesses<'a>(pub &'a dyn Profile);
 
 impl Profile for WithoutGuesses<'_> {

@@ -68,7 +68,8 @@ pub const PASSES: &[Pass] = &[
     },
 ];
 
-/// Turns off the passes of a list with commas. The error names a word that is no pass, and the passes there are.
+/// Turns off the passes of a list with commas. The error names a word that is no pass, and the passes
+/// there are.
 pub fn turn_off(options: &mut Options, names: &str) -> Result<(), String> {
     for name in names.split(',').map(str::trim) {
         if name.is_empty() {

@@ -172,7 +172,8 @@ impl Type {
 }
 
 impl Type {
-    /// Reads what [`std::fmt::Display`] writes from the start of a text; gives the type and the length of what was read.
+    /// Reads what [`std::fmt::Display`] writes from the start of a text; gives the type and the length
+    /// of what was read.
     pub fn parse(text: &str) -> Option<(Type, usize)> {
         for (whole, name) in [(Type::NONE, "none"), (Type::ANY, "any")] {
             if text.starts_with(name) {

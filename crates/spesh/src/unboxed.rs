@@ -1,4 +1,5 @@
-//! Arguments and results of calls that come as doubles: which of them are better left as the words that they are in slots.
+//! Arguments and results of calls that come as doubles: which of them are better left as the words that
+//! they are in slots.
 
 use crate::graph::{Graph, NodeId, Op, Terminator, Test};
 use crate::passes::replace_nodes;

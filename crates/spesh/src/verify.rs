@@ -16,9 +16,9 @@ use crate::passes::reverse_postorder;
 /// Is told of a use: the value, what is at hand there, and who uses it.
 type Visitor<'a> = dyn FnMut(NodeId, &HashSet<NodeId>, &str) -> Result<(), String> + 'a;
 
-/// Checks that edges fit their blocks, that operands have the representation that the operation needs, and that
-/// every value is at hand where it is used: computed on every path, and after a call or runtime instruction
-/// to be found in a slot.
+/// Checks that edges fit their blocks, that operands have the representation that the operation needs,
+/// and that every value is at hand where it is used: computed on every path, and after a call or
+/// runtime instruction to be found in a slot.
 pub fn verify(graph: &Graph) -> Result<(), String> {
     let order = reverse_postorder(graph);
     let mut available: Vec<Option<HashSet<NodeId>>> = vec![None; graph.blocks.len()];

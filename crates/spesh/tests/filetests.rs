@@ -1,8 +1,10 @@
-//! Filetests: `tests/filetests/WHAT/*.txt` say bytecode, what a profile knows of it and perhaps a graph, and behind a line of
-//! dashes the text that comes out. `CANNY_BLESS=1` writes that part; review the difference.
+//! Filetests: `tests/filetests/WHAT/*.txt` say bytecode, what a profile knows of it and perhaps a
+//! graph, and behind a line of dashes the text that comes out. `CANNY_BLESS=1` writes that part; review
+//! the difference.
 //!
-//! The directory says what is done: `build` builds a graph of the first code, `states` shows the slots that each state of such
-//! a graph fills, and each other one runs the pass of its name on the graph that the file says. See `tests/filetests/README.md`.
+//! The directory says what is done: `build` builds a graph of the first code, `states` shows the slots
+//! that each state of such a graph fills, and each other one runs the pass of its name on the graph
+//! that the file says. See `tests/filetests/README.md`.
 
 mod support;
 

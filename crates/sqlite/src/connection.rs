@@ -96,7 +96,8 @@ impl Connection {
         (self.cache.length(), self.cursors.len())
     }
 
-    /// Runs the only statement of a text; gives the number of rows that it has changed. Its rows are added to the tape.
+    /// Runs the only statement of a text; gives the number of rows that it has changed. Its rows are
+    /// added to the tape.
     pub fn run(
         &mut self,
         sql: &str,
@@ -205,8 +206,8 @@ impl Connection {
         Ok(self.next_cursor)
     }
 
-    /// The next rows of a cursor, at most as many as requested; fewer if they are large or there are no more. At the end, and when it
-    /// fails, the cursor is closed. Whether there may be more.
+    /// The next rows of a cursor, at most as many as requested; fewer if they are large or there are no
+    /// more. At the end, and when it fails, the cursor is closed. Whether there may be more.
     pub fn fetch(
         &mut self,
         number: CursorNumber,

@@ -49,8 +49,8 @@ impl Interrupter {
         self.lock().handle = None;
     }
 
-    /// Ends what the connection runs, if that was begun with this token; with `None` whatever it is. Whether there was
-    /// something.
+    /// Ends what the connection runs, if that was begun with this token; with `None` whatever it is.
+    /// Whether there was something.
     pub fn interrupt(&self, token: Option<u64>) -> bool {
         let state = self.lock();
         let is_meant = match (state.running, token) {

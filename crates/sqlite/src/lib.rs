@@ -4,11 +4,12 @@
 //! - [`Parameters`] and [`Tape`]: what goes in and what comes out, as plain Rust data.
 //! - [`Failure`]: what SQLite or the binding of arguments refused.
 //!
-//! SQLite is compiled into the binary. It is used without its own locks: whoever has a [`Connection`] has it alone, and the
-//! only thing that others may do to it is to interrupt what it runs, by its [`Interrupter`].
+//! SQLite is compiled into the binary. It is used without its own locks: whoever has a [`Connection`]
+//! has it alone, and the only thing that others may do to it is to interrupt what it runs, by its
+//! [`Interrupter`].
 //!
-//! A statement may take microseconds or minutes, and nobody can tell beforehand. The caller's [`Watch`] is notified as
-//! soon as it turns out long, and asked now and then whether to stop.
+//! A statement may take microseconds or minutes, and nobody can tell beforehand. The caller's [`Watch`]
+//! is notified as soon as it turns out long, and asked now and then whether to stop.
 //!
 //! All unsafe code is in `raw`.
 

@@ -1,9 +1,10 @@
 //! The functions of SQLite's C interface that are used, and why using them is sound.
 //!
-//! A connection is opened without SQLite's locks, so nothing of it may be used by two threads at once. [`RawConnection`] and
-//! [`RawStatement`] are `Send`, and stay inside of `Connection`, whose methods want it exclusively; a statement never
-//! leaves the `Connection` that has prepared it. The exception is [`InterruptHandle`], for the one function that SQLite
-//! allows at any time before the connection is closed; `Interrupter` forgets the handle before that.
+//! A connection is opened without SQLite's locks, so nothing of it may be used by two threads at once.
+//! [`RawConnection`] and [`RawStatement`] are `Send`, and stay inside of `Connection`, whose methods
+//! want it exclusively; a statement never leaves the `Connection` that has prepared it. The exception
+//! is [`InterruptHandle`], for the one function that SQLite allows at any time before the connection is
+//! closed; `Interrupter` forgets the handle before that.
 //!
 //! Text and blobs are copied on the way in and on the way out: no pointer of SQLite's outlives a call here.
 
@@ -42,14 +43,15 @@ pub trait Watch {
     /// Whether it should be abandoned.
     fn shall_stop(&mut self) -> bool;
 
-    /// Whether what takes long shall rather be begun anew elsewhere, with [`Failure::Elsewhere`]. It is asked before something
-    /// is done that cannot be done twice.
+    /// Whether what takes long shall rather be begun anew elsewhere, with [`Failure::Elsewhere`]. It is
+    /// asked before something is done that cannot be done twice.
     fn shall_leave(&mut self) -> bool {
         false
     }
 }
 
-/// So many instructions of SQLite's machine are run before the watch learns that it takes long, some 20 microseconds.
+/// So many instructions of SQLite's machine are run before the watch learns that it takes long, some 20
+/// microseconds.
 const INSTRUCTIONS: c_int = 1000;
 
 /// The longest sleep between two looks at a lock.
@@ -73,8 +75,8 @@ pub(crate) struct RawConnection {
     hooks: Box<Hooks>,
 }
 
-// SAFETY: SQLite's connections are not bound to threads; the fields are used through `Connection` exclusively, see above. The
-// watch is set only while a method runs.
+// SAFETY: SQLite's connections are not bound to threads; the fields are used through `Connection`
+// exclusively, see above. The watch is set only while a method runs.
 unsafe impl Send for RawConnection {}
 
 /// The version of SQLite.
@@ -213,8 +215,8 @@ impl RawConnection {
             .cast_mut()
             .cast::<c_void>();
         let database = self.database.as_ptr();
-        // SAFETY: the box stays where it is until the connection is closed, after which SQLite calls nothing; the options
-        // take an int and a pointer to one that may be null.
+        // SAFETY: the box stays where it is until the connection is closed, after which SQLite calls
+        // nothing; the options take an int and a pointer to one that may be null.
         unsafe {
             ffi::sqlite3_progress_handler(database, INSTRUCTIONS, Some(on_progress), data);
             ffi::sqlite3_busy_handler(database, Some(on_busy), data);
@@ -298,7 +300,8 @@ impl RawConnection {
         };
         let mut statement = ptr::null_mut();
         let mut tail: *const c_char = ptr::null();
-        // SAFETY: the text has at least `length` bytes, and both pointers are written before the function returns.
+        // SAFETY: the text has at least `length` bytes, and both pointers are written before the
+        // function returns.
         let code = unsafe {
             ffi::sqlite3_prepare_v3(
                 self.database.as_ptr(),
@@ -350,8 +353,9 @@ impl RawConnection {
 
 impl Drop for RawConnection {
     fn drop(&mut self) {
-        // SAFETY: the last use of the pointer: `Connection` drops its statements first, and blobs and copies borrow this. Were
-        // something left, SQLite would refuse and the connection stay open, without the hooks.
+        // SAFETY: the last use of the pointer: `Connection` drops its statements first, and blobs and
+        // copies borrow this. Were something left, SQLite would refuse and the connection stay open,
+        // without the hooks.
         unsafe {
             let database = self.database.as_ptr();
             ffi::sqlite3_progress_handler(database, 0, None, ptr::null_mut());
@@ -490,8 +494,9 @@ impl RawStatement {
 
     fn copy_cell(&mut self, column: c_int, bytes: &mut Vec<u8>) -> Cell {
         let statement = self.pointer();
-        // SAFETY: the last step gave a row, which has the column. The bytes are valid until the next call for this column,
-        // and their number is asked for after the pointer, as the interface wants it.
+        // SAFETY: the last step gave a row, which has the column. The bytes are valid until the next
+        // call for this column, and their number is asked for after the pointer, as the interface wants
+        // it.
         unsafe {
             match ffi::sqlite3_column_type(statement, column) {
                 ffi::SQLITE_INTEGER => Cell::Integer(ffi::sqlite3_column_int64(statement, column)),

@@ -163,7 +163,8 @@ fn cursors_end_by_themselves_and_when_closed() {
 #[test]
 fn long_statements_are_noticed_and_given_up() {
     let mut connection = memory();
-    let sql = "with recursive n(i) as (values (1) union all select i + 1 from n where i < 1000000) select count(*) from n";
+    let sql = "with recursive n(i) as (values (1) union all select i + 1 from n where i < 1000000) select \
+        count(*) from n";
     let mut tape = Tape::default();
     let mut watch = Counting {
         stops: true,

@@ -1,7 +1,7 @@
 //! What names mean in libraries, programs and environments.
 //!
-//! A [`Binding`] is plain data, kept in environments and interfaces, and serialisable. The expander has its own form of
-//! meanings during one expansion.
+//! A [`Binding`] is plain data, kept in environments and interfaces, and serialisable. The expander has
+//! its own form of meanings during one expansion.
 
 use serde::{Deserialize, Serialize};
 

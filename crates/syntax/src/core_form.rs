@@ -1,7 +1,8 @@
 //! The core forms: keywords whose meaning is built into the expander.
 //!
-//! One list has each form with its name; the expander's matches over [`CoreForm`] are exhaustive, so that a form without a
-//! meaning does not compile. Interfaces of compiled libraries store the forms, so that their order is part of that format.
+//! One list has each form with its name; the expander's matches over [`CoreForm`] are exhaustive, so
+//! that a form without a meaning does not compile. Interfaces of compiled libraries store the forms, so
+//! that their order is part of that format.
 
 use serde::{Deserialize, Serialize};
 

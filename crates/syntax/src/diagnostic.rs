@@ -134,9 +134,9 @@ pub fn did_you_mean(name: &str) -> String {
     format!("did you mean `{name}`?")
 }
 
-/// An entry as diagnostics show them: position, word (`error`, `note`), message, and the source line with
-/// `length` bytes of it underlined. A part of them, given by its first byte in the line and its length, may have the
-/// carets, and the others dashes.
+/// An entry as diagnostics show them: position, word (`error`, `note`), message, and the source line
+/// with `length` bytes of it underlined. A part of them, given by its first byte in the line and its
+/// length, may have the carets, and the others dashes.
 pub fn render_at(
     at: &Location,
     length: usize,

@@ -217,8 +217,8 @@ impl Environment {
         self.table.retain(|_, entry| entry.binding.is_syntax());
     }
 
-    /// An environment to continue with inside of a library: its globals are the library's, and its names are those that
-    /// the interface tells.
+    /// An environment to continue with inside of a library: its globals are the library's, and its
+    /// names are those that the interface tells.
     pub fn inside(interface: &Interface) -> Environment {
         let mut environment = Environment::new(interface.name.key(), EnvironmentKind::Interaction);
         for (name, binding) in interface.exports.iter().chain(&interface.internal) {

@@ -1,6 +1,7 @@
 //! Forms of other Schemes that mean nothing here, with the line to write instead.
 //!
-//! A form is looked at when nothing binds its operator, so programs may give these names a meaning of their own.
+//! A form is looked at when nothing binds its operator, so programs may give these names a meaning of
+//! their own.
 
 use crate::diagnostic::Diagnostic;
 use crate::foreign_libraries;

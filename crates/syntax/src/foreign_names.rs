@@ -1,7 +1,7 @@
 //! Names that other languages and other Schemes have, for the message about a variable that nobody has bound.
 //!
-//! Only names that are unlikely to be a slip of the pen for one of the program's own; what looks like a bound name is
-//! found by comparing spellings, and what a library exports by asking the libraries.
+//! Only names that are unlikely to be a slip of the pen for one of the program's own; what looks like a
+//! bound name is found by comparing spellings, and what a library exports by asking the libraries.
 
 /// What there is instead of a name of elsewhere, as a sentence.
 pub fn replacement(name: &str) -> Option<&'static str> {

@@ -2,8 +2,8 @@
 //!
 //! A [`LibraryName`] is the list in `(import (srfi 1))`. Names that mean the same library compare
 //! equal, because they are brought into one normal form when they are made: `(srfi srfi-1)`,
-//! `(srfi :1)` and `(srfi :1 lists)` are all `(srfi 1)`. A [`LibraryKey`] is its printed form; keys that do not look like a
-//! list (`program:1`, `environment:3`) belong to programs and environments.
+//! `(srfi :1)` and `(srfi :1 lists)` are all `(srfi 1)`. A [`LibraryKey`] is its printed form; keys
+//! that do not look like a list (`program:1`, `environment:3`) belong to programs and environments.
 
 use std::fmt;
 use std::sync::Arc;

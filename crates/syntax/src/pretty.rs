@@ -37,8 +37,8 @@ pub fn distinguished_operands(head: &str) -> Option<usize> {
     }
 }
 
-/// The same for source text, where programs have forms of their own: what is called like a form with a body is
-/// taken for one.
+/// The same for source text, where programs have forms of their own: what is called like a form with a
+/// body is taken for one.
 pub fn body_operands(head: &str) -> Option<usize> {
     known_body_operands(head).or_else(|| is_called_like_a_form_with_a_body(head).then_some(1))
 }

@@ -1,9 +1,9 @@
 //! What the expander saw of names: where they are bound and used, for editors.
 //!
-//! [`Libraries::begin_recording`](crate::library::Libraries::begin_recording) turns recording on; each program and each
-//! library that is expanded from source then has a [`Recording`] of its own. A reader of one must compare an
-//! occurrence with the text: what a macro inserted has the position of the macro's use, and only where the text is the
-//! name was it written there.
+//! [`Libraries::begin_recording`](crate::library::Libraries::begin_recording) turns recording on; each
+//! program and each library that is expanded from source then has a [`Recording`] of its own. A reader
+//! of one must compare an occurrence with the text: what a macro inserted has the position of the
+//! macro's use, and only where the text is the name was it written there.
 //!
 //! Nothing here is needed to run programs, and nothing is recorded unless it was asked for.
 

@@ -1,8 +1,8 @@
 //! Source positions: spans of bytes, and the map that turns them into files, lines and columns.
 //!
-//! A [`Span`] is sixteen bytes and knows nothing of the text it points into. The [`SourceMap`] owns
-//! the texts; it is shared behind a reference, may grow at any time and never forgets a source, except that [`SourceMap::release`] drops a text.
-//! Lines and columns count from one; columns count characters.
+//! A [`Span`] is sixteen bytes and knows nothing of the text it points into. The [`SourceMap`] owns the
+//! texts; it is shared behind a reference, may grow at any time and never forgets a source, except that
+//! [`SourceMap::release`] drops a text. Lines and columns count from one; columns count characters.
 
 use std::fmt;
 use std::sync::Arc;

@@ -250,8 +250,8 @@ impl Syntax {
         })
     }
 
-    /// The datum whose parts that are neither pairs nor vectors are made by `leaf`. A labelled part that occurs
-    /// twice is written once and referred to by its label the second time.
+    /// The datum whose parts that are neither pairs nor vectors are made by `leaf`. A labelled part
+    /// that occurs twice is written once and referred to by its label the second time.
     pub fn to_datum_with(&self, leaf: &mut dyn FnMut(Leaf<'_>) -> Datum) -> Datum {
         enum Work<'a> {
             Visit(&'a Syntax),

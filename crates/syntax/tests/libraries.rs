@@ -101,7 +101,8 @@ fn hidden_definitions_of_libraries() {
         "(define-syntax def-counter
            (syntax-rules ()
              ((_ next) (begin (define count 0)
-                              (define-syntax next (syntax-rules () ((_) (begin (set! count (+ count 1)) count))))))))
+                              (define-syntax next (syntax-rules () ((_) (begin (set! count (+ count 1)) \
+                              count))))))))
          (def-counter tick)
          (def-counter tock)",
     );
@@ -201,7 +202,8 @@ fn import_errors() {
     check_error(
         "(import (only (a b) tow))",
         &files,
-        "program.scm:1:21: error[missing-export]: (a b) does not export `tow`\n 1 | (import (only (a b) tow))\n   |                     ^^^\n  note: did you mean `two`?\n",
+        "program.scm:1:21: error[missing-export]: (a b) does not export `tow`\n 1 | (import (only (a b) \
+         tow))\n   |                     ^^^\n  note: did you mean `two`?\n",
     );
     check_error(
         "(import (rename (a b) (onne one)))",
@@ -215,7 +217,8 @@ fn import_errors() {
     check_error(
         "(import (a b) (other))",
         &files,
-        "program.scm:1:15: error[conflicting-import]: `one` is imported from (a b) and, as something else, from (other)
+        "program.scm:1:15: error[conflicting-import]: `one` is imported from (a b) and, as something else, \
+         from (other)
  1 | (import (a b) (other))
    |               ^^^^^^^
 program.scm:1:9: note: the import from (a b)
@@ -343,7 +346,8 @@ fn re_exports_keep_identity() {
     let first = library(
         "(first)",
         "f m",
-        "(define (f x) (list 'f x)) (define (g x) (list 'g x)) (define-syntax m (syntax-rules () ((_ x) (g x))))",
+        "(define (f x) (list 'f x)) (define (g x) (list 'g x)) (define-syntax m (syntax-rules () ((_ x) (g \
+         x))))",
     );
     let second = "(define-library (second) (export f (rename m n)) (import (first)))";
     let files = [("first.sld", first.as_str()), ("second.sld", second)];

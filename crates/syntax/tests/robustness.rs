@@ -137,8 +137,8 @@ fn check(text: &str) -> Result<bool, TestCaseError> {
 }
 
 /// Expressions that are right: every form gets what it asks for. Nothing generated stands inside a
-/// template, where a pattern variable around it would rightly replace names of inner patterns. The variables `x`, `y` and `n`
-/// are bound by the program around them.
+/// template, where a pattern variable around it would rightly replace names of inner patterns. The
+/// variables `x`, `y` and `n` are bound by the program around them.
 fn expression() -> impl Strategy<Value = String> {
     let leaf = proptest::sample::select(
         &[

@@ -27,8 +27,8 @@ pub fn process_seed() -> u64 {
     *SEED.get_or_init(|| RandomState::new().build_hasher().finish())
 }
 
-/// A hasher that mixes words as hash tables of programs do, beginning with the seed of the process: for keys that programs choose, at a
-/// quarter of what the standard library's takes.
+/// A hasher that mixes words as hash tables of programs do, beginning with the seed of the process: for
+/// keys that programs choose, at a quarter of what the standard library's takes.
 #[derive(Clone, Copy, Debug)]
 pub struct SeededHasher(u64);
 

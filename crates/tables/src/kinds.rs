@@ -82,10 +82,10 @@ kinds! {
     /// Entries in the order of insertion, and an index into them; see the library's hash tables.
     HashTable "hash-table" Scannable 8 ["equivalence" "weakness" "count" "used" "filled" "index" "entries"
         "identity" "epoch" "full-collections" "settled" "jumped" "loose" "last-key" "last" "lock"];
-    /// `id` names the host's object behind it; the collector tells the host when the port died. `loan` is the address
-    /// of its loan, a raw word that looks like a fixnum; see [`crate::layout::loan`]. `service` is `#f` or a procedure that makes
-    /// or takes the bytes. `text`, `used` and `owner` are for string ports whose text is in the heap, `sides` is for ports for
-    /// both directions.
+    /// `id` names the host's object behind it; the collector tells the host when the port died. `loan`
+    /// is the address of its loan, a raw word that looks like a fixnum; see [`crate::layout::loan`].
+    /// `service` is `#f` or a procedure that makes or takes the bytes. `text`, `used` and `owner` are
+    /// for string ports whose text is in the heap, `sides` is for ports for both directions.
     Port "port" Scannable 8 ["id" "flags" "name" "loan" "service" "text" "used" "owner" "sides"];
     /// An environment for `eval`; `id` names the host's object.
     Environment "environment" Scannable 8 ["id" "name"];

@@ -147,7 +147,8 @@ pub mod thread {
     pub const SEALED_PC: i32 = 136;
     /// The frame that returns through the barrier, or null.
     pub const WATERMARK: i32 = 144;
-    /// Sealed bytes that a capture may not reach without a look at the limits; zero while a reserve is in use.
+    /// Sealed bytes that a capture may not reach without a look at the limits; zero while a reserve is
+    /// in use.
     pub const CAPTURE_LIMIT: i32 = 160;
     /// Return address of the oldest frame on a stack that rests on a continuation.
     pub const UNDERFLOW: i32 = 168;
@@ -161,16 +162,18 @@ pub mod thread {
     pub const HANDLERS: i32 = 200;
     /// Parameters register of the dynamic state.
     pub const PARAMETERS: i32 = 208;
-    /// What one piece of compiled code hands to the next, while nothing can be collected. The default ports lie before.
+    /// What one piece of compiled code hands to the next, while nothing can be collected. The default
+    /// ports lie before.
     pub const CARRIED: i32 = 240;
     /// Words of that.
     pub const CARRIED_WORDS: usize = 24;
     /// Chances of compiled code to leave before it does so without a reason; see `CANNY_SPESH_STRESS`.
     pub const CHANCES: i32 = CARRIED + 8 * CARRIED_WORDS as i32;
-    /// Address of the word that is 1 while generated code uses the loan of a port; by the address the thread is known
-    /// as the borrower. See [`super::loan`].
+    /// Address of the word that is 1 while generated code uses the loan of a port; by the address the
+    /// thread is known as the borrower. See [`super::loan`].
     pub const LOAN_FLAG: i32 = CHANCES + 8;
-    /// 1 while the heap has other mutators than this thread's, else 0. It becomes 1 while all stand at safepoints only.
+    /// 1 while the heap has other mutators than this thread's, else 0. It becomes 1 while all stand at
+    /// safepoints only.
     pub const HAS_OTHERS: i32 = LOAN_FLAG + 8;
     /// First free byte after the fixed fields.
     pub const SIZE: usize = HAS_OTHERS as usize + 8;
@@ -188,8 +191,8 @@ pub mod port {
     pub const LOAN: usize = 3;
     /// `#f`, or a procedure of one parameter that makes or takes the bytes: a fixnum tells it what to do.
     pub const SERVICE: usize = 4;
-    /// In ports of strings and bytevectors that have nothing behind them yet, a bytevector of what was written, or what is to
-    /// be read: a bytevector or the data of a string.
+    /// In ports of strings and bytevectors that have nothing behind them yet, a bytevector of what was
+    /// written, or what is to be read: a bytevector or the data of a string.
     pub const TEXT: usize = 5;
     /// Bytes of it that were written, or characters or bytes that were read; a fixnum.
     pub const USED: usize = 6;
@@ -227,8 +230,8 @@ pub mod port_sides {
     pub const COUNT: usize = 3;
 }
 
-/// Offsets, in bytes, in the loan of a port: characters or bytes that one thread may read or write without the port's
-/// lock. The protocol is described where the loan is defined, in the crate of ports.
+/// Offsets, in bytes, in the loan of a port: characters or bytes that one thread may read or write
+/// without the port's lock. The protocol is described where the loan is defined, in the crate of ports.
 pub mod loan {
     /// Address of the borrower's flag plus what is lent ([`TEXT_INPUT`] and its like), or 0.
     pub const OWNER: i32 = 0;
@@ -236,10 +239,11 @@ pub mod loan {
     pub const CURSOR: i32 = 8;
     /// Address behind the last byte.
     pub const LIMIT: i32 = 16;
-    /// 1 where each line feed in what is lent ends a line, and nothing else does but perhaps a carriage return; else 0.
+    /// 1 where each line feed in what is lent ends a line, and nothing else does but perhaps a carriage
+    /// return; else 0.
     pub const HAS_PLAIN_LINES: i32 = 24;
-    /// Address behind the last byte of text in UTF-8, which goes on behind the ASCII; for output, where UTF-8 may be put
-    /// too, the limit; 0 where only ASCII, or bytes, are lent.
+    /// Address behind the last byte of text in UTF-8, which goes on behind the ASCII; for output, where
+    /// UTF-8 may be put too, the limit; 0 where only ASCII, or bytes, are lent.
     pub const TEXT_LIMIT: i32 = 32;
 
     /// Characters to be read.
@@ -258,10 +262,10 @@ pub mod loan {
 /// code | winders | handlers | parameters | parent | depth | resume pc | slice …
 /// ```
 ///
-/// The slice is a copy of the frames that were on the stack, from the oldest one's link on; registers that were dead
-/// are zero. The oldest frame's return address is where the frames below the slice resume. Those are sealed too: in the
-/// slice of the parent, and below. A deep stack becomes a chain of continuations, of
-/// which only the newest can be called; the others have `#f` for the dynamic state.
+/// The slice is a copy of the frames that were on the stack, from the oldest one's link on; registers
+/// that were dead are zero. The oldest frame's return address is where the frames below the slice
+/// resume. Those are sealed too: in the slice of the parent, and below. A deep stack becomes a chain of
+/// continuations, of which only the newest can be called; the others have `#f` for the dynamic state.
 pub mod continuation {
     /// Code of the machine's own, which makes a closure a continuation.
     pub const CODE: usize = 0;
@@ -304,9 +308,10 @@ pub mod escape {
 
 /// Payload words of a record type.
 ///
-/// Whether a type is derived from another takes no search: the types that one is derived from stand in it from
-/// [`ANCESTORS`](record_type::ANCESTORS) on, the outermost first, with `#f` behind them. What is derived from a type
-/// with `n` ancestors has that type at word `ANCESTORS + n`, the type's [`PLACE`](record_type::PLACE).
+/// Whether a type is derived from another takes no search: the types that one is derived from stand in
+/// it from [`ANCESTORS`](record_type::ANCESTORS) on, the outermost first, with `#f` behind them. What
+/// is derived from a type with `n` ancestors has that type at word `ANCESTORS + n`, the type's
+/// [`PLACE`](record_type::PLACE).
 pub mod record_type {
     /// Symbol.
     pub const NAME: usize = 0;
@@ -328,8 +333,9 @@ pub mod record_type {
 
 /// Class keys: small numbers by which generic functions tell the classes of their arguments apart.
 ///
-/// The key of an object is the number of its kind, that of a record is the serial number of its type, and what
-/// has no header has one of these. Several keys fit one fixnum, since all are below [`END`](class_key::END).
+/// The key of an object is the number of its kind, that of a record is the serial number of its type,
+/// and what has no header has one of these. Several keys fit one fixnum, since all are below
+/// [`END`](class_key::END).
 pub mod class_key {
     /// Fixnums.
     pub const FIXNUM: i64 = 64;
@@ -391,10 +397,10 @@ pub mod code {
     pub const DEBUG: i32 = FIELD0 + 32;
     /// Parameter description.
     pub const PARAMETERS: i32 = FIELD0 + 40;
-    /// Machine address to which compiled code jumps in order to call this code. It takes the five registers of a
-    /// handler: as pc the tagged code object, as fp the callee's with link and arguments in place; the thread
-    /// block's argument count is set if [`ARITY`] is [`VARIADIC`]; the word is not used. Code that was not compiled
-    /// has the stub there that goes to [`ENTRY`].
+    /// Machine address to which compiled code jumps in order to call this code. It takes the five
+    /// registers of a handler: as pc the tagged code object, as fp the callee's with link and arguments
+    /// in place; the thread block's argument count is set if [`ARITY`] is [`VARIADIC`]; the word is not
+    /// used. Code that was not compiled has the stub there that goes to [`ENTRY`].
     pub const NATIVE: i32 = FIELD0 + 48;
     /// First pool word.
     pub const POOL: i32 = FIELD0 + 56;
@@ -402,8 +408,9 @@ pub mod code {
     pub const FIXED_WORDS: usize = 7;
     /// Arity of code that starts with an entry instruction of its own.
     pub const VARIADIC: u32 = u32::MAX;
-    /// Arity of code whose frame is larger than [`super::frame::SMALL_FRAME_WORDS`], so that every call of it takes
-    /// the slow path, which checks the stack; the true arity is in the parameter description.
+    /// Arity of code whose frame is larger than [`super::frame::SMALL_FRAME_WORDS`], so that every call
+    /// of it takes the slow path, which checks the stack; the true arity is in the parameter
+    /// description.
     pub const LARGE_FRAME: u32 = u32::MAX - 1;
 }
 
@@ -461,8 +468,9 @@ pub mod frame {
 ///                    of registers 8 to 23 in both
 /// ```
 ///
-/// A type of 16 bits is [`TYPE_OBJECT`] and the kind for objects, the low fifteen bits of the word for immediates, and
-/// the tag for everything else. A type of 8 bits is [`SHORT_TYPE_OBJECT`] and the kind for objects, else the tag.
+/// A type of 16 bits is [`TYPE_OBJECT`] and the kind for objects, the low fifteen bits of the word for
+/// immediates, and the tag for everything else. A type of 8 bits is [`SHORT_TYPE_OBJECT`] and the kind
+/// for objects, else the tag.
 pub mod log {
     /// Bytes of an entry.
     pub const ENTRY_BYTES: usize = 24;

@@ -156,7 +156,8 @@ pub enum Window {
     Unpack,
     /// Entry of a procedure: parameters `0 .. a+b+c` are written (a required, b optional, c rest).
     Entry,
-    /// Entry with keywords: like `Entry`, `b` counting optionals and keywords, from a description in the pool.
+    /// Entry with keywords: like `Entry`, `b` counting optionals and keywords, from a description in
+    /// the pool.
     KeywordEntry,
     /// Machine stub: reads the argument registers that it was called with.
     Stub,
@@ -209,7 +210,8 @@ flags! {
     MACHINE 4 "Only the machine writes it; a unit never contains it.";
     CALLS 5 "Calls the procedure in R[a].";
     CALLS_PRIMITIVE 6 "Calls the primitive of its extension word.";
-    LOGS_CALL 7 "The specializer's log gets an entry with the code that is called and the types of the arguments.";
+    LOGS_CALL 7
+        "The specializer's log gets an entry with the code that is called and the types of the arguments.";
     LOGS_RETURN 8 "The log gets an entry with the type of the value returned.";
     LOGS_LOOP 9 "The log gets an entry with the types of the first registers.";
     LOGS_RESULT 10 "The log gets an entry with the type of the result.";
@@ -218,7 +220,9 @@ flags! {
     OWN_FRAME 13 "Needs a frame of its own, so its code is not inlined.";
     BEFORE_ENTRY 14 "Stands before the parameters are in place, and nowhere else.";
     PORT 15 "Uses the loan of the port in its last register operand, with its runtime entry for the rest.";
-    FILLS_CLOSURES 16 "May stand between make-closure and its closure-set: it runs no Scheme code and lets no register escape.";
+    FILLS_CLOSURES 16
+        "May stand between make-closure and its closure-set: it runs no Scheme code and lets no register \
+         escape.";
 }
 
 impl OpcodeFlags {
@@ -251,8 +255,8 @@ pub struct OpcodeRow {
     pub flow: Flow,
     /// Everything else that other crates ask.
     pub flags: OpcodeFlags,
-    /// The primitives that it stands for, operand by operand: a call of one of them is compiled to it. The first one does
-    /// its work where it has no runtime entry of its own.
+    /// The primitives that it stands for, operand by operand: a call of one of them is compiled to it.
+    /// The first one does its work where it has no runtime entry of its own.
     pub primitives: &'static [&'static str],
     /// One line of documentation.
     pub doc: &'static str,
@@ -294,67 +298,117 @@ opcodes! {
     JumpFalse "jump-false" [Use None None] [Offset] None Branch [] "Branches if R[a] is #f.";
     JumpTrue "jump-true" [Use None None] [Offset] None Branch [] "Branches if R[a] is not #f.";
     JumpEq "jump-eq" [Use Use None] [Offset] None Branch [] "Branches if R[a] and R[b] are the same word.";
-    JumpNotEq "jump-not-eq" [Use Use None] [Offset] None Branch [] "Branches if R[a] and R[b] are different words.";
-    JumpEqImmediate "jump-eq-immediate" [Use Word16 None] [Offset] None Branch [] "Branches if R[a] is the sign-extended raw word.";
-    JumpNotEqImmediate "jump-not-eq-immediate" [Use Word16 None] [Offset] None Branch [] "Branches if R[a] is not the sign-extended raw word.";
+    JumpNotEq "jump-not-eq" [Use Use None] [Offset] None Branch []
+        "Branches if R[a] and R[b] are different words.";
+    JumpEqImmediate "jump-eq-immediate" [Use Word16 None] [Offset] None Branch []
+        "Branches if R[a] is the sign-extended raw word.";
+    JumpNotEqImmediate "jump-not-eq-immediate" [Use Word16 None] [Offset] None Branch []
+        "Branches if R[a] is not the sign-extended raw word.";
     JumpPair "jump-pair" [Use None None] [Offset] None Branch [] "Branches if R[a] is a pair.";
     JumpNotPair "jump-not-pair" [Use None None] [Offset] None Branch [] "Branches if R[a] is not a pair.";
     JumpFixnum "jump-fixnum" [Use None None] [Offset] None Branch [] "Branches if R[a] is a fixnum.";
-    JumpNotFixnum "jump-not-fixnum" [Use None None] [Offset] None Branch [] "Branches if R[a] is not a fixnum.";
+    JumpNotFixnum "jump-not-fixnum" [Use None None] [Offset] None Branch []
+        "Branches if R[a] is not a fixnum.";
     JumpFlonum "jump-flonum" [Use None None] [Offset] None Branch [SLOW_PATH] "Branches if R[a] is a flonum.";
-    JumpNotFlonum "jump-not-flonum" [Use None None] [Offset] None Branch [SLOW_PATH] "Branches if R[a] is not a flonum.";
+    JumpNotFlonum "jump-not-flonum" [Use None None] [Offset] None Branch [SLOW_PATH]
+        "Branches if R[a] is not a flonum.";
     JumpCharacter "jump-character" [Use None None] [Offset] None Branch [] "Branches if R[a] is a character.";
-    JumpNotCharacter "jump-not-character" [Use None None] [Offset] None Branch [] "Branches if R[a] is not a character.";
-    JumpKind "jump-kind" [Use Unsigned8 None] [Offset] None Branch [] "Branches if R[a] is an object of kind b.";
-    JumpNotKind "jump-not-kind" [Use Unsigned8 None] [Offset] None Branch [] "Branches if R[a] is not an object of kind b.";
-    JumpRecord "jump-record" [Use Use None] [Offset] None Branch [RAISES] "Branches if R[a] is a record of type R[b] or of a type derived from it.";
-    JumpNotRecord "jump-not-record" [Use Use None] [Offset] None Branch [RAISES] "Branches if R[a] is not a record of type R[b].";
+    JumpNotCharacter "jump-not-character" [Use None None] [Offset] None Branch []
+        "Branches if R[a] is not a character.";
+    JumpKind "jump-kind" [Use Unsigned8 None] [Offset] None Branch []
+        "Branches if R[a] is an object of kind b.";
+    JumpNotKind "jump-not-kind" [Use Unsigned8 None] [Offset] None Branch []
+        "Branches if R[a] is not an object of kind b.";
+    JumpRecord "jump-record" [Use Use None] [Offset] None Branch [RAISES]
+        "Branches if R[a] is a record of type R[b] or of a type derived from it.";
+    JumpNotRecord "jump-not-record" [Use Use None] [Offset] None Branch [RAISES]
+        "Branches if R[a] is not a record of type R[b].";
     JumpLess "jump-less" [Use Use None] [Offset] None Branch [RAISES] "Branches if R[a] < R[b].";
     JumpNotLess "jump-not-less" [Use Use None] [Offset] None Branch [RAISES] "Branches unless R[a] < R[b].";
     JumpLessEqual "jump-less-equal" [Use Use None] [Offset] None Branch [RAISES] "Branches if R[a] <= R[b].";
-    JumpNotLessEqual "jump-not-less-equal" [Use Use None] [Offset] None Branch [RAISES] "Branches unless R[a] <= R[b].";
-    JumpNumberEqual "jump-number-equal" [Use Use None] [Offset] None Branch [RAISES] "Branches if R[a] = R[b].";
-    JumpNotNumberEqual "jump-not-number-equal" [Use Use None] [Offset] None Branch [RAISES] "Branches unless R[a] = R[b].";
-    JumpLessImmediate "jump-less-immediate" [Use Signed16 None] [Offset] None Branch [RAISES] "Branches if R[a] < the integer.";
-    JumpNotLessImmediate "jump-not-less-immediate" [Use Signed16 None] [Offset] None Branch [RAISES] "Branches unless R[a] < the integer.";
-    JumpLessEqualImmediate "jump-less-equal-immediate" [Use Signed16 None] [Offset] None Branch [RAISES] "Branches if R[a] <= the integer.";
-    JumpNotLessEqualImmediate "jump-not-less-equal-immediate" [Use Signed16 None] [Offset] None Branch [RAISES] "Branches unless R[a] <= the integer.";
-    JumpGreaterImmediate "jump-greater-immediate" [Use Signed16 None] [Offset] None Branch [RAISES] "Branches if R[a] > the integer.";
-    JumpNotGreaterImmediate "jump-not-greater-immediate" [Use Signed16 None] [Offset] None Branch [RAISES] "Branches unless R[a] > the integer.";
-    JumpGreaterEqualImmediate "jump-greater-equal-immediate" [Use Signed16 None] [Offset] None Branch [RAISES] "Branches if R[a] >= the integer.";
-    JumpNotGreaterEqualImmediate "jump-not-greater-equal-immediate" [Use Signed16 None] [Offset] None Branch [RAISES] "Branches unless R[a] >= the integer.";
-    JumpNumberEqualImmediate "jump-number-equal-immediate" [Use Signed16 None] [Offset] None Branch [RAISES] "Branches if R[a] = the integer.";
-    JumpNotNumberEqualImmediate "jump-not-number-equal-immediate" [Use Signed16 None] [Offset] None Branch [RAISES] "Branches unless R[a] = the integer.";
-    JumpCharacterEqual "jump-character-equal" [Use Use None] [Offset] None Branch [RAISES] "Branches if the characters R[a] and R[b] are equal.";
-    JumpNotCharacterEqual "jump-not-character-equal" [Use Use None] [Offset] None Branch [RAISES] "Branches unless the characters R[a] and R[b] are equal.";
-    JumpCharacterLess "jump-character-less" [Use Use None] [Offset] None Branch [RAISES] "Branches if the character R[a] comes before R[b].";
-    JumpNotCharacterLess "jump-not-character-less" [Use Use None] [Offset] None Branch [RAISES] "Branches unless the character R[a] comes before R[b].";
+    JumpNotLessEqual "jump-not-less-equal" [Use Use None] [Offset] None Branch [RAISES]
+        "Branches unless R[a] <= R[b].";
+    JumpNumberEqual "jump-number-equal" [Use Use None] [Offset] None Branch [RAISES]
+        "Branches if R[a] = R[b].";
+    JumpNotNumberEqual "jump-not-number-equal" [Use Use None] [Offset] None Branch [RAISES]
+        "Branches unless R[a] = R[b].";
+    JumpLessImmediate "jump-less-immediate" [Use Signed16 None] [Offset] None Branch [RAISES]
+        "Branches if R[a] < the integer.";
+    JumpNotLessImmediate "jump-not-less-immediate" [Use Signed16 None] [Offset] None Branch [RAISES]
+        "Branches unless R[a] < the integer.";
+    JumpLessEqualImmediate "jump-less-equal-immediate" [Use Signed16 None] [Offset] None Branch [RAISES]
+        "Branches if R[a] <= the integer.";
+    JumpNotLessEqualImmediate
+        "jump-not-less-equal-immediate" [Use Signed16 None] [Offset] None Branch [RAISES]
+            "Branches unless R[a] <= the integer.";
+    JumpGreaterImmediate "jump-greater-immediate" [Use Signed16 None] [Offset] None Branch [RAISES]
+        "Branches if R[a] > the integer.";
+    JumpNotGreaterImmediate "jump-not-greater-immediate" [Use Signed16 None] [Offset] None Branch [RAISES]
+        "Branches unless R[a] > the integer.";
+    JumpGreaterEqualImmediate
+        "jump-greater-equal-immediate" [Use Signed16 None] [Offset] None Branch [RAISES]
+            "Branches if R[a] >= the integer.";
+    JumpNotGreaterEqualImmediate
+        "jump-not-greater-equal-immediate" [Use Signed16 None] [Offset] None Branch [RAISES]
+            "Branches unless R[a] >= the integer.";
+    JumpNumberEqualImmediate "jump-number-equal-immediate" [Use Signed16 None] [Offset] None Branch [RAISES]
+        "Branches if R[a] = the integer.";
+    JumpNotNumberEqualImmediate
+        "jump-not-number-equal-immediate" [Use Signed16 None] [Offset] None Branch [RAISES]
+            "Branches unless R[a] = the integer.";
+    JumpCharacterEqual "jump-character-equal" [Use Use None] [Offset] None Branch [RAISES]
+        "Branches if the characters R[a] and R[b] are equal.";
+    JumpNotCharacterEqual "jump-not-character-equal" [Use Use None] [Offset] None Branch [RAISES]
+        "Branches unless the characters R[a] and R[b] are equal.";
+    JumpCharacterLess "jump-character-less" [Use Use None] [Offset] None Branch [RAISES]
+        "Branches if the character R[a] comes before R[b].";
+    JumpNotCharacterLess "jump-not-character-less" [Use Use None] [Offset] None Branch [RAISES]
+        "Branches unless the character R[a] comes before R[b].";
 
     // Entry of procedures that take a variable number of arguments; the count is in the thread block.
-    Entry "entry" [Count Count Flag] [] Entry Next [RAISES ALLOCATES BEFORE_ENTRY] "Takes a required and b optional arguments (absent ones marked) and, if c is 1, a rest list.";
-    KeywordEntry "keyword-entry" [Count Count Flag] [Keywords] KeywordEntry Next [RAISES ALLOCATES RUNTIME_ONLY BEFORE_ENTRY] "Like entry, then parses keyword arguments after the positional ones by the pool's description.";
-    CaseEntry "case-entry" [Count Flag None] [Offset] None Branch [SLOW_PATH BEFORE_ENTRY] "Branches unless the argument count is a (b = 0) or at least a (b = 1).";
-    ArityError "arity-error" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY INTERPRETER BEFORE_ENTRY] "Raises: no clause takes this number of arguments.";
+    Entry "entry" [Count Count Flag] [] Entry Next [RAISES ALLOCATES BEFORE_ENTRY]
+        "Takes a required and b optional arguments (absent ones marked) and, if c is 1, a rest list.";
+    KeywordEntry
+        "keyword-entry" [Count Count Flag] [Keywords] KeywordEntry Next [RAISES ALLOCATES RUNTIME_ONLY BEFORE_ENTRY]
+            "Like entry, then parses keyword arguments after the positional ones by the pool's description.";
+    CaseEntry "case-entry" [Count Flag None] [Offset] None Branch [SLOW_PATH BEFORE_ENTRY]
+        "Branches unless the argument count is a (b = 0) or at least a (b = 1).";
+    ArityError
+        "arity-error" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY INTERPRETER BEFORE_ENTRY]
+            "Raises: no clause takes this number of arguments.";
 
     // Moves, constants, variables.
     Move "move" [Def Use None] [] None Next [FILLS_CLOSURES] "R[a] = R[b].";
-    LoadImmediate "load-immediate" [Def Word16 None] [] None Next [FILLS_CLOSURES] "R[a] = the sign-extended raw word.";
+    LoadImmediate "load-immediate" [Def Word16 None] [] None Next [FILLS_CLOSURES]
+        "R[a] = the sign-extended raw word.";
     LoadConstant "load-constant" [Def Constant16 None] [] None Next [FILLS_CLOSURES] "R[a] = the pool slot.";
-    LoadConstantFar "load-constant-far" [Def None None] [Constant] None Next [FILLS_CLOSURES] "R[a] = the pool slot, at any distance.";
-    GlobalRef "global-ref" [Def Cell16 None] [] None Next [RAISES LOGS_RESULT] "R[a] = value of the cell in the pool; raises if unbound.";
-    GlobalSet "global-set" [Use Cell16 None] [] None Next [RAISES] "Sets the cell in the pool to R[a]; raises if unbound.";
-    GlobalDefine "global-define" [Use Cell16 None] [] None Next [SLOW_PATH RUNTIME_CALL] "Defines the cell in the pool as R[a].";
-    CellRef "cell-ref" [Def UseCell None] [] None Next [RAISES LOGS_RESULT RUNTIME_CALL] "R[a] = value of the cell R[b]; raises if unbound.";
-    CellSet "cell-set" [UseCell Use None] [] None Next [RAISES RUNTIME_CALL] "Sets the cell R[a] to R[b]; raises if unbound.";
-    CellDefine "cell-define" [UseCell Use None] [] None Next [SLOW_PATH RUNTIME_CALL] "Defines the cell R[a] as R[b].";
-    Free "free" [Def Captured16 None] [] None Next [LOGS_RESULT FILLS_CLOSURES] "R[a] = captured value of this closure.";
+    LoadConstantFar "load-constant-far" [Def None None] [Constant] None Next [FILLS_CLOSURES]
+        "R[a] = the pool slot, at any distance.";
+    GlobalRef "global-ref" [Def Cell16 None] [] None Next [RAISES LOGS_RESULT]
+        "R[a] = value of the cell in the pool; raises if unbound.";
+    GlobalSet "global-set" [Use Cell16 None] [] None Next [RAISES]
+        "Sets the cell in the pool to R[a]; raises if unbound.";
+    GlobalDefine "global-define" [Use Cell16 None] [] None Next [SLOW_PATH RUNTIME_CALL]
+        "Defines the cell in the pool as R[a].";
+    CellRef "cell-ref" [Def UseCell None] [] None Next [RAISES LOGS_RESULT RUNTIME_CALL]
+        "R[a] = value of the cell R[b]; raises if unbound.";
+    CellSet "cell-set" [UseCell Use None] [] None Next [RAISES RUNTIME_CALL]
+        "Sets the cell R[a] to R[b]; raises if unbound.";
+    CellDefine "cell-define" [UseCell Use None] [] None Next [SLOW_PATH RUNTIME_CALL]
+        "Defines the cell R[a] as R[b].";
+    Free "free" [Def Captured16 None] [] None Next [LOGS_RESULT FILLS_CLOSURES]
+        "R[a] = captured value of this closure.";
     SelfRef "self" [Def None None] [] None Next [FILLS_CLOSURES] "R[a] = this closure.";
-    MakeClosure "make-closure" [Def Count None] [Code] None Next [ALLOCATES FILLS_CLOSURES] "R[a] = a closure over the code in the pool with b captured values, set by the closure-set that follow.";
-    ClosureSet "closure-set" [UseClosure Use Unsigned8] [] None Next [FILLS_CLOSURES] "Captured value c of the closure R[a] = R[b].";
+    MakeClosure "make-closure" [Def Count None] [Code] None Next [ALLOCATES FILLS_CLOSURES]
+        "R[a] = a closure over the code in the pool with b captured values, set by the closure-set that \
+         follow.";
+    ClosureSet "closure-set" [UseClosure Use Unsigned8] [] None Next [FILLS_CLOSURES]
+        "Captured value c of the closure R[a] = R[b].";
     MakeBox "make-box" [DefBox Use None] [] None Next [ALLOCATES] "R[a] = a box holding R[b].";
     BoxRef "box-ref" [Def UseBox None] [] None Next [LOGS_RESULT] "R[a] = content of the box R[b].";
     BoxSet "box-set" [UseBox Use None] [] None Next [] "Sets the box R[a] to R[b].";
-    CheckDefined "check-defined" [Use Name16 None] [] None Next [RAISES] "Raises if R[a] is the unbound marker; the pool has the variable's name.";
+    CheckDefined "check-defined" [Use Name16 None] [] None Next [RAISES]
+        "Raises if R[a] is the unbound marker; the pool has the variable's name.";
 
     // Pairs.
     Cons "cons" [Def Use Use] [] None Next [ALLOCATES] "R[a] = (R[b] . R[c])." for "cons";
@@ -371,71 +425,132 @@ opcodes! {
     Multiply "multiply" [Def Use Use] [] None Next [RAISES ALLOCATES] "R[a] = R[b] * R[c].";
     Divide "divide" [Def Use Use] [] None Next [RAISES ALLOCATES] "R[a] = R[b] / R[c].";
     AddImmediate "add-immediate" [Def Use Signed8] [] None Next [RAISES ALLOCATES] "R[a] = R[b] + c.";
-    Quotient "quotient" [Def Use Use] [] None Next [RAISES ALLOCATES] "R[a] = truncate-quotient of R[b] and R[c]." for "quotient" "truncate-quotient";
-    Remainder "remainder" [Def Use Use] [] None Next [RAISES ALLOCATES] "R[a] = truncate-remainder of R[b] and R[c]." for "remainder" "truncate-remainder";
-    Modulo "modulo" [Def Use Use] [] None Next [RAISES ALLOCATES] "R[a] = floor-remainder of R[b] and R[c]." for "modulo" "floor-remainder";
+    Quotient "quotient" [Def Use Use] [] None Next [RAISES ALLOCATES]
+        "R[a] = truncate-quotient of R[b] and R[c]." for "quotient" "truncate-quotient";
+    Remainder "remainder" [Def Use Use] [] None Next [RAISES ALLOCATES]
+        "R[a] = truncate-remainder of R[b] and R[c]." for "remainder" "truncate-remainder";
+    Modulo "modulo" [Def Use Use] [] None Next [RAISES ALLOCATES]
+        "R[a] = floor-remainder of R[b] and R[c]." for "modulo" "floor-remainder";
     BitAnd "bit-and" [Def Use Use] [] None Next [RAISES ALLOCATES] "R[a] = bitwise-and of R[b] and R[c].";
     BitOr "bit-or" [Def Use Use] [] None Next [RAISES ALLOCATES] "R[a] = bitwise-ior of R[b] and R[c].";
     BitXor "bit-xor" [Def Use Use] [] None Next [RAISES ALLOCATES] "R[a] = bitwise-xor of R[b] and R[c].";
-    ShiftLeft "shift" [Def Use Use] [] None Next [RAISES ALLOCATES] "R[a] = arithmetic-shift of R[b] by R[c]." for "arithmetic-shift";
+    ShiftLeft "shift" [Def Use Use] [] None Next [RAISES ALLOCATES]
+        "R[a] = arithmetic-shift of R[b] by R[c]." for "arithmetic-shift";
 
     // Vectors, strings, bytevectors, characters, records.
-    VectorRef "vector-ref" [Def Use Use] [] None Next [RAISES LOGS_RESULT FILLS_CLOSURES] "R[a] = element R[c] of the vector R[b]." for "vector-ref";
-    VectorSet "vector-set" [Use Use Use] [] None Next [RAISES] "Element R[b] of the vector R[a] = R[c]." for "vector-set!";
-    VectorLength "vector-length" [Def Use None] [] None Next [RAISES] "R[a] = length of the vector R[b]." for "vector-length";
-    StringRef "string-ref" [Def Use Use] [] None Next [RAISES] "R[a] = character R[c] of the string R[b]." for "string-ref";
-    StringLength "string-length" [Def Use None] [] None Next [RAISES] "R[a] = length of the string R[b]." for "string-length";
-    BytevectorRef "bytevector-ref" [Def Use Use] [] None Next [RAISES] "R[a] = byte R[c] of the bytevector R[b]." for "bytevector-u8-ref";
-    BytevectorSet "bytevector-set" [Use Use Use] [] None Next [RAISES] "Byte R[b] of the bytevector R[a] = R[c]." for "bytevector-u8-set!";
-    BytevectorLength "bytevector-length" [Def Use None] [] None Next [RAISES] "R[a] = length of the bytevector R[b]." for "bytevector-length";
-    CharacterToInteger "char-to-integer" [Def Use None] [] None Next [RAISES] "R[a] = code point of the character R[b]." for "char->integer";
-    IntegerToCharacter "integer-to-char" [Def Use None] [] None Next [RAISES] "R[a] = character with the code point R[b]." for "integer->char";
-    RecordRef "record-ref" [Def Use Use] [Number Name] None Next [RAISES LOGS_RESULT] "R[a] = field (number) of R[b], a record of type R[c]; the pool has the accessor's name.";
-    RecordSet "record-set" [Use Use Use] [Number Name] None Next [RAISES] "Field (number) of R[a], a record of type R[b], = R[c]; the pool has the modifier's name.";
-    ClassKey "class-key" [Def Use None] [] None Next [SLOW_PATH] "R[a] = class key of R[b]: the number of its record type, or of its kind." for "%class-key";
-    MakeRecord "make-record" [UseDef Positive None] [] Arguments Next [RAISES ALLOCATES RUNTIME_ONLY] "R[a] = a record of type R[a] with the fields R[a+1 .. a+b); b counts the type too.";
+    VectorRef "vector-ref" [Def Use Use] [] None Next [RAISES LOGS_RESULT FILLS_CLOSURES]
+        "R[a] = element R[c] of the vector R[b]." for "vector-ref";
+    VectorSet "vector-set" [Use Use Use] [] None Next [RAISES] "Element R[b] of the vector R[a] = R[c]." for
+        "vector-set!";
+    VectorLength "vector-length" [Def Use None] [] None Next [RAISES] "R[a] = length of the vector R[b]." for
+        "vector-length";
+    StringRef "string-ref" [Def Use Use] [] None Next [RAISES]
+        "R[a] = character R[c] of the string R[b]." for "string-ref";
+    StringLength "string-length" [Def Use None] [] None Next [RAISES] "R[a] = length of the string R[b]." for
+        "string-length";
+    BytevectorRef "bytevector-ref" [Def Use Use] [] None Next [RAISES]
+        "R[a] = byte R[c] of the bytevector R[b]." for "bytevector-u8-ref";
+    BytevectorSet "bytevector-set" [Use Use Use] [] None Next [RAISES]
+        "Byte R[b] of the bytevector R[a] = R[c]." for "bytevector-u8-set!";
+    BytevectorLength "bytevector-length" [Def Use None] [] None Next [RAISES]
+        "R[a] = length of the bytevector R[b]." for "bytevector-length";
+    CharacterToInteger "char-to-integer" [Def Use None] [] None Next [RAISES]
+        "R[a] = code point of the character R[b]." for "char->integer";
+    IntegerToCharacter "integer-to-char" [Def Use None] [] None Next [RAISES]
+        "R[a] = character with the code point R[b]." for "integer->char";
+    RecordRef "record-ref" [Def Use Use] [Number Name] None Next [RAISES LOGS_RESULT]
+        "R[a] = field (number) of R[b], a record of type R[c]; the pool has the accessor's name.";
+    RecordSet "record-set" [Use Use Use] [Number Name] None Next [RAISES]
+        "Field (number) of R[a], a record of type R[b], = R[c]; the pool has the modifier's name.";
+    ClassKey "class-key" [Def Use None] [] None Next [SLOW_PATH]
+        "R[a] = class key of R[b]: the number of its record type, or of its kind." for "%class-key";
+    MakeRecord "make-record" [UseDef Positive None] [] Arguments Next [RAISES ALLOCATES RUNTIME_ONLY]
+        "R[a] = a record of type R[a] with the fields R[a+1 .. a+b); b counts the type too.";
 
-    // Characters and bytes of ports; each is named like the primitive that does it when the port is not lent to the thread.
-    ReadCharacter "read-char" [Def Use None] [] None Next [RAISES ALLOCATES RUNTIME_CALL PORT] "R[a] = next character of the port R[b], or the end-of-file object." for "read-char";
-    PeekCharacter "peek-char" [Def Use None] [] None Next [RAISES ALLOCATES RUNTIME_CALL PORT] "R[a] = next character of the port R[b], left in place, or the end-of-file object." for "peek-char";
-    WriteCharacter "write-char" [Use Use None] [] None Next [RAISES ALLOCATES RUNTIME_CALL PORT] "Writes the character R[a] to the port R[b]." for "write-char";
-    ReadByte "read-u8" [Def Use None] [] None Next [RAISES ALLOCATES RUNTIME_CALL PORT] "R[a] = next byte of the port R[b], or the end-of-file object." for "read-u8";
-    PeekByte "peek-u8" [Def Use None] [] None Next [RAISES ALLOCATES RUNTIME_CALL PORT] "R[a] = next byte of the port R[b], left in place, or the end-of-file object." for "peek-u8";
-    WriteByte "write-u8" [Use Use None] [] None Next [RAISES ALLOCATES RUNTIME_CALL PORT] "Writes the byte R[a] to the port R[b]." for "write-u8";
+    // Characters and bytes of ports; each is named like the primitive that does it when the port is not
+    // lent to the thread.
+    ReadCharacter "read-char" [Def Use None] [] None Next [RAISES ALLOCATES RUNTIME_CALL PORT]
+        "R[a] = next character of the port R[b], or the end-of-file object." for "read-char";
+    PeekCharacter "peek-char" [Def Use None] [] None Next [RAISES ALLOCATES RUNTIME_CALL PORT]
+        "R[a] = next character of the port R[b], left in place, or the end-of-file object." for "peek-char";
+    WriteCharacter "write-char" [Use Use None] [] None Next [RAISES ALLOCATES RUNTIME_CALL PORT]
+        "Writes the character R[a] to the port R[b]." for "write-char";
+    ReadByte "read-u8" [Def Use None] [] None Next [RAISES ALLOCATES RUNTIME_CALL PORT]
+        "R[a] = next byte of the port R[b], or the end-of-file object." for "read-u8";
+    PeekByte "peek-u8" [Def Use None] [] None Next [RAISES ALLOCATES RUNTIME_CALL PORT]
+        "R[a] = next byte of the port R[b], left in place, or the end-of-file object." for "peek-u8";
+    WriteByte "write-u8" [Use Use None] [] None Next [RAISES ALLOCATES RUNTIME_CALL PORT]
+        "Writes the byte R[a] to the port R[b]." for "write-u8";
 
     // Calls.
-    Call "call" [Use Count None] [LiveMap] Call Next [RAISES ALLOCATES CALLS LOGS_CALL] "R[a] = result of calling R[a] with the b arguments from R[a+2].";
-    TailCall "tail-call" [Use Count None] [] TailCall Stop [RAISES ALLOCATES CALLS LOGS_CALL] "Calls R[a] with the b arguments from R[a+2] in place of this frame.";
-    CallPrimitive "call-primitive" [Def Count None] [Primitive] Arguments Next [RAISES ALLOCATES RUNTIME_ONLY CALLS_PRIMITIVE LOGS_RESULT] "R[a] = primitive applied to the b arguments from R[a].";
-    CallPrimitive1 "call-primitive-1" [Def Use None] [Primitive] None Next [RAISES ALLOCATES RUNTIME_ONLY CALLS_PRIMITIVE LOGS_RESULT] "R[a] = primitive applied to R[b].";
-    CallPrimitive2 "call-primitive-2" [Def Use Use] [Primitive] None Next [RAISES ALLOCATES RUNTIME_ONLY CALLS_PRIMITIVE LOGS_RESULT] "R[a] = primitive applied to R[b] and R[c].";
-    Unpack "unpack" [UseDef Count Flag] [] Unpack Next [RAISES ALLOCATES LOGS_RESULT] "Spreads the value or values R[a] over R[a .. a+b) and, if c is 1, a list of the others in R[a+b].";
-    TailApply "tail-apply" [Use Use None] [] None Stop [RAISES ALLOCATES RUNTIME_ONLY CALLS INTERPRETER] "Calls R[a] with the elements of the list R[b] in place of this frame.";
-    TailCallValues "tail-call-values" [Use Use None] [] None Stop [RAISES ALLOCATES RUNTIME_ONLY CALLS INTERPRETER] "Calls R[a] with the value or values R[b] in place of this frame.";
+    Call "call" [Use Count None] [LiveMap] Call Next [RAISES ALLOCATES CALLS LOGS_CALL]
+        "R[a] = result of calling R[a] with the b arguments from R[a+2].";
+    TailCall "tail-call" [Use Count None] [] TailCall Stop [RAISES ALLOCATES CALLS LOGS_CALL]
+        "Calls R[a] with the b arguments from R[a+2] in place of this frame.";
+    CallPrimitive
+        "call-primitive" [Def Count None] [Primitive] Arguments Next [RAISES ALLOCATES RUNTIME_ONLY CALLS_PRIMITIVE LOGS_RESULT]
+            "R[a] = primitive applied to the b arguments from R[a].";
+    CallPrimitive1
+        "call-primitive-1" [Def Use None] [Primitive] None Next [RAISES ALLOCATES RUNTIME_ONLY CALLS_PRIMITIVE LOGS_RESULT]
+            "R[a] = primitive applied to R[b].";
+    CallPrimitive2
+        "call-primitive-2" [Def Use Use] [Primitive] None Next [RAISES ALLOCATES RUNTIME_ONLY CALLS_PRIMITIVE LOGS_RESULT]
+            "R[a] = primitive applied to R[b] and R[c].";
+    Unpack "unpack" [UseDef Count Flag] [] Unpack Next [RAISES ALLOCATES LOGS_RESULT]
+        "Spreads the value or values R[a] over R[a .. a+b) and, if c is 1, a list of the others in R[a+b].";
+    TailApply "tail-apply" [Use Use None] [] None Stop [RAISES ALLOCATES RUNTIME_ONLY CALLS INTERPRETER]
+        "Calls R[a] with the elements of the list R[b] in place of this frame.";
+    TailCallValues
+        "tail-call-values" [Use Use None] [] None Stop [RAISES ALLOCATES RUNTIME_ONLY CALLS INTERPRETER]
+            "Calls R[a] with the value or values R[b] in place of this frame.";
 
-    MakeEscape "make-escape" [Def None None] [] None Next [ALLOCATES MACHINE RUNTIME_CALL OWN_FRAME] "R[a] = an escape procedure for this frame, which must hold it as long as it is valid.";
+    MakeEscape "make-escape" [Def None None] [] None Next [ALLOCATES MACHINE RUNTIME_CALL OWN_FRAME]
+        "R[a] = an escape procedure for this frame, which must hold it as long as it is valid.";
 
     // Bodies of the machine's own procedures; the argument count is in the thread block or fixed.
-    ApplyStub "apply-stub" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER] "Body of apply: R[0] procedure, then arguments, the last a list.";
-    CaptureStub "capture-stub" [None None None] [] Stub Stop [RAISES ALLOCATES MACHINE INTERPRETER] "Body of call-with-current-continuation: seals the frames below and calls R[0] with the continuation.";
-    ContinueStub "continue-stub" [None None None] [] Stub Stop [RAISES ALLOCATES MACHINE INTERPRETER] "Body of continuations: brings back the frames, and returns the arguments to them as values.";
-    EscapeStub "escape-stub" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER] "Body of escape procedures: returns the arguments as values from the frame that holds this closure.";
-    ThrowStub "throw-stub" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER] "Body of %throw: returns the value R[1] to the continuation R[0].";
-    PrimitiveStub "primitive-stub" [None None None] [Primitive] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER] "Body of a primitive as a procedure: applies it to the arguments and returns.";
+    ApplyStub "apply-stub" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER]
+        "Body of apply: R[0] procedure, then arguments, the last a list.";
+    CaptureStub "capture-stub" [None None None] [] Stub Stop [RAISES ALLOCATES MACHINE INTERPRETER]
+        "Body of call-with-current-continuation: seals the frames below and calls R[0] with the \
+         continuation.";
+    ContinueStub "continue-stub" [None None None] [] Stub Stop [RAISES ALLOCATES MACHINE INTERPRETER]
+        "Body of continuations: brings back the frames, and returns the arguments to them as values.";
+    EscapeStub
+        "escape-stub" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER]
+            "Body of escape procedures: returns the arguments as values from the frame that holds this \
+             closure.";
+    ThrowStub "throw-stub" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER]
+        "Body of %throw: returns the value R[1] to the continuation R[0].";
+    PrimitiveStub
+        "primitive-stub" [None None None] [Primitive] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER]
+            "Body of a primitive as a procedure: applies it to the arguments and returns.";
 
     // Return addresses of frames that the machine itself pushed.
-    ReturnUnderflow "return-underflow" [None None None] [] Stub Stop [RAISES ALLOCATES MACHINE INTERPRETER] "Below the oldest frame on the stack: brings back frames of the sealed continuation.";
-    ReturnBarrier "return-barrier" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER] "In place of a return address that the machine keeps elsewhere.";
-    ReturnTrap "return-trap" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER] "Continues after a call that the machine made in the middle of an instruction.";
-    ReturnExit "return-exit" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER] "Leaves the interpreter with the value returned.";
+    ReturnUnderflow "return-underflow" [None None None] [] Stub Stop [RAISES ALLOCATES MACHINE INTERPRETER]
+        "Below the oldest frame on the stack: brings back frames of the sealed continuation.";
+    ReturnBarrier
+        "return-barrier" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER]
+            "In place of a return address that the machine keeps elsewhere.";
+    ReturnTrap
+        "return-trap" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER]
+            "Continues after a call that the machine made in the middle of an instruction.";
+    ReturnExit
+        "return-exit" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER]
+            "Leaves the interpreter with the value returned.";
 
     // Compiled code. The first three are not instructions of code objects: they begin descriptors (see
     // `layout::descriptor`), which stand where return addresses, entries and places to resume at are wanted.
-    Native "native" [None None None] [] Stub Stop [MACHINE INTERPRETER] "Continues in compiled code, at the machine address of the descriptor.";
-    Retired "retired" [None None None] [] Stub Stop [MACHINE INTERPRETER] "Resumes in the bytecode, at the descriptor's address there: compiled code was retired.";
-    Leave "leave" [None None None] [] Stub Stop [RUNTIME_ONLY MACHINE INTERPRETER] "Compiled code was left because a guess was wrong: counts the exit, and resumes at the descriptor's address in the bytecode.";
+    Native "native" [None None None] [] Stub Stop [MACHINE INTERPRETER]
+        "Continues in compiled code, at the machine address of the descriptor.";
+    Retired "retired" [None None None] [] Stub Stop [MACHINE INTERPRETER]
+        "Resumes in the bytecode, at the descriptor's address there: compiled code was retired.";
+    Leave "leave" [None None None] [] Stub Stop [RUNTIME_ONLY MACHINE INTERPRETER]
+        "Compiled code was left because a guess was wrong: counts the exit, and resumes at the descriptor's \
+         address in the bytecode.";
     // Written over `loop` while there is compiled code for the loop.
-    LoopNative "loop-native" [Offset24 None None] [] None Loop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER] "Goes back, in compiled code if the registers have the types that it was made for; a safepoint.";
+    LoopNative
+        "loop-native" [Offset24 None None] [] None Loop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER]
+            "Goes back, in compiled code if the registers have the types that it was made for; a safepoint.";
 }
 
 impl Opcode {

@@ -101,7 +101,8 @@ impl TlsContext {
         Ok(TlsContext::Client(Arc::new(config)))
     }
 
-    /// A context for a server. With `clients`, only clients that a certificate of this PEM file vouches for are taken.
+    /// A context for a server. With `clients`, only clients that a certificate of this PEM file vouches
+    /// for are taken.
     pub fn server(
         identity: &Identity,
         clients: Option<&str>,

@@ -52,8 +52,9 @@ impl ByteDevice for InputDevice {
 
 /// What is sent to the other side.
 ///
-/// Bytes count as written when all that was made of them has been sent. So a write that would block has encrypted
-/// them already, and the next one must begin with the same bytes, which is what buffered ports do.
+/// Bytes count as written when all that was made of them has been sent. So a write that would block has
+/// encrypted them already, and the next one must begin with the same bytes, which is what buffered
+/// ports do.
 #[derive(Debug)]
 pub(crate) struct OutputDevice {
     shared: Arc<Shared>,

@@ -1,6 +1,7 @@
 //! A server's side of a session for who polls many connections: no handles, no locks, no waits.
 //!
-//! A caller that has read less than there was room for must try again until nothing comes: what arrived may still be here.
+//! A caller that has read less than there was room for must try again until nothing comes: what arrived
+//! may still be here.
 
 use std::io::{self, Read, Write};
 use std::os::fd::BorrowedFd;

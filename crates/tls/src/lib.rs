@@ -1,8 +1,8 @@
-//! TLS over connections: two devices, one for each direction, that share the state of a session and the descriptor of
-//! a connection.
+//! TLS over connections: two devices, one for each direction, that share the state of a session and the
+//! descriptor of a connection.
 //!
-//! Cryptography and protocol are those of `rustls`, which does no input or output: here is who carries its bytes. All waits
-//! go through `canny_sched`; no lock is held meanwhile.
+//! Cryptography and protocol are those of `rustls`, which does no input or output: here is who carries
+//! its bytes. All waits go through `canny_sched`; no lock is held meanwhile.
 //!
 //! | shared state | touched | condition |
 //! |---|---|---|

@@ -31,7 +31,8 @@ impl Shared {
         self.connection.lock()
     }
 
-    /// Sends what the session has to send, as far as that is possible without waiting. Says whether all of it was.
+    /// Sends what the session has to send, as far as that is possible without waiting. Says whether all
+    /// of it was.
     pub(crate) fn send(&self, connection: &mut Connection) -> io::Result<bool> {
         while connection.wants_write() {
             match connection.write_tls(&mut Carrier(self.descriptor.as_fd())) {
@@ -44,8 +45,8 @@ impl Shared {
         Ok(true)
     }
 
-    /// Receives what there is and takes it apart. Fails with `WouldBlock` if there is nothing. Says whether there may be
-    /// more: whether the other side has not ended the connection.
+    /// Receives what there is and takes it apart. Fails with `WouldBlock` if there is nothing. Says
+    /// whether there may be more: whether the other side has not ended the connection.
     pub(crate) fn receive(&self, connection: &mut Connection) -> io::Result<bool> {
         let count = loop {
             match connection.read_tls(&mut Carrier(self.descriptor.as_fd())) {
@@ -97,8 +98,8 @@ pub struct TlsSession {
     pub peer_certificate: Option<Vec<u8>>,
 }
 
-/// A handshake that was begun. [`Handshake::proceed`] may end with `Parked`, `WouldBlock`, `TimedOut` or `Interrupted` and be
-/// called again; dropping it ends the connection.
+/// A handshake that was begun. [`Handshake::proceed`] may end with `Parked`, `WouldBlock`, `TimedOut`
+/// or `Interrupted` and be called again; dropping it ends the connection.
 #[derive(Debug)]
 pub struct Handshake {
     shared: Arc<Shared>,
@@ -106,8 +107,8 @@ pub struct Handshake {
 }
 
 impl Handshake {
-    /// Takes a connection over, whose own handles must not have been taken. A client names the server that it wants to talk
-    /// to.
+    /// Takes a connection over, whose own handles must not have been taken. A client names the server
+    /// that it wants to talk to.
     pub fn begin(
         socket: &Socket,
         context: &TlsContext,
@@ -155,7 +156,8 @@ impl Handshake {
         }
     }
 
-    /// Sends and receives what is possible at once; what is to be waited for, or nothing when the handshake is done.
+    /// Sends and receives what is possible at once; what is to be waited for, or nothing when the
+    /// handshake is done.
     fn step(&self) -> Result<Option<Interest<'_>>, IoError> {
         let failed = |error| failed(&self.name, error);
         let descriptor = self.shared.descriptor.as_fd();

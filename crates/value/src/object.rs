@@ -265,15 +265,16 @@ impl ObjectRef {
         }
     }
 
-    /// Payload word `index` as a lock: the fixnum 0 says that it is free, another word that it is taken. Panics when out of range.
+    /// Payload word `index` as a lock: the fixnum 0 says that it is free, another word that it is
+    /// taken. Panics when out of range.
     #[inline(always)]
     fn lock_word(&self, index: usize) -> &AtomicU64 {
         assert!(
             index * 8 + 8 <= self.header().payload_bytes(),
             "word index out of range"
         );
-        // SAFETY: the word is inside the live object, which does not move as long as nobody comes to a safepoint; that word is
-        // used through this function only.
+        // SAFETY: the word is inside the live object, which does not move as long as nobody comes to a
+        // safepoint; that word is used through this function only.
         unsafe { AtomicU64::from_ptr(self.slot_address(index) as *mut u64) }
     }
 
@@ -302,7 +303,8 @@ impl ObjectRef {
     pub fn copy_utf32_in(self, start: usize, units: &[u32]) {
         assert!(self.kind() == Kind::String32);
         assert!(start <= self.length() && units.len() <= self.length() - start);
-        // SAFETY: the range is inside the live object, whose units are aligned; `copy` allows the source to overlap.
+        // SAFETY: the range is inside the live object, whose units are aligned; `copy` allows the
+        // source to overlap.
         unsafe {
             std::ptr::copy(
                 units.as_ptr(),

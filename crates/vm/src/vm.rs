@@ -142,8 +142,8 @@ impl Vm {
         let _ = self.public_names.set(is_public);
     }
 
-    /// Makes a thread of the machine for the calling thread of the system, which alone may use it. Its default ports are those
-    /// that were set last by any thread.
+    /// Makes a thread of the machine for the calling thread of the system, which alone may use it. Its
+    /// default ports are those that were set last by any thread.
     pub fn attach(self: &Arc<Vm>) -> io::Result<Box<Thread>> {
         let stack = VmStack::new(self.config.stack_bytes)?;
         let mut thread = Thread::new(self.clone(), stack);
@@ -163,8 +163,8 @@ impl Vm {
         &self.heap
     }
 
-    /// Says who compiles what the specializer plans: threads log from then on, and a worker is started with the first
-    /// full log. `compile` must not hold the machine, which would never end.
+    /// Says who compiles what the specializer plans: threads log from then on, and a worker is started
+    /// with the first full log. `compile` must not hold the machine, which would never end.
     pub fn set_compiler(&self, options: WorkerOptions, compile: Box<dyn Compile>) {
         let machine = Box::new(self.specializer.clone());
         self.log_worker.prepare(options, machine, compile);

@@ -1,4 +1,5 @@
-;;; (wiki application) without a server: what it says to a proxy and to caches, and what it does when the database is gone.
+;;; (wiki application) without a server: what it says to a proxy and to caches, and what it does
+;;; when the database is gone.
 
 (import (canny base) (canny fs) (canny test) (canny web message) (canny web headers)
         (wiki store) (wiki application))

@@ -1,7 +1,8 @@
 ;;; The same story in a real browser, at the widths of a phone and of a desk.
 ;;;
-;;; It needs a Chromium, in `PATH` or named by `CHROMIUM`. Without one nothing is tested, which is said; with `CANNY_BROWSER` set to
-;;; `required` that is a failure. `WIKI_PICTURES` may name a directory for pictures of the pages.
+;;; It needs a Chromium, in `PATH` or named by `CHROMIUM`. Without one nothing is tested, which is
+;;; said; with `CANNY_BROWSER` set to `required` that is a failure. `WIKI_PICTURES` may name a
+;;; directory for pictures of the pages.
 
 (import (canny base) (canny fs) (canny test) (wiki-tests program) (wiki-tests browser))
 
@@ -22,8 +23,8 @@
   (define (title tab) (evaluate tab "document.title"))
   (define (path tab) (evaluate tab "location.pathname"))
 
-  ;; How a page looks: nothing is wider than the window at any width, and there is a heading, a landmark and a label for all
-  ;; that can be filled in.
+  ;; How a page looks: nothing is wider than the window at any width, and there is a heading, a
+  ;; landmark and a label for all that can be filled in.
   (define* (look tab name #:key (dark? #f))
     (for-each
      (lambda (size)

@@ -1,7 +1,7 @@
 ;;; What was answered by 303 is there after the wiki was killed while many wrote.
 ;;;
-;;; Killing a process leaves the system's buffers alone: this tests that an answer comes after the transaction. That a transaction
-;;; is on the disk is asked of SQLite by `synchronous = full`.
+;;; Killing a process leaves the system's buffers alone: this tests that an answer comes after the
+;;; transaction. That a transaction is on the disk is asked of SQLite by `synchronous = full`.
 
 (import (canny base) (canny fs) (canny sqlite) (canny tasks) (canny channels) (canny test)
         (canny web client) (rename (wiki store) (page-text revision-text))
@@ -16,7 +16,8 @@
 
 (define (text-of number) (string-append "This is number " (number->string number) ".\n"))
 
-;; Saves one revision after the other, and tells of each that was acknowledged, until the wiki does not answer any more.
+;; Saves one revision after the other, and tells of each that was acknowledged, until the wiki does
+;; not answer any more.
 (define (write-on wiki cookies-of writer round acknowledged)
   (let* ((page (string-append "/wiki/" (title writer round) "/edit"))
          (form (visit cookies-of page)))

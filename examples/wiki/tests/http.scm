@@ -1,4 +1,5 @@
-;;; The whole story of the wiki over HTTP: first run, accounts, pages, conflicts, history, search, feed, errors, attacks.
+;;; The whole story of the wiki over HTTP: first run, accounts, pages, conflicts, history, search,
+;;; feed, errors, attacks.
 
 (import (canny base) (canny test) (canny sxml) (canny atom) (canny base64) (canny web client)
         (wiki-tests program) (wiki-tests visitor))

@@ -1,7 +1,8 @@
 ;;; (wiki application): what the wiki answers.
 ;;;
-;;; A handler reads the request, asks the store and shows a view. Permissions are decided here and, for writing, once more by the
-;;; store. What changes something is a POST with a token and is answered by 303, so that loading a page again repeats nothing.
+;;; A handler reads the request, asks the store and shows a view. Permissions are decided here and,
+;;; for writing, once more by the store. What changes something is a POST with a token and is
+;;; answered by 303, so that loading a page again repeats nothing.
 
 (define-library (wiki application)
   (export make-application)
@@ -15,7 +16,8 @@
           (wiki welcome))
   (begin
 
-    ;; Characters of a page, bytes of a picture, bytes of a form: each character of a text takes up to twelve in it.
+    ;; Characters of a page, bytes of a picture, bytes of a form: each character of a text takes up
+    ;; to twelve in it.
     (define text-length-max 300000)
     (define picture-bytes-max 5000000)
     (define form-bytes-max 4000000)
@@ -322,7 +324,8 @@
       (page request status
             (lambda (frame) (files-view frame (all-pictures (store-of request)) error))))
 
-    ;; The type of a picture by its first bytes, and how its name ends; or #f. What somebody says that it is does not count.
+    ;; The type of a picture by its first bytes, and how its name ends; or #f. What somebody says
+    ;; that it is does not count.
     (define (type-of-picture bytes)
       (define (begins? . start)
         (and (>= (bytevector-length bytes) 16)
@@ -570,7 +573,8 @@
             (substring peer 0 (or (string-rindex peer (lambda (char) (char=? char #\:)))
                                   (string-length peer))))))
 
-    ;; Guessing a password is slow, for one address and for one account. Hashing takes memory, so accounts are made slowly too.
+    ;; Guessing a password is slow, for one address and for one account. Hashing takes memory, so
+    ;; accounts are made slowly too.
     (define (limited)
       (compose-middleware
        (rate-limit #:rate 1/5 #:burst 15 #:key client-address)
@@ -691,8 +695,8 @@
          (GET "/style.css" (fixed 'text/css stylesheet))
          (GET "/icon.svg" (fixed 'image/svg+xml icon)))))
 
-    ;; The handler of the whole wiki over a store. Behind a proxy that speaks TLS, cookies are for TLS only, and the proxy says
-    ;; where requests come from.
+    ;; The handler of the whole wiki over a store. Behind a proxy that speaks TLS, cookies are for
+    ;; TLS only, and the proxy says where requests come from.
     (define* (make-application store #:key (behind-proxy? #f))
       (with-middleware (router-handler (make-routes))
         (security-headers #:content-security-policy content-security-policy

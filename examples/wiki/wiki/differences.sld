@@ -1,8 +1,9 @@
 ;;; (wiki differences): what differs between two texts, and three texts made into one.
 ;;;
-;;; The shortest script of Eugene Myers, "An O(ND) Difference Algorithm and Its Variations", 1986. It takes time and memory in
-;;; proportion to the square of the number of differences, so it looks for `edits-max` of them; texts that differ more than that
-;;; are told as replaced as a whole, between what they have in common at both ends.
+;;; The shortest script of Eugene Myers, "An O(ND) Difference Algorithm and Its Variations", 1986.
+;;; It takes time and memory in proportion to the square of the number of differences, so it looks
+;;; for `edits-max` of them; texts that differ more than that are told as replaced as a whole,
+;;; between what they have in common at both ends.
 
 (define-library (wiki differences)
   (export text-differences word-differences merge-texts)
@@ -130,8 +131,8 @@
            (let ((end (+ place (length old))))
              (loop rest end (cons (list place end new) found)))))))
 
-    ;; Two texts that were made from the same base as one, and the number of places where both have changed the same lines. There
-    ;; both versions stand, between lines that say so.
+    ;; Two texts that were made from the same base as one, and the number of places where both have
+    ;; changed the same lines. There both versions stand, between lines that say so.
     (define* (merge-texts base mine theirs
                           #:key (theirs-mark "<<<<<<< the other version") (middle-mark "=======")
                           (mine-mark ">>>>>>> your version"))

@@ -6,12 +6,13 @@
 ;;;     *emphasis*  **strong**  ~~gone~~  `code`
 ;;;     [[Page]]  [[Page|other words]]  [words](https://example.org/)  ![words](picture.png)
 ;;;
-;;; Code stands between lines of three backquotes. A backslash before punctuation makes it plain. There are no errors: what means
-;;; nothing is text.
+;;; Code stands between lines of three backquotes. A backslash before punctuation makes it plain.
+;;; There are no errors: what means nothing is text.
 ;;;
-;;; A text is read into a document, a list of blocks, and that is written as SXML, so nothing in a text can become markup of the
-;;; page. Reading takes time in proportion to the text, whatever it is: places of what ends something are looked up once, and
-;;; quotations and lists are nested a few levels deep only.
+;;; A text is read into a document, a list of blocks, and that is written as SXML, so nothing in a
+;;; text can become markup of the page. Reading takes time in proportion to the text, whatever it
+;;; is: places of what ends something are looked up once, and quotations and lists are nested a few
+;;; levels deep only.
 
 (define-library (wiki markup)
   (export parse-markup document->sxml document-text document-links document-headings)
@@ -53,8 +54,9 @@
 
     ;;; Blocks
     ;;;
-    ;;; (heading LEVEL ID INLINES)  (paragraph INLINES)  (items ORDERED? (ITEM ...))  (quotation BLOCKS)
-    ;;; (code TEXT)  (rule)  (table HEAD? ((INLINES ...) ...));  an ITEM is (CHECK BLOCKS), CHECK is #f, open or done.
+    ;;; (heading LEVEL ID INLINES) (paragraph INLINES) (items ORDERED? (ITEM ...)) (quotation
+    ;;; BLOCKS) (code TEXT) (rule) (table HEAD? ((INLINES ...) ...)); an ITEM is (CHECK BLOCKS),
+    ;;; CHECK is #f, open or done.
 
     ;; The document of a text.
     (define (parse-markup text)
@@ -100,7 +102,8 @@
       (and (string-prefix? "---" line)
            (string-every (lambda (char) (memv char '(#\- #\space))) line)))
 
-    ;; How many characters stand before an item's content: `- ` or `12. `, with blanks before; else `#f`.
+    ;; How many characters stand before an item's content: `- ` or `12. `, with blanks before; else
+    ;; `#f`.
     (define (marker-width line)
       (let* ((start (indentation line))
              (digits-end (let loop ((index start))
@@ -210,11 +213,12 @@
 
     ;;; Inlines
     ;;;
-    ;;; A string, (strong INLINE ...), (emphasis INLINE ...), (gone INLINE ...), (code TEXT), (page TITLE LABEL),
-    ;;; (link URL INLINE ...), (image NAME ALT), (break)
+    ;;; A string, (strong INLINE ...), (emphasis INLINE ...), (gone INLINE ...), (code TEXT), (page
+    ;;; TITLE LABEL), (link URL INLINE ...), (image NAME ALT), (break)
 
-    ;; A procedure that finds where something is at or behind an index, which never becomes smaller from call to call. What
-    ;; was found is kept until the index has passed it, so that all calls together look at each character once.
+    ;; A procedure that finds where something is at or behind an index, which never becomes smaller
+    ;; from call to call. What was found is kept until the index has passed it, so that all calls
+    ;; together look at each character once.
     (define (make-finder found? start end)
       (let ((next start))
         (lambda (from)
@@ -229,7 +233,8 @@
     (define (parse-inlines text)
       (parse-range text 0 (string-length text) '(strong emphasis gone link)))
 
-    ;; The inlines of a part of a text; `kinds` are those that may occur in it, each of which is left out below itself.
+    ;; The inlines of a part of a text; `kinds` are those that may occur in it, each of which is
+    ;; left out below itself.
     (define (parse-range text start end kinds)
       (define (at? pattern index)
         (let ((length (string-length pattern)))
@@ -329,7 +334,8 @@
                      (as-text))))
               (else (as-text)))))
 
-      ;; Where an address in running text ends: before blanks and brackets, and before punctuation that stands at its end.
+      ;; Where an address in running text ends: before blanks and brackets, and before punctuation
+      ;; that stands at its end.
       (define (address-end index)
         (let* ((stop (let loop ((index index))
                        (if (and (< index end) (address-char? (string-ref text index)))
@@ -475,8 +481,8 @@
 
     ;;; As SXML
 
-    ;; The nodes of a document. `page-url` gives the address for a title, `missing?` tells whether there is no such page,
-    ;; `file-url` gives the address for a file's name.
+    ;; The nodes of a document. `page-url` gives the address for a title, `missing?` tells whether
+    ;; there is no such page, `file-url` gives the address for a file's name.
     (define* (document->sxml blocks #:key page-url missing? file-url)
       (define (blocks->sxml blocks) (map block->sxml blocks))
       (define (inlines->sxml inlines) (map inline->sxml inlines))

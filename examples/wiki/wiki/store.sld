@@ -1,10 +1,12 @@
-;;; (wiki store): accounts, pages with all of their revisions, links, pictures and settings, in one file of SQLite.
+;;; (wiki store): accounts, pages with all of their revisions, links, pictures and settings, in one
+;;; file of SQLite.
 ;;;
-;;; A store is a pool of connections: readers see the last committed state, one writer changes it. Each change is one transaction,
-;;; which is on the disk when the procedure returns. Nothing here knows of requests or of HTML.
+;;; A store is a pool of connections: readers see the last committed state, one writer changes it.
+;;; Each change is one transaction, which is on the disk when the procedure returns. Nothing here
+;;; knows of requests or of HTML.
 ;;;
-;;; A page is what its newest revision says. Revisions are never changed and never deleted; a deleted page is one that is marked so,
-;;; and writing it again brings it back with its history.
+;;; A page is what its newest revision says. Revisions are never changed and never deleted; a
+;;; deleted page is one that is marked so, and writing it again brings it back with its history.
 
 (define-library (wiki store)
   (export open-store close-store! store-healthy?
@@ -28,8 +30,8 @@
 
     ;;; Opening
 
-    ;; What brings a database from one version of the schema to the next; `user_version` says how many have run. A migration that was
-    ;; published is never changed.
+    ;; What brings a database from one version of the schema to the next; `user_version` says how
+    ;; many have run. A migration that was published is never changed.
     (define migrations
       '#("create table settings (key text primary key, value text not null) without rowid;
 
@@ -100,8 +102,8 @@
          (call-with-writer (store-pool store)
            (lambda (db) (with-transaction db body ...))))))
 
-    ;; The store in a file, which is made if it is not there. A database of another program, or of a newer version of this one, is
-    ;; an error.
+    ;; The store in a file, which is made if it is not there. A database of another program, or of a
+    ;; newer version of this one, is an error.
     (define (open-store path)
       (let ((store (make-store (make-database-pool path))))
         (writing store (db) (migrate-schema! db path))
@@ -182,7 +184,8 @@
       (reading store (db)
         (map row->user (query db (string-append user-columns "order by name")))))
 
-    ;; Makes an account, and gives it; `#f` if somebody has that name. The first account administers.
+    ;; Makes an account, and gives it; `#f` if somebody has that name. The first account
+    ;; administers.
     (define (add-user! store name password)
       (guard (e ((unique-violation? e) #f))
         (writing store (db)
@@ -238,8 +241,9 @@
         (row->page (query-row db (string-append page-columns "where pages.id = ? and number = ?")
                               (page-id page) number))))
 
-    ;; Writes a new revision of a page. `base` is the number of the revision that was edited, 0 for a page that was not there. Two
-    ;; values: `saved`, `unchanged`, `locked` or `conflict`, and the page as it is now.
+    ;; Writes a new revision of a page. `base` is the number of the revision that was edited, 0 for
+    ;; a page that was not there. Two values: `saved`, `unchanged`, `locked` or `conflict`, and the
+    ;; page as it is now.
     (define* (save-page! store title text user #:key (base 0) (comment ""))
       (let* ((title (clean-title title))
              (key (title-key title))
@@ -328,7 +332,8 @@
                                   "where page = ? and number < ? order by number desc limit ?")
                 (page-id page) (or before 9000000000000000) limit))))
 
-    ;; The newest changes of pages that are there, at most so many, older than a change if its number is given.
+    ;; The newest changes of pages that are there, at most so many, older than a change if its
+    ;; number is given.
     (define* (recent-changes store limit #:key (before #f))
       (reading store (db)
         (rows->changes
@@ -361,8 +366,8 @@
                            where links.key = ? order by pages.key"
                        (title-key title)))))
 
-    ;; Titles that pages link to and that are not there, with the titles of these pages: ((TITLE PAGE ...) ...), those that are
-    ;; wanted most first.
+    ;; Titles that pages link to and that are not there, with the titles of these pages: ((TITLE
+    ;; PAGE ...) ...), those that are wanted most first.
     (define (wanted-pages store)
       (let ((rows (reading store (db)
                     (query db "select links.key, links.title, source.title from links
@@ -395,8 +400,9 @@
 
     (define search-words-max 16)
 
-    ;; What somebody has typed as a query: each word as the beginning of one, all of which a page must have. Quotation marks are the
-    ;; only thing that means something in a quoted word, and words have none.
+    ;; What somebody has typed as a query: each word as the beginning of one, all of which a page
+    ;; must have. Quotation marks are the only thing that means something in a quoted word, and
+    ;; words have none.
     (define (search-query text)
       (let ((words (string-words (string-filter (lambda (char) (char<=? #\space char)) text))))
         (string-join (map (lambda (word)
@@ -452,7 +458,8 @@
                    name type bytes (user-id user)))
         #t))
 
-    ;; The type and the bytes of a picture, and a number that no other one ever has; or `#f` three times.
+    ;; The type and the bytes of a picture, and a number that no other one ever has; or `#f` three
+    ;; times.
     (define (picture-bytes store name)
       (reading store (db)
         (let ((row (query-row db "select type, bytes, id from pictures where name = ?" name)))

@@ -1,7 +1,8 @@
 ;;; (wiki style): the stylesheet, one text without anything from elsewhere.
 ;;;
-;;; One column on a phone, two where there is room for them; light or dark as the reader's system has it. Colours are named once, and
-;;; each pair of them that text is shown in has a contrast of at least 4.5 to 1.
+;;; One column on a phone, two where there is room for them; light or dark as the reader's system
+;;; has it. Colours are named once, and each pair of them that text is shown in has a contrast of at
+;;; least 4.5 to 1.
 
 (define-library (wiki style)
   (export stylesheet)

@@ -1,7 +1,8 @@
 ;;; (wiki titles): what pages may be called, and when two names are the same.
 ;;;
-;;; A title is kept as it was typed, but for blanks; an underscore counts as one, so that addresses can have it in place of a blank.
-;;; Pages are found by a title's key, which is the same for `Tea`, `tea` and however accents are encoded.
+;;; A title is kept as it was typed, but for blanks; an underscore counts as one, so that addresses
+;;; can have it in place of a blank. Pages are found by a title's key, which is the same for `Tea`,
+;;; `tea` and however accents are encoded.
 
 (define-library (wiki titles)
   (export clean-title title-key title-problem title-length-max plain-char?)
@@ -10,7 +11,8 @@
 
     (define title-length-max 100)
 
-    ;; Whether a character is no control character, and one that documents of XML such as the feed may have.
+    ;; Whether a character is no control character, and one that documents of XML such as the feed
+    ;; may have.
     (define (plain-char? char)
       (not (or (char<? char #\space) (memv char '(#\delete #\xFFFE #\xFFFF)))))
 

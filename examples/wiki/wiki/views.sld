@@ -1,7 +1,8 @@
 ;;; (wiki views): the pages that people see, as SXML.
 ;;;
-;;; A view is a procedure of a frame, which says what all pages show (who is signed in, the wiki's name), and of what the page is
-;;; about. Views ask nobody for anything. Texts in them are escaped when the page is written; there is no way around that here.
+;;; A view is a procedure of a frame, which says what all pages show (who is signed in, the wiki's
+;;; name), and of what the page is about. Views ask nobody for anything. Texts in them are escaped
+;;; when the page is written; there is no way around that here.
 
 (define-library (wiki views)
   (export make-frame page-url
@@ -36,7 +37,8 @@
 
     ;;; Addresses, times, numbers
 
-    ;; The address of a page, or of something that belongs to it. Blanks are underscores, which titles do not have.
+    ;; The address of a page, or of something that belongs to it. Blanks are underscores, which
+    ;; titles do not have.
     (define (page-url title . more)
       (string-append "/wiki/"
                      (percent-encode (string-map (lambda (char) (if (char=? char #\space) #\_ char))
@@ -300,8 +302,9 @@
                                           "Cancel"))))))
               #:class "wide"))
 
-    ;; Somebody else has saved the page meanwhile: `current` is what it is now, `mine` what was about to be saved, `merged` both in
-    ;; one text, with marks where both have changed the same lines.
+    ;; Somebody else has saved the page meanwhile: `current` is what it is now, `mine` what was
+    ;; about to be saved, `merged` both in one text, with marks where both have changed the same
+    ;; lines.
     (define (merge-view frame title current mine merged conflicts comment)
       (layout frame (string-append "Two versions: " title)
               (list (tabs frame title 'edit)
@@ -632,7 +635,8 @@
                             (html (p (@ (class "fine"))
                                      "No account yet? " (a (@ (href "/sign-up")) "Sign up"))))))))
 
-    ;; The form for a new account: for anybody, or, with `#:first? #t`, for the one who sets up the wiki.
+    ;; The form for a new account: for anybody, or, with `#:first? #t`, for the one who sets up the
+    ;; wiki.
     (define* (account-form-view frame name error #:key (first? #f) (wiki-name ""))
       (layout frame (if first? "Welcome" "Sign up")
               `((form (@ (class "narrow") (method "post") (action ,(if first? "/setup" "/sign-up")))

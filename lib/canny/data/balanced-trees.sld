@@ -1,12 +1,13 @@
 ;;; (canny data balanced-trees): persistent ordered maps as weight-balanced trees.
 ;;;
-;;; Y. Hirai and K. Yamamoto, "Balancing weight-balanced trees" (2011): the weight of a tree is its size
-;;; plus one, and no subtree weighs more than `delta` times its sibling; a single rotation is right when
-;;; the inner grandchild weighs less than `gamma` times the outer one.  The empty tree is #f.
+;;; Y. Hirai and K. Yamamoto, "Balancing weight-balanced trees" (2011): the weight of a tree is its
+;;; size plus one, and no subtree weighs more than `delta` times its sibling; a single rotation is
+;;; right when the inner grandchild weighs less than `gamma` times the outer one. The empty tree is
+;;; #f.
 ;;;
 ;;; Keys are ordered by the procedure `less?` that each procedure takes; equal is what neither comes
-;;; before the other.  Everything about a key is O(log n); `tree-link` is O(log n), too, and the union
-;;; and its kin O(m log (n/m + 1)).
+;;; before the other. Everything about a key is O(log n); `tree-link` is O(log n), too, and the
+;;; union and its kin O(m log (n/m + 1)).
 
 (define-library (canny data balanced-trees)
   (export tree-size tree-ref tree-entry tree-set tree-adjoin tree-delete

@@ -338,8 +338,8 @@
                 (entries 'hash-table-merge! other))
       table)
 
-    ;; Removes an association, the newest in a table of the machine, and gives it as a pair, or #f.  Emptying
-    ;; a table like this takes time for each association once.
+    ;; Removes an association, the newest in a table of the machine, and gives it as a pair, or #f.
+    ;; Emptying a table like this takes time for each association once.
     (define (hash-table-pop-entry! table)
       (cond ((%hash-table? table) (%hash-table-pop! table))
             ((custom-table? table) (custom-pop! table))

@@ -12,7 +12,7 @@
 ;;;   (fold procedure state mapping)         calls (procedure key value state)
 ;;;   (until procedure mapping)              the first true value of (procedure key value), or #f
 ;;;
-;;; The names that follow are those that it defines.  The linear-update procedures are the pure ones.
+;;; The names that follow are those that it defines. The linear-update procedures are the pure ones.
 
 (define-library (canny data mappings)
   (export define-mapping-procedures)

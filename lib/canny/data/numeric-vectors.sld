@@ -1,7 +1,7 @@
 ;;; (canny data numeric-vectors): the procedures of SRFIs 4 and 160 for any element type.
 ;;;
-;;; Each `numeric:NAME` takes the code of an element type and the name of the procedure to blame, and
-;;; gives the procedure for vectors of that type.  `define-numeric-procedures` defines a family.
+;;; Each `numeric:NAME` takes the code of an element type and the name of the procedure to blame,
+;;; and gives the procedure for vectors of that type. `define-numeric-procedures` defines a family.
 ;;; Element access is generic here; what a program calls directly, `f64vector-ref` and the like, are
 ;;; primitives.
 
@@ -186,8 +186,9 @@
               (put! code who vector index element)
               (loop (- index 1) seeds)))))
 
-    ;; A vector in the making is a pair of the index that is written next and the vector.  If the index
-    ;; is another, a continuation was entered again, and the elements belong to somebody else, too.
+    ;; A vector in the making is a pair of the index that is written next and the vector. If the
+    ;; index is another, a continuation was entered again, and the elements belong to somebody else,
+    ;; too.
     (define (in-the-making code state index)
       (if (eqv? (car state) index)
           state

@@ -1,19 +1,19 @@
 ;;; (canny data sorting): stable merge sort of lists and vectors.
 ;;;
-;;; A list is sorted in a vector: one pass in, one pass out, and the merging touches no pairs.  Elements of one
-;;; kind are sorted by a primitive if the procedure is a well-known one.
+;;; A list is sorted in a vector: one pass in, one pass out, and the merging touches no pairs.
+;;; Elements of one kind are sorted by a primitive if the procedure is a well-known one.
 ;;;
 ;;; A continuation captured in the procedure can be entered again, and nothing of what was returned
-;;; before changes.  A sort works in place and keeps the answers of the procedure.  A comparison that is
-;;; answered once more, by a continuation, sorts the elements again, with the answers up to it.
+;;; before changes. A sort works in place and keeps the answers of the procedure. A comparison that
+;;; is answered once more, by a continuation, sorts the elements again, with the answers up to it.
 
 (define-library (canny data sorting)
   (export sort sort! list-sort vector-sort vector-sort! sorted? merge merge-vectors)
   (import (canny primitives) (canny machine protocols) (canny syntax))
   (begin
 
-    ;; The answers of a sort: a byte for each comparison, 2 for one to come, with room for as many as
-    ;; a sort can need.
+    ;; The answers of a sort: a byte for each comparison, 2 for one to come, with room for as many
+    ;; as a sort can need.
     (define (make-answers elements)
       (let ((length (vector-length elements)))
         (make-bytevector (* length (+ 3 (integer-length length))) 2)))
@@ -48,8 +48,8 @@
                              (less? x y)))
                        elements)))
 
-    ;; The procedures that sort a range in place give the number of the next comparison, or the sorted
-    ;; vector if somebody has sorted again.
+    ;; The procedures that sort a range in place give the number of the next comparison, or the
+    ;; sorted vector if somebody has sorted again.
 
     ;; Runs up to this length are sorted by insertion.
     (define run-length-max 8)
@@ -117,9 +117,9 @@
     ;; Fills the places of a vector that is being merged and that nobody has written to.
     (define unwritten (list 'unwritten))
 
-    ;; The vector itself if `to` is the first place in it that is not written.  Otherwise a
-    ;; continuation was entered again, and somebody else has written there or relies on what is there:
-    ;; then a copy of the elements before `to`.
+    ;; The vector itself if `to` is the first place in it that is not written. Otherwise a
+    ;; continuation was entered again, and somebody else has written there or relies on what is
+    ;; there: then a copy of the elements before `to`.
     (define (writable vector to)
       (if (eq? (vector-ref vector to) unwritten)
           vector

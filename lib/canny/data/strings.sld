@@ -1,7 +1,7 @@
 ;;; (canny data strings): what the string libraries of SRFIs 13, 130 and 152 have in common.
 ;;;
-;;; `define-ranged` defines a procedure that takes an optional range of a string; its body sees start
-;;; and end as checked indexes.  A criterion is a predicate, a character or a character set.
+;;; `define-ranged` defines a procedure that takes an optional range of a string; its body sees
+;;; start and end as checked indexes. A criterion is a predicate, a character or a character set.
 
 (define-library (canny data strings)
   (export define-ranged define-two-ranged with-two-ranges
@@ -345,8 +345,8 @@
          (check-count 'string-concatenate-reverse 3 end (string-length final))
          (string-concatenate (append-reverse strings (list (substring final 0 end)))))))
 
-    ;; The characters from index `from` to index `to` of a range of a string, repeated without end in
-    ;; both directions.
+    ;; The characters from index `from` to index `to` of a range of a string, repeated without end
+    ;; in both directions.
     (define (replicate who string from to start end)
       (if (not (exact-integer? from))
           (%type-error who 2 "exact integer" from))

@@ -1,5 +1,5 @@
-;;; (canny data vectors): what the vector libraries of SRFIs 43 and 133 have in common: checks, and the
-;;; procedures that make, reverse and unfold vectors.
+;;; (canny data vectors): what the vector libraries of SRFIs 43 and 133 have in common: checks, and
+;;; the procedures that make, reverse and unfold vectors.
 
 (define-library (canny data vectors)
   (export check-procedure check-vector check-range least-length elements-at

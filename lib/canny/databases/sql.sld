@@ -1,7 +1,8 @@
-;;; (canny databases sql): what the libraries of databases have in common: NULL, and what an error says.
+;;; (canny databases sql): what the libraries of databases have in common: NULL, and what an error
+;;; says.
 ;;;
-;;; NULL is the symbol `null`, as in `(canny json)`.  No value of a database is a symbol, so nothing else looks like it; #f is
-;;; a boolean, and '() the list of no rows.
+;;; NULL is the symbol `null`, as in `(canny json)`. No value of a database is a symbol, so nothing
+;;; else looks like it; #f is a boolean, and '() the list of no rows.
 
 (define-library (canny databases sql)
   (export sql-null sql-null? sql-error? constraint-violation? unique-violation?

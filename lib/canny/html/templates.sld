@@ -1,7 +1,8 @@
 ;;; (canny html templates): what the macro `html` does when a program is expanded.
 ;;;
-;;; A template becomes `(*template* "text" node "text" ...)`: literal text and what is unquoted in turn. Elements whose content
-;;; is read in ways of its own are left to be checked when they are written, if something in them is unquoted.
+;;; A template becomes `(*template* "text" node "text" ...)`: literal text and what is unquoted in
+;;; turn. Elements whose content is read in ways of its own are left to be checked when they are
+;;; written, if something in them is unquoted.
 
 (define-library (canny html templates)
   (export compile-template)
@@ -12,7 +13,8 @@
       '(area base basefont bgsound br col embed frame hr img input keygen link meta param source
         track wbr))
 
-    ;; Raw content, text only, other grammars, what drops a line feed at its beginning, and whose attributes mean something together.
+    ;; Raw content, text only, other grammars, what drops a line feed at its beginning, and whose
+    ;; attributes mean something together.
     (define special-elements
       '(script style xmp iframe noembed noframes textarea title svg math noscript select plaintext
         pre listing meta))

@@ -5,7 +5,8 @@
 ;;;                 unless it satisfies `test?`; `expected` is a string that names the type.
 ;;; (raise-bad-option who keyword expected object)
 ;;;                 raises that the value of a keyword, named by a string, is not what is expected.
-;;; The other procedures do the same as the first for the common types.  `who` is the procedure that the user called.
+;;; The other procedures do the same as the first for the common types. `who` is the procedure that
+;;; the user called.
 
 (define-library (canny machine arguments)
   (export check-argument check-procedure check-index check-list check-exact-integer check-bounds

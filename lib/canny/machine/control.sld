@@ -9,10 +9,10 @@
 ;;; - A continuation or escape procedure restores all three, after it has run the winders between
 ;;;   here and there.  The before and after procedures of a winder run with the handlers and the
 ;;;   parameters of the call to dynamic-wind.
-;;; - What a frame holds of a register may be out of date when the frame is copied into another place by a
-;;;   composable continuation.  Lists of winders and of parameters, as far as they belong to the part that
-;;;   is copied, are replaced in frames by new ones.  For handlers, which `raise` takes off and puts back,
-;;;   that would not be enough: nothing relies on an old list of handlers.
+;;; - What a frame holds of a register may be out of date when the frame is copied into another
+;;;   place by a composable continuation. Lists of winders and of parameters, as far as they belong
+;;;   to the part that is copied, are replaced in frames by new ones. For handlers, which `raise`
+;;;   takes off and puts back, that would not be enough: nothing relies on an old list of handlers.
 ;;; - Several values are one object.  A result is passed on by a plain `let`, whatever their number.
 ;;;
 ;;; The machine calls these globals by name:
@@ -26,7 +26,8 @@
 ;;;                         for a primitive, called as a procedure, that can do its work only after (serve request).
 ;;; (%interrupt-handler)    at a safepoint, when an interrupt is pending; when it returns, the
 ;;;                         program continues.
-;;; (%preempt-handler)      at a safepoint, when another task should run; when it returns, this one resumes.
+;;; (%preempt-handler) at a safepoint, when another task should run; when it returns, this one
+;;; resumes.
 ;;;
 ;;; What happens when nobody takes an exception: `raise` calls the primitive %uncaught with the
 ;;; object, whatever it is, while the frames of the raise still exist, so that the report can show
@@ -56,7 +57,7 @@
   (import (canny machine protocols) (canny primitives) (canny syntax))
   (begin
 
-    ;; Winders.  A winder is a vector: before, after, handlers, parameters.  Prompts stand among them.
+    ;; Winders. A winder is a vector: before, after, handlers, parameters. Prompts stand among them.
 
     (define (dynamic-wind before thunk after)
       (before)
@@ -196,13 +197,13 @@
     (define (%preempt-handler)
       (preempt-procedure))
 
-    ;; guard.  The body returns an ordinary result or, by way of its handler, a `caught` record
-    ;; with a procedure that evaluates what the guard gives.  The continuation must be a full one: a
+    ;; guard. The body returns an ordinary result or, by way of its handler, a `caught` record with
+    ;; a procedure that evaluates what the guard gives. The continuation must be a full one: a
     ;; continuation captured in the body may enter it again after guard has returned, and so may an
-    ;; after procedure that is run on the way out.  It is thrown to, which leaves winders and
-    ;; registers alone: the winders are run here, where the frames of the body, which may have used up
-    ;; the stack, are gone.  When a composable continuation has put the frames of the guard elsewhere,
-    ;; that is where it is thrown to.
+    ;; after procedure that is run on the way out. It is thrown to, which leaves winders and
+    ;; registers alone: the winders are run here, where the frames of the body, which may have used
+    ;; up the stack, are gone. When a composable continuation has put the frames of the guard
+    ;; elsewhere, that is where it is thrown to.
     ;;
     ;; Tests of clauses are evaluated where the object was raised, if there are no winders to be run
     ;; first: then nothing has to be captured for the case that no clause takes the object.
@@ -408,11 +409,12 @@
 
     ;; Prompts and composable continuations.
     ;;
-    ;; A prompt is a record that knows the continuation of its `call-with-prompt`.  While its thunk runs,
-    ;; it stands in all three registers: among the winders, among the handlers, and as a key among the
-    ;; parameters.  So a part of a register's list belongs to the part of the continuation above the prompt,
-    ;; and can be put on top of another list.  The handlers and parameters around the prompt are also kept
-    ;; in it, for an abort by a handler that runs outside of the prompt's own.
+    ;; A prompt is a record that knows the continuation of its `call-with-prompt`. While its thunk
+    ;; runs, it stands in all three registers: among the winders, among the handlers, and as a key
+    ;; among the parameters. So a part of a register's list belongs to the part of the continuation
+    ;; above the prompt, and can be put on top of another list. The handlers and parameters around
+    ;; the prompt are also kept in it, for an abort by a handler that runs outside of the prompt's
+    ;; own.
 
     (define-record-type prompt
       (make-prompt tag frames handlers parameters)
@@ -548,9 +550,9 @@
           ((value) (reinstate value))
           (values (reinstate (%list->values values))))))
 
-    ;; Puts copies of the pairs of `list` in front of `base` on top of `outer`.  Gives a pair of the new
-    ;; list and of `changes` with entries for every old pair and its copy in front.  A list without the
-    ;; base stays as it is.
+    ;; Puts copies of the pairs of `list` in front of `base` on top of `outer`. Gives a pair of the
+    ;; new list and of `changes` with entries for every old pair and its copy in front. A list
+    ;; without the base stays as it is.
     (define (rebase list base outer changes copy)
       (if base
           (let collect ((rest list) (pairs '()))
@@ -579,10 +581,10 @@
                 (car (rebase own (parameters-from prompt own) parameters '()
                              (lambda (entry) entry))))))
 
-    ;; Promises.  The content of a promise is a list of its state, a pair: whether it is forced, and the
-    ;; value or the thunk that gives the next promise of the chain.  A state does not change, so that
-    ;; threads see one or the other.  Forcing a chain shares one content among its promises, which makes
-    ;; the chain garbage as it goes: constant space.
+    ;; Promises. The content of a promise is a list of its state, a pair: whether it is forced, and
+    ;; the value or the thunk that gives the next promise of the chain. A state does not change, so
+    ;; that threads see one or the other. Forcing a chain shares one content among its promises,
+    ;; which makes the chain garbage as it goes: constant space.
 
     ;; What a promise holds is not printed: its field begins with %.
     (define-record-type <promise>
@@ -621,7 +623,8 @@
             (let ((next ((cdr state))))
               (if (not (promise? next))
                   (%type-error 'delay-force 1 "promise" next))
-              ;; The thunk, or another thread, may have forced the promise: then its first value stays.
+              ;; The thunk, or another thread, may have forced the promise: then its first value
+              ;; stays.
               (let* ((content (promise-content promise)) (state (car content)))
                 (if (and (not (car state))
                          (%set-car-if-eq! content state (car (promise-content next))))

@@ -1,8 +1,8 @@
 ;;; (canny machine posix): what `(srfi 170)` and `(canny fs)` share.
 ;;;
-;;; Names of files are strings; a port stands for the file that it was opened with.  Bytes of a name that are not UTF-8
-;;; are characters of their own, U+10FF80 to U+10FFFF.  Times are nanoseconds since 1970.  Users and groups come from
-;;; /etc/passwd and /etc/group.
+;;; Names of files are strings; a port stands for the file that it was opened with. Bytes of a name
+;;; that are not UTF-8 are characters of their own, U+10FF80 to U+10FFFF. Times are nanoseconds
+;;; since 1970. Users and groups come from /etc/passwd and /etc/group.
 ;;;
 ;;; A POSIX error is a condition of the file system whose message ends with the words of the system.
 
@@ -151,8 +151,8 @@
       (modified file-info-modified)
       (changed file-info-changed))
 
-    ;; Information on a file, or on what a port was opened with.  Of a symbolic link it is that on its target, unless the
-    ;; second argument is given and false.
+    ;; Information on a file, or on what a port was opened with. Of a symbolic link it is that on
+    ;; its target, unless the second argument is given and false.
     (define file-info
       (case-lambda
         ((file) (file-info file #t))

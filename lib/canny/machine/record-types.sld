@@ -1,7 +1,8 @@
-;;; (canny machine record-types): record types made and looked at by procedures, for SRFIs 99 and 136.
+;;; (canny machine record-types): record types made and looked at by procedures, for SRFIs 99
+;;; and 136.
 ;;;
-;;; The machine knows the names of the fields of a type.  What it does not know, whether its own fields
-;;; may be changed, is in a table here; the fields of a type without an entry may be changed.
+;;; The machine knows the names of the fields of a type. What it does not know, whether its own
+;;; fields may be changed, is in a table here; the fields of a type without an entry may be changed.
 
 (define-library (canny machine record-types)
   (export own-field-count own-field-names own-field-offset own-field-mutable? set-mutability!
@@ -39,7 +40,7 @@
     (define (make-indexed-mutator type index name)
       (lambda (record value) (%record-set! record type index value name)))
 
-    ;; A constructor whose arguments are the fields with these indexes, a list.  The other fields are
+    ;; A constructor whose arguments are the fields with these indexes, a list. The other fields are
     ;; #f.
     (define (make-indexed-constructor type indexes name)
       (let ((size (vector-length (record-type-field-names type))) (count (length indexes)))

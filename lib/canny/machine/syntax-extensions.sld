@@ -1,4 +1,5 @@
-;;; (canny machine syntax-extensions): macros of SRFIs 2 and 26 and others that people expect at a prompt.
+;;; (canny machine syntax-extensions): macros of SRFIs 2 and 26 and others that people expect at a
+;;; prompt.
 
 (define-library (canny machine syntax-extensions)
   (export and-let* cut cute assert while until dotimes fluid-let)
@@ -76,8 +77,8 @@
                ((>= variable limit))
              body ...)))))
 
-    ;; Other values for variables while the body runs. The values are exchanged on each way in and out, so that
-    ;; a continuation of the body finds its own.
+    ;; Other values for variables while the body runs. The values are exchanged on each way in and
+    ;; out, so that a continuation of the body finds its own.
     (define-syntax fluid-let
       (syntax-rules ()
         ((_ ((variable value) ...) body0 body ...)

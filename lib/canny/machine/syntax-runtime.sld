@@ -1,8 +1,9 @@
 ;;; (canny machine syntax-runtime): what transformer procedures need while they run.
 ;;;
-;;; Syntax objects are pairs, vectors and data; identifiers are objects of their own. The first part drives transformers
-;;; in the machine for macros, the second is what `syntax-case` and `syntax` expand to, the third is for
-;;; programmers. Patterns are read by `match-syntax` as the expander wrote them: see the core form.
+;;; Syntax objects are pairs, vectors and data; identifiers are objects of their own. The first part
+;;; drives transformers in the machine for macros, the second is what `syntax-case` and `syntax`
+;;; expand to, the third is for programmers. Patterns are read by `match-syntax` as the expander
+;;; wrote them: see the core form.
 
 (define-library (canny machine syntax-runtime)
   (export

@@ -1,9 +1,10 @@
 ;;; (canny postgresql connection): the record of a connection, and exchanges in it.
 ;;;
-;;; Both sides must agree on where they are.  An exchange begins and ends with a server that is ready.  After an error of the server
-;;; its messages are read up to the one that it is ready again; only then is it raised.  Whatever else ends an exchange, above all the
-;;; cancellation of the task, asks the server to cancel the statement, over a connection of its own, and then does the same; if the
-;;; server is not ready within `patience` the connection is closed.
+;;; Both sides must agree on where they are. An exchange begins and ends with a server that is
+;;; ready. After an error of the server its messages are read up to the one that it is ready again;
+;;; only then is it raised. Whatever else ends an exchange, above all the cancellation of the task,
+;;; asks the server to cancel the statement, over a connection of its own, and then does the same;
+;;; if the server is not ready within `patience` the connection is closed.
 ;;;
 ;;; | field | changed by | under |
 ;;; |---|---|---|
@@ -98,7 +99,8 @@
                       'message
                       (message-kind message))))
 
-    ;; Reads messages until the server is ready. `(take message)` gets those that are neither errors nor that. The first error, or #f.
+    ;; Reads messages until the server is ready. `(take message)` gets those that are neither errors
+    ;; nor that. The first error, or #f.
     (define (read-until-ready database who sql take)
       (let loop ((error #f))
         (let ((message (next-message database)))
@@ -131,7 +133,8 @@
 
     ;; Exchanges.
 
-    ;; Evaluates an expression that talks with the server and leaves it ready; its value is raised if it is a condition.
+    ;; Evaluates an expression that talks with the server and leaves it ready; its value is raised
+    ;; if it is a condition.
     (define-syntax exchange
       (syntax-rules ()
         ((_ who database expression)
@@ -201,7 +204,8 @@
 
     ;; Reads until the answer to a marker of our own: an empty statement.
     (define (resynchronize! database)
-      ;; What ends a copy counts for nothing otherwise; after an error the server passes over what comes before the second.
+      ;; What ends a copy counts for nothing otherwise; after an error the server passes over what
+      ;; comes before the second.
       (send-message! (wire-of database) #\f (c-string "given up"))
       (send-message! (wire-of database) #\S)
       (send-message! (wire-of database) #\Q (c-string ""))

@@ -9,7 +9,8 @@
           (canny postgresql wire) (canny postgresql connection))
   (begin
 
-    ;; Runs `copy … from stdin`.  `next` is a generator of strings and bytevectors, which are sent as they are; the number of rows.
+    ;; Runs `copy … from stdin`. `next` is a generator of strings and bytevectors, which are sent as
+    ;; they are; the number of rows.
     (define (copy-in database sql next)
       (check-connection 'copy-in database)
       (check-sql 'copy-in sql)
@@ -45,7 +46,8 @@
                   (loop)))))
         (flush-wire! wire)))
 
-    ;; Runs `copy … to stdout` and calls a procedure with each row, a bytevector as the server sends it; the number of rows.
+    ;; Runs `copy … to stdout` and calls a procedure with each row, a bytevector as the server sends
+    ;; it; the number of rows.
     (define (copy-out procedure database sql)
       (check-procedure 'copy-out 1 procedure)
       (check-argument 'copy-out 2 postgresql? "connection to PostgreSQL" database)

@@ -1,7 +1,9 @@
-;;; (canny postgresql errors): the conditions that a client raises: what the server refused, and what we say ourselves.
+;;; (canny postgresql errors): the conditions that a client raises: what the server refused, and
+;;; what we say ourselves.
 ;;;
-;;; A condition of the kind `postgresql` has the message as its text, and as irritants names of parts and their values by turns.
-;;; Which errors a connection survives is no matter of this library.
+;;; A condition of the kind `postgresql` has the message as its text, and as irritants names of
+;;; parts and their values by turns. Which errors a connection survives is no matter of this
+;;; library.
 
 (define-library (canny postgresql errors)
   (export postgresql-error? postgresql-error-code postgresql-error-severity postgresql-error-detail

@@ -1,6 +1,7 @@
 ;;; (canny postgresql notifications): what other sessions notify of, as values of a channel.
 ;;;
-;;; From `postgresql-listen` on a task of its own reads from the connection, which is for nothing else.
+;;; From `postgresql-listen` on a task of its own reads from the connection, which is for nothing
+;;; else.
 
 (define-library (canny postgresql notifications)
   (export postgresql-listen
@@ -32,8 +33,9 @@
         (write-char #\" port)
         (get-output-string port)))
 
-    ;; Listens to channels of the server, by their names; a channel of (canny channels) with the notifications.  From then on the connection
-    ;; is for nothing else; closing it closes the channel.
+    ;; Listens to channels of the server, by their names; a channel of (canny channels) with the
+    ;; notifications. From then on the connection is for nothing else; closing it closes the
+    ;; channel.
     (define* (postgresql-listen database names #:key (capacity #f))
       (check-connection 'postgresql-listen database)
       (if (not (and (pair? names) (list? names)))

@@ -4,8 +4,8 @@
 ;;; |---|---|
 ;;; | free, closed | the lock |
 ;;;
-;;; There are as many permits as there may be connections in use; free ones are taken before new ones are made, so that there are
-;;; never more open than permits.
+;;; There are as many permits as there may be connections in use; free ones are taken before new
+;;; ones are made, so that there are never more open than permits.
 
 (define-library (canny postgresql pools)
   (export make-postgresql-pool postgresql-pool? call-with-pooled close-postgresql-pool)
@@ -35,8 +35,8 @@
     (define (now)
       (/ (current-jiffy) (jiffies-per-second)))
 
-    ;; Up to `#:size` connections, made when they are wanted.  One that was unused for more than `#:idle-time` seconds is not used any
-    ;; more.  `#:connect-timeout` is for making one.
+    ;; Up to `#:size` connections, made when they are wanted. One that was unused for more than
+    ;; `#:idle-time` seconds is not used any more. `#:connect-timeout` is for making one.
     (define* (make-postgresql-pool #:optional (string "") #:key (size 10) (idle-time 60)
                                    (connect-timeout #f) (statements 100))
       (check-argument 'make-postgresql-pool 1 string? "string" string)
@@ -91,7 +91,8 @@
                         #f)))
                 (close-postgresql database)))))
 
-    ;; Calls a procedure with a connection that nobody else has meanwhile.  A transaction that it leaves open closes it.
+    ;; Calls a procedure with a connection that nobody else has meanwhile. A transaction that it
+    ;; leaves open closes it.
     (define* (call-with-pooled pool procedure #:key (timeout #f))
       (check-pool 'call-with-pooled pool)
       (check-procedure 'call-with-pooled 2 procedure)

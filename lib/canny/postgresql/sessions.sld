@@ -17,8 +17,9 @@
 
     ;; Opening.
 
-    ;; Connects to a server.  The string is a URI, or words such as "host=localhost dbname=shop"; the environment variables of libpq say
-    ;; what it does not.  `#:timeout` is for the whole.  `#:statements` prepared statements are kept.
+    ;; Connects to a server. The string is a URI, or words such as "host=localhost dbname=shop"; the
+    ;; environment variables of libpq say what it does not. `#:timeout` is for the whole.
+    ;; `#:statements` prepared statements are kept.
     (define* (open-postgresql #:optional (string "") #:key (timeout #f) (statements 100))
       (check-argument 'open-postgresql 1 string? "string" string)
       (check-argument 'open-postgresql 2 exact-nonnegative-integer? "number of statements"
@@ -100,7 +101,8 @@
                   (shut! database)))))
       (values))
 
-    ;; Connects with options of `open-postgresql`, calls a procedure with the connection and closes it however that is left.
+    ;; Connects with options of `open-postgresql`, calls a procedure with the connection and closes
+    ;; it however that is left.
     (define (call-with-postgresql string procedure . options)
       (check-procedure 'call-with-postgresql 2 procedure)
       (let ((database (apply open-postgresql string options)))

@@ -1,4 +1,5 @@
-;;; (canny postgresql settings): where a server is and how to talk to it: connection strings and environment variables.
+;;; (canny postgresql settings): where a server is and how to talk to it: connection strings and
+;;; environment variables.
 ;;;
 ;;; Settings are an association list of symbols and strings, under libpq's names.
 
@@ -30,7 +31,8 @@
       (let ((found (assq name settings)))
         (if found (cdr found) default)))
 
-    ;; What a connection string, and where it says nothing the environment, and else the customs say.
+    ;; What a connection string, and where it says nothing the environment, and else the customs
+    ;; say.
     (define (connection-settings string)
       (let* ((given (if (uri? string) (uri-settings string) (keyword-settings string)))
              (all (append given (environment-settings)))

@@ -1,8 +1,9 @@
-;;; (canny postgresql statements): running statements: preparing them, sending arguments, taking rows.
+;;; (canny postgresql statements): running statements: preparing them, sending arguments, taking
+;;; rows.
 ;;;
-;;; Prepared statements are kept by their text, as many as an option of `open-postgresql` says; the one that was not used for longest goes first.
-;;; Rows come all at once, or a hundred at a time out of a portal, which is what the protocol calls a cursor; that lives in a
-;;; transaction.
+;;; Prepared statements are kept by their text, as many as an option of `open-postgresql` says; the
+;;; one that was not used for longest goes first. Rows come all at once, or a hundred at a time out
+;;; of a portal, which is what the protocol calls a cursor; that lives in a transaction.
 ;;;
 ;;; What arguments and rows are in Scheme is a matter of (canny postgresql values).
 
@@ -18,7 +19,8 @@
           (canny postgresql transactions))
   (begin
 
-    ;; A prepared statement: its name, types of the parameters, names, types and formats of the columns, when it was used.
+    ;; A prepared statement: its name, types of the parameters, names, types and formats of the
+    ;; columns, when it was used.
     (define-record-type statement
       (make-statement name parameter-types columns types formats stamp)
       statement?
@@ -187,7 +189,8 @@
 
     ;; Running.
 
-    ;; Runs a statement.  `(make-row message statement)` makes its rows; the number of its tag for #f.
+    ;; Runs a statement. `(make-row message statement)` makes its rows; the number of its tag for
+    ;; #f.
     (define (run who database sql arguments make-row)
       (check-connection who database)
       (check-sql who sql)
@@ -211,7 +214,8 @@
                               (%hash-table-delete! (statements-of database) sql))
                           result))))))))
 
-    ;; Whether a statement has to be prepared anew, since a table has changed or somebody has dropped the statement.
+    ;; Whether a statement has to be prepared anew, since a table has changed or somebody has
+    ;; dropped the statement.
     (define (is-stale? result)
       (and (error-object? result)
            (member (%sql-error-part result 'code) '("0A000" "26000"))))
@@ -239,7 +243,8 @@
       (send-message! (wire-of database) #\f (c-string "use copy-in"))
       (sync! database))
 
-    ;; Runs a statement for what it does; the number of rows that it has inserted, changed, deleted or selected.
+    ;; Runs a statement for what it does; the number of rows that it has inserted, changed, deleted
+    ;; or selected.
     (define (execute database sql . arguments)
       (run 'execute database sql arguments #f))
 
@@ -299,8 +304,8 @@
     ;; So many rows are asked for at a time.
     (define batch-rows 100)
 
-    ;; Calls a procedure with each row of a statement; the server makes the next ones when these have been taken.  It is done in a
-    ;; transaction.
+    ;; Calls a procedure with each row of a statement; the server makes the next ones when these
+    ;; have been taken. It is done in a transaction.
     (define (for-each-row procedure database sql . arguments)
       (check-procedure 'for-each-row 1 procedure)
       (check-argument 'for-each-row 2 postgresql? "connection to PostgreSQL" database)

@@ -1,7 +1,7 @@
 ;;; (canny postgresql transactions): transactions, and savepoints within them.
 ;;;
-;;; A transaction holds the lock of its connection from beginning to end; the depth of the connection is how many the task has open
-;;; within one another.
+;;; A transaction holds the lock of its connection from beginning to end; the depth of the
+;;; connection is how many the task has open within one another.
 
 (define-library (canny postgresql transactions)
   (export call-with-transaction with-transaction in-transaction?)
@@ -55,8 +55,9 @@
                     (control! database (string-append "release savepoint " (savepoint depth)))))))
         (mutex-unlock! (lock-of database))))
 
-    ;; Calls a procedure in a transaction, which is committed when it returns and rolled back when it is left any other way.  In another
-    ;; one of the task it is a savepoint.  It cannot be entered again.
+    ;; Calls a procedure in a transaction, which is committed when it returns and rolled back when
+    ;; it is left any other way. In another one of the task it is a savepoint. It cannot be entered
+    ;; again.
     (define* (call-with-transaction database thunk #:key (isolation #f) (read-only? #f))
       (check-connection 'call-with-transaction database)
       (check-procedure 'call-with-transaction 2 thunk)

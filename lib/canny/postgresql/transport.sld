@@ -1,4 +1,5 @@
-;;; (canny postgresql transport): a wire to the server that settings name: by TCP or a socket of the file system, encrypted or not.
+;;; (canny postgresql transport): a wire to the server that settings name: by TCP or a socket of the
+;;; file system, encrypted or not.
 ;;;
 ;;; Authentication and the messages over the wire are outside of this library.
 

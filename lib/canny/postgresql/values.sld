@@ -1,7 +1,7 @@
 ;;; (canny postgresql values): what is sent and received, by the number of its type.
 ;;;
-;;; Types that are known come in binary form; the others come as the text that PostgreSQL makes of them.  Arguments are sent as text,
-;;; but for bytevectors.
+;;; Types that are known come in binary form; the others come as the text that PostgreSQL makes of
+;;; them. Arguments are sent as text, but for bytevectors.
 
 (define-library (canny postgresql values)
   (export result-format decode encode)
@@ -103,7 +103,8 @@
                  (let ((value (* number (expt 10000 (- weight (- count 1))))))
                    (if (= sign 0) value (- value)))))))))
 
-    ;; Dates.  Days are counted from the first of January 2000, moments in microseconds from its beginning.
+    ;; Dates. Days are counted from the first of January 2000, moments in microseconds from its
+    ;; beginning.
 
     (define day-microseconds 86400000000)
 
@@ -207,7 +208,8 @@
                               (list object)
                               'query)))
 
-    ;; What an object is as an argument of a type: #f for NULL, a bytevector in binary form, or a string.
+    ;; What an object is as an argument of a type: #f for NULL, a bytevector in binary form, or a
+    ;; string.
     (define (encode object type position)
       (cond ((eq? object 'null) #f)
             ((memv type '(114 3802)) (if (string? object) object (json->string object)))

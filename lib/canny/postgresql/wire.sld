@@ -1,7 +1,8 @@
-;;; (canny postgresql wire): messages of PostgreSQL's protocol, version 3, over a connection of (canny net).
+;;; (canny postgresql wire): messages of PostgreSQL's protocol, version 3, over a connection of
+;;; (canny net).
 ;;;
-;;; What has come is kept in a buffer of the wire's own, so that a task which is cancelled while it waits loses nothing: the next
-;;; message is read from where the last one ended.
+;;; What has come is kept in a buffer of the wire's own, so that a task which is cancelled while it
+;;; waits loses nothing: the next message is read from where the last one ended.
 ;;;
 ;;; | field | changed by | under |
 ;;; |---|---|---|

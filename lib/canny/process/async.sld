@@ -1,9 +1,11 @@
 ;;; (canny process async): child processes as sources of events.
 ;;;
-;;; Output arrives as a supply, the end as a future.  A supply of a command runs it once for each tap, and ends it when
-;;; the tap is closed before; one of a port or process reads on where the port is, so that it has one tap.
+;;; Output arrives as a supply, the end as a future. A supply of a command runs it once for each
+;;; tap, and ends it when the tap is closed before; one of a port or process reads on where the port
+;;; is, so that it has one tap.
 ;;;
-;;; A producer waits for its consumer: a program that writes faster than its lines are taken blocks on its pipe.
+;;; A producer waits for its consumer: a program that writes faster than its lines are taken blocks
+;;; on its pipe.
 
 (define-library (canny process async)
   (export line-supply byte-supply
@@ -15,8 +17,8 @@
           (canny supplies))
   (begin
 
-    ;; Calls `emit` with what `(read port)` gives until the end of the port, or until nobody wants more; whether it came to
-    ;; the end.
+    ;; Calls `emit` with what `(read port)` gives until the end of the port, or until nobody wants
+    ;; more; whether it came to the end.
     (define (pump port read emit)
       (let loop ()
         (let ((piece (read port)))
@@ -92,8 +94,9 @@
                                           (list (process-command process) status "")
                                           who)))))))
 
-    ;; A supply of the lines that a command writes.  It ends when the command has; one that fails ends it with an error, unless
-    ;; `#:check` is false.  `#:input`, `#:error`, `#:environment`, `#:variables` and `#:directory` are those of `(canny process)`.
+    ;; A supply of the lines that a command writes. It ends when the command has; one that fails
+    ;; ends it with an error, unless `#:check` is false. `#:input`, `#:error`, `#:environment`,
+    ;; `#:variables` and `#:directory` are those of `(canny process)`.
     (define* (command-lines command #:key (input 'null) (error 'inherit)
                             (environment 'inherit) (variables '()) (directory #f) (check #t))
       (on-demand-supply

@@ -1,7 +1,8 @@
 ;;; (canny supplies operators): supplies from supplies, from lists and generators, and back.
 ;;;
-;;; Each tap of a result has a state of its own.  What is pushed goes through in the task that pushed it, so that whoever
-;;; is slow below blocks the emitter above; where values wait, the text of the procedure says how many.
+;;; Each tap of a result has a state of its own. What is pushed goes through in the task that pushed
+;;; it, so that whoever is slow below blocks the emitter above; where values wait, the text of the
+;;; procedure says how many.
 
 (define-library (canny supplies operators)
   (export on-demand-supply list->supply vector->supply generator->supply tap
@@ -42,8 +43,9 @@
 
     ;; Sources.
 
-    ;; A supply that calls `(producer emit)` for each tap, in a task of its own.  `emit` gives a value to the tap and waits until
-    ;; it is taken; it gives #f when nobody wants more.  The return of the procedure is the end.
+    ;; A supply that calls `(producer emit)` for each tap, in a task of its own. `emit` gives a
+    ;; value to the tap and waits until it is taken; it gives #f when nobody wants more. The return
+    ;; of the procedure is the end.
     (define (on-demand-supply producer)
       (check-procedure 'on-demand-supply 1 producer)
       (make-supply
@@ -83,8 +85,9 @@
 
     ;; Consumers.
 
-    ;; Has procedures called for what a supply gives, in the tasks of those who emit.  An error of the supply, or of one of these
-    ;; procedures, goes to `#:quit`, which by default tells of it on the error port.
+    ;; Has procedures called for what a supply gives, in the tasks of those who emit. An error of
+    ;; the supply, or of one of these procedures, goes to `#:quit`, which by default tells of it on
+    ;; the error port.
     (define* (tap supply #:optional (emit void) #:key (done void) (quit report-error))
       (check-supply 'tap 1 supply)
       (check-procedure 'tap 2 emit)
@@ -315,7 +318,8 @@
                  (connect! (car rest) up)))))
        #f))
 
-    ;; What the supplies give that a supply gives, or that a procedure makes of its values, as it comes.
+    ;; What the supplies give that a supply gives, or that a procedure makes of its values, as it
+    ;; comes.
     (define (supply-flatten supply . procedure)
       (check-supply 'supply-flatten 1 supply)
       (let ((supply (if (pair? procedure) (supply-map (car procedure) supply) supply)))
@@ -413,8 +417,8 @@
                         (set! used (+ used 1))
                         (forward! down value))))))))
 
-    ;; Lists of values: as soon as there are `#:count`, or when so many seconds have passed since the first of them.  The rest
-    ;; comes at the end.
+    ;; Lists of values: as soon as there are `#:count`, or when so many seconds have passed since
+    ;; the first of them. The rest comes at the end.
     (define* (supply-batch supply #:key (count #f) (seconds #f))
       (check-supply 'supply-batch 1 supply)
       (if (not (or (not count) (and (exact-nonnegative-integer? count) (> count 0))))
@@ -482,9 +486,9 @@
              (connect! supply up))))
        (supply-live? supply)))
 
-    ;; The same values from a task of its own, so that who emits is ahead of the consumer by at most so many.  `#:policy` says
-    ;; what becomes of a value without room: `wait` blocks the emitter, `drop-oldest` and `drop-newest` lose one, `error`
-    ;; ends the supply.
+    ;; The same values from a task of its own, so that who emits is ahead of the consumer by at most
+    ;; so many. `#:policy` says what becomes of a value without room: `wait` blocks the emitter,
+    ;; `drop-oldest` and `drop-newest` lose one, `error` ends the supply.
     (define* (supply-buffer supply size #:key (policy 'wait))
       (check-supply 'supply-buffer 1 supply)
       (check-count 'supply-buffer 2 size)
@@ -512,7 +516,8 @@
                                  (loop)))))))))
        (supply-live? supply)))
 
-    ;; A live supply of what one tap gives, which is made with the first tap of this and shared by all.
+    ;; A live supply of what one tap gives, which is made with the first tap of this and shared by
+    ;; all.
     (define (supply-share supply)
       (check-supply 'supply-share 1 supply)
       (let* ((supplier (make-supplier))

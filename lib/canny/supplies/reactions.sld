@@ -1,13 +1,17 @@
 ;;; (canny supplies reactions): react blocks and supply blocks.
 ;;;
-;;; A block has a task, which evaluates its body and then serves the events of its whenevers, one at a time.  Who emits
-;;; puts an event into the block's queue and waits until the block is through with it.
+;;; A block has a task, which evaluates its body and then serves the events of its whenevers, one at
+;;; a time. Who emits puts an event into the block's queue and waits until the block is through with
+;;; it.
 ;;;
 ;;; Invariants:
-;;; - Everything that is written in a block runs in the block's task and in the dynamic extent of the block: errors and
-;;;   escapes leave the block, parameters are those of the place where it stands.
-;;; - A block is left only through its winder, which closes all its taps and lets go who waits for it.
-;;; - The queue holds one event of each task that emits, endings, and what the block's own task has emitted.
+;;; - Everything that is written in a block runs in the block's task and in the dynamic extent of
+;;;   the block: errors and escapes leave the block, parameters are those of the place where it
+;;;   stands.
+;;; - A block is left only through its winder, which closes all its taps and lets go who waits for
+;;;   it.
+;;; - The queue holds one event of each task that emits, endings, and what the block's own task has
+;;;   emitted.
 ;;;
 ;;; | a block's field | is changed by | under |
 ;;; |---|---|---|
@@ -52,7 +56,8 @@
 
     ;; Events.
 
-    ;; Adds an event unless the block is closed, with the waiter for the end of it or #f; whether it did.
+    ;; Adds an event unless the block is closed, with the waiter for the end of it or #f; whether it
+    ;; did.
     (define (add-event! block event)
       (let ((reader (%with-lock block
                       (if (eq? (block-state block) 'closed)
@@ -161,15 +166,16 @@
               (void))))
          (lambda () (close-block! block)))))
 
-    ;; Evaluates the body, in which `whenever` says what to do for the values of supplies, and waits until these have all
-    ;; ended or `(done)` was called.  The bodies of its whenevers run in this task, one at a time.  An error ends the form,
-    ;; and what a supply ends with as an error is one.
+    ;; Evaluates the body, in which `whenever` says what to do for the values of supplies, and waits
+    ;; until these have all ended or `(done)` was called. The bodies of its whenevers run in this
+    ;; task, one at a time. An error ends the form, and what a supply ends with as an error is one.
     (define-syntax react
       (syntax-rules ()
         ((_ body0 body ...)
          (call-in-block #f (lambda () body0 body ...)))))
 
-    ;; A supply that evaluates the body for each tap, in a task of its own, and gives what is passed to `emit`.
+    ;; A supply that evaluates the body for each tap, in a task of its own, and gives what is passed
+    ;; to `emit`.
     (define-syntax supply
       (syntax-rules ()
         ((_ body0 body ...)
@@ -181,9 +187,9 @@
          (produce! tap (make-gate) (lambda () (call-in-block tap body))))
        #f))
 
-    ;; (whenever (name source #:done thunk #:quit procedure) body ...) in a block: evaluates the body for each value of a
-    ;; supply, a future or a list.  The thunk is called at the end, the procedure with an error in place of raising it.  Gives the
-    ;; tap.
+    ;; (whenever (name source #:done thunk #:quit procedure) body ...) in a block: evaluates the
+    ;; body for each value of a supply, a future or a list. The thunk is called at the end, the
+    ;; procedure with an error in place of raising it. Gives the tap.
     (define-syntax whenever
       (syntax-rules ()
         ((_ (name source option ...) body0 body ...)
@@ -225,7 +231,8 @@
         (set-block-taps! block (%remove-waiter tap (block-taps block))))
       (wake-reader! block))
 
-    ;; Ends the block around it: at once if it is called in the block, else when the event that the block is at is over.
+    ;; Ends the block around it: at once if it is called in the block, else when the event that the
+    ;; block is at is over.
     (define (done)
       (let ((block (block-of 'done)))
         (if (eq? (current-task) (block-task block))
@@ -234,8 +241,8 @@
               (post-without-waiting! block (lambda (value) ((block-leave block) (void))) #f)
               (void)))))
 
-    ;; Gives a value to who has tapped the supply block around it, and waits until it is taken.  The block ends here if nobody
-    ;; wants more.
+    ;; Gives a value to who has tapped the supply block around it, and waits until it is taken. The
+    ;; block ends here if nobody wants more.
     (define (emit value)
       (let* ((block (block-of 'emit))
              (target (block-target block)))

@@ -1,16 +1,19 @@
-;;; (canny supplies streams): what supplies are made of: taps, sources that push into them, and who waits for whom.
+;;; (canny supplies streams): what supplies are made of: taps, sources that push into them, and who
+;;; waits for whom.
 ;;;
-;;; A supply is a procedure that connects a *tap*.  A tap has three procedures, for a value, for the end and for an error.
-;;; The pusher calls them, in its own task, and resumes when they return: a slow consumer blocks the emitter.
+;;; A supply is a procedure that connects a *tap*. A tap has three procedures, for a value, for the
+;;; end and for an error. The pusher calls them, in its own task, and resumes when they return: a
+;;; slow consumer blocks the emitter.
 ;;;
 ;;; Invariants:
-;;; - The procedures of one tap never run at once.  A source that several tasks may push into lets them through a *gate*,
-;;;   one after the other, in the order in which they came.  What a task pushes while it is in the gate itself, from a
-;;;   procedure of the tap, is put off until that has returned.
+;;; - The procedures of one tap never run at once. A source that several tasks may push into lets
+;;;   them through a *gate*, one after the other, in the order in which they came. What a task
+;;;   pushes while it is in the gate itself, from a procedure of the tap, is put off until that has
+;;;   returned.
 ;;; - After its end, after an error and after it was closed a tap gets nothing more.
 ;;; - What was to be done when a tap is closed is done once, however the tap ends.
-;;; - An error in a procedure of a tap ends that tap and nobody else.  That the task which pushes was cancelled is no error
-;;;   of the tap, and continues.
+;;; - An error in a procedure of a tap ends that tap and nobody else. That the task which pushes was
+;;;   cancelled is no error of the tap, and continues.
 ;;;
 ;;; | record | its fields are changed | under |
 ;;; |---|---|---|
@@ -107,7 +110,8 @@
           (let ((wake
                  (%park gate
                         (lambda (waiter)
-                          ;; A task that is cancelled meanwhile must not own the gate: so it is entered by being woken.
+                          ;; A task that is cancelled meanwhile must not own the gate: so it is
+                          ;; entered by being woken.
                           (%with-lock gate
                             (if (gate-owner gate)
                                 (queue-add! (gate-waiters gate) waiter)
@@ -241,7 +245,8 @@
     (define (connect! supply tap)
       ((supply-connect supply) tap))
 
-    ;; A supply that hands what comes from another one to the procedure that `(make-emit down)` gives, `down` being the tap.
+    ;; A supply that hands what comes from another one to the procedure that `(make-emit down)`
+    ;; gives, `down` being the tap.
     (define (derive upstream make-emit)
       (make-supply
        (lambda (down)
@@ -254,8 +259,8 @@
 
     ;; Suppliers.
 
-    ;; The entries are pairs of gates and taps, in the order of arrival; the ending is #f, `done` or a pair of `quit` and
-    ;; an object.
+    ;; The entries are pairs of gates and taps, in the order of arrival; the ending is #f, `done` or
+    ;; a pair of `quit` and an object.
     (define-record-type supplier
       (make-supplier-record lock entries ending)
       supplier?
@@ -297,7 +302,8 @@
           (push-done! tap)
           (push-quit! tap (cdr ending))))
 
-    ;; Gives a value to all taps and waits until they have taken it; whether the supplier had not ended.
+    ;; Gives a value to all taps and waits until they have taken it; whether the supplier had not
+    ;; ended.
     (define (supplier-emit! supplier value)
       (check-supplier 'supplier-emit! supplier)
       (if (supplier-ending supplier)
@@ -338,8 +344,8 @@
 
     ;; Sources that begin when they are tapped.
 
-    ;; Calls `(run)` in a task of its own, which is cancelled when the tap is closed.  Its return is the end of the tap,
-    ;; what it raises an error.
+    ;; Calls `(run)` in a task of its own, which is cancelled when the tap is closed. Its return is
+    ;; the end of the tap, what it raises an error.
     (define (produce! tap gate run)
       (let ((task (without-scope
                    (spawn
@@ -357,7 +363,8 @@
                            (if (not (eq? task (current-task)))
                                (cancel! task)))))
 
-    ;; Pipes: bounded queues between a source and a task.  The policy says what becomes of a value that finds no room.
+    ;; Pipes: bounded queues between a source and a task. The policy says what becomes of a value
+    ;; that finds no room.
 
     (define-record-type pipe
       (make-pipe-record lock queue limit policy writers readers ending)
@@ -380,7 +387,8 @@
         (if (and waiter (not (%wake! waiter 'again)))
             (wake-next! lock queue))))
 
-    ;; Waits until `(ready?)`, asked under the lock of the pipe, or until somebody says that it may be so.
+    ;; Waits until `(ready?)`, asked under the lock of the pipe, or until somebody says that it may
+    ;; be so.
     (define (wait-in! pipe queue ready?)
       (%check-cancelled
        (%park pipe

@@ -1,4 +1,5 @@
-;;; (canny tasks monitor): what tasks there are, what they wait for, and what the pool of threads does.
+;;; (canny tasks monitor): what tasks there are, what they wait for, and what the pool of threads
+;;; does.
 
 (define-library (canny tasks monitor)
   (export all-tasks task-number task-state task-waits-for task-waiting-time task-backtrace
@@ -29,7 +30,8 @@
             ((%task-waits? task) 'waiting)
             (else 'ready)))
 
-    ;; What a task waits for: another task or future, a lock, a channel, or the symbol `sleep` or `io`; #f if it does not wait.
+    ;; What a task waits for: another task or future, a lock, a channel, or the symbol `sleep` or
+    ;; `io`; #f if it does not wait.
     (define (task-waits-for task)
       (and (eq? (task-state task) 'waiting)
            (%task-waits-for task)))
@@ -44,8 +46,8 @@
 
     (define default-frames 8)
 
-    ;; The place where a task waits, or resumes when it gets a thread: texts, the newest frame first, without those of the library.
-    ;; Nothing of a task that runs or has not begun.
+    ;; The place where a task waits, or resumes when it gets a thread: texts, the newest frame
+    ;; first, without those of the library. Nothing of a task that runs or has not begun.
     (define* (task-backtrace task #:optional (frames default-frames))
       (check-argument 'task-backtrace 1 task? "task" task)
       (check-index 'task-backtrace 2 frames)

@@ -1,9 +1,12 @@
-;;; (canny tasks wait-queues): rings of entries, in which tasks stand that wait for a future, a channel or a lock.
+;;; (canny tasks wait-queues): rings of entries, in which tasks stand that wait for a future, a
+;;; channel or a lock.
 ;;;
-;;; An entry is linked and withdrawn in constant time, wherever it stands.  It may be withdrawn before it is linked, by a
-;;; wait that ends while it is being published: then it is not linked any more.
+;;; An entry is linked and withdrawn in constant time, wherever it stands. It may be withdrawn
+;;; before it is linked, by a wait that ends while it is being published: then it is not linked any
+;;; more.
 ;;;
-;;; Everything here is called under the lock of the record that owns the queue; nothing raises or waits.
+;;; Everything here is called under the lock of the record that owns the queue; nothing raises or
+;;; waits.
 
 (define-library (canny tasks wait-queues)
   (export make-queue queue-empty? queue-first queue-items take-all!
@@ -12,7 +15,8 @@
   (import (canny primitives) (canny syntax))
   (begin
 
-    ;; An entry of a queue, or the queue itself, which is an entry between the last and the first one.
+    ;; An entry of a queue, or the queue itself, which is an entry between the last and the first
+    ;; one.
     (define-record-type entry
       (new-entry %waiter item tag next previous withdrawn)
       entry?
@@ -74,7 +78,8 @@
       (set-entry-withdrawn! entry #t)
       (unlink! entry))
 
-    ;; Moves all entries to a queue of their own, so that those who come meanwhile are not among them.
+    ;; Moves all entries to a queue of their own, so that those who come meanwhile are not among
+    ;; them.
     (define (take-all! queue)
       (let ((all (make-queue)))
         (if (not (queue-empty? queue))

@@ -1,17 +1,18 @@
 ;;; (canny tasks waiting): how tasks wait in queues, for channels and locks.
 ;;;
-;;; A waiting task stands in a queue with an *entry*; a select has one in the queue of each of its channels, all of them with
-;;; the same waiter.  A task that has something for a queue takes its first entry and tries to wake the waiter with it.  That
-;;; fails if the wait has ended some other way, by another channel, its time limit or who cancels the task; then the
-;;; next entry is tried.  So what is given to an entry is either taken by a task that waits, or still the giver's.
+;;; A waiting task stands in a queue with an *entry*; a select has one in the queue of each of its
+;;; channels, all of them with the same waiter. A task that has something for a queue takes its
+;;; first entry and tries to wake the waiter with it. That fails if the wait has ended some other
+;;; way, by another channel, its time limit or who cancels the task; then the next entry is tried.
+;;; So what is given to an entry is either taken by a task that waits, or still the giver's.
 ;;;
 ;;; | shared state | changed by | under |
 ;;; |---|---|---|
 ;;; | links, item and `withdrawn` of an entry | its task, whoever has something for it | the lock of the record that owns the queue |
 ;;; | waiter of an entry | its task, before the entry is linked | the same |
 ;;;
-;;; A wait that ends while its task is still publishing it is resumed by another thread, which may withdraw the
-;;; entry before it is linked: an entry that was withdrawn is not linked any more.
+;;; A wait that ends while its task is still publishing it is resumed by another thread, which may
+;;; withdraw the entry before it is linked: an entry that was withdrawn is not linked any more.
 ;;;
 ;;; Nothing here is called under a lock but what says so.  Those procedures neither raise nor wait.
 
@@ -42,7 +43,8 @@
                   entry
                   (loop))))))
 
-    ;; Wakes everybody in a queue that `take-all!` gave, each under the lock for itself, so that others get their turn.
+    ;; Wakes everybody in a queue that `take-all!` gave, each under the lock for itself, so that
+    ;; others get their turn.
     (define (wake-all! record all item)
       (%uninterrupted
        (let loop ()
@@ -50,16 +52,18 @@
                (wake-first! all item))
              (loop)))))
 
-    ;; Puts the task away.  `(publish waiter)` lets others know of the waiter; if there turns out to be nothing to wait
-    ;; for, it wakes the waiter itself.  It runs in the middle of the switch: it must not raise.  Gives what the wait
-    ;; ended with, the symbols `timed-out` and `cancelled` included; for these `(withdraw)` is called.
+    ;; Puts the task away. `(publish waiter)` lets others know of the waiter; if there turns out to
+    ;; be nothing to wait for, it wakes the waiter itself. It runs in the middle of the switch: it
+    ;; must not raise. Gives what the wait ended with, the symbols `timed-out` and `cancelled`
+    ;; included; for these `(withdraw)` is called.
     (define (wait-in-queue why patience publish withdraw)
       (if patience
           (let* ((ticket (%arm-timer patience))
                  (wake
                   (%park why
                          (lambda (waiter)
-                           ;; First, so that who wakes the task cannot have given the ticket up already.
+                           ;; First, so that who wakes the task cannot have given the ticket up
+                           ;; already.
                            (let ((at-once (%park-ticket! ticket waiter)))
                              (if at-once
                                  (%wake! waiter at-once)
@@ -78,9 +82,10 @@
                 (withdraw))
             wake)))
 
-    ;; Does something to a record, or waits in a queue of it until who wakes the task has done it instead.  `(attempt!)`
-    ;; tries it, #f if it cannot be done; `(possible?)` is whether to try, and if not the entry is linked.  `(left was-linked?)` is called for an entry that
-    ;; was withdrawn.  All three are called under the lock of the record.  Gives what the attempt gave, or the entry.
+    ;; Does something to a record, or waits in a queue of it until who wakes the task has done it
+    ;; instead. `(attempt!)` tries it, #f if it cannot be done; `(possible?)` is whether to try, and
+    ;; if not the entry is linked. `(left was-linked?)` is called for an entry that was withdrawn.
+    ;; All three are called under the lock of the record. Gives what the attempt gave, or the entry.
     (define (attempt-or-wait who record queue deadline tag attempt! possible? left)
       (or (%with-lock record
             (attempt!))
@@ -112,7 +117,8 @@
             ((eq? wake 'cancelled) (%check-cancelled wake))
             (else wake)))
 
-    ;; The condition with which a wait ends that was cancelled.  It is taken note of: the next wait is not ended by it.
+    ;; The condition with which a wait ends that was cancelled. It is taken note of: the next wait
+    ;; is not ended by it.
     (define (cancelled-condition)
       (guard (condition (else condition))
         (%check-cancelled 'cancelled)))
@@ -137,7 +143,8 @@
     (define (nanoseconds-now)
       (quotient (* (current-jiffy) 1000000000) (jiffies-per-second)))
 
-    ;; A number below a bound that nobody can foresee well.  Threads that race for the state do no harm.
+    ;; A number below a bound that nobody can foresee well. Threads that race for the state do no
+    ;; harm.
     (define random-state 88172645)
 
     (define (next-random bound)

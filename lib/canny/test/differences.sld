@@ -1,10 +1,10 @@
 ;;; (canny test differences): where two values differ.
 ;;;
 ;;; (differences expected actual) gives lines for people, or the empty list when the two are so
-;;; small that they show it themselves.  A line that begins with "at" says where: [3] is an element
-;;; of a list, a vector or a bytevector, .name a field of a record, {key} the value of a key in a hash
-;;; table.  Below stand lines that begin with "- " for what was expected and "+ " for what came.  Of
-;;; long texts the lines that differ are shown between their neighbours.
+;;; small that they show it themselves. A line that begins with "at" says where: [3] is an element
+;;; of a list, a vector or a bytevector, .name a field of a record, {key} the value of a key in a
+;;; hash table. Below stand lines that begin with "- " for what was expected and "+ " for what came.
+;;; Of long texts the lines that differ are shown between their neighbours.
 ;;;
 ;;; Sequences are laid beside each other by a longest common subsequence if what is left without
 ;;; their common beginning and end is small, else position by position.
@@ -288,8 +288,8 @@
                  (loop row (+ column 1) (cons (list 'insert (vector-ref actual column)) edits)))
                 (else (reverse edits))))))
 
-    ;; Calls a procedure for each edit.  Something removed and something inserted at the same place
-    ;; are one change.  Places count in the expected sequence, those of insertions in the actual one.
+    ;; Calls a procedure for each edit. Something removed and something inserted at the same place
+    ;; are one change. Places count in the expected sequence, those of insertions in the actual one.
     (define (walk-edits edits index change! remove! insert!)
       (let loop ((edits edits) (row index) (column index) (removed '()) (inserted '()))
         (define (flush!)

@@ -2,15 +2,16 @@
 ;;;
 ;;; (test-property name ((variable generator) ...) body ...)
 ;;;
-;;; runs the body for many values; the test passes if it is true each time.  Values for which it is not are
-;;; made smaller before they are reported.
+;;; runs the body for many values; the test passes if it is true each time. Values for which it is
+;;; not are made smaller before they are reported.
 ;;;
-;;; A generator is a procedure that takes a *source* and gives a value.  All that it takes from the source are
-;;; *choices*, integers from 0 to a limit; it is to use small ones for simple values.  The choices that led to a
-;;; failure are recorded.  Making values smaller works on the choices alone: some are left out, or replaced by
-;;; smaller ones, and the generators run again.  So values that are made of others, or depend on them, get smaller
-;;; without anything being said about them.  The idea is that of Hypothesis (MacIver and Donaldson, "Test-Case
-;;; Reduction via Test-Case Generation", 2020).
+;;; A generator is a procedure that takes a *source* and gives a value. All that it takes from the
+;;; source are *choices*, integers from 0 to a limit; it is to use small ones for simple values. The
+;;; choices that led to a failure are recorded. Making values smaller works on the choices alone:
+;;; some are left out, or replaced by smaller ones, and the generators run again. So values that are
+;;; made of others, or depend on them, get smaller without anything being said about them. The idea
+;;; is that of Hypothesis (MacIver and Donaldson, "Test-Case Reduction via Test-Case Generation",
+;;; 2020).
 
 (define-library (canny test properties)
   (export test-property property-runs property-seed sample choose!

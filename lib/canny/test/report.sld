@@ -1,7 +1,7 @@
 ;;; (canny test report): what a suite tells `canny test`.
 ;;;
-;;; When the variable CANNY_TEST_REPORT names a file, each result becomes a line of it, a datum, which
-;;; is written out at once: what a suite has told is not lost when it crashes.  The lines:
+;;; When the variable CANNY_TEST_REPORT names a file, each result becomes a line of it, a datum,
+;;; which is written out at once: what a suite has told is not lost when it crashes. The lines:
 ;;;
 ;;;   (pass PATH MICROSECONDS)       PATH is a list of strings: the groups, then the test's name
 ;;;   (xfail PATH MICROSECONDS)      it failed, as it was expected to
@@ -13,9 +13,9 @@
 ;;;   (problem TEXT)                 something is wrong with the suite
 ;;;   (suite)                        a test library was loaded
 ;;;
-;;; CANNY_TEST_FILTER holds texts, one on each line: tests whose name has none of them are not run. The
-;;; name is that of the file in CANNY_TEST_FILE, the groups and the test's own, with ": " between
-;;; them.  With CANNY_TEST_MODE=list, tests are listed and not run.
+;;; CANNY_TEST_FILTER holds texts, one on each line: tests whose name has none of them are not run.
+;;; The name is that of the file in CANNY_TEST_FILE, the groups and the test's own, with ": "
+;;; between them. With CANNY_TEST_MODE=list, tests are listed and not run.
 
 (define-library (canny test report)
   (export reporting? wanted? report-pass! report-expected-failure! report-skip! report-failure!

@@ -3,8 +3,8 @@
 ;;;     (with-middleware (router-handler app) (parse-bodies))
 ;;;     ... (form-value request "name") ... (request-json request)
 ;;;
-;;; Everything is limited. What is malformed is answered by 400, what is too much by 413, a type that is not taken by 415; a handler
-;;; sees none of it.
+;;; Everything is limited. What is malformed is answered by 400, what is too much by 413, a type
+;;; that is not taken by 415; a handler sees none of it.
 
 (define-library (canny web bodies)
   (export parse-bodies request-form form-value form-values request-parts request-part request-json)
@@ -35,8 +35,9 @@
               ((or (string=? name "application/json") (string-suffix? "+json" name)) 'json)
               (else #f))))
 
-    ;; The same of a request. The kind is `malformed` if the content type would be one of these and its parameters are malformed, such as
-    ;; the boundary of a form: what the client means by the body is not known.
+    ;; The same of a request. The kind is `malformed` if the content type would be one of these and
+    ;; its parameters are malformed, such as the boundary of a form: what the client means by the
+    ;; body is not known.
     (define (kind-of-request request kinds)
       (let ((type (request-header request 'content-type))
             (field (request-field request 'content-type)))
@@ -52,10 +53,11 @@
     (define (has-body? request body)
       (and body (not (eqv? 0 (request-body-length request)))))
 
-    ;; A middleware that reads the bodies of kinds that are known, and notes what is in them for handlers; other bodies are left
-    ;; to them, unless `#:only?` is true. `#:limit` is for the bytes of forms and JSON, `#:total-limit` and `#:part-limit` for those of forms with
-    ;; files, `#:fields-limit` for fields. Files are in temporary files if they have more than `#:memory-limit` bytes, and go when the handler has
-    ;; answered.
+    ;; A middleware that reads the bodies of kinds that are known, and notes what is in them for
+    ;; handlers; other bodies are left to them, unless `#:only?` is true. `#:limit` is for the bytes
+    ;; of forms and JSON, `#:total-limit` and `#:part-limit` for those of forms with files,
+    ;; `#:fields-limit` for fields. Files are in temporary files if they have more than
+    ;; `#:memory-limit` bytes, and go when the handler has answered.
     (define* (parse-bodies #:key (kinds '(form multipart json)) (only? #f) (limit 1048576)
                            (total-limit 67108864)
                            (part-limit #f) (memory-limit 65536) (fields-limit 1000)
@@ -87,7 +89,8 @@
                   (only? (refusal 415 "Unsupported Media Type"))
                   (else (handler request body)))))))
 
-    ;; Whether a body is compressed or the like. None of that is undone here, so that no body is larger than it seems.
+    ;; Whether a body is compressed or the like. None of that is undone here, so that no body is
+    ;; larger than it seems.
     (define (coded? request)
       (let ((coding (request-field request 'content-encoding)))
         (and coding (not (string-ci=? coding "identity")))))
@@ -95,7 +98,8 @@
     (define (malformed) (refusal 400 "Bad Request"))
     (define (too-many-fields) (refusal 413 "Content Too Large"))
 
-    ;; Reads a body as UTF-8; continues when `read` says that it was fine, by being true, and answers with `refuse` otherwise.
+    ;; Reads a body as UTF-8; continues when `read` says that it was fine, by being true, and
+    ;; answers with `refuse` otherwise.
     (define (with-text request limit read refuse continue)
       (let ((length (request-body-length request)))
         (if (and length (> length limit))
@@ -151,7 +155,8 @@
              (string-search-forward "allowed" message 0)
              #t)))
 
-    ;; The fields of a form, names with values as strings; of one with files the fields that are none.
+    ;; The fields of a form, names with values as strings; of one with files the fields that are
+    ;; none.
     (define (request-form request)
       (or (request-attribute request 'form)
           (let ((fields

@@ -3,9 +3,10 @@
 ;;;     (http-response-text (http-get "https://example.org/"))
 ;;;     (http-response-json (http-post "http://localhost:8080/items" #:json '((name . "a"))))
 ;;;
-;;; A request is tried, tried again when it failed and may be, and follows redirects; each of these is a loop around the one
-;;; before.  `exchange` is one request and one response on one connection.  All that goes wrong is one kind of condition, which
-;;; has the URL and the stage in which it happened.
+;;; A request is tried, tried again when it failed and may be, and follows redirects; each of these
+;;; is a loop around the one before. `exchange` is one request and one response on one connection.
+;;; All that goes wrong is one kind of condition, which has the URL and the stage in which it
+;;; happened.
 ;;;
 ;;; | stage | what was being done |
 ;;; |---|---|
@@ -17,8 +18,8 @@
 ;;; | redirect | following a redirect |
 ;;; | status | `check-http-response` |
 ;;;
-;;; A connection is with its request from `acquire-link` until the body has ended, and then goes back to the pool or is closed;
-;;; `settle!` sees to it that this happens once.
+;;; A connection is with its request from `acquire-link` until the body has ended, and then goes
+;;; back to the pool or is closed; `settle!` sees to it that this happens once.
 
 (define-library (canny web client)
   (export http-request http-get http-head http-post http-put http-patch http-delete
@@ -144,7 +145,8 @@
                                                               (given 'decompress? decompress?
                                                                      others))))))))))
 
-    ;; A client with settings of its own, which are what requests have unless they say something else.
+    ;; A client with settings of its own, which are what requests have unless they say something
+    ;; else.
     (define* (make-http-client #:key (headers unset) (timeout unset) (connect-timeout unset)
                                (first-byte-timeout unset) (redirects unset) (retries unset)
                                (retry-delay unset) (body-limit unset) (decompress? unset)
@@ -190,7 +192,8 @@
       (check-argument 'close-http-client 1 http-client? "client of HTTP" client)
       (close-pool! (client-pool client)))
 
-    ;; (with-http-client client body ...) makes a client that of the requests in the body, and closes it behind it.
+    ;; (with-http-client client body ...) makes a client that of the requests in the body, and
+    ;; closes it behind it.
     (define-syntax with-http-client
       (syntax-rules ()
         ((_ expression body0 body ...)
@@ -350,7 +353,8 @@
     (define-request http-patch 'PATCH)
     (define-request http-delete 'DELETE)
 
-    ;; Calls a procedure with the response to a request, of which the body is read as it comes, and closes it.
+    ;; Calls a procedure with the response to a request, of which the body is read as it comes, and
+    ;; closes it.
     (define (call-with-http-response procedure method url . options)
       (check-procedure 'call-with-http-response 1 procedure)
       (let ((response (apply http-request method url #:stream? #t options)))
@@ -452,7 +456,8 @@
                            result)))
                     (else result))))))
 
-    ;; Twice as long each time, and up to a half more, so that clients that failed together do not come back together.
+    ;; Twice as long each time, and up to a half more, so that clients that failed together do not
+    ;; come back together.
     (define (delay-of request count)
       (* (option request 'retry-delay) (expt 2 count) (+ 1 (/ (random-real) 2))))
 
@@ -763,7 +768,8 @@
             ((response-settle! response) #f)
             (fail (response-uri response) 'body "the body is longer than is allowed" #f))))
 
-    ;; The codings of the body that are undone here, the last one first; #f if there is one that is not known.
+    ;; The codings of the body that are undone here, the last one first; #f if there is one that is
+    ;; not known.
     (define (codings response)
       (let ((text (and (option (response-request response) 'decompress?)
                        (http-response-raw response 'content-encoding))))
@@ -817,7 +823,8 @@
       (collect! response)
       (response-content response))
 
-    ;; The body as text, in the encoding that the content type names or UTF-8; what is malformed is U+FFFD.
+    ;; The body as text, in the encoding that the content type names or UTF-8; what is malformed is
+    ;; U+FFFD.
     (define (http-response-text response)
       (let* ((bytes (http-response-bytes response))
              (text (http-response-raw response 'content-type))
@@ -861,7 +868,8 @@
                          (to-the-end response source
                                      (port-source (decompressing-port (car codings) port))))))))))
 
-    ;; A decompressor that has all it needs does not look at the end of the body; the connection waits for that.
+    ;; A decompressor that has all it needs does not look at the end of the body; the connection
+    ;; waits for that.
     (define (to-the-end response source decompressed)
       (in-body response
                (lambda (target place count)

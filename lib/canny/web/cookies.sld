@@ -1,10 +1,12 @@
-;;; (canny web cookies): what the headers Cookie and Set-Cookie have in them, and jars that keep them for clients (RFC 6265bis).
+;;; (canny web cookies): what the headers Cookie and Set-Cookie have in them, and jars that keep
+;;; them for clients (RFC 6265bis).
 ;;;
-;;; The cookies of a request are an association list of strings, in their order.  What a server sets is a record.  Reading takes
-;;; what browsers and servers send; writing refuses what is no cookie.
+;;; The cookies of a request are an association list of strings, in their order. What a server sets
+;;; is a record. Reading takes what browsers and servers send; writing refuses what is no cookie.
 ;;;
-;;; A jar is a table of domains with lists of cookies, the newest first; its lock is held for moments.  There is no list of
-;;; public suffixes: a domain of one label is refused, unless it is the host itself, and addresses have cookies of their own only.
+;;; A jar is a table of domains with lists of cookies, the newest first; its lock is held for
+;;; moments. There is no list of public suffixes: a domain of one label is refused, unless it is the
+;;; host itself, and addresses have cookies of their own only.
 
 (define-library (canny web cookies)
   (export make-set-cookie set-cookie? set-cookie-name set-cookie-value set-cookie-expires
@@ -37,8 +39,9 @@
       (partitioned? is-partitioned?)
       (extensions extensions-of))
 
-    ;; A cookie as a server sets it. `#:expires` is a date, seconds since 1970, `#:max-age` a number of seconds, `#:same-site`
-    ;; `strict`, `lax` or `none`, `#:extensions` an association list of strings.
+    ;; A cookie as a server sets it. `#:expires` is a date, seconds since 1970, `#:max-age` a number
+    ;; of seconds, `#:same-site` `strict`, `lax` or `none`, `#:extensions` an association list of
+    ;; strings.
     (define* (make-set-cookie name value
                               #:key (expires #f) (max-age #f) (domain #f) (path #f) (secure? #f)
                               (http-only? #f) (same-site #f) (partitioned? #f) (extensions '()))
@@ -89,7 +92,8 @@
 
     ;; Cookie.
 
-    ;; What stands between semicolons, each divided at its first equals sign; without one it is a value without a name.
+    ;; What stands between semicolons, each divided at its first equals sign; without one it is a
+    ;; value without a name.
     (define (%parse-cookies name text)
       (let ((end (string-length text)))
         (let loop ((index 0) (cookies '()))
@@ -110,7 +114,8 @@
                   (substring text (skip-blanks text (+ equals 1) end) end))
             (cons "" (substring text start end)))))
 
-    ;; What may stand in a value: no blanks, commas, semicolons, quotes and backslashes; quotes around it.
+    ;; What may stand in a value: no blanks, commas, semicolons, quotes and backslashes; quotes
+    ;; around it.
     (define (cookie-value? text)
       (let* ((end (string-length text))
              (quoted? (and (>= end 2)
@@ -160,7 +165,8 @@
             (fail name start "a cookie has a name or a value"))
         (parse-attributes text (+ stop 1) end cookie)))
 
-    ;; Of an attribute that comes several times the last one counts; what has no meaning is passed over.
+    ;; Of an attribute that comes several times the last one counts; what has no meaning is passed
+    ;; over.
     (define (parse-attributes text index end cookie)
       (let loop ((index index) (expires #f) (max-age #f) (domain #f) (path #f) (secure? #f)
                  (http-only? #f) (same-site #f) (partitioned? #f) (extensions '()))
@@ -393,8 +399,9 @@
                  (and (is-secure? cookie) host-only? (equal? (path-of cookie) "/")))
              (or (not (eq? (same-site-of cookie) 'none)) (is-secure? cookie)))))
 
-    ;; Keeps a cookie, or the text of a header Set-Cookie, that came from a URI; whether it did.  What is malformed, or not for
-    ;; that server to set, is passed over; one that has ended is removed.
+    ;; Keeps a cookie, or the text of a header Set-Cookie, that came from a URI; whether it did.
+    ;; What is malformed, or not for that server to set, is passed over; one that has ended is
+    ;; removed.
     (define (cookie-jar-store! jar uri cookie)
       (check-jar 'cookie-jar-store! jar)
       (let ((uri (as-uri 'cookie-jar-store! uri))
@@ -468,7 +475,8 @@
             ((test? (car list)) (cons (car list) (keep test? (cdr list))))
             (else (keep test? (cdr list)))))
 
-    ;; The cookies to send to a URI, an association list of strings: those with long paths first, then the oldest.
+    ;; The cookies to send to a URI, an association list of strings: those with long paths first,
+    ;; then the oldest.
     (define (cookie-jar-cookies jar uri)
       (check-jar 'cookie-jar-cookies jar)
       (let* ((uri (as-uri 'cookie-jar-cookies uri))

@@ -1,4 +1,5 @@
-;;; (canny web diagnostics): what others ask a server about itself: whether it is well, and what its tasks do.
+;;; (canny web diagnostics): what others ask a server about itself: whether it is well, and what its
+;;; tasks do.
 ;;;
 ;;;     (define-routes app
 ;;;       (GET "/health" (health-handler))
@@ -6,7 +7,8 @@
 ;;;                      #:checks `((database . ,(lambda () (query-value db "select 1"))))))
 ;;;       (GET "/debug/tasks" (debug-tasks-handler)))
 ;;;
-;;; Answers say which check fails, and why only where that is asked for: messages of conditions may tell too much.
+;;; Answers say which check fails, and why only where that is asked for: messages of conditions may
+;;; tell too much.
 
 (define-library (canny web diagnostics)
   (export health-handler readiness-handler debug-tasks-handler local-request?)
@@ -142,8 +144,8 @@
             ((string? name) name)
             (else "task")))
 
-    ;; Answers with all tasks, what they wait for and where they stand: as text, or as JSON to `?format=json` and to who accepts that. `#:allow?`
-    ;; says who may ask.
+    ;; Answers with all tasks, what they wait for and where they stand: as text, or as JSON to
+    ;; `?format=json` and to who accepts that. `#:allow?` says who may ask.
     (define* (debug-tasks-handler #:key (allow? local-request?))
       (check-procedure 'debug-tasks-handler 1 allow?)
       (lambda (request body)

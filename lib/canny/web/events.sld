@@ -5,8 +5,8 @@
 ;;;         (send "it has begun")
 ;;;         (send "42" #:event 'answer #:id "1")))
 ;;;
-;;; A page gets them by `new EventSource("/events")`, which connects again by itself when the connection is lost, and says then
-;;; what it got last.
+;;; A page gets them by `new EventSource("/events")`, which connects again by itself when the
+;;; connection is lost, and says then what it got last.
 
 (define-library (canny web events)
   (export event-stream-response last-event-id)
@@ -58,8 +58,9 @@
       (write-string text port start end)
       (newline port))
 
-    ;; A response that lasts as long as the procedure runs, which is given a procedure that sends an event.  A line without
-    ;; meaning is sent now and then, so that it is noticed when the page has gone: sending raises then.
+    ;; A response that lasts as long as the procedure runs, which is given a procedure that sends an
+    ;; event. A line without meaning is sent now and then, so that it is noticed when the page has
+    ;; gone: sending raises then.
     (define* (event-stream-response request procedure #:key (keep-alive 15) (retry #f)
                                     (headers '()))
       (check-argument 'event-stream-response 1 request? "request" request)

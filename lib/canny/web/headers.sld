@@ -1,13 +1,14 @@
 ;;; (canny web headers): the values of headers as native values, and back.
 ;;;
-;;; The name of a header is a symbol in lower case.  A table of all that have a syntax here is in the documentation; others are
-;;; strings, and a program declares its own.
+;;; The name of a header is a symbol in lower case. A table of all that have a syntax here is in the
+;;; documentation; others are strings, and a program declares its own.
 ;;;
 ;;;     (parse-header 'content-type "text/html; charset=utf-8")  ; => (text/html (charset . "utf-8"))
 ;;;     (header->string 'etag '("abc" . #t))                     ; => "\"abc\""
 ;;;
-;;; Whatever a header has in it is walked over with indexes, in linear time (lists of qualities are sorted).  Nothing is
-;;; written that has a control character in it, so that no value can end its header.
+;;; Whatever a header has in it is walked over with indexes, in linear time (lists of qualities are
+;;; sorted). Nothing is written that has a control character in it, so that no value can end its
+;;; header.
 
 (define-library (canny web headers)
   (export parse-header header->string header-known? declare-header!
@@ -44,8 +45,8 @@
     (define (header-error-position condition)
       (irritant 'header-error-position condition 'position))
 
-    ;; For parsers and writers of a program's own: says that a header is malformed at an index, or that a value cannot be written
-    ;; (#f).
+    ;; For parsers and writers of a program's own: says that a header is malformed at an index, or
+    ;; that a value cannot be written (#f).
     (define (raise-header-error name position message)
       (check-argument 'raise-header-error 1 symbol? "symbol" name)
       (check-argument 'raise-header-error 3 string? "string" message)
@@ -199,8 +200,8 @@
 
     ;; Entity tags.
 
-    ;; Whether a tag is one of those of If-Match or If-None-Match.  Weak ones match by `#:weak? #t` only, as for
-    ;; If-None-Match.
+    ;; Whether a tag is one of those of If-Match or If-None-Match. Weak ones match by `#:weak? #t`
+    ;; only, as for If-None-Match.
     (define* (entity-tag-matches? tag tags #:key (weak? #f))
       (if (not (pair? tag))
           (%type-error 'entity-tag-matches? 1 "entity tag" tag))
@@ -211,8 +212,9 @@
                           (or weak? (and (cdr tag) (cdar rest))))
                      (loop (cdr rest)))))))
 
-    ;; Negotiation.  Each takes the value of a header, its text, or #f without one, and what there is, best first. Texts come from
-    ;; clients: one that is malformed says nothing, as if it were not there.
+    ;; Negotiation. Each takes the value of a header, its text, or #f without one, and what there
+    ;; is, best first. Texts come from clients: one that is malformed says nothing, as if it were
+    ;; not there.
 
     (define (accepted who name object)
       (cond ((not object) #f)
@@ -278,8 +280,8 @@
                  (cdar rest)
                  (loop (cdr rest))))))
 
-    ;; Which of some codings suits the header Accept-Encoding best. `"identity"` is one that is always there, and the worst unless
-    ;; it is asked for; #f if not even that is wanted.
+    ;; Which of some codings suits the header Accept-Encoding best. `"identity"` is one that is
+    ;; always there, and the worst unless it is asked for; #f if not even that is wanted.
     (define (choose-encoding accept offers)
       (check-argument 'choose-encoding 2 list? "list of strings" offers)
       (let ((accept (accepted 'choose-encoding 'accept-encoding accept)))
@@ -299,8 +301,8 @@
            (or (string-ci=? name (car offers))
                (lookup-offer name (cdr offers)))))
 
-    ;; Which of some languages suits the header Accept-Language best, or #f. `en` is content with `en-GB`; where nothing else
-    ;; suits, `de-CH` is with `de`.
+    ;; Which of some languages suits the header Accept-Language best, or #f. `en` is content with
+    ;; `en-GB`; where nothing else suits, `de-CH` is with `de`.
     (define (choose-language accept offers)
       (check-argument 'choose-language 2 list? "list of strings" offers)
       (let ((accept (accepted 'choose-language 'accept-language accept)))

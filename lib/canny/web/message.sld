@@ -1,7 +1,7 @@
 ;;; (canny web message): requests and responses.
 ;;;
-;;; A request that came to a server keeps its head as bytes: what a handler does not ask for is not looked at.  Requests for
-;;; tests are made from fields.
+;;; A request that came to a server keeps its head as bytes: what a handler does not ask for is not
+;;; looked at. Requests for tests are made from fields.
 ;;;
 ;;;     (request-method request)                      ; => GET
 ;;;     (request-path request)                        ; => "/a/b"
@@ -9,11 +9,12 @@
 ;;;
 ;;;     (request-header request 'if-modified-since)   ; => a date, or #f
 ;;;
-;;; A field is the text of a header, as it came; a header is its value, as `(canny web headers)` has it.  Names are symbols in
-;;; lower case.
+;;; A field is the text of a header, as it came; a header is its value, as `(canny web headers)` has
+;;; it. Names are symbols in lower case.
 ;;;
-;;; The body of a request is a binary input port, or #f if there is none.  It is read as it comes: who reads slowly slows the
-;;; client down.  The body of a response is a string, a bytevector, #f, a procedure that writes to a port, or an input port.
+;;; The body of a request is a binary input port, or #f if there is none. It is read as it comes:
+;;; who reads slowly slows the client down. The body of a response is a string, a bytevector, #f, a
+;;; procedure that writes to a port, or an input port.
 
 (define-library (canny web message)
   (export make-request request? request-method request-target request-path request-query
@@ -62,7 +63,8 @@
     (define (check-request who object)
       (check-argument who 1 request? "request" object))
 
-    ;; A request as a server would give it to a handler; the body is a string, a bytevector, a port or #f.
+    ;; A request as a server would give it to a handler; the body is a string, a bytevector, a port
+    ;; or #f.
     (define* (make-request method target
                            #:key (headers '()) (body #f) (version '(1 . 1)) (secure #f)
                            (peer "127.0.0.1:1"))
@@ -134,8 +136,9 @@
       (check-request 'request-secure? request)
       (flag-set? request request-flag/secure))
 
-    ;; The fields behind a body that came in chunks, as `request-fields` gives those of the head: when the body was read to its end, and
-    ;; before it is answered. Those that would change what the request is are left out.
+    ;; The fields behind a body that came in chunks, as `request-fields` gives those of the head:
+    ;; when the body was read to its end, and before it is answered. Those that would change what
+    ;; the request is are left out.
     (define (request-trailers request)
       (check-request 'request-trailers request)
       (if (%request-server request) (%http-trailers request) '()))
@@ -144,7 +147,8 @@
     (define (%request-fault request)
       (and (%request-server request) (%http-fault request)))
 
-    ;; The status that answers an object which a handler has raised, if the client is to blame for it; or #f.
+    ;; The status that answers an object which a handler has raised, if the client is to blame for
+    ;; it; or #f.
     (define (%failure-status request object)
       (cond ((%request-fault request))
             ((body-too-long? object) 413)
@@ -216,8 +220,8 @@
       (check-request 'request-malformed-headers request)
       (reverse (or (malformed-headers request) '())))
 
-    ;; The address, without a port, of who made the request, or for whom it was made by a proxy that the server trusts; #f if that
-    ;; is not known.
+    ;; The address, without a port, of who made the request, or for whom it was made by a proxy that
+    ;; the server trusts; #f if that is not known.
     (define (request-client request)
       (check-request 'request-client request)
       (or (and (%request-server request) (%http-client request))
@@ -310,7 +314,8 @@
       (status response-status)
       (headers response-headers)
       (body response-body)
-      ;; An association list, a procedure without arguments that gives one when the body was written, or #f.
+      ;; An association list, a procedure without arguments that gives one when the body was
+      ;; written, or #f.
       (trailers response-trailers))
 
     (define* (make-response #:key (status 200) (headers '()) (body #f) (trailers #f))

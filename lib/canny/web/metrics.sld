@@ -4,7 +4,8 @@
 ;;;       (GET "/metrics" (metrics-handler)))
 ;;;     (run-server (router-handler app) #:metrics #t)
 ;;;
-;;; The numbers of servers are those of the machine: what is counted for each request is some single words.
+;;; The numbers of servers are those of the machine: what is counted for each request is some single
+;;; words.
 
 (define-library (canny web metrics)
   (export metrics-handler server-families process-families machine-families)
@@ -225,7 +226,8 @@
              (string-search-forward "application/openmetrics-text" accept 0)
              #t)))
 
-    ;; Answers with all metrics of a registry, and with those of the process and the machine unless `#:process?` is #f.
+    ;; Answers with all metrics of a registry, and with those of the process and the machine unless
+    ;; `#:process?` is #f.
     (define* (metrics-handler #:key (registry default-registry) (process? #t))
       (if (not (registry? registry))
           (raise-bad-option 'metrics-handler "#:registry" "a registry of metrics" registry))

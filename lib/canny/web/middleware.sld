@@ -1,13 +1,13 @@
 ;;; (canny web middleware): what stands around handlers.
 ;;;
-;;; A middleware is a procedure that takes a handler and gives another one. The first one of several is the outermost: it sees
-;;; requests first and responses last.
+;;; A middleware is a procedure that takes a handler and gives another one. The first one of several
+;;; is the outermost: it sees requests first and responses last.
 ;;;
 ;;;     (with-middleware (router-handler app)
 ;;;                      (access-log) (answer-errors) (security-headers) (compress-responses))
 ;;;
-;;; None of these trusts what a client sends: what goes to logs and headers is escaped or checked, and what is kept for each
-;;; client is limited.
+;;; None of these trusts what a client sends: what goes to logs and headers is escaped or checked,
+;;; and what is kept for each client is limited.
 
 (define-library (canny web middleware)
   (export compose-middleware with-middleware call-handler
@@ -59,7 +59,8 @@
            (if (string? response) (make-response #:body response) response))
           ((headers body) (make-response #:headers headers #:body body)))))
 
-    ;; A response whose body is no SXML any more: what stands around handlers sees bytes, and errors in SXML are errors of the handler.
+    ;; A response whose body is no SXML any more: what stands around handlers sees bytes, and errors
+    ;; in SXML are errors of the handler.
     (define (rendered response)
       (let ((body (response-body response)))
         (if (not (pair? body))
@@ -105,7 +106,8 @@
 
     ;;; Errors that are answers
 
-    ;; Raises a condition that `answer-errors` answers with a status, a message for the client and headers.
+    ;; Raises a condition that `answer-errors` answers with a status, a message for the client and
+    ;; headers.
     (define* (raise-http-error status message #:key (headers '()))
       (if (not (and (exact-integer? status) (<= 400 status 599)))
           (option 'raise-http-error "a status from 400 to 599" status))
@@ -120,10 +122,11 @@
     (define (http-error-headers condition)
       (cadr (error-object-irritants condition)))
 
-    ;; Answers what handlers raise. A condition of `raise-http-error` gives its own answer, a body that is malformed, too long or too slow 400, 413 or 408. Anything
-    ;; else is answered by 500: in production without a word about it, in development by a page with the condition, its place
-    ;; in the source and the frames. Without `#:mode` it is development where `canny serve` runs the program. `#:report` is
-    ;; called with the request and the condition, and may write to a log.
+    ;; Answers what handlers raise. A condition of `raise-http-error` gives its own answer, a body
+    ;; that is malformed, too long or too slow 400, 413 or 408. Anything else is answered by 500: in
+    ;; production without a word about it, in development by a page with the condition, its place in
+    ;; the source and the frames. Without `#:mode` it is development where `canny serve` runs the
+    ;; program. `#:report` is called with the request and the condition, and may write to a log.
     (define* (answer-errors #:key (mode #f) (report #f))
       (if (not (memq mode '(#f production development)))
           (option 'answer-errors "#:mode is production or development" mode))
@@ -163,9 +166,9 @@
             (failure-response request object frames)
             (text-response 500 "Internal Server Error"))))
 
-    ;; Pages of the application's own for statuses from 400 on, whoever answered so. `page` is called with the request and the
-    ;; response and gives SXML, which takes the place of the body, another response, or #f to leave this one. If it fails
-    ;; itself, the response stays as it was.
+    ;; Pages of the application's own for statuses from 400 on, whoever answered so. `page` is
+    ;; called with the request and the response and gives SXML, which takes the place of the body,
+    ;; another response, or #f to leave this one. If it fails itself, the response stays as it was.
     (define (error-pages page)
       (check-procedure 'error-pages 1 page)
       (lambda (handler)
@@ -181,7 +184,8 @@
                           ((response? content) content)
                           (else (rendered (with-page response content)))))))))))
 
-    ;; A response with a page in place of its body, and without the headers that were about the latter.
+    ;; A response with a page in place of its body, and without the headers that were about the
+    ;; latter.
     (define (with-page response page)
       (let ((body (response-body response)))
         (if (input-port? body) (close-port body)))
@@ -217,7 +221,8 @@
                             (memv char '(#\- #\_ #\.)))
                         (loop (+ index 1))))))))
 
-    ;; Gives each request an identifier, and the response a header with it. `#:trust? #t` takes one that a proxy sent.
+    ;; Gives each request an identifier, and the response a header with it. `#:trust? #t` takes one
+    ;; that a proxy sent.
     (define* (request-ids #:key (header 'x-request-id) (trust? #f))
       (lambda (handler)
         (lambda (request body)
@@ -305,8 +310,8 @@
     (define (client-of request)
       (or (request-client request) "-"))
 
-    ;; Writes a line for each request, when it is answered: `combined`, as many servers do, `common` or `json`. `#:clock` gives
-    ;; seconds since 1970.
+    ;; Writes a line for each request, when it is answered: `combined`, as many servers do, `common`
+    ;; or `json`. `#:clock` gives seconds since 1970.
     (define* (access-log #:key (port #f) (format 'combined) (clock now-seconds))
       (if (not (memq format '(combined common json)))
           (option 'access-log "#:format is combined, common or json" format))
@@ -367,8 +372,9 @@
 
     ;;; Headers for security
 
-    ;; Sets headers that make browsers careful, where handlers did not set them. `#:content-security-policy` is what the header's
-    ;; value is in `(canny web headers)`, `#:hsts` the seconds for which a browser shall use TLS only; `#f` leaves one out.
+    ;; Sets headers that make browsers careful, where handlers did not set them.
+    ;; `#:content-security-policy` is what the header's value is in `(canny web headers)`, `#:hsts`
+    ;; the seconds for which a browser shall use TLS only; `#f` leaves one out.
     (define* (security-headers
               #:key (content-security-policy
                      '(((default-src "'self'") (base-uri "'self'") (form-action "'self'")
@@ -397,8 +403,9 @@
 
     ;;; Requests from pages of other origins
 
-    ;; Lets pages of other origins read answers: of `#:origins`, a list of strings, a procedure, or `any`. `#:headers` are those that
-    ;; requests may have, `#:exposed` those of responses that pages may see, symbols in small letters.
+    ;; Lets pages of other origins read answers: of `#:origins`, a list of strings, a procedure, or
+    ;; `any`. `#:headers` are those that requests may have, `#:exposed` those of responses that
+    ;; pages may see, symbols in small letters.
     (define* (cors #:key (origins '()) (methods '(GET HEAD POST PUT PATCH DELETE)) (headers '())
                    (exposed '())
                    (credentials? #f) (max-age 600))
@@ -471,9 +478,10 @@
                                 "image/vnd.microsoft.icon")))
              #t)))
 
-    ;; Compresses bodies that are strings or bytevectors of `#:minimum` bytes and more, in a coding that the client takes. Types
-    ;; that are compressed already are left alone, and so is what has `no-transform`. Where an attacker may choose a part of a page that has a
-    ;; secret elsewhere, its length tells of the secret: do not compress such pages.
+    ;; Compresses bodies that are strings or bytevectors of `#:minimum` bytes and more, in a coding
+    ;; that the client takes. Types that are compressed already are left alone, and so is what has
+    ;; `no-transform`. Where an attacker may choose a part of a page that has a secret elsewhere,
+    ;; its length tells of the secret: do not compress such pages.
     (define* (compress-responses #:key (minimum 1024) (codings '("zstd" "gzip"))
                                  (type? compressible?))
       (for-each (lambda (coding)
@@ -527,7 +535,8 @@
 
     ;;; Names and passwords
 
-    ;; Asks for a name and a password. `check` is called with both and gives what is to be known of the user, or `#f`.
+    ;; Asks for a name and a password. `check` is called with both and gives what is to be known of
+    ;; the user, or `#f`.
     (define* (basic-authentication check #:key (realm "restricted"))
       (check-argument 'basic-authentication 1 procedure? "procedure" check)
       (lambda (handler)
@@ -557,9 +566,10 @@
     (define (monotonic-seconds)
       (/ (%clock-nanoseconds clock/monotonic) 1000000000))
 
-    ;; Lets each client make `#:rate` requests in a second on average, and up to `#:burst` at once; more are answered by 429. `#:key`
-    ;; tells clients apart: a procedure of a request, by default the address. Behind a proxy that is the proxy's. At most
-    ;; `#:clients` are remembered; who has not come for longest is forgotten, and nobody is as long as his bucket is not full.
+    ;; Lets each client make `#:rate` requests in a second on average, and up to `#:burst` at once;
+    ;; more are answered by 429. `#:key` tells clients apart: a procedure of a request, by default
+    ;; the address. Behind a proxy that is the proxy's. At most `#:clients` are remembered; who has
+    ;; not come for longest is forgotten, and nobody is as long as his bucket is not full.
     (define* (rate-limit #:key (rate 10) (burst 20) (key client-of) (clients 10000)
                          (clock monotonic-seconds))
       (if (not (and (real? rate) (positive? rate)))
@@ -571,7 +581,8 @@
         ;; A bucket is a pair of what is in it and when that was.
         (define (level bucket now)
           (min burst (+ (car bucket) (* rate (- now (cdr bucket))))))
-        ;; Looks for full buckets, which takes long, not more often than once in a second. Whether there is still no place.
+        ;; Looks for full buckets, which takes long, not more often than once in a second. Whether
+        ;; there is still no place.
         (define last-look #f)
         (define (forget now)
           (if (and last-look (< (- now last-look) 1))

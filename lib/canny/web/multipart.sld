@@ -1,11 +1,13 @@
-;;; (canny web multipart): forms with files, multipart/form-data as RFC 7578 has it, read from a binary port and written to one.
+;;; (canny web multipart): forms with files, multipart/form-data as RFC 7578 has it, read from a
+;;; binary port and written to one.
 ;;;
-;;; Reading takes the port in pieces, however they are cut, and each byte a bounded number of times: what ends a part begins
-;;; with a carriage return, which it has nowhere else, so that a comparison that fails need not be taken back.  The search
-;;; steps over as many bytes as the end of a part has where the last of them is none of it (Horspool).
+;;; Reading takes the port in pieces, however they are cut, and each byte a bounded number of times:
+;;; what ends a part begins with a carriage return, which it has nowhere else, so that a comparison
+;;; that fails need not be taken back. The search steps over as many bytes as the end of a part has
+;;; where the last of them is none of it (Horspool).
 ;;;
-;;; A *scanner* holds bytes from `start` to `end` of its buffer that were read and not handed out.  It begins with a line end
-;;; of its own, so that the first boundary is like others.
+;;; A *scanner* holds bytes from `start` to `end` of its buffer that were read and not handed out.
+;;; It begins with a line end of its own, so that the first boundary is like others.
 
 (define-library (canny web multipart)
   (export multipart-boundary for-each-part read-multipart call-with-multipart
@@ -49,7 +51,8 @@
                    (and (boundary-char? (string-ref text index))
                         (loop (+ index 1))))))))
 
-    ;; The boundary of a content type, its value or its text; #f if it is not of the family multipart or has none.
+    ;; The boundary of a content type, its value or its text; #f if it is not of the family
+    ;; multipart or has none.
     (define (multipart-boundary type)
       (let* ((type (if (string? type) (parse-header 'content-type type) type))
              (boundary (and (pair? type)
@@ -148,8 +151,8 @@
                        (bytevector-u8-ref delimiter index))
                  (loop (+ index 1))))))
 
-    ;; Hands pieces of the part to `take`, a bytevector and a range, until its end, or until `take` gives true.  Whether the
-    ;; end was reached.  The scanner stands behind the delimiter then.
+    ;; Hands pieces of the part to `take`, a bytevector and a range, until its end, or until `take`
+    ;; gives true. Whether the end was reached. The scanner stands behind the delimiter then.
     (define (scan-part scanner take)
       (let loop ()
         (search scanner
@@ -236,7 +239,8 @@
                                            (substring text start (trim-end text start stop)))
                                      headers))))))))))
 
-    ;; Parts.  The content is a bytevector, the name of a file in a pair, a port, or, for writing, a string.
+    ;; Parts. The content is a bytevector, the name of a file in a pair, a port, or, for writing, a
+    ;; string.
 
     (define-record-type part
       (new-part name filename type headers content)
@@ -309,7 +313,8 @@
                   (write-bytevector buffer output 0 count)
                   (loop)))))))
 
-    ;; The contents as text, in the encoding that the content type names, or UTF-8; what is malformed is U+FFFD.
+    ;; The contents as text, in the encoding that the content type names, or UTF-8; what is
+    ;; malformed is U+FFFD.
     (define (part-text part)
       (let* ((charset (assq 'charset (cdr (part-type part))))
              (encoding (or (and charset (string? (cdr charset)) (%encoding-name (cdr charset)))
@@ -364,7 +369,8 @@
              (backslash (or (%string-rindex name #\\) -1)))
         (substring name (+ 1 (max slash backslash)))))
 
-    ;; The name of a file that the other side gave. A directory of which it would be the name is none.
+    ;; The name of a file that the other side gave. A directory of which it would be the name is
+    ;; none.
     (define (file-name-of text)
       (let ((name (without-directories (field-text text))))
         (if (or (string=? name ".") (string=? name "..")) "" name)))
@@ -393,8 +399,8 @@
       (if (not (or (not limit) (exact-nonnegative-integer? limit)))
           (raise-bad-option who keyword "a number or #f" limit)))
 
-    ;; Calls a procedure with each part of the form that a binary port has, in their order.  The contents are read with
-    ;; `part-port` while the procedure runs; what it leaves is passed over.
+    ;; Calls a procedure with each part of the form that a binary port has, in their order. The
+    ;; contents are read with `part-port` while the procedure runs; what it leaves is passed over.
     (define* (for-each-part procedure port boundary
                             #:key (part-limit #f) (total-limit #f) (parts-limit 1000)
                             (header-limit 8192))
@@ -441,8 +447,8 @@
                   (read! rest 0 buffer-size)
                   (drain)))))))
 
-    ;; The parts of a form as a list.  Contents of up to `#:memory-limit` bytes are in memory, others in temporary files, which
-    ;; whoever calls this deletes with `delete-part-file`.
+    ;; The parts of a form as a list. Contents of up to `#:memory-limit` bytes are in memory, others
+    ;; in temporary files, which whoever calls this deletes with `delete-part-file`.
     (define* (read-multipart port boundary #:key (part-limit #f) (total-limit 67108864)
                              (parts-limit 1000) (header-limit 8192) (memory-limit 65536))
       (check-argument 'read-multipart 3 exact-nonnegative-integer? "limit of memory" memory-limit)
@@ -485,7 +491,8 @@
                    (copy-port input output))
                  (lambda () (close-port output))))))))
 
-    ;; Calls a procedure with the parts of a form, and removes their temporary files when it returns or is left.
+    ;; Calls a procedure with the parts of a form, and removes their temporary files when it returns
+    ;; or is left.
     (define* (call-with-multipart port boundary procedure
                #:key (part-limit #f) (total-limit 67108864)
                (parts-limit 1000) (header-limit 8192) (memory-limit 65536))
@@ -503,7 +510,8 @@
 
     ;; Writing.
 
-    ;; A part to be written: the content is a string, a bytevector, a binary input port, or `(file . PATH)`.
+    ;; A part to be written: the content is a string, a bytevector, a binary input port, or
+    ;; `(file . PATH)`.
     (define* (make-part name content #:key (filename #f) (type #f) (headers '()))
       (check-argument 'make-part 1 string? "string" name)
       (if (not (or (string? content)

@@ -3,7 +3,8 @@
 ;;;     (define stored (hash-password "correct horse battery staple"))
 ;;;     (password-matches? "correct horse battery staple" stored)     ; => #t
 ;;;
-;;; Hashing is slow by design. It is done outside of the heap, so that it blocks only the task that asked for it.
+;;; Hashing is slow by design. It is done outside of the heap, so that it blocks only the task that
+;;; asked for it.
 
 (define-library (canny web password)
   (export hash-password password-matches? password-hash-outdated?
@@ -14,14 +15,14 @@
           (only (canny crypto) random-bytes))
   (begin
 
-    ;; The hash of a password, a text that is to be kept and tells how it was made: by Argon2id with a random salt. `#:memory` is
-    ;; in KiB; the costs are those that OWASP recommends unless given.
+    ;; The hash of a password, a text that is to be kept and tells how it was made: by Argon2id with
+    ;; a random salt. `#:memory` is in KiB; the costs are those that OWASP recommends unless given.
     (define* (hash-password password #:key (memory 19456) (passes 2) (lanes 1))
       (check-argument 'hash-password 1 string? "string" password)
       (%hash-password password memory passes lanes))
 
-    ;; Whether a password is the one that a hash was made of. `#f` as a hash takes as long as any other and never matches, so that
-    ;; nobody learns from the time whether there is such a user.
+    ;; Whether a password is the one that a hash was made of. `#f` as a hash takes as long as any
+    ;; other and never matches, so that nobody learns from the time whether there is such a user.
     (define (password-matches? password hash)
       (check-argument 'password-matches? 1 string? "string" password)
       (if hash
@@ -34,7 +35,8 @@
       (and (>= (string-length text) (string-length prefix))
            (string=? prefix (substring text 0 (string-length prefix)))))
 
-    ;; Whether a hash was made at other costs than these, so that it should be replaced when the password is at hand.
+    ;; Whether a hash was made at other costs than these, so that it should be replaced when the
+    ;; password is at hand.
     (define* (password-hash-outdated? hash #:key (memory 19456) (passes 2) (lanes 1))
       (check-argument 'password-hash-outdated? 1 string? "string" hash)
       (not (has-prefix? hash

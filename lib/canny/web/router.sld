@@ -7,9 +7,10 @@
 ;;;       (mount "/api" api))
 ;;;     (run-server (router-handler app))
 ;;;
-;;; Routes are in a tree, one level for each segment of a path. Matching visits a node of it at most once and never goes back over
-;;; a segment's text, so that it takes time in proportion to the path whatever is in it. Segments are taken apart before they are
-;;; decoded, each is decoded once, and a path with a segment `.` or `..`, or with a control character, matches nothing.
+;;; Routes are in a tree, one level for each segment of a path. Matching visits a node of it at most
+;;; once and never goes back over a segment's text, so that it takes time in proportion to the path
+;;; whatever is in it. Segments are taken apart before they are decoded, each is decoded once, and a
+;;; path with a segment `.` or `..`, or with a control character, matches nothing.
 
 (define-library (canny web router)
   (export route mount make-router router? router-handler define-routes routes
@@ -27,7 +28,8 @@
 
     ;;; Types of parameters
 
-    ;; A name with a procedure that takes a decoded segment and gives a value, or `#f` where the segment is none.
+    ;; A name with a procedure that takes a decoded segment and gives a value, or `#f` where the
+    ;; segment is none.
     (define types '())
 
     ;; Declares a type of parameters, for all routes that are made afterwards.
@@ -172,15 +174,16 @@
       (if (not (symbol? method))
           (wrong who "a method is a symbol, as GET" method)))
 
-    ;; A handler for a method, a symbol as `GET`, for a list of them, or for `ANY`, and for paths of a pattern.
+    ;; A handler for a method, a symbol as `GET`, for a list of them, or for `ANY`, and for paths of
+    ;; a pattern.
     (define* (route methods pattern handler #:key (name #f))
       (let ((methods (if (list? methods) methods (list methods))))
         (for-each (lambda (method) (check-method 'route method)) methods)
         (check-argument 'route 3 procedure? "procedure" handler)
         (make-route methods (pattern-segments 'route pattern) handler name)))
 
-    ;; The routes of a router behind a prefix. A handler gets all requests below the prefix; its parameter `rest` has the
-    ;; segments behind it.
+    ;; The routes of a router behind a prefix. A handler gets all requests below the prefix; its
+    ;; parameter `rest` has the segments behind it.
     (define* (mount prefix target #:key (name #f))
       (let ((segments (pattern-segments 'mount prefix)))
         (let ((base (if (and (pair? segments) (equal? (last-of segments) ""))
@@ -213,8 +216,9 @@
 
     ;;; The tree
 
-    ;; Nodes behind literal segments are in a table; behind parameters in a list of pairs of a type and a node, types that
-    ;; convert before those that take everything; `rest` and `here` are methods with endpoints.
+    ;; Nodes behind literal segments are in a table; behind parameters in a list of pairs of a type
+    ;; and a node, types that convert before those that take everything; `rest` and `here` are
+    ;; methods with endpoints.
     (define-record-type <node>
       (make-node literals parameters here rest)
       node?
@@ -284,8 +288,9 @@
 
     ;;; Matching
 
-    ;; The decoded segments of a path as a client wrote it, without the slash at its beginning; `#f` for a path that none should
-    ;; have: with broken escapes, bytes that are no UTF-8, control characters, or segments `.` and `..`.
+    ;; The decoded segments of a path as a client wrote it, without the slash at its beginning; `#f`
+    ;; for a path that none should have: with broken escapes, bytes that are no UTF-8, control
+    ;; characters, or segments `.` and `..`.
     (define (path-segments path)
       (and (> (string-length path) 0)
            (char=? #\/ (string-ref path 0))
@@ -358,8 +363,9 @@
             ((list? (car routes)) (append (car routes) (flatten (cdr routes))))
             (else (%type-error 'make-router 1 "list of routes" (car routes)))))
 
-    ;; The handler that answers requests as a router says: 404 where nothing matches, 405 with `Allow` where no handler takes
-    ;; the method. A handler of GET takes HEAD as well; OPTIONS is answered.
+    ;; The handler that answers requests as a router says: 404 where nothing matches, 405 with
+    ;; `Allow` where no handler takes the method. A handler of GET takes HEAD as well; OPTIONS is
+    ;; answered.
     (define (router-handler router)
       (check-argument 'router-handler 1 router? "router" router)
       (let ((root (router-root router))
@@ -430,7 +436,8 @@
                           (query-parameters request))))
         (if entry (cdr entry) default)))
 
-    ;; All names and values of the query, an association list of texts. It is read once; the length of targets limits it.
+    ;; All names and values of the query, an association list of texts. It is read once; the length
+    ;; of targets limits it.
     (define (query-parameters request)
       (or (request-attribute request 'query-parameters)
           (let* ((query (request-query request))
@@ -463,7 +470,8 @@
             (wrong 'url-for "a parameter has a value that the route does not take" value))
         (percent-encode text)))
 
-    ;; The path of the route with a name, for an association list of parameters; those that the route has not become a query.
+    ;; The path of the route with a name, for an association list of parameters; those that the
+    ;; route has not become a query.
     (define* (url-for router name #:optional (parameters '()) #:key (query '()))
       (check-argument 'url-for 1 router? "router" router)
       (let ((route (let loop ((routes (router-routes router)))
@@ -499,7 +507,8 @@
 
     ;;; Syntax
 
-    ;; A router of clauses `(METHOD path handler)`, `((METHOD ...) path handler)` and `(mount prefix router)`.
+    ;; A router of clauses `(METHOD path handler)`, `((METHOD ...) path handler)` and
+    ;; `(mount prefix router)`.
     (define-syntax routes
       (syntax-rules ()
         ((_ clause ...) (make-router (list (route-clause clause) ...)))))

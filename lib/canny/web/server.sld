@@ -5,25 +5,28 @@
 ;;;                           "Hello, World!"))
 ;;;                 #:port 8080)
 ;;;
-;;; A handler takes a request and its body (a binary input port, or #f) and gives a response, or the headers and the body of
-;;; one whose status is 200.  It runs in a task, on any thread of the pool, and may wait for whatever it likes.
+;;; A handler takes a request and its body (a binary input port, or #f) and gives a response, or the
+;;; headers and the body of one whose status is 200. It runs in a task, on any thread of the pool,
+;;; and may wait for whatever it likes.
 ;;;
-;;; How requests come to handlers.  The connections are the machine's: one that has no request has no task.  Some tasks, the
-;;; *servers*, take the next request, answer it and take another one.  One of them waits when there is none.  Another one is
-;;; *called* by who takes a request, to stand by on the same worker: it runs there as soon as the handler waits, or has
-;;; used up its slice.  So a handler that does not wait costs no switch of tasks, and one that does blocks no other.
+;;; How requests come to handlers. The connections are the machine's: one that has no request has no
+;;; task. Some tasks, the *servers*, take the next request, answer it and take another one. One of
+;;; them waits when there is none. Another one is *called* by who takes a request, to stand by on
+;;; the same worker: it runs there as soon as the handler waits, or has used up its slice. So a
+;;; handler that does not wait costs no switch of tasks, and one that does blocks no other.
 ;;;
-;;; A task that was away in the middle of a request, since its handler waited or was made to give way, looks for no other
-;;; request afterwards: the one that was called meanwhile does.  It becomes a *spare*, to be called later.  So there are as
-;;; many servers as requests were begun and not answered, one for each worker and one that waits.
+;;; A task that was away in the middle of a request, since its handler waited or was made to give
+;;; way, looks for no other request afterwards: the one that was called meanwhile does. It becomes a
+;;; *spare*, to be called later. So there are as many servers as requests were begun and not
+;;; answered, one for each worker and one that waits.
 ;;;
 ;;; | `called` of a worker | there is |
 ;;; |---|---|
 ;;; | #f | nobody on standby |
 ;;; | #t | a task that will look for requests as soon as a worker takes it up |
 
-;;; A connection may speak HTTP/2, by agreement inside of TLS or because its client begins so; handlers need not know.  Each of its
-;;; streams is a request like any other.
+;;; A connection may speak HTTP/2, by agreement inside of TLS or because its client begins so;
+;;; handlers need not know. Each of its streams is a request like any other.
 
 (define-library (canny web server)
   (export run-server start-server server? server-addresses server-statistics server-running?
@@ -107,7 +110,8 @@
     (define (start-serving server)
       (without-scope (spawn (lambda () (serve server #f)) #:name 'server)))
 
-    ;; The account of what serves: it is not stopped for what others have used. Each request has an account of its own.
+    ;; The account of what serves: it is not stopped for what others have used. Each request has an
+    ;; account of its own.
     (define exempt 4294967295)
 
     (define (finish-account)
@@ -186,7 +190,8 @@
       (and (error-object? object)
            (eq? 'memory (condition-kind object))))
 
-    ;; What a task that serves is at: #f, a request, or `cancelled` once it is to end because the client has gone.
+    ;; What a task that serves is at: #f, a request, or `cancelled` once it is to end because the
+    ;; client has gone.
     (define-record-type present
       (make-present request step task server suspect)
       present?
@@ -231,8 +236,8 @@
           (if (eq? all (presents serving))
               (set-presents! serving left)))))
 
-    ;; Cancels the handlers of requests whose clients have gone, as was seen twice: a client that has only ended its own direction has
-    ;; until then to get its answer.
+    ;; Cancels the handlers of requests whose clients have gone, as was seen twice: a client that
+    ;; has only ended its own direction has until then to get its answer.
     (define (cancel-abandoned! server)
       (forget-ended!)
       (for-each
@@ -254,8 +259,9 @@
            (not (request-attribute request 'changes-protocol))
            (%http-gone? request)))
 
-    ;; A continuation of a handler, or of another task, may be called by a handler in another task: that one's request is the one that
-    ;; cannot be answered then, since what would have answered it is gone.
+    ;; A continuation of a handler, or of another task, may be called by a handler in another task:
+    ;; that one's request is the one that cannot be answered then, since what would have answered it
+    ;; is gone.
     (define (check-mine present)
       (if (not (eq? (%current-task) (present-task present)))
           (%end-task (list (%foreign-end (present-task present))))))
@@ -694,8 +700,8 @@
                               #:name 'server-timeouts))
         server))
 
-    ;; Ends what takes too long, once in a second. Where nobody looks for requests any more, since the memory did not suffice for
-    ;; that, somebody else does.
+    ;; Ends what takes too long, once in a second. Where nobody looks for requests any more, since
+    ;; the memory did not suffice for that, somebody else does.
     (define (sweep server cancels?)
       (let ((machine (server-machine server)))
         (let loop ()
@@ -762,13 +768,14 @@
       (check-server 'server-running? server)
       (not (future-done? (server-done server))))
 
-    ;; Numbers since the start: connections now, accepted, requests, refused, timed-out, turned-away, http2,
-    ;; bytes-in, bytes-out.
+    ;; Numbers since the start: connections now, accepted, requests, refused, timed-out,
+    ;; turned-away, http2, bytes-in, bytes-out.
     (define (server-statistics server)
       (check-server 'server-statistics server)
       (%http-statistics (server-machine server)))
 
-    ;; Accepts no more connections, has those that are there answered, and waits for that; after a time they are closed.
+    ;; Accepts no more connections, has those that are there answered, and waits for that; after a
+    ;; time they are closed.
     (define* (stop-server! server #:key (timeout 10))
       (check-server 'stop-server! server)
       (%http-stop! (server-machine server) #f)
@@ -785,7 +792,8 @@
       (await-log server)
       (void))
 
-    ;; Seconds, a little more than for what the machine keeps connections that were busy when it was stopped.
+    ;; Seconds, a little more than for what the machine keeps connections that were busy when it was
+    ;; stopped.
     (define grace 0.3)
 
     ;; A slow reader of the log does not block the end for ever.

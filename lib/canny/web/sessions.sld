@@ -1,10 +1,12 @@
-;;; (canny web sessions): data of a visitor in a signed cookie, and tokens against requests from other sites.
+;;; (canny web sessions): data of a visitor in a signed cookie, and tokens against requests from
+;;; other sites.
 ;;;
 ;;;     (with-middleware (router-handler app)
 ;;;                      (parse-bodies) (sessions (list key)) (csrf-protection))
 ;;;
-;;; The cookie has the data as JSON, the time at which it ends, and HMAC-SHA-256 of both with its name. Visitors can read the data, not
-;;; change it. The first of several keys signs, all of them are accepted, so that keys can be replaced.
+;;; The cookie has the data as JSON, the time at which it ends, and HMAC-SHA-256 of both with its
+;;; name. Visitors can read the data, not change it. The first of several keys signs, all of them
+;;; are accepted, so that keys can be replaced.
 
 (define-library (canny web sessions)
   (export sessions session-ref session-set! session-delete! session-clear! session-data
@@ -62,8 +64,9 @@
       (if (%string-index purpose #\| 0)
           (option who "a purpose has no bar" purpose)))
 
-    ;; A text with its signature, for URLs and cookies. The purpose is signed too: what was signed for one is worth nothing for
-    ;; another. `#:expires` is the time at which it ends, in seconds since 1970.
+    ;; A text with its signature, for URLs and cookies. The purpose is signed too: what was signed
+    ;; for one is worth nothing for another. `#:expires` is the time at which it ends, in seconds
+    ;; since 1970.
     (define* (sign-text keys purpose text #:key (expires #f))
       (check-keys 'sign-text keys)
       (check-purpose 'sign-text purpose)
@@ -115,8 +118,9 @@
     ;; What browsers keep in one cookie, name and attributes included.
     (define cookie-bytes-max 4000)
 
-    ;; A middleware that keeps an association list of symbols and values of JSON for each visitor. It ends `#:max-age` seconds after
-    ;; it was written last; it is written when it has changed, and when half of that time is over.
+    ;; A middleware that keeps an association list of symbols and values of JSON for each visitor.
+    ;; It ends `#:max-age` seconds after it was written last; it is written when it has changed, and
+    ;; when half of that time is over.
     (define* (sessions keys
                        #:key (secure? #t) (name #f) (max-age 1209600) (same-site 'lax) (path "/")
                        (domain #f) (clock now-seconds))
@@ -191,8 +195,8 @@
         (set-data! session (cons (cons key value) (without key (data-of session))))
         (set-changed! session #t)))
 
-    ;; Forgets what is kept under a symbol; everything. After a user has logged in or out clear the session first, so that nothing of
-    ;; what was before stays.
+    ;; Forgets what is kept under a symbol; everything. After a user has logged in or out clear the
+    ;; session first, so that nothing of what was before stays.
     (define (session-delete! request key)
       (let ((session (session-of 'session-delete! request)))
         (set-data! session (without key (data-of session)))
@@ -226,7 +230,8 @@
                 (loop (+ index 1)))))
         result))
 
-    ;; A token for a form of this visitor. It is another text each time, so that the length of a compressed page tells nothing of it.
+    ;; A token for a form of this visitor. It is another text each time, so that the length of a
+    ;; compressed page tells nothing of it.
     (define (csrf-token request)
       (let* ((secret (or (session-secret request)
                          (let ((bytes (random-bytes secret-bytes)))
@@ -266,9 +271,10 @@
               (origin (this-host? origin))
               (else #t))))
 
-    ;; A middleware that answers requests by 403 which change something, and which no page of this site sent: those of other methods
-    ;; than `GET`, `HEAD`, `OPTIONS` and `TRACE` need the token of the session in a field of the form or in a header, and an origin that is
-    ;; this host or one of `#:origins`, if the browser tells one. It stands within `parse-bodies` and `sessions`.
+    ;; A middleware that answers requests by 403 which change something, and which no page of this
+    ;; site sent: those of other methods than `GET`, `HEAD`, `OPTIONS` and `TRACE` need the token of
+    ;; the session in a field of the form or in a header, and an origin that is this host or one of
+    ;; `#:origins`, if the browser tells one. It stands within `parse-bodies` and `sessions`.
     (define* (csrf-protection #:key (field "csrf-token") (header 'x-csrf-token) (origins '()))
       (lambda (handler)
         (lambda (request body)

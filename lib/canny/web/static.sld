@@ -4,9 +4,10 @@
 ;;;       (GET "/" home)
 ;;;       (mount "/assets" (static-files "public" #:max-age 3600)))
 ;;;
-;;; A file is found by segments that were decoded once, none of which has a slash, a backslash or a control character, or begins with a dot.
-;;; Then its real name, without symbolic links, has to be below the real name of the root. Both together are why no request
-;;; gets out of it. What is sent is the file that was looked at, or one that took its place meanwhile.
+;;; A file is found by segments that were decoded once, none of which has a slash, a backslash or a
+;;; control character, or begins with a dot. Then its real name, without symbolic links, has to be
+;;; below the real name of the root. Both together are why no request gets out of it. What is sent
+;;; is the file that was looked at, or one that took its place meanwhile.
 
 (define-library (canny web static)
   (export static-files file-response media-type-of)
@@ -65,8 +66,9 @@
               ((char=? #\/ (string-ref name index)) "")
               (else (loop (- index 1))))))
 
-    ;; The media type of a file by its name, as the value of `content-type`; `#:types` is an association list of extensions and symbols
-    ;; that counts for more than the table of the library.
+    ;; The media type of a file by its name, as the value of `content-type`; `#:types` is an
+    ;; association list of extensions and symbols that counts for more than the table of the
+    ;; library.
     (define* (media-type-of name #:key (types '()))
       (check-argument 'media-type-of 1 string? "string" name)
       (let* ((extension (extension name))
@@ -111,11 +113,13 @@
     ;; More ranges than that, or more bytes than the file has in all, are an attack or a mistake.
     (define ranges-max 16)
 
-    ;; The ranges that are to be sent, pairs of the first byte and the length; `#f` for the whole file and `()` for none that there is.
+    ;; The ranges that are to be sent, pairs of the first byte and the length; `#f` for the whole
+    ;; file and `()` for none that there is.
     (define (wanted-ranges request tag modified size)
       (let ((range (request-header request 'range))
             (if-range (request-header request 'if-range
-                                      ;; A range is for who has the rest of the same file: that has to be known.
+                                      ;; A range is for who has the rest of the same file: that has
+                                      ;; to be known.
                                       (and (request-field request 'if-range) 'malformed))))
         (and (pair? range)
              (eq? 'bytes (car range))
@@ -153,7 +157,8 @@
           (close-port port)
           (if (eof-object? bytes) (bytevector) bytes))))
 
-    ;; A body of pieces: bytevectors, and pairs of the first byte and the length of what the file has.
+    ;; A body of pieces: bytevectors, and pairs of the first byte and the length of what the file
+    ;; has.
     (define (pieces-body path pieces size)
       (if (<= size in-memory-max)
           (let loop ((pieces pieces) (parts '()))
@@ -199,8 +204,8 @@
                     (else 0)))
             (make-binary-input "file" read! #:close (lambda () (close-port port))))))
 
-    ;; The answer with a file, whose name the program chose: conditions, ranges, `HEAD`, and what `#:headers` has more. `#:type` is
-    ;; the value of `content-type`.
+    ;; The answer with a file, whose name the program chose: conditions, ranges, `HEAD`, and what
+    ;; `#:headers` has more. `#:type` is the value of `content-type`.
     (define* (file-response request path #:key (type #f) (headers '()))
       (check-argument 'file-response 1 request? "request" request)
       (check-argument 'file-response 2 string? "string" path)
@@ -282,7 +287,8 @@
                      (char=? #\. (string-ref segment 0))
                      (not dotfiles?)))))
 
-    ;; The segments of the file that is asked for, or `#f`; an empty one at the end means a directory.
+    ;; The segments of the file that is asked for, or `#f`; an empty one at the end means a
+    ;; directory.
     (define (file-segments request dotfiles?)
       (let* ((rest (assq 'rest (route-parameters request)))
              (segments (if rest (cdr rest) (path-segments (request-path request)))))
@@ -306,8 +312,8 @@
       (or (string=? path root)
           (string-prefix? (if (string=? root "/") root (string-append root "/")) path)))
 
-    ;; Names that change with their content: a part of eight hexadecimal digits and more, one of which is a digit, stands between dots or
-    ;; hyphens before the extension.
+    ;; Names that change with their content: a part of eight hexadecimal digits and more, one of
+    ;; which is a digit, stands between dots or hyphens before the extension.
     (define (fingerprinted? name)
       (let ((length (string-length name)))
         (let loop ((index 0) (count 0) (digits 0))
@@ -324,7 +330,8 @@
                        ;; So long a part is none.
                        (else (loop (+ index 1) -1000000 digits))))))))
 
-    ;; A handler that answers with the files below a directory: by the parameter `rest` of `mount`, or else by the whole path.
+    ;; A handler that answers with the files below a directory: by the parameter `rest` of `mount`,
+    ;; or else by the whole path.
     (define* (static-files root
                            #:key (index '("index.html")) (listing? #f) (dotfiles? #f) (max-age #f)
                            (immutable? fingerprinted?)
@@ -414,7 +421,8 @@
             ((string=? "" (car segments)) (without-empty (cdr segments)))
             (else (cons (car segments) (without-empty (cdr segments))))))
 
-    ;; A directory's address ends with a slash. No other host can be in the answer: a path with two slashes at its beginning has none.
+    ;; A directory's address ends with a slash. No other host can be in the answer: a path with two
+    ;; slashes at its beginning has none.
     (define (redirect request)
       (let ((path (request-path request))
             (query (request-query request)))

@@ -60,7 +60,8 @@
                       "display string of a structured field" object)
       (display-text object))
 
-    ;; Whether a condition says that a text is no structured field, or that an object has no form as one.
+    ;; Whether a condition says that a text is no structured field, or that an object has no form as
+    ;; one.
     (define (structured-field-error? object)
       (header-error? object))
 
@@ -145,7 +146,8 @@
                       (lambda (parameters index)
                         (continue (cons #t parameters) index)))))))))
 
-    ;; Of associations in the opposite order, those in order of which the key comes first, each with the last value.
+    ;; Of associations in the opposite order, those in order of which the key comes first, each with
+    ;; the last value.
     (define (latest-of reversed)
       (let ((count (length reversed)))
         (if (< count 2)

@@ -1,8 +1,9 @@
 ;;; (canny web uri): URIs and references as RFC 3986 has them, percent-encoding, and forms in URLs.
 ;;;
-;;; A URI is a record whose parts are as they were written: encoded, and the host in the case that it had.  What a text
-;;; lacks is #f, but the path, which is then "".  The host of an IPv6 address has no brackets.  Characters outside of ASCII
-;;; are taken in hosts only, where they are left as they are.
+;;; A URI is a record whose parts are as they were written: encoded, and the host in the case that
+;;; it had. What a text lacks is #f, but the path, which is then "". The host of an IPv6 address has
+;;; no brackets. Characters outside of ASCII are taken in hosts only, where they are left as they
+;;; are.
 ;;;
 ;;;     (uri-host (string->uri "http://[::1]:8080/a?b#c"))       ; => "::1"
 ;;;     (uri->string (resolve-uri "http://a/b/c/d" "../e?f"))    ; => "http://a/b/e?f"
@@ -239,7 +240,8 @@
           (scheme-end text (+ index 1) end)
           index))
 
-    ;; The first place of a range at which something else stands than characters of the classes and escapes, or #f.
+    ;; The first place of a range at which something else stands than characters of the classes and
+    ;; escapes, or #f.
     (define (first-wrong text start end classes)
       (let loop ((index start))
         (and (< index end)
@@ -508,7 +510,8 @@
           path
           (let* ((absolute? (char=? (string-ref path 0) #\/))
                  (segments (split-text path #\/ (if absolute? 1 0))))
-            ;; A relative path that has gone back to where it began continues with a slash, RFC 3986 says.
+            ;; A relative path that has gone back to where it began continues with a slash, RFC 3986
+            ;; says.
             (let loop ((rest segments) (kept '()) (rooted? absolute?))
               (let* ((segment (car rest))
                      (up? (string=? segment ".."))
@@ -535,9 +538,9 @@
 
     ;; Normalization.
 
-    ;; A URI that means the same, in the form that all such share as far as section 6.2.2 and 6.2.3 of RFC 3986 go: scheme and
-    ;; host in lower case, escapes in upper case and only where they are needed, no segments . and .., no port and no empty
-    ;; path that the scheme implies.
+    ;; A URI that means the same, in the form that all such share as far as section 6.2.2 and 6.2.3
+    ;; of RFC 3986 go: scheme and host in lower case, escapes in upper case and only where they are
+    ;; needed, no segments . and .., no port and no empty path that the scheme implies.
     (define (normalize-uri uri)
       (let* ((uri (as-uri 'normalize-uri 1 uri))
              (scheme (scheme-of uri))
@@ -610,8 +613,8 @@
     (define (plain-text? text class)
       (not (first-outside text 0 (string-length text) class)))
 
-    ;; A text, or the bytes of a bytevector, as it may stand in any part of a URI: all is escaped but letters, digits, - . _ ~
-    ;; and the characters of `#:keep`.
+    ;; A text, or the bytes of a bytevector, as it may stand in any part of a URI: all is escaped
+    ;; but letters, digits, - . _ ~ and the characters of `#:keep`.
     (define* (percent-encode text #:key (keep ""))
       (check-argument 'percent-encode 1 string? "string" text)
       (if (not (string? keep))
@@ -623,8 +626,8 @@
                     (or (byte-of-class? byte unreserved-class)
                         (and (< byte 128) (%string-index keep (integer->char byte))))))))
 
-    ;; The text that one with escapes stands for.  What is broken, in escapes or UTF-8, is an error, or with `#:malformed
-    ;; 'replace` left as it is, or U+FFFD.
+    ;; The text that one with escapes stands for. What is broken, in escapes or UTF-8, is an error,
+    ;; or with `#:malformed 'replace` left as it is, or U+FFFD.
     (define* (percent-decode text #:key (malformed 'raise))
       (check-argument 'percent-decode 1 string? "string" text)
       (case malformed
@@ -712,7 +715,8 @@
               ((< code 65536) 3)
               (else 4))))
 
-    ;; UTF-8: how many bytes the character at an index has; negative, how many bytes of a broken one are one replacement.
+    ;; UTF-8: how many bytes the character at an index has; negative, how many bytes of a broken one
+    ;; are one replacement.
     (define (utf8-step bytes index end)
       (define (byte-in? index low high)
         (and (< index end)
@@ -760,8 +764,8 @@
                         (write-char #\xFFFD port)
                         (loop (- index step) (- index step))))))))))
 
-    ;; A text as people type it, with escapes for all that cannot be in a URI: blanks, characters outside of ASCII (but in a
-    ;; host), and the like.  Escapes that are there stay.
+    ;; A text as people type it, with escapes for all that cannot be in a URI: blanks, characters
+    ;; outside of ASCII (but in a host), and the like. Escapes that are there stay.
     (define (escape-uri text)
       (check-argument 'escape-uri 1 string? "string" text)
       (let* ((end (string-length text))
@@ -800,8 +804,8 @@
 
     ;; Paths and queries.
 
-    ;; The segments of a path, decoded; a slash that was escaped is in its segment.  "/a/b/" has three, of which the last is
-    ;; empty.
+    ;; The segments of a path, decoded; a slash that was escaped is in its segment. "/a/b/" has
+    ;; three, of which the last is empty.
     (define* (split-path path #:key (malformed 'raise))
       (check-argument 'split-path 1 string? "string" path)
       (if (string-null? path)
@@ -825,8 +829,9 @@
                 (write-string (percent-encode (car segments) #:keep "!$&'()*+,;=:@") port)
                 (loop (cdr segments)))))))
 
-    ;; The names and values of a form as a query or a body has them (`application/x-www-form-urlencoded`), as the URL Standard
-    ;; of the WHATWG says: nothing is an error but more than `#:limit` fields.
+    ;; The names and values of a form as a query or a body has them
+    ;; (`application/x-www-form-urlencoded`), as the URL Standard of the WHATWG says: nothing is an
+    ;; error but more than `#:limit` fields.
     (define* (query->alist query #:key (limit #f))
       (check-argument 'query->alist 1 string? "string" query)
       (if (not (or (not limit) (exact-nonnegative-integer? limit)))

@@ -11,8 +11,8 @@
 ;;;                                        (websocket-send socket message)
 ;;;                                        (loop)))))))))
 ;;;
-;;; A message is a string or a bytevector.  Any task may send; one at a time receives.  Pings are answered while somebody
-;;; receives.
+;;; A message is a string or a bytevector. Any task may send; one at a time receives. Pings are
+;;; answered while somebody receives.
 ;;;
 ;;; | field of a socket | changed by | under |
 ;;; |---|---|---|
@@ -48,8 +48,8 @@
       (codec codec)
       (protocol protocol)
       (compressed compressed?)
-      ;; Whether each message is compressed with what the ones before have in common with it, so that none may be left out, and
-      ;; whether one was, when its sender was cancelled.
+      ;; Whether each message is compressed with what the ones before have in common with it, so
+      ;; that none may be left out, and whether one was, when its sender was cancelled.
       (fragile fragile?)
       (torn torn? set-torn!)
       (code code set-code!)
@@ -66,8 +66,8 @@
     (define (check-websocket who object)
       (check-argument who 1 websocket? "WebSocket" object))
 
-    ;; The code of why a connection was closed, by either side; #f while it is open.  1005 says that there was none, 1006 that it
-    ;; was lost.
+    ;; The code of why a connection was closed, by either side; #f while it is open. 1005 says that
+    ;; there was none, 1006 that it was lost.
     (define (websocket-close-code socket)
       (check-websocket 'websocket-close-code socket)
       (code socket))
@@ -133,7 +133,8 @@
       (send-frame socket frame/ping bytes)
       (void))
 
-    ;; The next message, a string or a bytevector; an end-of-file object when the connection has ended, however it did.
+    ;; The next message, a string or a bytevector; an end-of-file object when the connection has
+    ;; ended, however it did.
     (define (websocket-receive socket)
       (check-websocket 'websocket-receive socket)
       (if (ended? socket)
@@ -210,7 +211,8 @@
 
     ;; Opening.
 
-    ;; Whether a request asks for a WebSocket, in the version of HTTP that can. Headers that are malformed ask for nothing.
+    ;; Whether a request asks for a WebSocket, in the version of HTTP that can. Headers that are
+    ;; malformed ask for nothing.
     (define (websocket-request? request)
       (and (eq? 'GET (request-method request))
            (equal? '(1 . 1) (request-version request))
@@ -234,8 +236,8 @@
                      #:headers (append headers '((content-type . (text/plain))))
                      #:body text))
 
-    ;; Whether the page that asks may: `#t` those of this host, a list those of these origins, #f any.  Programs other than
-    ;; browsers have no origin.
+    ;; Whether the page that asks may: `#t` those of this host, a list those of these origins, #f
+    ;; any. Programs other than browsers have no origin.
     (define (allowed? request origins)
       (let ((origin (request-field request 'origin)))
         (cond ((not (and origin origins)) #t)
@@ -257,7 +259,8 @@
       (if (not (memq object '(#f #t context)))
           (raise-bad-option who "#:compression" "#f, #t or context" object)))
 
-    ;; What the server answers to the extensions that are offered, before what the codec is to know of that; or #f.
+    ;; What the server answers to the extensions that are offered, before what the codec is to know
+    ;; of that; or #f.
     (define (accept-compression request compression)
       (let ((offers (and compression (request-field request 'sec-websocket-extensions))))
         (and offers (%websocket-accept offers (eq? compression 'context)))))
@@ -265,8 +268,9 @@
     (define (interval? object)
       (and (real? object) (> object 0)))
 
-    ;; The response that makes a request's connection a WebSocket, with which the procedure is called in a task of its own; one
-    ;; that says what is wrong with a request that does not ask for that.
+    ;; The response that makes a request's connection a WebSocket, with which the procedure is
+    ;; called in a task of its own; one that says what is wrong with a request that does not ask for
+    ;; that.
     (define* (websocket-response request procedure
                                  #:key (protocols '()) (origins #t)
                                  (max-message-bytes 1048576) (ping-interval 30)
@@ -311,7 +315,8 @@
     (define (serve-socket socket procedure ping-interval)
       (let ((pinger (and ping-interval
                          (begin
-                           ;; A client that answers no ping has gone, and so has one that takes nothing of what is sent: pongs, or messages.
+                           ;; A client that answers no ping has gone, and so has one that takes
+                           ;; nothing of what is sent: pongs, or messages.
                            (set-port-timeout! (input socket) (* 2.5 ping-interval))
                            (set-port-timeout! (output socket) (* 2.5 ping-interval))
                            (spawn (lambda () (keep-pinging socket ping-interval))
@@ -329,11 +334,12 @@
            (guard (object ((error-object? object) #f))
              (part socket))))))
 
-    ;; Seconds that the other side may take to say goodbye and to close, whatever it sends meanwhile.
+    ;; Seconds that the other side may take to say goodbye and to close, whatever it sends
+    ;; meanwhile.
     (define patience 5)
 
-    ;; Ends a connection in order: both sides say goodbye, and who has nothing more to say is heard out, since the system
-    ;; takes back what was sent when something comes that nobody reads.
+    ;; Ends a connection in order: both sides say goodbye, and who has nothing more to say is heard
+    ;; out, since the system takes back what was sent when something comes that nobody reads.
     (define (part socket)
       (let ((end (+ (%clock-nanoseconds clock/monotonic) (* patience 1000000000))))
         (define (hear-out next)

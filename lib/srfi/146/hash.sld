@@ -1,7 +1,8 @@
 ;;; (srfi 146 hash): mappings by the hash of their keys.
 ;;;
-;;; A hashmap is a comparator with a hash array mapped trie.  Comparators need a hash function, unless
-;;; their equality predicate is a well-known one.  The linear-update procedures are the pure ones.
+;;; A hashmap is a comparator with a hash array mapped trie. Comparators need a hash function,
+;;; unless their equality predicate is a well-known one. The linear-update procedures are the pure
+;;; ones.
 
 (define-library (srfi 146 hash)
   (export hashmap?

@@ -1,7 +1,7 @@
 ;;; (srfi 171 meta): what one needs to write transducers.
 ;;;
-;;; A reducer that wants the reduction to stop wraps its result in a <reduced>; the reductions take it
-;;; out again.
+;;; A reducer that wants the reduction to stop wraps its result in a <reduced>; the reductions take
+;;; it out again.
 
 (define-library (srfi 171 meta)
   (export reduced reduced? unreduce ensure-reduced preserving-reduced

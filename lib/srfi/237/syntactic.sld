@@ -26,7 +26,8 @@
       generative parent-rtd)
 
     ;; Names are made by a macro that is a procedure, which is defined where it is used: there is no
-    ;; such macro when this library is compiled.  It completes the names and continues with `collect`.
+    ;; such macro when this library is compiled. It completes the names and continues with
+    ;; `collect`.
     (define-syntax define-record-type
       (syntax-rules ()
         ((_ specification clause ...)
@@ -101,8 +102,8 @@
                    (complete #'record #'record (join #'record "make-" #'record)
                              (join #'record #'record "?") #'(clause ...)))))))))))
 
-    ;; Collects the clauses: parent, protocol, sealed, opaque, uid and fields.  The parent is a pair of
-    ;; expressions for type and descriptor.
+    ;; Collects the clauses: parent, protocol, sealed, opaque, uid and fields. The parent is a pair
+    ;; of expressions for type and descriptor.
     (define-syntax collect
       (syntax-rules (fields parent protocol sealed opaque nongenerative generative parent-rtd)
         ((_ type record constructor predicate parents proto sealed? opaque? uid (field ...)

@@ -1,4 +1,5 @@
-;;; (srfi 257 misc): more list patterns, and matchers with the patterns of syntax-rules and SRFI 241.
+;;; (srfi 257 misc): more list patterns, and matchers with the patterns of syntax-rules and
+;;; SRFI 241.
 
 (define-library (srfi 257 misc)
   (export ~etc+ ~etc= ~etc** sr-match cm-match)
@@ -46,8 +47,8 @@
         ((_1 (k . operands) literals atom)
          (k (~if-id-member atom literals 'atom atom) . operands))))
 
-    ;; The matcher of SRFI 241, without its quasiquote.  `again` is the match itself, for the patterns
-    ;; that match what it returns for a part.
+    ;; The matcher of SRFI 241, without its quasiquote. `again` is the match itself, for the
+    ;; patterns that match what it returns for a part.
     (define-syntax cm-match
       (syntax-rules ()
         ((_ expression rule ...)

@@ -1,5 +1,5 @@
-;; For tests of servers: requests as bytes, and all that comes until the connection ends. Needs `(scheme base)`, `(canny net)`,
-;; `(canny tasks)` and `server-addresses`.
+;; For tests of servers: requests as bytes, and all that comes until the connection ends. Needs
+;; `(scheme base)`, `(canny net)`, `(canny tasks)` and `server-addresses`.
 
 ;; All of a port as text.
 (define (text-of port)
@@ -9,7 +9,8 @@
           (utf8->string (apply bytevector-append (reverse parts)))
           (loop (cons part parts))))))
 
-;; What a server answers to some texts or bytes, which come one after the other, before it closes the connection.
+;; What a server answers to some texts or bytes, which come one after the other, before it closes
+;; the connection.
 (define (exchange server . parts)
   (call-with-connection (connect (car (server-addresses server)) #:timeout 10)
     (lambda (input output)

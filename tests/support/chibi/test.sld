@@ -1,8 +1,8 @@
 ;;; (chibi test): the interface of chibi-scheme's test library, for running suites written to it.
 ;;;
-;;; Our own implementation of what those suites use.  Each failure is printed with its groups; the
+;;; Our own implementation of what those suites use. Each failure is printed with its groups; the
 ;;; end of the outermost group prints the line `NAME: N passed, M failed`, which the conformance
-;;; runner reads.  The program continues after a failure; (test-exit) leaves with code 1 if there was
+;;; runner reads. The program continues after a failure; (test-exit) leaves with code 1 if there was
 ;;; one.
 
 (define-library (chibi test)

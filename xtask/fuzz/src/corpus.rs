@@ -21,8 +21,10 @@ const PROGRAMS: &[&str] = &[
     "(call-with-values (lambda () (values 1 2 3)) (lambda (a b c) (list a b c)))",
     "(define-record-type point (make-point x y) point? (x px) (y py set-py!)) (set-py! (make-point 1 2) 3)",
     "(define* (g a #:optional (b 2) #:key (c 3)) (list a b c)) (g 1 #:c 5)",
-    "(string-append \"abc\" (symbol->string 'd) (number->string 1.5)) '(1 #\\a \"s\" #u8(1 2) 1/2 1.0 (x . y))",
-    "(letrec ((even? (lambda (n) (or (= n 0) (odd? (- n 1))))) (odd? (lambda (n) (and (> n 0) (even? (- n 1)))))) (even? 9))",
+    "(string-append \"abc\" (symbol->string 'd) (number->string 1.5)) '(1 #\\a \"s\" #u8(1 2) 1/2 1.0 (x . \
+     y))",
+    "(letrec ((even? (lambda (n) (or (= n 0) (odd? (- n 1))))) (odd? (lambda (n) (and (> n 0) (even? (- n \
+     1)))))) (even? 9))",
 ];
 
 impl Corpus {

@@ -1,7 +1,7 @@
 //! Encodings and lines of text: generators and oracles.
 //!
-//! Characters are those of the crate `encoding_rs`, and lines those of a search that knows the whole text. Neither depends on
-//! how the source was cut into pieces.
+//! Characters are those of the crate `encoding_rs`, and lines those of a search that knows the whole
+//! text. Neither depends on how the source was cut into pieces.
 
 use std::sync::Arc;
 

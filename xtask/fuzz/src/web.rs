@@ -1,7 +1,8 @@
-//! Heads of HTTP messages beside `httparse`, and chunked bodies beside a reader of whole ones: generators and oracles.
+//! Heads of HTTP messages beside `httparse`, and chunked bodies beside a reader of whole ones:
+//! generators and oracles.
 //!
-//! What is read here is read in the same way by others, and does not depend on how the bytes were cut; what was refused stays so, whatever
-//! follows it.
+//! What is read here is read in the same way by others, and does not depend on how the bytes were cut;
+//! what was refused stays so, whatever follows it.
 
 use canny_http::chunked::{ChunkReader, Piece, push_chunk};
 use canny_http::framing::Framing;
@@ -85,7 +86,8 @@ pub fn head_text(random: &mut Random, _: &Corpus) -> Vec<u8> {
     }
 }
 
-/// Bytes that are no beginning of a head are refused however many there are of them, and those that are one never are.
+/// Bytes that are no beginning of a head are refused however many there are of them, and those that are
+/// one never are.
 pub fn head(input: &[u8]) -> Result<(), String> {
     let limits = HeadLimits::default();
     let whole = read_request(input, &limits);

@@ -1,6 +1,7 @@
 //! The files that the programs of `benches/io` read, the same bytes on every machine.
 //!
-//! They are written as they are made: what this process ever took would count as memory of the programs it starts.
+//! They are written as they are made: what this process ever took would count as memory of the programs
+//! it starts.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -61,8 +62,8 @@ pub fn generate(directory: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Lines of words, all of the same number of characters. If they are mixed, every twentieth has a letter with a combining
-/// accent, one of Latin-1, a Greek word and a sign of three bytes.
+/// Lines of words, all of the same number of characters. If they are mixed, every twentieth has a
+/// letter with a combining accent, one of Latin-1, a Greek word and a sign of three bytes.
 fn lines(mixed: bool, count: usize, out: &mut dyn Write) -> io::Result<()> {
     let mut random = Random::new(1, 0);
     for number in 0..count {
@@ -169,7 +170,8 @@ fn log(out: &mut dyn Write) -> io::Result<()> {
         let (place, name) = (random.choose(WORDS), random.choose(NAMES));
         let _ = writeln!(
             text,
-            "2026-11-22T{:02}:{:02}:{:02} 10.{}.{}.{} {level} \"GET /{place}/{name}?id={}&page={} HTTP/1.1\" 200 {} {}ms",
+            "2026-11-22T{:02}:{:02}:{:02} 10.{}.{}.{} {level} \"GET /{place}/{name}?id={}&page={} HTTP/1.1\" \
+             200 {} {}ms",
             second / 3600 % 24,
             second / 60 % 60,
             second % 60,

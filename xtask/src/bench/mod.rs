@@ -1,10 +1,11 @@
 //! `cargo xtask bench`: programs × engines × rounds, interleaved, reported as ratios.
 //!
 //! Every engine runs the same work: our own programs in `benches/` (with a Lua version where there is
-//! one) and, given its path, the r7rs-benchmarks collection; or, beside other peers, those in `benches/io`. In a round each engine runs each program
-//! once, so that a slow minute of the machine hits all of them. The figure is the median of the
-//! process's CPU time; ratios are taken net of the engine's start-up. Answers are checked; a wrong one,
-//! an error or a time-out takes the pair out of the tables and is listed. No time is asserted.
+//! one) and, given its path, the r7rs-benchmarks collection; or, beside other peers, those in
+//! `benches/io`. In a round each engine runs each program once, so that a slow minute of the machine
+//! hits all of them. The figure is the median of the process's CPU time; ratios are taken net of the
+//! engine's start-up. Answers are checked; a wrong one, an error or a time-out takes the pair out of
+//! the tables and is listed. No time is asserted.
 
 mod chart;
 pub mod engines;

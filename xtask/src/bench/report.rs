@@ -60,8 +60,8 @@ fn start_up_text(table: &Table) -> String {
     out
 }
 
-/// Seconds of processor time and peak memory of every engine, start-up included, and what canny's net time is to the best of
-/// the languages, which the tools of the system are none of.
+/// Seconds of processor time and peak memory of every engine, start-up included, and what canny's net
+/// time is to the best of the languages, which the tools of the system are none of.
 fn whole_text(table: &Table, out: &mut String) {
     out.push_str(
         "CPU seconds (median) with start-up / peak MB; net of start-up, canny / best language\n\n",

@@ -2,8 +2,8 @@
 //!
 //! A program is assembled as the collection's `bench` script does it: the source, the common part, a
 //! part of the implementation's own (here: its name), and the call that starts it. Inputs are copied to
-//! a scratch directory with their iteration count, the first number, divided by `scale`. Another common part may stand
-//! in for the collection's own.
+//! a scratch directory with their iteration count, the first number, divided by `scale`. Another common
+//! part may stand in for the collection's own.
 
 use std::fmt::Write as _;
 use std::path::Path;

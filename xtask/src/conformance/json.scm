@@ -1,6 +1,6 @@
-;;; Reads the files of JSONTestSuite in a directory with every reader of ours. Files called y_*.json are to be accepted, n_*.json
-;;; to be refused; i_*.json may be either, but a refusal is an error object, as ever. What is accepted of the first is written and
-;;; read again.
+;;; Reads the files of JSONTestSuite in a directory with every reader of ours. Files called y_*.json
+;;; are to be accepted, n_*.json to be refused; i_*.json may be either, but a refusal is an error
+;;; object, as ever. What is accepted of the first is written and read again.
 (import (scheme base) (scheme file) (scheme process-context) (scheme write)
         (canny json)
         (only (canny files) file->string)
@@ -26,7 +26,8 @@
                (eof-object? (read port))
                (list value)))))))
 
-;; The same for what gives the parts of a value one after the other; the value is how many there are.
+;; The same for what gives the parts of a value one after the other; the value is how many there
+;; are.
 (define (events-of make-generator)
   (only-value
    (lambda (port)

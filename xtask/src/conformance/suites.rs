@@ -26,7 +26,8 @@ const NUMBERS: &str = include_str!("numbers.scm");
 const JSON: &str = include_str!("json.scm");
 const UNICODE: &str = include_str!("unicode.scm");
 
-/// Test files of the Unicode Character Database that tell about graphemes, words, sentences and normalization.
+/// Test files of the Unicode Character Database that tell about graphemes, words, sentences and
+/// normalization.
 const UNICODE_TESTS: [&str; 4] = [
     "GraphemeBreakTest.txt",
     "WordBreakTest.txt",
@@ -161,7 +162,8 @@ fn unicode_tests(path: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A program of ours that is run with each of the suite's files of data, or a directory of them, and with further files behind that.
+/// A program of ours that is run with each of the suite's files of data, or a directory of them, and
+/// with further files behind that.
 fn on_files(
     suite: &str,
     text: &str,

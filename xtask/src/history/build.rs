@@ -1,7 +1,7 @@
 //! A worktree in which one commit after the other is built.
 //!
-//! It is the same directory for all of them, with a target directory beside it, so that cargo builds anew only
-//! what changed from one commit to the next. The binaries are kept.
+//! It is the same directory for all of them, with a target directory beside it, so that cargo builds
+//! anew only what changed from one commit to the next. The binaries are kept.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

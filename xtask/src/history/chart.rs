@@ -1,6 +1,6 @@
-//! The history as a chart: commits from left to right, and per benchmark a panel with time, allocation and peak memory
-//! on one logarithmic axis, each as a multiple of the first commit that tells it. Above each panel are the first and the
-//! last figures themselves. Many panels stand in two columns.
+//! The history as a chart: commits from left to right, and per benchmark a panel with time, allocation
+//! and peak memory on one logarithmic axis, each as a multiple of the first commit that tells it. Above
+//! each panel are the first and the last figures themselves. Many panels stand in two columns.
 
 use super::commits::Commit;
 use super::table::{Figures, History, bytes_text};

@@ -79,7 +79,8 @@ fn ends(range: &str) -> Result<(&str, &str), String> {
     }
 }
 
-/// The commits of a range, oldest first, both ends included: the first one is what the others are compared with.
+/// The commits of a range, oldest first, both ends included: the first one is what the others are
+/// compared with.
 pub fn range(range: &str) -> Result<Vec<Commit>, String> {
     let (first, last) = ends(range)?;
     let mut commits = vec![commit(first)?];

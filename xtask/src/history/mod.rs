@@ -1,10 +1,11 @@
 //! `cargo xtask history`: how figures came to be, commit by commit.
 //!
-//! Each commit of a range is built in a worktree of its own and runs each benchmark five times; the least
-//! time, allocation and peak memory are a row of a CSV file. Rows that the file has are not measured again, so
-//! that an interrupted run resumes where it stopped and a range can grow, unless that is asked for: a second look at another
-//! time of day finds what the machine's other work added to the first. The programs are those of the tree that the command
-//! runs in, so every commit runs the same ones.
+//! Each commit of a range is built in a worktree of its own and runs each benchmark five times; the
+//! least time, allocation and peak memory are a row of a CSV file. Rows that the file has are not
+//! measured again, so that an interrupted run resumes where it stopped and a range can grow, unless
+//! that is asked for: a second look at another time of day finds what the machine's other work added to
+//! the first. The programs are those of the tree that the command runs in, so every commit runs the
+//! same ones.
 
 mod build;
 mod chart;

@@ -1,7 +1,7 @@
 //! What was measured, and the CSV file that keeps it.
 //!
-//! The file only grows: a row is written when everything about it is known, and a row that was cut short is left
-//! out when the file is read, and measured again.
+//! The file only grows: a row is written when everything about it is known, and a row that was cut
+//! short is left out when the file is read, and measured again.
 
 use std::fs::OpenOptions;
 use std::io::Write;

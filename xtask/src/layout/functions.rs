@@ -14,20 +14,21 @@ pub(super) struct Function {
     pub(super) home: String,
     /// Its names: equal functions are one.
     pub(super) symbols: Vec<String>,
-    /// The section's name without `.text.`, in pieces: modules, names, and last what stands for its hash. All of them together
-    /// are a pattern for the linker.
+    /// The section's name without `.text.`, in pieces: modules, names, and last what stands for its
+    /// hash. All of them together are a pattern for the linker.
     pub(super) path: Vec<String>,
     pub(super) bytes: u64,
 }
 
 pub(super) struct Functions(pub(super) Vec<Function>);
 
-/// Section names that continue like this are for functions that the compiler takes to be rarely or often called.
+/// Section names that continue like this are for functions that the compiler takes to be rarely or
+/// often called.
 const PREFIXES: &[&str] = &["unlikely.", "hot."];
 
 impl Functions {
-    /// Reads a map as LLVM's linker writes it: lines of an address, another one, a size, an alignment and `FILE:(SECTION)`, each
-    /// with lines behind it that end with a symbol.
+    /// Reads a map as LLVM's linker writes it: lines of an address, another one, a size, an alignment
+    /// and `FILE:(SECTION)`, each with lines behind it that end with a symbol.
     pub(super) fn of_map(map: &str) -> Functions {
         let mut functions = Vec::<Function>::new();
         let mut is_in_function = false;
@@ -75,7 +76,8 @@ impl Function {
     }
 }
 
-/// The crate of an object: `libNAME-HASH.rlib(…)`, or `canny-HASH.NAME-HASH.…` when it was optimized with the others.
+/// The crate of an object: `libNAME-HASH.rlib(…)`, or `canny-HASH.NAME-HASH.…` when it was optimized
+/// with the others.
 fn home(file: &str) -> Option<&str> {
     let (first, rest) = file.split_once('-')?;
     if let Some(name) = first.strip_prefix("lib") {

@@ -1,9 +1,11 @@
-//! `cargo xtask layout`: finds out which functions of the command run, for the linker to put them side by side.
+//! `cargo xtask layout`: finds out which functions of the command run, for the linker to put them side
+//! by side.
 //!
-//! The system maps a file's pages by 64 kB around each one that is touched, so that functions that run are paid for with their
-//! neighbours. What runs is taken from callgrind, a program at a time: what starting up runs comes first, then what later
-//! programs run beside that. The result is the script `crates/cli/layout.ld`, which `crates/cli/build.rs` hands to the linker
-//! of release builds; `docs/decisions/layout.md` tells why it looks as it does.
+//! The system maps a file's pages by 64 kB around each one that is touched, so that functions that run
+//! are paid for with their neighbours. What runs is taken from callgrind, a program at a time: what
+//! starting up runs comes first, then what later programs run beside that. The result is the script
+//! `crates/cli/layout.ld`, which `crates/cli/build.rs` hands to the linker of release builds;
+//! `docs/decisions/layout.md` tells why it looks as it does.
 
 mod functions;
 mod patterns;
@@ -22,8 +24,10 @@ use crate::workspace;
 const HELP: &str = "\
 usage: cargo xtask layout [OPTION…]
 
-Builds the command, runs programs of xtask/src/layout under callgrind, and writes crates/cli/layout.ld: the functions that
-ran, for the linker to put them side by side. Needs valgrind. What release builds look like changes with that file only.
+Builds the command, runs programs of xtask/src/layout under callgrind, and writes crates/cli/layout.ld: the \
+functions that
+ran, for the linker to put them side by side. Needs valgrind. What release builds look like changes with \
+that file only.
   --profile NAME   the profile to build with (quick)
 ";
 
@@ -46,7 +50,8 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     let mut functions = Functions::of_map(&workspace::read(&map)?);
     let scratch = workspace::scratch_directory("layout")?;
     let mut script = String::from(
-        "/* Functions that run, for the linker to put them side by side. Written by `cargo xtask layout`. */\n\
+        "/* Functions that run, for the linker to put them side by side. Written by `cargo xtask layout`. \
+         */\n\
          SECTIONS {\n  .text.often : {\n",
     );
     for program in PROGRAMS {

@@ -1,7 +1,7 @@
 //! Few patterns for many functions.
 //!
-//! Names of functions hold a hash that depends on the compiler and on other crates, so all that share a name and a crate go together.
-//! Where most of a module runs, the module is one pattern.
+//! Names of functions hold a hash that depends on the compiler and on other crates, so all that share a
+//! name and a crate go together. Where most of a module runs, the module is one pattern.
 
 use std::collections::{BTreeMap, HashSet};
 

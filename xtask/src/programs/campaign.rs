@@ -34,7 +34,8 @@ struct FlipMode {
     mode: Mode,
     /// Of which programs.
     pace: Pace,
-    /// Every so many batches of them, beginning with this one. What sleeps has its turn when programs run part by part.
+    /// Every so many batches of them, beginning with this one. What sleeps has its turn when programs
+    /// run part by part.
     turn: (u64, u64),
     /// Nobody waits for the compiler: the program sleeps so many milliseconds after each part.
     pause: Option<&'static str>,
@@ -64,8 +65,8 @@ const fn mode(
     }
 }
 
-/// In this mode each graph is checked, and the specializer's log may tell of no internal error: what fails to compile
-/// runs in the interpreter, which no output shows.
+/// In this mode each graph is checked, and the specializer's log may tell of no internal error: what
+/// fails to compile runs in the interpreter, which no output shows.
 const VERIFIED: &str = "blocking-verified";
 const VERIFIED_EAGER: &str = "eager-verified";
 
@@ -442,7 +443,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Of a batch that hung or crashed, the first program that does so alone. It is among those whose lines are missing.
+    /// Of a batch that hung or crashed, the first program that does so alone. It is among those whose
+    /// lines are missing.
     fn first_to_fail<'p>(
         &self,
         mode: &FlipMode,
@@ -579,7 +581,8 @@ impl Bench<'_> {
         self.pair_within(mode, text, Duration::from_secs(20), least)
     }
 
-    /// Runs a file in the interpreter and in a mode. The mode has at least so long, and longer if the interpreter needs long.
+    /// Runs a file in the interpreter and in a mode. The mode has at least so long, and longer if the
+    /// interpreter needs long.
     fn pair_within(
         &self,
         mode: &FlipMode,

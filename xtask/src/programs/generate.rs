@@ -1,10 +1,10 @@
 //! Random programs.
 //!
-//! A program is a set of global procedures that call those defined before them, and a driver that calls each of
-//! them many times with arguments whose types change on the way. Expressions are generated for a wanted type, so
-//! that most of what a program does succeeds; now and then another type is taken, and the error that
-//! follows is caught and printed. Loops count, recursion is bounded by a counter, and numbers are kept from
-//! growing without bound, so every program ends.
+//! A program is a set of global procedures that call those defined before them, and a driver that calls
+//! each of them many times with arguments whose types change on the way. Expressions are generated for
+//! a wanted type, so that most of what a program does succeeds; now and then another type is taken, and
+//! the error that follows is caught and printed. Loops count, recursion is bounded by a counter, and
+//! numbers are kept from growing without bound, so every program ends.
 
 use std::fmt::Write;
 
@@ -161,7 +161,8 @@ impl Generator {
             let (required, left_out) = names.split_at(count - 1);
             let _ = write!(
                 text,
-                "(define {name}\n  (case-lambda\n    (({}) ({name} {} {default}))\n    (({})\n     {body})))\n",
+                "(define {name}\n  (case-lambda\n    (({}) ({name} {} {default}))\n    (({})\n     \
+                 {body})))\n",
                 required.join(" "),
                 required.join(" "),
                 names.join(" "),
@@ -204,7 +205,8 @@ impl Generator {
         self.scope.truncate(names.len());
         let names = names.join(" ");
         format!(
-            "(define ({name} {names})\n  (let {step} (({depth} {limit}){})\n    (if (= {depth} 0)\n        {base}\n        (let (({value} ({step} (- {depth} 1) {})))\n          {combined}))))\n",
+            "(define ({name} {names})\n  (let {step} (({depth} {limit}){})\n    (if (= {depth} 0)\n        \
+             {base}\n        (let (({value} ({step} (- {depth} 1) {})))\n          {combined}))))\n",
             names
                 .split_whitespace()
                 .map(|name| format!(" ({name} {name})"))
@@ -213,7 +215,8 @@ impl Generator {
         )
     }
 
-    /// Procedures that pass each other flonums and give flonums, or now and then something else, and one that calls them.
+    /// Procedures that pass each other flonums and give flonums, or now and then something else, and
+    /// one that calls them.
     fn float_family(&mut self) -> String {
         let count = 1 + self.random.below(3);
         let doubles = 1 + self.random.below(5);
@@ -280,7 +283,8 @@ impl Generator {
                 format!("(let* ((r {first}) (s {second}))\n        (clip {value}))")
             }
             2 => format!(
-                "(begin (vector-set! floats (modulo n 3) {first})\n        (clip (+ (vector-ref floats 0) {second})))"
+                "(begin (vector-set! floats (modulo n 3) {first})\n        (clip (+ (vector-ref floats 0) \
+                 {second})))"
             ),
             3 => format!(
                 "(let loop ((i 0) (s 0.0))\n        (if (< i 2) (loop (+ i 1) (clip (+ s {second}))) s))"
@@ -461,7 +465,8 @@ impl Generator {
         };
         self.scope.truncate(self.scope.len() - 2);
         format!(
-            "(let {name} (({index} 0) ({value} {start}))\n  (if (< {index} {limit}) ({name} (+ {index} 1) {step}) {value}))"
+            "(let {name} (({index} 0) ({value} {start}))\n  (if (< {index} {limit}) ({name} (+ {index} 1) \
+             {step}) {value}))"
         )
     }
 
@@ -529,7 +534,8 @@ impl Generator {
             4 => {
                 let body = self.expression(ty, depth - 1);
                 format!(
-                    "(dynamic-wind (lambda () (set! counter (+ counter 1)))\n  (lambda () {body})\n  (lambda () (set! counter (+ counter 2))))"
+                    "(dynamic-wind (lambda () (set! counter (+ counter 1)))\n  (lambda () {body})\n  (lambda \
+                     () (set! counter (+ counter 2))))"
                 )
             }
             _ => {

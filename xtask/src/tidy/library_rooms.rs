@@ -1,4 +1,5 @@
-//! Libraries directly in `lib/canny` are for programs; those that only other libraries import are in its directories.
+//! Libraries directly in `lib/canny` are for programs; those that only other libraries import are in
+//! its directories.
 //!
 //! A library for programs has a page in `docs/reference`. Directories may have libraries of both kinds:
 //! `(canny web server)` has a page, `(canny web server log-writer)` has none.

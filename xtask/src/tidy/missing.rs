@@ -1,7 +1,7 @@
 //! What Canny does not have is said in one place, `docs/missing.md`.
 //!
-//! Pages deny what exists because somebody built it and did not know all pages that denied it. So a section about what is not
-//! there links to the list, and no other line says that there is nothing yet.
+//! Pages deny what exists because somebody built it and did not know all pages that denied it. So a
+//! section about what is not there links to the list, and no other line says that there is nothing yet.
 
 use std::path::Path;
 

@@ -29,7 +29,8 @@ fn is_module(file: &RustFile) -> bool {
     file.path.iter().any(|part| part == "src")
 }
 
-/// A module that is declared below another item. Sources are laid out by rustfmt, so an item begins at the start of a line.
+/// A module that is declared below another item. Sources are laid out by rustfmt, so an item begins at
+/// the start of a line.
 fn late(file: &RustFile) -> Option<Complaint> {
     let is_item = |line: &str| line.starts_with(|first: char| first.is_alphabetic());
     let lines = file.code.lines().enumerate();
@@ -86,7 +87,8 @@ mod tests {
 
     #[test]
     fn modules_are_declared_first() {
-        let good = "#![allow(\n    dead_code,\n)]\n\nmod a;\npub(crate) mod b;\n#[cfg(test)]\nmod tests;\n\nuse b::c;\n\nmod inline {\n}\n";
+        let good = "#![allow(\n    dead_code,\n)]\n\nmod a;\npub(crate) mod b;\n#[cfg(test)]\nmod \
+            tests;\n\nuse b::c;\n\nmod inline {\n}\n";
         let bad = "mod a;\n\nuse a::b;\n\npub mod late;\n";
         let files = [("crates/a/src/lib.rs", good), ("xtask/src/main.rs", bad)];
         assert_eq!(

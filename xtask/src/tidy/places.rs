@@ -1,9 +1,10 @@
-//! The how-tos about opcodes, primitives, libraries, commands and host objects list the places to touch, and nothing is missing there.
+//! The how-tos about opcodes, primitives, libraries, commands and host objects list the places to
+//! touch, and nothing is missing there.
 //!
-//! A page has a table under `## Places`: a place is `` `NAME` in `PATH` `` or a path, then when it is needed, then what fails
-//! without it. Each place exists, each name stands in its file, and few places are always needed. Where ordinary examples of
-//! the kind are named in the product's code, the page has a place: so a new list that has to be extended by hand gets into the
-//! page, or is derived.
+//! A page has a table under `## Places`: a place is `` `NAME` in `PATH` `` or a path, then when it is
+//! needed, then what fails without it. Each place exists, each name stands in its file, and few places
+//! are always needed. Where ordinary examples of the kind are named in the product's code, the page has
+//! a place: so a new list that has to be extended by hand gets into the page, or is derived.
 
 use std::path::Path;
 
@@ -112,7 +113,8 @@ fn places(text: &str) -> Vec<Place<'_>> {
         .collect()
 }
 
-/// What is wrong with a place. Paths with a part in capitals stand for a new file: its directory has to exist.
+/// What is wrong with a place. Paths with a part in capitals stand for a new file: its directory has to
+/// exist.
 fn wrong(root: &Path, place: &Place) -> Option<String> {
     let path = Path::new(place.path);
     let is_new = |part: &std::ffi::OsStr| part.to_string_lossy().starts_with("NAME");
@@ -170,8 +172,10 @@ fn names(line: &str, example: &str) -> bool {
 mod tests {
     use super::*;
 
-    const PAGE: &str = "# Add\n\n| `a` in `b` | always | no |\n\n## Places\n\n| place | when | without it |\n|---|---|---|\n\
-        | `rows!` in `crates/a/src/rows.rs` | always | it is not there |\n| `crates/a/src/lists` | for lists | slow |\n";
+    const PAGE: &str = "# Add\n\n| `a` in `b` | always | no |\n\n## Places\n\n| place | when | without it \
+        |\n|---|---|---|\n\
+        | `rows!` in `crates/a/src/rows.rs` | always | it is not there |\n| `crates/a/src/lists` | for lists \
+        | slow |\n";
 
     fn file(path: &str, text: &str) -> RustFile {
         RustFile {

@@ -1,8 +1,9 @@
 //! Numbers that Rust and Scheme share come from the rows in `crates/tables/src/protocols`.
 //!
-//! Three things are looked for. The library `(canny machine protocols)` is what the rows say. Scheme libraries pass no literal number
-//! where the signature of a primitive has an enumeration. Primitives take no such number apart by themselves: no literal
-//! number of cases for `index_below`, and no literals as cases of a number of the call.
+//! Three things are looked for. The library `(canny machine protocols)` is what the rows say. Scheme
+//! libraries pass no literal number where the signature of a primitive has an enumeration. Primitives
+//! take no such number apart by themselves: no literal number of cases for `index_below`, and no
+//! literals as cases of a number of the call.
 //!
 //! What cannot be seen: a number that goes through a variable, or that a primitive gives.
 
@@ -117,7 +118,8 @@ fn arguments(text: &str) -> Vec<&str> {
     arguments
 }
 
-/// Whether an argument is a number, or an expression with one outside of calls of other procedures than those that combine flags.
+/// Whether an argument is a number, or an expression with one outside of calls of other procedures than
+/// those that combine flags.
 fn has_literal_number(argument: &str) -> bool {
     let inner = ["(if ", "(+ ", "(bitwise-ior "]
         .iter()

@@ -1,7 +1,8 @@
 //! Scheme sources are laid out by `canny fmt`.
 //!
-//! Looked at are the directories below. Elsewhere the layout is part of what is tested or shown: filetests of the
-//! crates, the wrong programs of `docs/messages`, what `xtask` itself feeds to other implementations.
+//! Looked at are the directories below. Elsewhere the layout is part of what is tested or shown:
+//! filetests of the crates, the wrong programs of `docs/messages`, what `xtask` itself feeds to other
+//! implementations.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! What the specializer costs a program that ends before it can gain: short programs run with it and without it in
-//! turns, very often.
+//! What the specializer costs a program that ends before it can gain: short programs run with it and
+//! without it in turns, very often.
 
 use std::path::Path;
 use std::time::Duration;

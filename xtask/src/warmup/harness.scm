@@ -1,7 +1,8 @@
-;;; In place of the common part of r7rs-benchmarks: a clock at each iteration, and no end but that of the time.
-;;; @SECONDS@ is how long it runs, @SAMPLE@ the least that a sample takes; iterations that are shorter are counted
-;;; together, in powers of two. Prints a line for each sample: iterations, wall and processor seconds since the line
-;;; before, which for the first is the start of the clock, in seconds since the epoch and of the process.
+;;; In place of the common part of r7rs-benchmarks: a clock at each iteration, and no end but that
+;;; of the time. @SECONDS@ is how long it runs, @SAMPLE@ the least that a sample takes; iterations
+;;; that are shorter are counted together, in powers of two. Prints a line for each sample:
+;;; iterations, wall and processor seconds since the line before, which for the first is the start
+;;; of the clock, in seconds since the epoch and of the process.
 
 (define (hide r x)
   (call-with-values

@@ -1,8 +1,8 @@
 //! `cargo xtask warmup`: how soon programs are fast, and what that costs those that end before.
 //!
-//! Each program runs in a harness that reads the clock at every iteration, several times; the figures are medians
-//! of the runs. Then it runs with `--spesh-report`, which tells how long it waited for the specializer. Short
-//! programs run with the specializer and without it in turns. No time is asserted.
+//! Each program runs in a harness that reads the clock at every iteration, several times; the figures
+//! are medians of the runs. Then it runs with `--spesh-report`, which tells how long it waited for the
+//! specializer. Short programs run with the specializer and without it in turns. No time is asserted.
 
 mod cold;
 mod pauses;
@@ -27,8 +27,10 @@ use samples::Samples;
 const HELP: &str = "\
 usage: cargo xtask warmup [OPTION…]
 
-Measures how long each program takes, from the start of its process, until its iterations run at 90 % of peak speed;
-how long it waits for the specializer at most; and what the specializer costs programs that end after ten milliseconds.
+Measures how long each program takes, from the start of its process, until its iterations run at 90 % of \
+peak speed;
+how long it waits for the specializer at most; and what the specializer costs programs that end after ten \
+milliseconds.
   --suite PATH    also measure r7rs-benchmarks checked out at PATH
   --only A,B      only these programs; `cold` for the short ones
   --rounds N      runs of each program of which the medians count (3)

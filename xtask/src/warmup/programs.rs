@@ -1,8 +1,8 @@
 //! The benchmarks as programs that time each iteration.
 //!
-//! An iteration has to be much shorter than warming up, so programs whose iterations are long get smaller inputs
-//! here. Those of r7rs-benchmarks are run by another common part than their own; of ours the definitions are taken,
-//! and an expression that is some of the program's work.
+//! An iteration has to be much shorter than warming up, so programs whose iterations are long get
+//! smaller inputs here. Those of r7rs-benchmarks are run by another common part than their own; of ours
+//! the definitions are taken, and an expression that is some of the program's work.
 
 use std::path::Path;
 
@@ -12,7 +12,8 @@ use crate::bench::suite;
 use crate::workspace;
 
 const HARNESS: &str = include_str!("harness.scm");
-const IMPORT: &str = "(import (prefix (only (canny base) cpu-time current-jiffy current-second jiffies-per-second) warm-up:))\n";
+const IMPORT: &str = "(import (prefix (only (canny base) cpu-time current-jiffy current-second \
+    jiffies-per-second) warm-up:))\n";
 /// `cat`, `tail` and `wc` read this part of a `bib` of full length.
 const PART_OF_BIB: usize = 20;
 
@@ -153,7 +154,8 @@ const ITERATIONS: &[Iteration] = &[
     ),
     Iteration::new(
         "sort-numbers",
-        "(let ((numbers (random-numbers 4000))) (and (ordered? (vector-sort < numbers)) (ordered? (vector-sort < (halves numbers)))))",
+        "(let ((numbers (random-numbers 4000))) (and (ordered? (vector-sort < numbers)) (ordered? \
+         (vector-sort < (halves numbers)))))",
         "#t",
     ),
     Iteration::new(

@@ -52,8 +52,10 @@ impl Measured {
 
 pub fn text(rows: &[Row]) -> String {
     let mut out = format!(
-        "warming up: an iteration at peak speed, the first as a multiple of it; milliseconds from the start of the process\n\
-         to the first iteration and to 90 % of peak speed (goal {:.0}), processor time of all threads until then; the\n\
+        "warming up: an iteration at peak speed, the first as a multiple of it; milliseconds from the start \
+         of the process\n\
+         to the first iteration and to 90 % of peak speed (goal {:.0}), processor time of all threads until \
+         then; the\n\
          longest pause for the specializer, wall and processor time (goal {:.0} ms)\n\n",
         WARM_SECONDS * 1e3,
         PAUSE.as_secs_f64() * 1e3
@@ -92,7 +94,8 @@ pub fn text(rows: &[Row]) -> String {
 
 pub fn cold_text(cold: &[Cold]) -> String {
     let mut out = format!(
-        "\nshort programs: medians without the specializer, and with it as a multiple (goal {COLD_RATIO} of wall time)\n\n"
+        "\nshort programs: medians without the specializer, and with it as a multiple (goal {COLD_RATIO} of \
+         wall time)\n\n"
     );
     let _ = writeln!(
         out,

@@ -1,9 +1,9 @@
 //! What one run measured, and what it says about warming up.
 //!
-//! A sample is some iterations, with the time they took. Their *cost* is the lesser of wall time and the process's
-//! processor time for each of them: the system running somebody else adds to the first, the specializer's thread to
-//! the second, and neither is the speed of the program. Costs are compared as medians of windows, since one sample
-//! may hold a collection.
+//! A sample is some iterations, with the time they took. Their *cost* is the lesser of wall time and
+//! the process's processor time for each of them: the system running somebody else adds to the first,
+//! the specializer's thread to the second, and neither is the speed of the program. Costs are compared
+//! as medians of windows, since one sample may hold a collection.
 
 use std::time::Duration;
 

@@ -175,8 +175,10 @@ mod tests {
     #[test]
     fn reports_of_wrk_are_read() {
         let text = "Running 5s test @ http://127.0.0.1:1/\n  1 threads and 100 connections\n  \
-            Thread Stats   Avg      Stdev     Max   +/- Stdev\n    Latency   691.13us  610.80us  14.69ms   95.00%\n  \
-            Latency Distribution\n     50%  593.00us\n     75%  723.00us\n     90%    0.91ms\n     99%    2.83ms\n  \
+            Thread Stats   Avg      Stdev     Max   +/- Stdev\n    Latency   691.13us  610.80us  14.69ms   \
+            95.00%\n  \
+            Latency Distribution\n     50%  593.00us\n     75%  723.00us\n     90%    0.91ms\n     99%    \
+            2.83ms\n  \
             752431 requests in 5.01s, 93.28MB read\n  Socket errors: connect 0, read 2, write 0, timeout 1\n\
             Requests/sec: 150186.91\nTransfer/sec:     18.62MB\n";
         let sample = read_report_of_wrk(text).expect("a report");
@@ -191,7 +193,8 @@ mod tests {
     #[test]
     fn reports_of_h2load_are_read() {
         let text = "finished in 2.01s, 52341.50 req/s, 2.10MB/s\n\
-            requests: 104683 total, 104783 started, 104683 done, 104600 succeeded, 83 failed, 83 errored, 0 timeout\n\
+            requests: 104683 total, 104783 started, 104683 done, 104600 succeeded, 83 failed, 83 errored, 0 \
+            timeout\n\
             status codes: 104683 2xx, 0 3xx, 0 4xx, 0 5xx\n\
             time for request:       87us     12.30ms      1.85ms       421us    81.20%\n";
         let sample = read_report_of_h2load(text).expect("a report");

@@ -1,6 +1,7 @@
 //! Requests to a server over many connections at once, by one thread, as they are due or one after the other.
 //!
-//! A thread for each connection would need more of the processor than the servers do, and would be measured instead of them.
+//! A thread for each connection would need more of the processor than the servers do, and would be
+//! measured instead of them.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -61,7 +62,8 @@ impl Times {
         self.longest.load(Ordering::Relaxed) as f64 / 1000.0
     }
 
-    /// The time in milliseconds that so many thousandths of the requests did not exceed by more than a thirty-second.
+    /// The time in milliseconds that so many thousandths of the requests did not exceed by more than a
+    /// thirty-second.
     pub fn quantile(&self, thousandths: u64) -> f64 {
         quantile(&self.counts(), thousandths)
     }

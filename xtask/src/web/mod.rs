@@ -1,8 +1,8 @@
 //! `cargo xtask web`: the web server beside others, under the load of `wrk`, interleaved.
 //!
-//! All servers run at once and are idle but for the one that is asked. The figure is requests per second of the server's
-//! processor time, which all processes of a server have used according to `/proc`; it depends less on what else the machine
-//! does than requests per second.
+//! All servers run at once and are idle but for the one that is asked. The figure is requests per
+//! second of the server's processor time, which all processes of a server have used according to
+//! `/proc`; it depends less on what else the machine does than requests per second.
 
 mod clients;
 mod load;
@@ -19,17 +19,20 @@ use crate::workspace::{self, Profile};
 const HELP: &str = "\
 usage: cargo xtask web [OPTION…]
 
-Serves the pages of benches/web by canny, Node, Guile, Racket and nginx (those that are installed), and asks for them with wrk.
+Serves the pages of benches/web by canny, Node, Guile, Racket and nginx (those that are installed), and asks \
+for them with wrk.
 
   --rounds N       rounds to take the median of (3)
   --seconds N      seconds for each server and page in a round (5)
   --connections N  connections at once (100)
   --close          without keep-alive
-  --pages A,B      only these: hello, page, headers, rows; hello over TLS, HTTP/2 (ten requests at once on a connection), single (one)
+  --pages A,B      only these: hello, page, headers, rows; hello over TLS, HTTP/2 (ten requests at once on a \
+  connection), single (one)
   --only A,B       only these servers; ratios are to the first one
   --modules PATH   where Node finds better-sqlite3, for the page of rows
   --server-cores N the servers have these processors for themselves, and the load has the others
-  --soak SECONDS   one after the other (canny without --only), under a steady load, with the quantiles of the times
+  --soak SECONDS   one after the other (canny without --only), under a steady load, with the quantiles of \
+  the times
   --load N         hundredths of what goes through at most, for --soak (80)
   --misbehaving N  clients that do what they should not, for --soak (8)
   --canny PATH     the binary to measure; without it, cargo builds a release binary

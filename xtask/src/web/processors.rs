@@ -1,4 +1,5 @@
-//! Processors of their own for the servers and for the load, so that neither is measured in place of the other.
+//! Processors of their own for the servers and for the load, so that neither is measured in place of
+//! the other.
 //!
 //! A process has the processors of the thread that starts it.
 

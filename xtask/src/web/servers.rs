@@ -194,7 +194,8 @@ fn start_nginx(place: &Path, identity: Option<&Identity>) -> Result<Server, Stri
     if let Some(identity) = identity {
         let port = free_port()?;
         let listen = format!(
-            "listen 127.0.0.1:{port} ssl http2 backlog=4096;\n        ssl_certificate {};\n        ssl_certificate_key {};",
+            "listen 127.0.0.1:{port} ssl http2 backlog=4096;\n        ssl_certificate {};\n        \
+             ssl_certificate_key {};",
             identity.certificate.display(),
             identity.key.display()
         );

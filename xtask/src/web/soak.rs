@@ -1,7 +1,8 @@
 //! A server under a steady load, for as long as one likes, among clients that misbehave.
 //!
-//! Requests come when they are due, not when the last one was answered, and a request's time counts from when it was due: a pause
-//! of the server is seen in all requests that it delays. First the most that goes through is found out; then a share of it is asked for.
+//! Requests come when they are due, not when the last one was answered, and a request's time counts
+//! from when it was due: a pause of the server is seen in all requests that it delays. First the most
+//! that goes through is found out; then a share of it is asked for.
 
 use std::io::{Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,7 +22,8 @@ pub struct Plan {
     pub misbehaving: usize,
 }
 
-/// One after the other over each connection until it is time: the most that goes through, in requests per second.
+/// One after the other over each connection until it is time: the most that goes through, in requests
+/// per second.
 fn capacity(plan: Plan, duration: Duration) -> Result<f64, String> {
     let outcome = Outcome::new();
     let begun = Instant::now();
@@ -122,7 +124,8 @@ pub fn run(plan: Plan, process: u32) -> Result<(), String> {
     let most = capacity(plan, Duration::from_secs(5))?;
     let rate = most * plan.load as f64 / 100.0;
     println!(
-        "{most:.0} requests a second go through over {} connections; {rate:.0} of them for {} s, among {} clients that misbehave",
+        "{most:.0} requests a second go through over {} connections; {rate:.0} of them for {} s, among {} \
+         clients that misbehave",
         plan.connections, plan.seconds, plan.misbehaving
     );
     let pace = Pace::Every(Duration::from_secs_f64(plan.connections as f64 / rate));
@@ -168,7 +171,8 @@ pub fn run(plan: Plan, process: u32) -> Result<(), String> {
     let failures = outcome.failures.load(Ordering::Relaxed);
     let times = outcome.times;
     println!(
-        "{} requests, {failures} failed, {} turns of clients that misbehave; 50% {:.2} ms, 99% {:.2} ms, 99.9% {:.2} ms, longest {:.1} ms",
+        "{} requests, {failures} failed, {} turns of clients that misbehave; 50% {:.2} ms, 99% {:.2} ms, \
+         99.9% {:.2} ms, longest {:.1} ms",
         times.count(),
         turns.load(Ordering::Relaxed),
         times.quantile(500),
@@ -179,7 +183,8 @@ pub fn run(plan: Plan, process: u32) -> Result<(), String> {
     seconds.sort_by(f64::total_cmp);
     let part = |hundredths: usize| seconds[(seconds.len() - 1) * hundredths / 100];
     println!(
-        "99.9% in each second: {:.2} ms in the least second, {:.2} in the median, {:.2} in nine of ten, {:.2} in the worst; the host took {:.1} s of processor time away",
+        "99.9% in each second: {:.2} ms in the least second, {:.2} in the median, {:.2} in nine of ten, \
+         {:.2} in the worst; the host took {:.1} s of processor time away",
         part(0),
         part(50),
         part(90),

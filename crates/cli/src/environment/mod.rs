@@ -1,11 +1,13 @@
 //! The environment variables of Canny: one table, parsed once when the process starts.
 //!
-//! Owns every `CANNY_…` variable that a process of `canny` reads. [`set_up`] checks them all against [`table::ROWS`] before
-//! anything else happens: a malformed value ends the process, a name without a row gives a warning. The values are an
-//! [`Environment`], whose parts are the settings of the crates below: those are handed down, and no other crate reads a
-//! `CANNY_…` variable itself. Libraries in Scheme read a few of them as any program does; their rows only check the value.
+//! Owns every `CANNY_…` variable that a process of `canny` reads. [`set_up`] checks them all against
+//! [`table::ROWS`] before anything else happens: a malformed value ends the process, a name without a
+//! row gives a warning. The values are an [`Environment`], whose parts are the settings of the crates
+//! below: those are handed down, and no other crate reads a `CANNY_…` variable itself. Libraries in
+//! Scheme read a few of them as any program does; their rows only check the value.
 //!
-//! The variables of others (`NO_COLOR`, `TERM`, `HOME` and so on) are not checked, so each is read where it is needed.
+//! The variables of others (`NO_COLOR`, `TERM`, `HOME` and so on) are not checked, so each is read
+//! where it is needed.
 
 pub mod table;
 #[cfg(test)]
@@ -102,13 +104,14 @@ struct Parsed {
 
 static ENVIRONMENT: OnceLock<Environment> = OnceLock::new();
 
-/// The environment of this process as [`set_up`] has found it; the defaults in unit tests, which do not set it up.
+/// The environment of this process as [`set_up`] has found it; the defaults in unit tests, which do not
+/// set it up.
 pub fn get() -> &'static Environment {
     ENVIRONMENT.get_or_init(Environment::default)
 }
 
-/// Parses the environment of this process, once, for [`get`]. Writes what is wrong with it to standard error, on lines that
-/// begin with the program's name; false if a value is malformed.
+/// Parses the environment of this process, once, for [`get`]. Writes what is wrong with it to standard
+/// error, on lines that begin with the program's name; false if a value is malformed.
 pub fn set_up(program: &str) -> bool {
     let parsed = parse(std::env::vars_os());
     for warning in &parsed.warnings {

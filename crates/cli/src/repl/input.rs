@@ -1,4 +1,5 @@
-//! Where inputs come from: the editor on a terminal, lines with a prompt on a dumb one, lines without in every other case.
+//! Where inputs come from: the editor on a terminal, lines with a prompt on a dumb one, lines without
+//! in every other case.
 //!
 //! Bytes that are no UTF-8 become replacement characters, which the reader has something to say about.
 

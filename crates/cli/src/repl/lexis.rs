@@ -1,7 +1,9 @@
-//! Tokens of what is being typed: for highlighting, matching of parens, indentation, and to know whether a form is whole.
+//! Tokens of what is being typed: for highlighting, matching of parens, indentation, and to know
+//! whether a form is whole.
 //!
-//! The scanner takes text in pieces that end at line ends and never looks back, so that input of any length costs linear
-//! time. What a token means to the reader it does not know; the reader has the last word.
+//! The scanner takes text in pieces that end at line ends and never looks back, so that input of any
+//! length costs linear time. What a token means to the reader it does not know; the reader has the last
+//! word.
 
 use std::ops::Range;
 

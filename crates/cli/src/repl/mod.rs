@@ -12,8 +12,8 @@
 //! | `history` | inputs of former sessions |
 //! | `server` | `--listen`: nREPL clients |
 //!
-//! Everything of the machine happens on one thread, that of the session. With `--listen` inputs come to it as jobs, from the
-//! prompt and from clients alike.
+//! Everything of the machine happens on one thread, that of the session. With `--listen` inputs come to
+//! it as jobs, from the prompt and from clients alike.
 
 mod commands;
 mod completion;

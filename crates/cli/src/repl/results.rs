@@ -42,7 +42,8 @@ pub fn each_value(session: &mut Session, value: Value, mut visit: impl FnMut(&mu
     let values = value.as_kind(Kind::Values);
     let count = values.map_or(1, |values| values.length());
     for index in 0..count {
-        // The called procedure may collect: the elements are read through the word that the native stack holds.
+        // The called procedure may collect: the elements are read through the word that the native
+        // stack holds.
         let element = match value.as_kind(Kind::Values) {
             Some(values) => values.field(index),
             None => value,

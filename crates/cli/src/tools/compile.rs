@@ -1,8 +1,9 @@
 //! `canny compile`: a program with its libraries and the machine as one executable file.
 //!
-//! The file is a copy of `canny` itself with the compiled program behind it, and at the very end a *trailer* that
-//! says how long the program is. The copy's mark says the same ([`executable`]). A start looks at the mark before anything
-//! else. Of the copy, only what the system loads is taken: symbols and debug information stay behind.
+//! The file is a copy of `canny` itself with the compiled program behind it, and at the very end a
+//! *trailer* that says how long the program is. The copy's mark says the same ([`executable`]). A start
+//! looks at the mark before anything else. Of the copy, only what the system loads is taken: symbols
+//! and debug information stay behind.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -33,7 +34,8 @@ pub const TOOL: Tool = Tool {
     operands: "[OPTION…] FILE [-o PROGRAM]",
     summary: "Makes one executable file of a program, its libraries and the machine",
     options: OPTIONS,
-    details: "The file runs on machines of the same kind without Canny and without the sources. All its arguments\n\
+    details: "The file runs on machines of the same kind without Canny and without the sources. All its \
+        arguments\n\
               are the program's. Files that the program loads or includes while it runs are not part of it.",
     run,
 };
@@ -154,8 +156,8 @@ fn write_executable(output: &Path, program: &[u8]) -> io::Result<usize> {
     Ok(content.len())
 }
 
-/// Cuts off what the system does not load, if this is a 64-bit little-endian ELF file: sections with symbols and
-/// debug information, and the table of sections.
+/// Cuts off what the system does not load, if this is a 64-bit little-endian ELF file: sections with
+/// symbols and debug information, and the table of sections.
 fn keep_loadable(content: &mut Vec<u8>) {
     let Some(end) = loadable_end(content) else {
         return;
@@ -189,7 +191,8 @@ fn read_trailer(trailer: &[u8]) -> Option<Carried> {
     (magic == MAGIC).then(|| Carried::from_bytes(numbers))?
 }
 
-/// The program that the file of this process carries, or why it cannot be used; `None` when it is just `canny`.
+/// The program that the file of this process carries, or why it cannot be used; `None` when it is just
+/// `canny`.
 pub fn carried_program() -> Option<Result<Vec<u8>, String>> {
     let carried = executable::carried()?;
     Some(find_program(carried, &executable::own_names()))

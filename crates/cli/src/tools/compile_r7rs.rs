@@ -18,8 +18,10 @@ pub const TOOL: Tool = Tool {
     operands: "[OPTION…] [FILE]",
     summary: "Compiles a program as SRFI 138 says; also the name of a link to canny",
     options: OPTIONS,
-    details: "As 'canny compile', but PROGRAM is in the directory of FILE unless given. Without FILE it does nothing.\n\
-              If the variable COMPILE_R7RS names another program, that runs instead, with the same arguments.",
+    details: "As 'canny compile', but PROGRAM is in the directory of FILE unless given. Without FILE it does \
+        nothing.\n\
+              If the variable COMPILE_R7RS names another program, that runs instead, with the same \
+              arguments.",
     run,
 };
 

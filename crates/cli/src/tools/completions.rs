@@ -1,5 +1,5 @@
-//! `canny completions`: scripts for shells, from the table. What only a running `canny` knows (codes, libraries) the scripts
-//! ask it for.
+//! `canny completions`: scripts for shells, from the table. What only a running `canny` knows (codes,
+//! libraries) the scripts ask it for.
 
 use std::fmt::Write;
 
@@ -20,7 +20,8 @@ pub const TOOL: Tool = Tool {
     details: "bash: canny completions bash > ~/.local/share/bash-completion/completions/canny\n\
               zsh:  canny completions zsh > DIRECTORY/_canny, where DIRECTORY is in $fpath\n\
               fish: canny completions fish > ~/.config/fish/completions/canny.fish\n\
-              'codes' lists the codes of messages and 'libraries' the libraries that can be imported here, for those scripts.",
+              'codes' lists the codes of messages and 'libraries' the libraries that can be imported here, \
+              for those scripts.",
     run,
 };
 
@@ -84,7 +85,8 @@ fn bash() -> String {
         _canny_words() { COMPREPLY+=($(compgen -W \"$1\" -- \"$cur\")); }\n\
         _canny_files() {\n    local found\n    mapfile -t found < <(compgen \"$1\" -- \"$cur\")\n    \
         COMPREPLY+=(\"${found[@]}\")\n    compopt -o filenames 2>/dev/null\n}\n\
-        _canny_lines() {\n    local line start=${cur//[\\\\\\'\\\"]/}\n    while IFS= read -r line; do\n        \
+        _canny_lines() {\n    local line start=${cur//[\\\\\\'\\\"]/}\n    while IFS= read -r line; \
+        do\n        \
         [[ $line == \"$start\"* ]] && COMPREPLY+=(\"$(printf %q \"$line\")\")\n    \
         done < <(\"${COMP_WORDS[0]}\" completions \"$1\" 2>/dev/null)\n}\n",
     );
@@ -108,7 +110,8 @@ fn bash() -> String {
         };
         let _ = writeln!(
             out,
-            "    esac\n    case $cur in\n        -*) _canny_words {} ;;\n        *) {operands} ;;\n    esac\n}}",
+            "    esac\n    case $cur in\n        -*) _canny_words {} ;;\n        *) {operands} ;;\n    \
+             esac\n}}",
             quoted(&names.join(" "))
         );
     }
@@ -121,9 +124,12 @@ fn bash() -> String {
     let commands: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
     let _ = write!(
         out,
-        "_canny() {{\n    local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} command= i\n    COMPREPLY=()\n    \
-        for ((i = 1; i < COMP_CWORD; i++)); do\n        case ${{COMP_WORDS[i]}} in\n            {}) ((i++)) ;;\n            \
-        -*) ;;\n            *) command=${{COMP_WORDS[i]}}; break ;;\n        esac\n    done\n    case $command in\n",
+        "_canny() {{\n    local cur=${{COMP_WORDS[COMP_CWORD]}} prev=${{COMP_WORDS[COMP_CWORD-1]}} command= \
+         i\n    COMPREPLY=()\n    \
+        for ((i = 1; i < COMP_CWORD; i++)); do\n        case ${{COMP_WORDS[i]}} in\n            {}) ((i++)) \
+        ;;\n            \
+        -*) ;;\n            *) command=${{COMP_WORDS[i]}}; break ;;\n        esac\n    done\n    case \
+        $command in\n",
         with_value.join("|")
     );
     for tool in TOOLS {
@@ -131,7 +137,8 @@ fn bash() -> String {
     }
     let _ = write!(
         out,
-        "        '')\n            _canny_run\n            if [[ $cur != -* && $prev != -* ]]; then _canny_words {}; fi ;;\n        \
+        "        '')\n            _canny_run\n            if [[ $cur != -* && $prev != -* ]]; then \
+         _canny_words {}; fi ;;\n        \
         *) _canny_files -f ;;\n    esac\n}}\ncomplete -F _canny canny\n",
         quoted(&commands.join(" "))
     );
@@ -193,7 +200,8 @@ fn zsh_options(shapes: &[OptionShape]) -> String {
 fn zsh() -> String {
     let mut out = String::from(
         "#compdef canny\n# Completion of canny for zsh.\n\
-        _canny_lines() {\n    local -a found\n    found=(\"${(@f)$(canny completions $1 2>/dev/null)}\")\n    compadd -a found\n}\n\
+        _canny_lines() {\n    local -a found\n    found=(\"${(@f)$(canny completions $1 \
+        2>/dev/null)}\")\n    compadd -a found\n}\n\
         _canny_commands() {\n    local -a commands\n    commands=(\n",
     );
     for tool in TOOLS {
@@ -216,7 +224,8 @@ fn zsh() -> String {
     let _ = write!(
         out,
         "_canny() {{\n    local state line\n    typeset -A opt_args\n    _arguments -C -s{} \\\n        \
-        '1: :_canny_commands' \\\n        '*:: :->rest'\n    [[ $state == rest ]] || return\n    case $line[1] in\n",
+        '1: :_canny_commands' \\\n        '*:: :->rest'\n    [[ $state == rest ]] || return\n    case \
+        $line[1] in\n",
         zsh_options(&RUN.option_shapes())
     );
     for tool in TOOLS {

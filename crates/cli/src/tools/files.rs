@@ -20,8 +20,8 @@ pub fn is_source(extension: &OsStr) -> bool {
     EXTENSIONS.iter().any(|source| extension == *source)
 }
 
-/// Adds a file, or all Scheme sources below a directory, in the order of their names. What can be read is added also if
-/// something else cannot.
+/// Adds a file, or all Scheme sources below a directory, in the order of their names. What can be read
+/// is added also if something else cannot.
 pub fn collect(path: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     collect_ending(path, &EXTENSIONS, found)
 }
@@ -63,8 +63,8 @@ pub fn shown(path: &Path) -> &Path {
     path.strip_prefix(".").unwrap_or(path)
 }
 
-/// Replaces a file's content as a whole: whoever reads it sees the old or the new text. Keeps the permissions; writes
-/// through a link to the file that it names.
+/// Replaces a file's content as a whole: whoever reads it sees the old or the new text. Keeps the
+/// permissions; writes through a link to the file that it names.
 pub fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
     let permissions = fs::metadata(&path)?.permissions();

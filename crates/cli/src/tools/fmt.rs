@@ -22,9 +22,12 @@ pub const TOOL: Tool = Tool {
         ),
         ("-", "from standard input to standard output"),
     ],
-    details: "Without operands it takes the Scheme files below the current directory. Where lines end is left to\n\
-              the author, but lines of more than 100 columns are broken. A file whose parens do not match up is\n\
-              left alone. Exit code 1: with --check, something is laid out otherwise; 65: a file was refused;\n\
+    details: "Without operands it takes the Scheme files below the current directory. Where lines end is \
+        left to\n\
+              the author, but lines of more than 100 columns are broken. A file whose parens do not match up \
+              is\n\
+              left alone. Exit code 1: with --check, something is laid out otherwise; 65: a file was \
+              refused;\n\
               66: a file cannot be read or written.",
     run,
 };

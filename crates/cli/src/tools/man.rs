@@ -73,7 +73,8 @@ fn sentence(text: &str) -> String {
 fn page() -> String {
     let version = env!("CARGO_PKG_VERSION");
     let mut out = format!(
-        ".TH CANNY 1 \"\" \"canny {version}\" \"User Commands\"\n.SH NAME\ncanny \\- an R7RS Scheme\n.SH SYNOPSIS\n"
+        ".TH CANNY 1 \"\" \"canny {version}\" \"User Commands\"\n.SH NAME\ncanny \\- an R7RS Scheme\n.SH \
+         SYNOPSIS\n"
     );
     for (at, (form, _)) in FORMS.iter().enumerate() {
         let line_break = if at > 0 { ".br\n" } else { "" };

@@ -1,5 +1,6 @@
-//! The commands of `canny`, and the one table of them and of their options. `--help`, completions for shells and the
-//! manual page are made of it, and a command line is checked against it before a command sees it.
+//! The commands of `canny`, and the one table of them and of their options. `--help`, completions for
+//! shells and the manual page are made of it, and a command line is checked against it before a command
+//! sees it.
 
 pub mod compile;
 mod compile_r7rs;
@@ -63,7 +64,8 @@ pub const TOOLS: &[Tool] = &[
     man::TOOL,
 ];
 
-/// Runs the tool that the first word of a command line names, or the name that `canny` was called by; `None` if there is none.
+/// Runs the tool that the first word of a command line names, or the name that `canny` was called by;
+/// `None` if there is none.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Option<u8> {
     let mut words = arguments.into_iter();
     let program = words.next()?;

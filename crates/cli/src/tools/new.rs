@@ -1,7 +1,7 @@
 //! `canny new`: the beginning of a project.
 //!
-//! The directory is made under another name beside the place, and renamed when it is whole, so that there is never a part of
-//! a project.
+//! The directory is made under another name beside the place, and renamed when it is whole, so that
+//! there is never a part of a project.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -24,7 +24,8 @@ pub const TOOL: Tool = Tool {
         ),
         ("--library", "a library without a program"),
     ],
-    details: "NAME is the name of the project, of its directory and of its first library: small letters, digits and '-'.\n\
+    details: "NAME is the name of the project, of its directory and of its first library: small letters, \
+        digits and '-'.\n\
               It may have a directory in front. What is there already is left alone, and is an error.",
     run,
 };
@@ -126,7 +127,8 @@ fn files(name: &str, kind: Kind) -> Vec<(String, String)> {
         (
             "package.scm".to_owned(),
             format!(
-                "(package\n (name {name})\n (version \"0.1.0\")\n (description \"{what}\")\n (license \"\")\n \
+                "(package\n (name {name})\n (version \"0.1.0\")\n (description \"{what}\")\n (license \
+                 \"\")\n \
                 (authors \"\")\n (libraries \"src\")\n (depends))\n"
             ),
         ),
@@ -142,7 +144,8 @@ fn files(name: &str, kind: Kind) -> Vec<(String, String)> {
             format!("tests/{name}.scm"),
             format!(
                 "(import (scheme base) (canny test) ({name}))\n\n(test-group \"greeting\"\n  \
-                (test \"Hello, Ada!\" (greeting \"Ada\"))\n  (test \"of nobody\" \"Hello, !\" (greeting \"\")))\n"
+                (test \"Hello, Ada!\" (greeting \"Ada\"))\n  (test \"of nobody\" \"Hello, !\" (greeting \
+                \"\")))\n"
             ),
         ),
         ("README.md".to_owned(), readme(name, what, kind)),
@@ -154,8 +157,10 @@ fn files(name: &str, kind: Kind) -> Vec<(String, String)> {
     if kind == Kind::Program {
         let text = format!(
             "(import (scheme base) (scheme write) (scheme process-context) ({name}))\n\n\
-            (define (main arguments)\n  (for-each (lambda (name)\n              (display (greeting name))\n              \
-            (newline))\n            (if (null? arguments)\n                '(\"world\")\n                arguments)))\n\n\
+            (define (main arguments)\n  (for-each (lambda (name)\n              (display (greeting \
+            name))\n              \
+            (newline))\n            (if (null? arguments)\n                '(\"world\")\n                \
+            arguments)))\n\n\
             (main (cdr (command-line)))\n"
         );
         files.push(("main.scm".to_owned(), text));

@@ -52,7 +52,8 @@ pub const ADD: Tool = Tool {
         ("--test", "only tests need it"),
         OFFLINE,
     ],
-    details: "SOURCE is a directory, a tar archive (.tgz, .tar.gz, .tar) or a git repository, as a path or a URL. Archives come\n\
+    details: "SOURCE is a directory, a tar archive (.tgz, .tar.gz, .tar) or a git repository, as a path or a \
+        URL. Archives come\n\
               from https and file URLs, through curl; repositories through git. No code of a package is run.",
     run: |parser| parse(parser, Verb::Add),
 };
@@ -71,7 +72,8 @@ pub const LOCK: Tool = Tool {
     operands: "[OPTION…]",
     summary: "Makes package.lock agree with package.scm, and fetches what is locked",
     options: &[CHECK, OFFLINE],
-    details: "What is locked already stays as it is. Exit code 65 with --check: something is not as it was locked.",
+    details: "What is locked already stays as it is. Exit code 65 with --check: something is not as it was \
+        locked.",
     run: |parser| parse(parser, Verb::Lock),
 };
 
@@ -80,7 +82,8 @@ pub const UPDATE: Tool = Tool {
     operands: "[OPTION…] [NAME…]",
     summary: "Takes the newest of some packages, or of all",
     options: &[OFFLINE],
-    details: "Tags and branches are looked up again, archives fetched again, versions chosen again; package.scm says from what.",
+    details: "Tags and branches are looked up again, archives fetched again, versions chosen again; \
+        package.scm says from what.",
     run: |parser| parse(parser, Verb::Update),
 };
 
@@ -279,7 +282,8 @@ fn add(place: &Workplace, wishes: &Wishes) -> Fallible<Done> {
     place.add(&place.dependency(name, source), wishes.is_for_tests)
 }
 
-/// What a place on the command line is. Paths there are relative to the current directory, in a manifest to the project.
+/// What a place on the command line is. Paths there are relative to the current directory, in a
+/// manifest to the project.
 fn source(place: &Workplace, wishes: &Wishes, operand: &str) -> Fallible<Source> {
     let path = Path::new(operand);
     let is_archive = [".tgz", ".tar.gz", ".tar"]
@@ -300,7 +304,8 @@ fn source(place: &Workplace, wishes: &Wishes, operand: &str) -> Fallible<Source>
     let is_somewhere = is_url(operand) || path.exists();
     if !is_somewhere {
         let problem = Problem::plain("unreachable-package", format!("there is no `{operand}`"));
-        return Err(problem.note("a package is a directory, an archive, a git repository, or with --version a name in an index"));
+        return Err(problem.note(
+            "a package is a directory, an archive, a git repository, or with --version a name in an index"));
     }
     let inner = match wishes.path.as_deref().map(|path| join(".", path)) {
         Some(path) if path == ".." || path.starts_with("../") || path.starts_with('/') => {

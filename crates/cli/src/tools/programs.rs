@@ -64,7 +64,8 @@ pub const RUN: Tool = Tool {
         EVALUATION_OPTIONS,
         EXPRESSION_OPTIONS,
     ),
-    details: "The word 'run' may be left out. FILE may be - for standard input. What follows FILE belongs to the program.",
+    details: "The word 'run' may be left out. FILE may be - for standard input. What follows FILE belongs to \
+        the program.",
     run: |parser| perform(parser, Verb::Run),
 };
 
@@ -76,7 +77,8 @@ pub const REPL: Tool = Tool {
         EVALUATION_OPTIONS,
         LISTEN_OPTIONS,
     ),
-    details: "Without 'repl' and without operands 'canny' does the same if standard input is a terminal, and\n\
+    details: "Without 'repl' and without operands 'canny' does the same if standard input is a terminal, \
+        and\n\
               runs standard input as a program if not.",
     run: |parser| perform(parser, Verb::Repl),
 };

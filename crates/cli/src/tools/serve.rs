@@ -1,7 +1,9 @@
-//! `canny serve`: a web server for development. What it does is in `(canny web server serving)`; this runs the program in between.
+//! `canny serve`: a web server for development. What it does is in `(canny web server serving)`; this
+//! runs the program in between.
 //!
-//! A program is run as by `canny run`, with a hook in `run-server`; a library is run as a program that gives its `handler`. With
-//! `--watch` this process only keeps the socket and the files in sight, and starts itself anew for each version of the program.
+//! A program is run as by `canny run`, with a hook in `run-server`; a library is run as a program that
+//! gives its `handler`. With `--watch` this process only keeps the socket and the files in sight, and
+//! starts itself anew for each version of the program.
 
 use std::path::{Path, PathBuf};
 
@@ -34,9 +36,12 @@ pub const TOOL: Tool = Tool {
     operands: "[OPTION…] FILE",
     summary: "Serves a handler or a directory while it is developed",
     options: &joined::<{ OWN_OPTIONS.len() + LIBRARY_OPTIONS.len() }>(OWN_OPTIONS, LIBRARY_OPTIONS),
-    details: "FILE is a program that calls run-server of (canny web server), or ends with an expression whose value is a\n\
-              handler; a library that exports 'handler'; or a directory, whose files are served. Errors of handlers are\n\
-              shown in the browser, with their source: this is not for the world, which a program with run-server is for.",
+    details: "FILE is a program that calls run-server of (canny web server), or ends with an expression \
+        whose value is a\n\
+              handler; a library that exports 'handler'; or a directory, whose files are served. Errors of \
+              handlers are\n\
+              shown in the browser, with their source: this is not for the world, which a program with \
+              run-server is for.",
     run,
 };
 

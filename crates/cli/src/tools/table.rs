@@ -1,9 +1,11 @@
-//! What the rows of [`TOOLS`](super::TOOLS) say, in parts: the options that a row names, and what stands for their arguments.
+//! What the rows of [`TOOLS`](super::TOOLS) say, in parts: the options that a row names, and what
+//! stands for their arguments.
 //!
-//! The text of a row is the source of it all. `-h, --help` are two names of one option; the word behind them is the
-//! option's argument: words of small letters with `|` between them are all that it may be, and of words in capitals those
-//! of [`Argument::of`] are known. A word in the operands is read in the same way. A command whose operands name `ARGUMENT`
-//! hands all that follows its first operand to a program.
+//! The text of a row is the source of it all. `-h, --help` are two names of one option; the word behind
+//! them is the option's argument: words of small letters with `|` between them are all that it may be,
+//! and of words in capitals those of [`Argument::of`] are known. A word in the operands is read in the
+//! same way. A command whose operands name `ARGUMENT` hands all that follows its first operand to a
+//! program.
 
 use std::ffi::OsString;
 

@@ -1,5 +1,5 @@
-;;; Calls every procedure of some libraries in wrong ways. Prints the names that conditions blame and that none of the
-;;; libraries exports: users cannot know them.
+;;; Calls every procedure of some libraries in wrong ways. Prints the names that conditions blame
+;;; and that none of the libraries exports: users cannot know them.
 ;;;
 ;;; The libraries are the arguments, one after the other, as they are written.
 

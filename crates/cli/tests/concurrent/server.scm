@@ -1,4 +1,5 @@
-;; A web server for the test of examples/concurrent/check-links.scm: says its port on the first line, and serves.
+;; A web server for the test of examples/concurrent/check-links.scm: says its port on the first
+;; line, and serves.
 
 (import (scheme base) (scheme write) (canny net) (canny tasks))
 

@@ -1,5 +1,6 @@
 (import (scheme base) (scheme write) (scheme char) (only (canny base) condition->string))
-;; The instruction has its operands in another order, or does the opposite; the message is about the call as it is written.
+;; The instruction has its operands in another order, or does the opposite; the message is about the
+;; call as it is written.
 (define (told thunk)
   (guard (problem (#t (display (condition->string problem)) (newline)))
     (thunk)))

@@ -1,4 +1,5 @@
-;;; The error names the generic function and the classes, and has the position of the call, also in tail position.
+;;; The error names the generic function and the classes, and has the position of the call, also in
+;;; tail position.
 (import (scheme base) (scheme write) (canny generic))
 (define-class <point> () (make-point x y) point? (x point-x) (y point-y))
 (define-generic (join left right))

@@ -1,6 +1,6 @@
 (import (scheme base) (scheme write))
-;; Rest lists, closures and complex numbers that compiled code does not need are there when the interpreter does: a
-;; type changes late, in the middle of what was inlined.
+;; Rest lists, closures and complex numbers that compiled code does not need are there when the
+;; interpreter does: a type changes late, in the middle of what was inlined.
 (define (tail first . rest) (if (null? rest) first (+ first (car rest) (length rest))))
 (define (sum-of limit last)
   (let loop ((i 0) (total 0))

@@ -1,8 +1,9 @@
-;;; The web service of the guide under `canny serve --watch`, as a browser shows it: mistakes come up by themselves, with
-;;; their place, and go again when they are mended.
+;;; The web service of the guide under `canny serve --watch`, as a browser shows it: mistakes come
+;;; up by themselves, with their place, and go again when they are mended.
 ;;;
-;;; It needs a Chromium, in `PATH` or named by `CHROMIUM`. Without one nothing is tested, which is said; with `CANNY_BROWSER`
-;;; set to `required` that is a failure. `GUIDE` names a directory with the guide's program, `SOURCES` the repository.
+;;; It needs a Chromium, in `PATH` or named by `CHROMIUM`. Without one nothing is tested, which is
+;;; said; with `CANNY_BROWSER` set to `required` that is a failure. `GUIDE` names a directory with
+;;; the guide's program, `SOURCES` the repository.
 
 (import (canny base) (canny fs) (canny files) (canny process) (canny signals) (canny tasks)
         (canny test) (canny json) (canny web client) (wiki-tests browser))

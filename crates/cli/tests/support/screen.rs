@@ -1,8 +1,9 @@
 //! A terminal's screen as a model: what a program writes goes in, the rows that a person sees come out.
 //!
-//! It knows what the prompt and tools write: text that is wrapped at the window's edge, movements of the cursor, erasing, dim
-//! text. When the window gets another width it breaks the lines anew that it has wrapped itself, as most terminals do, or cuts
-//! rows off, as some do. Rows that went out at the top stay.
+//! It knows what the prompt and tools write: text that is wrapped at the window's edge, movements of
+//! the cursor, erasing, dim text. When the window gets another width it breaks the lines anew that it
+//! has wrapped itself, as most terminals do, or cuts rows off, as some do. Rows that went out at the
+//! top stay.
 
 use unicode_width::UnicodeWidthChar;
 

@@ -106,7 +106,8 @@ impl Terminal {
         }
     }
 
-    /// Types keys. A control key that the terminal itself would take, as Ctrl-R while a program computes, waits until the program reads keys.
+    /// Types keys. A control key that the terminal itself would take, as Ctrl-R while a program
+    /// computes, waits until the program reads keys.
     #[track_caller]
     pub fn keys(&mut self, keys: impl AsRef<[u8]>) {
         let keys = keys.as_ref();

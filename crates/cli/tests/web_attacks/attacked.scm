@@ -1,5 +1,5 @@
-;;; The server that crates/cli/tests/web_attacks.rs attacks: a page for each thing that can be attacked. It is started in a
-;;; directory with `public/` and `secret.txt`, and prints its address.
+;;; The server that crates/cli/tests/web_attacks.rs attacks: a page for each thing that can be
+;;; attacked. It is started in a directory with `public/` and `secret.txt`, and prints its address.
 
 (import (scheme base) (canny web bodies) (canny web middleware) (canny web message)
         (canny web router) (canny web server)
@@ -82,7 +82,8 @@
                                        #:compression #t)))
   (mount "/files" (static-files "public")))
 
-;; Only what changes something by a form needs a token here: the other pages are attacked for their own sake.
+;; Only what changes something by a form needs a token here: the other pages are attacked for their
+;; own sake.
 (define (guarded handler)
   (let ((protected ((csrf-protection) handler)))
     (lambda (request body)

@@ -843,7 +843,8 @@ fn sockets() -> Vec<Attack> {
             "a handshake with another version",
             request(
                 "GET /socket",
-                "Upgrade: websocket\r\nConnection: Upgrade, close\r\nSec-WebSocket-Version: 8\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
+                "Upgrade: websocket\r\nConnection: Upgrade, close\r\nSec-WebSocket-Version: \
+                 8\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n",
                 "",
             ),
             Harmless(426, ""),
@@ -853,7 +854,8 @@ fn sockets() -> Vec<Attack> {
             "a handshake with a short key",
             last(
                 "GET /socket",
-                "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: YQ==\r\n",
+                "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: \
+                 13\r\nSec-WebSocket-Key: YQ==\r\n",
                 "",
             ),
             Refused(400),
@@ -863,7 +865,8 @@ fn sockets() -> Vec<Attack> {
             "a handshake with a key without padding",
             last(
                 "GET /socket",
-                "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ\r\n",
+                "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: \
+                 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ\r\n",
                 "",
             ),
             Refused(400),

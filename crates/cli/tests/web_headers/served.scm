@@ -1,5 +1,6 @@
-;;; The server that crates/cli/tests/web_headers.rs asks with malformed headers: every middleware, and a page for everything that reads
-;;; headers. It is started in a directory with `public/`, and prints its address. No handler here fails by itself.
+;;; The server that crates/cli/tests/web_headers.rs asks with malformed headers: every middleware,
+;;; and a page for everything that reads headers. It is started in a directory with `public/`, and
+;;; prints its address. No handler here fails by itself.
 
 (import (scheme base) (canny web bodies) (canny web diagnostics) (canny web events)
         (canny web headers) (canny web message) (canny web metrics) (canny web multipart)
@@ -91,7 +92,8 @@
     (sessions '("a key of at least thirty-two bytes") #:secure? #f)
     (csrf-protection #:origins '("https://example.org"))))
 
-;; What changes something needs a token, which nobody here has: those pages are asked without that protection as well.
+;; What changes something needs a token, which nobody here has: those pages are asked without that
+;; protection as well.
 (define open-handler
   (with-middleware (router-handler app)
     (answer-errors #:report note-failure!)

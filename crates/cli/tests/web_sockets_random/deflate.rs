@@ -1,5 +1,6 @@
-//! Deflate (RFC 1951) for the model, bit by bit: a reader that knows what the bytes of a part of a message stand for, and a
-//! writer that takes any way to write a message. Neither shares anything with the coders of the server.
+//! Deflate (RFC 1951) for the model, bit by bit: a reader that knows what the bytes of a part of a
+//! message stand for, and a writer that takes any way to write a message. Neither shares anything with
+//! the coders of the server.
 
 use std::collections::HashMap;
 
@@ -189,7 +190,8 @@ impl Reader {
     }
 }
 
-/// How many bytes of a message are behind the last block that says it is the last one, if there is such a block.
+/// How many bytes of a message are behind the last block that says it is the last one, if there is such
+/// a block.
 fn behind_final_block(bytes: &[u8]) -> Option<usize> {
     let mut reading = Reading {
         window: Window {

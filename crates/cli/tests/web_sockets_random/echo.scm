@@ -1,4 +1,5 @@
-;;; The server of crates/cli/tests/web_sockets_random.rs: it sends back what it is sent, and prints its address.
+;;; The server of crates/cli/tests/web_sockets_random.rs: it sends back what it is sent, and prints
+;;; its address.
 
 (import (scheme base) (canny web message) (canny web server) (canny web websocket))
 

@@ -1,5 +1,5 @@
-//! What RFC 6455 and RFC 7692 make of the bytes that a client sends to a server that echoes, written anew and for whole sequences of bytes:
-//! it shares nothing with what is tested.
+//! What RFC 6455 and RFC 7692 make of the bytes that a client sends to a server that echoes, written
+//! anew and for whole sequences of bytes: it shares nothing with what is tested.
 
 use super::deflate::{Reader, Stop, TAIL, Window};
 
@@ -63,7 +63,8 @@ struct Server {
     is_doubtful: bool,
 }
 
-/// What the server says, in order, and then the connection ends. The client compresses with a window, if that was agreed on.
+/// What the server says, in order, and then the connection ends. The client compresses with a window,
+/// if that was agreed on.
 pub fn answers(bytes: &[u8], window: Option<Window>) -> Vec<Said> {
     let mut said = Vec::new();
     let mut server = Server {

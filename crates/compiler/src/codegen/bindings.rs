@@ -198,9 +198,10 @@ impl Generator<'_> {
         self.scope(&values, body, destination, top, body.span)
     }
 
-    /// Evaluates the body of what binds variables in registers. If people may want to see them, keeps where they are, and
-    /// if they will look into frames, keeps them live until the body returns. The span tells which copy of code they
-    /// belong to. No other value that lives on comes into a variable's register as long as its scope lasts.
+    /// Evaluates the body of what binds variables in registers. If people may want to see them, keeps
+    /// where they are, and if they will look into frames, keeps them live until the body returns. The
+    /// span tells which copy of code they belong to. No other value that lives on comes into a
+    /// variable's register as long as its scope lasts.
     pub(super) fn scope(
         &mut self,
         variables: &[(VarId, u8)],

@@ -189,8 +189,8 @@ impl Generator<'_> {
         Ok(())
     }
 
-    /// Gives the parameters of a label new values, all at once, and jumps. A jump back is a place where the program may be
-    /// interrupted, so it has a position.
+    /// Gives the parameters of a label new values, all at once, and jumps. A jump back is a place where
+    /// the program may be interrupted, so it has a position.
     pub(super) fn jump_with(
         &mut self,
         target: &JumpTarget,
@@ -257,9 +257,9 @@ impl Generator<'_> {
         Ok(())
     }
 
-    /// The order in which a jump's arguments are computed: as written, but for computations whose place nobody
-    /// can observe, which come last and so that, where possible, each may overwrite its parameter at once
-    /// because no later one reads it.
+    /// The order in which a jump's arguments are computed: as written, but for computations whose place
+    /// nobody can observe, which come last and so that, where possible, each may overwrite its
+    /// parameter at once because no later one reads it.
     fn jump_order(&self, target: &JumpTarget, arguments: &[Node]) -> Vec<usize> {
         let all_pure = arguments
             .iter()

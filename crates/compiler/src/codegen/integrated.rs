@@ -1,7 +1,7 @@
 //! Which primitives become opcodes, by name.
 //!
-//! A row of an opcode names the primitives that it stands for, operand by operand; this module adds those that become other
-//! operands, several opcodes or a branch.
+//! A row of an opcode names the primitives that it stands for, operand by operand; this module adds
+//! those that become other operands, several opcodes or a branch.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;

@@ -45,8 +45,8 @@ struct Places {
     keywords: Vec<usize>,
 }
 
-/// Where the operands of a call of a procedure with keywords go; none unless that is certain, and what is left
-/// over has no place to be kept in.
+/// Where the operands of a call of a procedure with keywords go; none unless that is certain, and what
+/// is left over has no place to be kept in.
 fn keyword_places(lambda: &Lambda, operands: &[Expr]) -> Option<Places> {
     let required = lambda.required.len();
     if operands.len() < required || lambda.rest.is_some() || lambda.allow_other_keys {

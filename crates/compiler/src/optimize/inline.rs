@@ -153,8 +153,8 @@ impl Candidates {
         }
     }
 
-    /// Leaves out what may reach itself through candidates; of a cycle with workers, only these. Tells whether there may be
-    /// more.
+    /// Leaves out what may reach itself through candidates; of a cycle with workers, only these. Tells
+    /// whether there may be more.
     fn remove_recursive(&mut self, workers: &Workers) -> bool {
         let locals: Vec<VarId> = self.locals.keys().copied().collect();
         let globals: Vec<GlobalName> = self.globals.keys().cloned().collect();

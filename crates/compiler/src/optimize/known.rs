@@ -1,6 +1,8 @@
-//! The vocabulary for what is known of globals: inside of a unit, and in what a compiled library tells of its exports.
+//! The vocabulary for what is known of globals: inside of a unit, and in what a compiled library tells
+//! of its exports.
 //!
-//! Invariant: a procedure that [`decode`] gives is closed, so that a copy of it mentions no variable of another one.
+//! Invariant: a procedure that [`decode`] gives is closed, so that a copy of it mentions no variable of
+//! another one.
 
 use std::collections::HashSet;
 use std::rc::Rc;

@@ -11,8 +11,8 @@
 //! | [`remove_globals`] | drops definitions that nobody mentions | `remove-globals` |
 //! | [`fit_limits`] | what would not fit the bytecode | no |
 //!
-//! [`Switches`] turn passes off and limit the rewriting steps, to find the one that breaks a program by bisection.
-//! The command sets them from `CANNY_COMPILE_DISABLE` and `CANNY_COMPILE_LIMIT`.
+//! [`Switches`] turn passes off and limit the rewriting steps, to find the one that breaks a program by
+//! bisection. The command sets them from `CANNY_COMPILE_DISABLE` and `CANNY_COMPILE_LIMIT`.
 
 pub mod beta;
 pub mod build;
@@ -76,8 +76,8 @@ pub struct Options<'a> {
     pub limit: Option<u64>,
     /// What other libraries tell about their exports.
     pub imports: Option<&'a dyn Imports>,
-    /// The unit belongs to the standard library, whose frames no backtrace shows: neither do copies of its procedures
-    /// keep their names.
+    /// The unit belongs to the standard library, whose frames no backtrace shows: neither do copies of
+    /// its procedures keep their names.
     pub is_standard: bool,
     /// Evaluates primitives on literals; by default a [`LiteralFolder`].
     pub folder: Option<&'a dyn Folder>,

@@ -1,12 +1,12 @@
 //! Splits procedures with optional or keyword parameters in two.
 //!
-//! The *worker* has the body and takes every parameter in its place; the *entry*, under the procedure's name, finds
-//! out which argument is which, evaluates defaults, and calls the worker. An entry is small, so that calls
-//! of the procedure get a copy of it, where literal keywords are resolved: what remains is a call of the worker,
-//! as of a procedure with required parameters only.
+//! The *worker* has the body and takes every parameter in its place; the *entry*, under the procedure's
+//! name, finds out which argument is which, evaluates defaults, and calls the worker. An entry is
+//! small, so that calls of the procedure get a copy of it, where literal keywords are resolved: what
+//! remains is a call of the worker, as of a procedure with required parameters only.
 //!
-//! This is done to constant globals of libraries and programs whose bodies are not copied anyway. The worker is a global of
-//! its own, with the name of the procedure for those who print it.
+//! This is done to constant globals of libraries and programs whose bodies are not copied anyway. The
+//! worker is a global of its own, with the name of the procedure for those who print it.
 
 use std::collections::HashSet;
 
@@ -25,8 +25,8 @@ use super::size::body_size;
 use crate::variables::parameters;
 use crate::walk::{for_each_child, for_each_lambda_child, form_expr_mut};
 
-/// Stands between the name of a procedure and a number in the name of its worker; no name in source ends so, and those
-/// that macros make have other numbers.
+/// Stands between the name of a procedure and a number in the name of its worker; no name in source
+/// ends so, and those that macros make have other numbers.
 const MARK: &str = "·0";
 
 /// The globals that hold workers and entries.

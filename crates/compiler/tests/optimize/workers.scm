@@ -1,4 +1,5 @@
-;; Procedures with optional or keyword parameters are split; calls with literal keywords go to the worker.
+;; Procedures with optional or keyword parameters are split; calls with literal keywords go to the
+;; worker.
 (define* (tree #:key depth (value 1) (step (* 2 value)))
   (if (= depth 0) value (+ (tree #:depth (- depth 1) #:value (+ value step)) (tree #:step 3 #:depth (- depth 1)))))
 (define* (area #:key width (height 1)) (* width height))

@@ -1,9 +1,10 @@
-//! Messages that are compressed one by one over a connection, each decodable when it is there: deflate without header, whose
-//! last four bytes, always the same, are left out (RFC 7692).
+//! Messages that are compressed one by one over a connection, each decodable when it is there: deflate
+//! without header, whose last four bytes, always the same, are left out (RFC 7692).
 //!
-//! A side that *keeps its context* compresses a message with what the ones before had in common with it, and has memory for
-//! that as long as the connection is there: some 330 kB for both directions with full windows, most of it to compress. Else a
-//! thread's spare coder does the work, and a connection has none.
+//! A side that *keeps its context* compresses a message with what the ones before had in common with
+//! it, and has memory for that as long as the connection is there: some 330 kB for both directions with
+//! full windows, most of it to compress. Else a thread's spare coder does the work, and a connection
+//! has none.
 
 use std::cell::Cell;
 

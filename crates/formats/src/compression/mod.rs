@@ -1,11 +1,12 @@
 //! Compressed bytes: devices that stand behind a port and read from, or write to, another one.
 //!
-//! A [`DecompressingDevice`] owns the input it reads; a [`CompressingDevice`] shares the output it writes, which may be
-//! one in memory whose bytes somebody wants afterwards. Neither waits while its handle's lock is held: who cannot go
-//! on says `WouldBlock` and names the handle to wait for. Only closing waits, which happens without that lock.
+//! A [`DecompressingDevice`] owns the input it reads; a [`CompressingDevice`] shares the output it
+//! writes, which may be one in memory whose bytes somebody wants afterwards. Neither waits while its
+//! handle's lock is held: who cannot go on says `WouldBlock` and names the handle to wait for. Only
+//! closing waits, which happens without that lock.
 //!
-//! Memory is bounded whatever the input says about itself: decompressed bytes are made as they are asked for, and the
-//! window of a format is limited.
+//! Memory is bounded whatever the input says about itself: decompressed bytes are made as they are
+//! asked for, and the window of a format is limited.
 
 mod deflate;
 mod messages;
@@ -314,8 +315,8 @@ impl ByteDevice for CompressingDevice {
 }
 
 impl Drop for CompressingDevice {
-    /// A port that nothing refers to any more and that was not closed: its data are completed nevertheless, if nobody uses
-    /// the target just now. Nobody is left to hear of an error.
+    /// A port that nothing refers to any more and that was not closed: its data are completed
+    /// nevertheless, if nobody uses the target just now. Nobody is left to hear of an error.
     fn drop(&mut self) {
         if !self.is_complete
             && self.encoder.finish(&mut self.pending).is_ok()

@@ -1,5 +1,5 @@
-//! Zstandard. The decoder is given whole blocks, one at a time, so that neither input nor output piles up. The encoder
-//! makes a frame of each megabyte.
+//! Zstandard. The decoder is given whole blocks, one at a time, so that neither input nor output piles
+//! up. The encoder makes a frame of each megabyte.
 
 use std::io::{self, Read};
 
@@ -114,8 +114,8 @@ impl ZstandardDecoder {
             return Err(Corrupt("a malformed block".into()));
         }
         let content = if kind == 1 { 1 } else { size };
-        // The decoder reads the checksum together with the last block, where there is one; that it is there is
-        // only known to the decoder, so that it is given what there is.
+        // The decoder reads the checksum together with the last block, where there is one; that it is
+        // there is only known to the decoder, so that it is given what there is.
         let needed = HEADER_BYTES + content;
         if input.len() < needed {
             return Ok(None);

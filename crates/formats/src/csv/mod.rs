@@ -1,7 +1,7 @@
 //! Rows of fields as text: RFC 4180 and its relatives.
 //!
-//! A [`RowReader`] is fed text piece by piece and reads one row; the fields' texts stand one after the other in
-//! `text`, and `ends` says where each ends. A row ends at CR LF, LF or CR outside of quotes.
+//! A [`RowReader`] is fed text piece by piece and reads one row; the fields' texts stand one after the
+//! other in `text`, and `ends` says where each ends. A row ends at CR LF, LF or CR outside of quotes.
 
 #[cfg(test)]
 mod tests;

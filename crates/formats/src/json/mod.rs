@@ -1,9 +1,9 @@
 //! A reader of JSON (RFC 8259) that is fed text piece by piece.
 //!
-//! It notes what it saw on a [`Tape`], structures after their contents, so that whoever makes objects of it needs
-//! nothing but a stack. A tape that is full is emptied by the caller and reading continues, so that neither side needs
-//! memory for the whole text. A piece may end anywhere: what stands at its end and is not complete waits in `pending`,
-//! or, for strings, on the tape.
+//! It notes what it saw on a [`Tape`], structures after their contents, so that whoever makes objects
+//! of it needs nothing but a stack. A tape that is full is emptied by the caller and reading continues,
+//! so that neither side needs memory for the whole text. A piece may end anywhere: what stands at its
+//! end and is not complete waits in `pending`, or, for strings, on the tape.
 //!
 //! Exactly one value is read; white space before it is passed over, what comes after it is left.
 
@@ -249,8 +249,8 @@ impl Reader {
         }
     }
 
-    /// Reads on. `is_last` says that nothing comes after the piece. Gives how much of the piece was used, which
-    /// is a boundary between characters.
+    /// Reads on. `is_last` says that nothing comes after the piece. Gives how much of the piece was
+    /// used, which is a boundary between characters.
     pub fn feed(&mut self, piece: &str, is_last: bool) -> (usize, Progress) {
         let bytes = piece.as_bytes();
         let mut at = 0;
@@ -467,8 +467,8 @@ impl Reader {
         }
     }
 
-    /// What delimits a value: white space, what comes behind elements and members, and the separator of sequences of
-    /// texts (RFC 7464). Nothing of it is taken.
+    /// What delimits a value: white space, what comes behind elements and members, and the separator of
+    /// sequences of texts (RFC 7464). Nothing of it is taken.
     fn delimiter(&mut self, bytes: &[u8], at: usize) -> Result<(), Stop> {
         const SEPARATOR: u8 = 0x1e;
         match bytes.get(at) {

@@ -1,8 +1,8 @@
 //! Text in markup: what would be read as markup is written as a reference.
 //!
-//! `<`, `>` and `&` are references everywhere, `"` in values of attributes, so that a value is safe even where somebody
-//! reads it as content. Carriage returns are references, since readers would make line feeds of them; in attributes of XML
-//! all white space but spaces is.
+//! `<`, `>` and `&` are references everywhere, `"` in values of attributes, so that a value is safe
+//! even where somebody reads it as content. Carriage returns are references, since readers would make
+//! line feeds of them; in attributes of XML all white space but spaces is.
 
 /// The grammar that is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,8 +1,9 @@
 //! Pages of HTML as browsers read them, in an arena of nodes.
 //!
-//! `html5ever` knows the algorithm of the standard, which makes a tree of any text; it looks through all open elements now
-//! and then, and a text can ask it to open the same elements again and again. So nesting is limited, and so is the number of
-//! nodes for each byte; both are looked at after every few kilobytes.
+//! `html5ever` knows the algorithm of the standard, which makes a tree of any text; it looks through
+//! all open elements now and then, and a text can ask it to open the same elements again and again. So
+//! nesting is limited, and so is the number of nodes for each byte; both are looked at after every few
+//! kilobytes.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -73,7 +74,8 @@ fn feed(parser: &Parser<Tree>, text: &str, options: &Options<'_>) -> Result<(), 
         let piece = &text[start..end];
         let changes = tree.changes.get();
         queue.push_back(StrTendril::from_slice(piece));
-        // Anything but `Done` is a script that a browser would run now, or an encoding that it would change to.
+        // Anything but `Done` is a script that a browser would run now, or an encoding that it would
+        // change to.
         while !matches!(parser.tokenizer.feed(&queue), TokenizerResult::Done) {}
         start = end;
         check(tree, text, start, options)?;

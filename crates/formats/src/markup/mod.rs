@@ -3,9 +3,11 @@
 //! - [`escape`]: text and values of attributes, with characters that mean something written as references.
 //! - [`names`]: which elements have no content, whose content is raw, which attributes are URLs or code.
 //! - [`html`]: pages as browsers read them; the algorithm is that of `html5ever`, the tree is ours.
-//! - [`xml`]: well-formed XML with namespaces and the entities of the document itself; `quick-xml` cuts it into pieces.
+//! - [`xml`]: well-formed XML with namespaces and the entities of the document itself; `quick-xml` cuts
+//!   it into pieces.
 //!
-//! Nothing recurses along the nesting of the input: trees are arrays of nodes, and readers have a stack of open elements.
+//! Nothing recurses along the nesting of the input: trees are arrays of nodes, and readers have a stack
+//! of open elements.
 
 pub mod escape;
 pub mod html;

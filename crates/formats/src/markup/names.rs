@@ -74,7 +74,8 @@ pub fn attribute_value(name: &str) -> Value {
     }
 }
 
-/// Whether a reader of HTML or XML takes a URL for a program: `javascript:` and its like, however it is written.
+/// Whether a reader of HTML or XML takes a URL for a program: `javascript:` and its like, however it is
+/// written.
 pub fn is_program(url: &[u8]) -> bool {
     // Readers pass over control characters and spaces before the scheme, and tabs and ends of lines in it.
     let mut scheme = url
@@ -105,8 +106,9 @@ pub fn is_program(url: &[u8]) -> bool {
     }
 }
 
-/// Whether a value of the header `refresh`, written as an attribute, leads to a program: seconds, a semicolon or a comma, and a
-/// URL, before which `url=` and a quote may stand. Readers are lenient about all but the URL, and so is this.
+/// Whether a value of the header `refresh`, written as an attribute, leads to a program: seconds, a
+/// semicolon or a comma, and a URL, before which `url=` and a quote may stand. Readers are lenient
+/// about all but the URL, and so is this.
 pub fn refreshes_to_program(value: &[u8]) -> bool {
     let is_before_url = |byte: &u8| byte.is_ascii_digit() || *byte <= b' ' || b".;,".contains(byte);
     let skip = |bytes: &[u8]| bytes.iter().take_while(|byte| is_before_url(byte)).count();
@@ -123,8 +125,8 @@ pub fn refreshes_to_program(value: &[u8]) -> bool {
     is_program(quoted.unwrap_or(url))
 }
 
-/// Whether a name of an element or attribute can be written. Names of elements are those of XML; attributes of HTML may have
-/// whatever does not end them.
+/// Whether a name of an element or attribute can be written. Names of elements are those of XML;
+/// attributes of HTML may have whatever does not end them.
 pub fn is_name(name: &str, is_html_attribute: bool) -> bool {
     if is_html_attribute {
         let ends = |character: char| {

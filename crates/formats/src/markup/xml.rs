@@ -1,8 +1,8 @@
-//! XML 1.0 with namespaces. `quick-xml` cuts the text into tags, texts and references; whether it is well-formed, what names
-//! stand for and what references expand to is decided here.
+//! XML 1.0 with namespaces. `quick-xml` cuts the text into tags, texts and references; whether it is
+//! well-formed, what names stand for and what references expand to is decided here.
 //!
-//! Entities are those of the document's own declarations and consist of text. Nothing is fetched. What they expand to is
-//! limited in all, so that a short text cannot stand for gigabytes.
+//! Entities are those of the document's own declarations and consist of text. Nothing is fetched. What
+//! they expand to is limited in all, so that a short text cannot stand for gigabytes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -540,7 +540,8 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// The replacement text of an entity: references to characters are expanded when it is declared, others when it is used.
+    /// The replacement text of an entity: references to characters are expanded when it is declared,
+    /// others when it is used.
     fn replacement(&self, raw: &str) -> Result<String, Fault> {
         let mut text = String::new();
         let mut rest = raw;

@@ -123,7 +123,8 @@ fn churn_below_the_limit_is_never_refused() {
     assert!(!mutator.take_exhausted());
 }
 
-/// A program that ignores for a while that the heap is full. In a frame of its own, so that no stack word keeps the list.
+/// A program that ignores for a while that the heap is full. In a frame of its own, so that no stack
+/// word keeps the list.
 #[inline(never)]
 fn fill_beyond_the_limit(heap: &Heap, mutator: &mut Mutator) {
     let mut list = Value::NIL;

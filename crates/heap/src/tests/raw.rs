@@ -1,4 +1,5 @@
-//! What others than the heap learn of a full collection: who has raw addresses, and what lives with something else.
+//! What others than the heap learn of a full collection: who has raw addresses, and what lives with
+//! something else.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -1,6 +1,7 @@
 //! The chunked coding (RFC 9112, 7.1).
 //!
-//! Extensions of chunks are skipped, up to a limit; trailers are fields like those of heads. Sizes are read strictly.
+//! Extensions of chunks are skipped, up to a limit; trailers are fields like those of heads. Sizes are
+//! read strictly.
 
 #[cfg(test)]
 mod tests;
@@ -53,7 +54,8 @@ impl Default for ChunkReader {
 }
 
 impl ChunkReader {
-    /// Looks at the bytes that come next; whoever calls consumes what the piece says, at most `room` bytes of the body.
+    /// Looks at the bytes that come next; whoever calls consumes what the piece says, at most `room`
+    /// bytes of the body.
     pub fn next(
         &mut self,
         bytes: &[u8],

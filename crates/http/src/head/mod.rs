@@ -1,7 +1,8 @@
 //! Heads of messages: the start line and the fields, as ranges of the bytes in which they stand.
 //!
-//! What is refused, beyond what the grammar forbids: a line feed without a carriage return, a line that continues in the next
-//! one, blanks before a colon, control characters and fields without a name. One empty line before a request is skipped.
+//! What is refused, beyond what the grammar forbids: a line feed without a carriage return, a line that
+//! continues in the next one, blanks before a colon, control characters and fields without a name. One
+//! empty line before a request is skipped.
 
 #[cfg(test)]
 mod tests;
@@ -504,8 +505,9 @@ fn is_host_byte(byte: u8) -> bool {
         )
 }
 
-/// Whether these bytes are the name of a host. What is percent-encoded is what could stand there itself, or a byte of a character
-/// beyond ASCII: a control character, a slash or a colon is one for readers that decode it, and none for others.
+/// Whether these bytes are the name of a host. What is percent-encoded is what could stand there
+/// itself, or a byte of a character beyond ASCII: a control character, a slash or a colon is one for
+/// readers that decode it, and none for others.
 fn is_host_name(mut bytes: &[u8]) -> bool {
     loop {
         match bytes {
@@ -584,7 +586,8 @@ fn response(bytes: &[u8], limits: &HeadLimits) -> Step<ResponseHead> {
     }))
 }
 
-/// Reads fields and the empty line behind them, as after the last chunk: how many bytes they are, and the fields.
+/// Reads fields and the empty line behind them, as after the last chunk: how many bytes they are, and
+/// the fields.
 pub fn read_trailers(bytes: &[u8], limits: &HeadLimits) -> Step<(usize, Vec<Field>)> {
     let mut cursor = begin(bytes, limits);
     let mut fields = Vec::new();
@@ -593,7 +596,8 @@ pub fn read_trailers(bytes: &[u8], limits: &HeadLimits) -> Step<(usize, Vec<Fiel
     ended(step, bytes, limits)
 }
 
-/// Notes how far the end of a head was looked for, so that a head that comes in many pieces is not read anew for each.
+/// Notes how far the end of a head was looked for, so that a head that comes in many pieces is not read
+/// anew for each.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EndSearch {
     looked: usize,

@@ -1,7 +1,8 @@
 //! Whether anybody still looks for requests.
 //!
-//! Those who do are tasks, and a task can end where nobody thought that it would: memory may not suffice for what it is about to
-//! do. What waits to be looked at and is not, from one look at the server to the next, is for somebody new.
+//! Those who do are tasks, and a task can end where nobody thought that it would: memory may not
+//! suffice for what it is about to do. What waits to be looked at and is not, from one look at the
+//! server to the next, is for somebody new.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -26,8 +27,8 @@ impl Attention {
 }
 
 impl Server {
-    /// Whether something waits, did so when this was asked last, and nobody has looked for requests in between. A task that was
-    /// believed to wait for them is not any more.
+    /// Whether something waits, did so when this was asked last, and nobody has looked for requests in
+    /// between. A task that was believed to wait for them is not any more.
     pub fn is_deserted(&self) -> bool {
         let looks = self.attention.looks.load(Ordering::Relaxed);
         let has_looked = self.attention.seen.swap(looks, Ordering::Relaxed) != looks;

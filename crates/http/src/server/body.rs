@@ -21,8 +21,8 @@ const WRITE_MAX: usize = 64 * 1024;
 
 /// What a device reads or writes.
 enum Side {
-    /// The body of a request, or of its response. It does not keep the connection: when the server has closed that its descriptor is
-    /// closed, whoever still has a port.
+    /// The body of a request, or of its response. It does not keep the connection: when the server has
+    /// closed that its descriptor is closed, whoever still has a port.
     Body(Weak<Connection>, u32),
     /// A connection of another protocol, which is nobody else's.
     Whole(Arc<Connection>),
@@ -109,8 +109,8 @@ pub(super) fn writer(connection: &Arc<Connection>, serial: u32, patience: Durati
     limited(handle, patience)
 }
 
-/// Both directions of a connection that was detached. Its owner may wait for the other side to say something, but that side has
-/// to take what it is sent in time.
+/// Both directions of a connection that was detached. Its owner may wait for the other side to say
+/// something, but that side has to take what it is sent in time.
 pub(super) fn whole(connection: Arc<Connection>, patience: Duration) -> (Arc<Handle>, Arc<Handle>) {
     let reader = BodyReader(Side::Whole(connection.clone()));
     let writer = BodyWriter(Side::Whole(connection));

@@ -1,7 +1,8 @@
 //! Clients that have gone while their requests are handled.
 //!
-//! A connection over which nothing can come any more says so by an event; so does one whose client has ended only its own direction, and
-//! may still read. The two cannot be distinguished before something is written, so that the asking task waits a while between two looks.
+//! A connection over which nothing can come any more says so by an event; so does one whose client has
+//! ended only its own direction, and may still read. The two cannot be distinguished before something
+//! is written, so that the asking task waits a while between two looks.
 
 use std::sync::atomic::Ordering;
 use std::task::{Context, Waker};

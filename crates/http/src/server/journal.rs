@@ -1,9 +1,11 @@
 //! The log of a server: lines that were made and not taken yet.
 //!
-//! A thread that answers a request appends its line to one buffer; the writer of the log takes whole buffers and waits for the bell, which is
-//! rung when there is something after there was nothing. When nobody takes lines for long, new ones are dropped and counted.
+//! A thread that answers a request appends its line to one buffer; the writer of the log takes whole
+//! buffers and waits for the bell, which is rung when there is something after there was nothing. When
+//! nobody takes lines for long, new ones are dropped and counted.
 //!
-//! Nothing that a client sent can look like something else in a line: quotes, backslashes and control characters are escaped.
+//! Nothing that a client sent can look like something else in a line: quotes, backslashes and control
+//! characters are escaped.
 
 use std::io::{self, Write};
 use std::net::IpAddr;

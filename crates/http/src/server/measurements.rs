@@ -35,7 +35,8 @@ pub(super) struct Measurements {
     begun: AtomicU64,
     ended: AtomicU64,
     counts: [[AtomicU64; CLASSES.len()]; METHODS.len()],
-    /// Those that took at most the bound of the same index and more than the one before; the last one more than all.
+    /// Those that took at most the bound of the same index and more than the one before; the last one
+    /// more than all.
     durations: [AtomicU64; BOUNDS.len() + 1],
     nanoseconds: AtomicU64,
 }

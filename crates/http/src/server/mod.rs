@@ -1,8 +1,9 @@
 //! The connections of a server: which have a request, and what becomes of their responses.
 //!
-//! One `epoll` belongs to the server, and is a descriptor itself: who has nothing to do waits for that. [`Server::next`]
-//! gives the next request that is whole but for its body; a connection without one costs neither a task nor a buffer. A
-//! response is sent as far as the other side takes it; the rest goes out when there is room, without its sender.
+//! One `epoll` belongs to the server, and is a descriptor itself: who has nothing to do waits for that.
+//! [`Server::next`] gives the next request that is whole but for its body; a connection without one
+//! costs neither a task nor a buffer. A response is sent as far as the other side takes it; the rest
+//! goes out when there is room, without its sender.
 //!
 //! | shared state | touched | condition |
 //! |---|---|---|
@@ -318,7 +319,8 @@ impl Server {
         self.system.lock().clone()
     }
 
-    /// Closes the descriptors of a server that has stopped. A thread that still waits for them is woken, and has to call this then.
+    /// Closes the descriptors of a server that has stopped. A thread that still waits for them is
+    /// woken, and has to call this then.
     pub fn release(&self) {
         if self.has_waiter.load(Ordering::SeqCst) {
             self.ring();
@@ -556,7 +558,8 @@ impl Server {
         }
         drop(slots);
         self.connections.fetch_sub(1, Ordering::SeqCst);
-        // A task that works at it still, or waits at a port of it, must not keep the other side waiting, or what was to be sent.
+        // A task that works at it still, or waits at a port of it, must not keep the other side
+        // waiting, or what was to be sent.
         if Arc::strong_count(connection) > 1 || Arc::weak_count(connection) > 0 {
             connection.shut_down();
         }
@@ -583,8 +586,9 @@ impl Server {
         self.slots.lock().find(id).cloned()
     }
 
-    /// Sends a whole response, or what is left of one. Whether the connection persists is up to the request, and to
-    /// `closes`. `false` if the connection has ended, or this is not its present request.
+    /// Sends a whole response, or what is left of one. Whether the connection persists is up to the
+    /// request, and to `closes`. `false` if the connection has ended, or this is not its present
+    /// request.
     pub fn respond(&self, id: RequestId, bytes: &[u8], closes: bool) -> bool {
         let Some(connection) = self.find(id.connection) else {
             return false;
@@ -635,8 +639,9 @@ impl Server {
         }
     }
 
-    /// Completes a response whose body was written, with trailers, which are whole lines, where the body is of a kind that has these. `false` if
-    /// that is not possible; the connection has then ended.
+    /// Completes a response whose body was written, with trailers, which are whole lines, where the
+    /// body is of a kind that has these. `false` if that is not possible; the connection has then
+    /// ended.
     pub fn end_response(&self, id: RequestId, trailers: &[u8]) -> bool {
         let Some(connection) = self.find(id.connection) else {
             return false;
@@ -671,8 +676,8 @@ impl Server {
         Some(body::reader(&connection, id.serial, patience))
     }
 
-    /// Takes the connection of a request out of the server, for another protocol: what is read from it and written to it.
-    /// What was to be sent before is sent first.
+    /// Takes the connection of a request out of the server, for another protocol: what is read from it
+    /// and written to it. What was to be sent before is sent first.
     pub fn detach(&self, id: RequestId) -> Option<(Arc<Handle>, Arc<Handle>)> {
         let connection = self.find(id.connection)?;
         connection.detach(id.serial)?;
@@ -703,7 +708,8 @@ impl Server {
         }
     }
 
-    /// Has a connection of HTTP/2 looked at, if what was done with one of its streams wants that; whether it was done.
+    /// Has a connection of HTTP/2 looked at, if what was done with one of its streams wants that;
+    /// whether it was done.
     fn attend(&self, connection: &Arc<Connection>, answered: Option<http2::Answered>) -> bool {
         let Some(answered) = answered else {
             return false;
@@ -738,8 +744,8 @@ impl Server {
         self.find(id)?.peer()
     }
 
-    /// For whom a request of a connection asks that has these fields: who made it, unless that is a proxy that is trusted and
-    /// says something else.
+    /// For whom a request of a connection asks that has these fields: who made it, unless that is a
+    /// proxy that is trusted and says something else.
     pub fn client<'a>(
         &self,
         id: ConnectionId,

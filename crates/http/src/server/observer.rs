@@ -1,7 +1,8 @@
 //! What is known of a request until its response is out: for the log, and for the numbers about requests.
 //!
-//! A server without a log and without measurements has no observer, and its requests no [`Record`]. The record is made
-//! where a head is whole, or refused, and is given to [`Observer::finish`] exactly once: by who takes it out of its connection.
+//! A server without a log and without measurements has no observer, and its requests no [`Record`]. The
+//! record is made where a head is whole, or refused, and is given to [`Observer::finish`] exactly once:
+//! by who takes it out of its connection.
 
 use std::net::IpAddr;
 use std::sync::Arc;

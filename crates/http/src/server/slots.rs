@@ -1,8 +1,9 @@
 //! The table of open connections, and what names a connection or a request outside of the server.
 //!
-//! A [`ConnectionId`] has the generation of its slot, which changes when the connection ends. So an identifier that is
-//! used too late finds nothing, though another connection may have the slot. A [`RequestId`] is checked in the same
-//! way by its connection, which compares the serial number. The table knows nothing of what connections do.
+//! A [`ConnectionId`] has the generation of its slot, which changes when the connection ends. So an
+//! identifier that is used too late finds nothing, though another connection may have the slot. A
+//! [`RequestId`] is checked in the same way by its connection, which compares the serial number. The
+//! table knows nothing of what connections do.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

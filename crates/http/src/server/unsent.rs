@@ -1,8 +1,9 @@
 //! What waits to be sent: whole responses that their clients do not take, by connection and altogether.
 //!
-//! A response that was given as a whole is the server's until the client has taken it. A client that opens no window, or does not read,
-//! has the server keep it. Two limits hold against that. A connection on which much waits is given no further requests. When too
-//! much waits altogether, the connections with most of it lose what they have: those of HTTP/2 their streams, others everything.
+//! A response that was given as a whole is the server's until the client has taken it. A client that
+//! opens no window, or does not read, has the server keep it. Two limits hold against that. A
+//! connection on which much waits is given no further requests. When too much waits altogether, the
+//! connections with most of it lose what they have: those of HTTP/2 their streams, others everything.
 //! What is counted is counted no more as soon as it was sent or its stream or connection has ended.
 
 use std::sync::Arc;
@@ -58,7 +59,8 @@ impl Drop for Unsent {
 const GIVEN_BACK_MIN: usize = 16 * 1024 * 1024;
 
 impl Server {
-    /// Gives the system back what waited and does so no more: the allocator would keep it. Called once in a second.
+    /// Gives the system back what waited and does so no more: the allocator would keep it. Called once
+    /// in a second.
     pub(super) fn give_back(&self) {
         let now = self.common.unsent.load(Ordering::Relaxed);
         let peak = &self.common.unsent_peak;
@@ -68,7 +70,8 @@ impl Server {
         }
     }
 
-    /// Takes from the connections that hold most of what waits, if that is more than the limit, until it is well below.
+    /// Takes from the connections that hold most of what waits, if that is more than the limit, until
+    /// it is well below.
     pub(super) fn shed(&self) {
         let limit = self.options().unsent_max;
         let all = self.common.unsent.load(Ordering::Relaxed);

@@ -1,5 +1,6 @@
-//! Agreeing on permessage-deflate (RFC 7692): what a client offers, what a server accepts of it, and whether that is an answer
-//! to the offer. What is malformed or unknown is passed over in offers, as if it were not there, and is a fault in answers.
+//! Agreeing on permessage-deflate (RFC 7692): what a client offers, what a server accepts of it, and
+//! whether that is an answer to the offer. What is malformed or unknown is passed over in offers, as if
+//! it were not there, and is a fault in answers.
 
 use canny_formats::compression::MessageWindow;
 
@@ -83,8 +84,8 @@ fn parameters(element: &str) -> Option<Parameters> {
     Some(found)
 }
 
-/// What a server answers to the offers of a client, and what they agree on: the first offer that it can keep, if there is one.
-/// It keeps contexts if the client allows that, or has neither side do so.
+/// What a server answers to the offers of a client, and what they agree on: the first offer that it can
+/// keep, if there is one. It keeps contexts if the client allows that, or has neither side do so.
 pub fn accept(offers: &str, keeps_context: bool) -> Option<(String, Agreement)> {
     let offer = split(offers, ',')
         .filter_map(parameters)

@@ -1,9 +1,10 @@
-//! WebSockets (RFC 6455) without connections: a [`Receiver`] takes bytes as they arrive and gives what they say, and
-//! [`frame`] makes the bytes of a frame.
+//! WebSockets (RFC 6455) without connections: a [`Receiver`] takes bytes as they arrive and gives what
+//! they say, and [`frame`] makes the bytes of a frame.
 //!
-//! A receiver keeps what has arrived of the message that is on its way and nothing else: a length that was announced allocates
-//! nothing, frames are joined where they end up, and what ends a connection is found at the first byte that tells it. Its
-//! memory is at most twice the limit of a message, and next to nothing between messages unless contexts of compression are kept.
+//! A receiver keeps what has arrived of the message that is on its way and nothing else: a length that
+//! was announced allocates nothing, frames are joined where they end up, and what ends a connection is
+//! found at the first byte that tells it. Its memory is at most twice the limit of a message, and next
+//! to nothing between messages unless contexts of compression are kept.
 //!
 //! Messages may be compressed (RFC 7692), which `extension` agrees on; the limit counts what they stand for.
 
@@ -125,8 +126,8 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver of a client or of a server, for messages of at most so many bytes, which may be compressed if there is an
-    /// inflater.
+    /// A receiver of a client or of a server, for messages of at most so many bytes, which may be
+    /// compressed if there is an inflater.
     pub fn new(is_client: bool, bytes_max: usize, inflater: Option<MessageInflater>) -> Receiver {
         Receiver {
             is_client,
@@ -143,8 +144,8 @@ impl Receiver {
         }
     }
 
-    /// Takes bytes up to the next event, and adds how many to `used`: all, if there is no event. After a fault or a farewell
-    /// it is of no use.
+    /// Takes bytes up to the next event, and adds how many to `used`: all, if there is no event. After
+    /// a fault or a farewell it is of no use.
     pub fn take(&mut self, bytes: &[u8], used: &mut usize) -> Result<Option<Event>, Fault> {
         let mut rest = bytes;
         loop {
@@ -376,7 +377,8 @@ impl From<InflateFault> for Fault {
     }
 }
 
-/// The bytes of a frame that is a whole message, compressed or not, or a control frame; a client's has a key to mask it.
+/// The bytes of a frame that is a whole message, compressed or not, or a control frame; a client's has
+/// a key to mask it.
 pub fn frame(opcode: Opcode, is_compressed: bool, payload: &[u8], key: Option<[u8; 4]>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(HEAD_BYTES_MAX + payload.len());
     let mask_bit = if key.is_some() { 0x80 } else { 0 };

@@ -189,7 +189,8 @@ impl StreamingDecoder {
         Ok(answer)
     }
 
-    /// Whether each line feed that is in the window ends a line, and nothing else does but perhaps a carriage return.
+    /// Whether each line feed that is in the window ends a line, and nothing else does but perhaps a
+    /// carriage return.
     #[inline]
     pub(crate) fn has_plain_lines(&self) -> bool {
         !self.awaits_linefeed
@@ -228,8 +229,8 @@ impl StreamingDecoder {
         Some(self.window.take(start, end))
     }
 
-    /// As [`StreamingDecoder::find_line`], but the separator belongs to the line. So a carriage return that is the last
-    /// character there waits for what follows it.
+    /// As [`StreamingDecoder::find_line`], but the separator belongs to the line. So a carriage return
+    /// that is the last character there waits for what follows it.
     pub fn find_whole_line(&mut self, progress: &mut Progress) -> Result<Pull<Extent>, IoError> {
         let extent = match self.find_line(progress)? {
             Pull::Item(extent) => extent,

@@ -166,7 +166,8 @@ fn doubtful_bytes() -> impl Strategy<Value = Vec<u8>> {
         3 => "[a-zäñ€\u{1F600}\r\n]{0,12}".prop_map(String::into_bytes),
         2 => prop::collection::vec(any::<u8>(), 0..4),
         1 => prop::sample::select(vec![
-            b"\xED\xA0\x80".to_vec(), b"\xF4\x90\x80\x80".to_vec(), b"\xC0\x80".to_vec(), b"\xF0\x9F".to_vec(),
+            b"\xED\xA0\x80".to_vec(), b"\xF4\x90\x80\x80".to_vec(), b"\xC0\x80".to_vec(),
+                b"\xF0\x9F".to_vec(),
             b"\xE2\x82".to_vec(), b"\xE0\x80".to_vec(), b"\xF8\x88\x80\x80\x80".to_vec(),
         ]),
     ];

@@ -37,8 +37,8 @@ pub trait Encoding: Send + Sync + Debug {
     /// An encoder at the start of a target.
     fn encoder(&self) -> Box<dyn Encoder>;
 
-    /// The bytes of U+FEFF at the start of a text, if that is a custom of this encoding. The first one is what is
-    /// written.
+    /// The bytes of U+FEFF at the start of a text, if that is a custom of this encoding. The first one
+    /// is what is written.
     fn byte_order_marks(&self) -> Vec<ByteOrderMarkRow> {
         Vec::new()
     }
@@ -142,8 +142,8 @@ pub enum ByteOrderMark {
     Keep,
 }
 
-/// The encoding with a name, in any case, among those that are built in: the usual spellings of UTF-8, UTF-16, UTF-32,
-/// ASCII and Latin-1, and the labels of the WHATWG Encoding Standard for all others.
+/// The encoding with a name, in any case, among those that are built in: the usual spellings of UTF-8,
+/// UTF-16, UTF-32, ASCII and Latin-1, and the labels of the WHATWG Encoding Standard for all others.
 pub fn by_name(name: &str) -> Option<Arc<dyn Encoding>> {
     let (big, little) = (Some(ByteOrder::Big), Some(ByteOrder::Little));
     Some(match name.to_ascii_lowercase().as_str() {

@@ -1,8 +1,9 @@
 //! The encodings of Unicode in units of two and four bytes: UTF-16 and UTF-32.
 //!
-//! A lone surrogate is a malformed sequence of one unit, as is a number beyond U+10FFFF; with half a unit behind it at the very
-//! end it is one sequence, as the WHATWG Encoding Standard has it. Without a fixed
-//! byte order the byte order mark decides; without a mark the big end comes first, as the Unicode standard says.
+//! A lone surrogate is a malformed sequence of one unit, as is a number beyond U+10FFFF; with half a
+//! unit behind it at the very end it is one sequence, as the WHATWG Encoding Standard has it. Without a
+//! fixed byte order the byte order mark decides; without a mark the big end comes first, as the Unicode
+//! standard says.
 
 use std::sync::Arc;
 
@@ -119,7 +120,8 @@ impl Encoding for Utf32 {
     }
 }
 
-/// The mark of the order, or of both if none is fixed; that of the order in which text is written comes first.
+/// The mark of the order, or of both if none is fixed; that of the order in which text is written comes
+/// first.
 fn rows(
     order: Option<ByteOrder>,
     row: impl Fn(ByteOrder) -> ByteOrderMarkRow,

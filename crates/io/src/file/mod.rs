@@ -55,8 +55,9 @@ pub fn is_named_pipe(path: &Path) -> bool {
         .is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::Fifo)
 }
 
-/// A named pipe that is being opened, by a thread that goes when somebody opens the other end, even if nobody wants the
-/// outcome any more. [`Opening::proceed`] may end with `Parked`, `WouldBlock` or `Interrupted` and be called again.
+/// A named pipe that is being opened, by a thread that goes when somebody opens the other end, even if
+/// nobody wants the outcome any more. [`Opening::proceed`] may end with `Parked`, `WouldBlock` or
+/// `Interrupted` and be called again.
 #[derive(Debug)]
 pub struct Opening<R> {
     path: PathBuf,

@@ -1,5 +1,6 @@
-//! Closing a descriptor with an error that can be seen: file systems on networks and quotas tell some failures of writing only
-//! then. Written data that is lost cannot be written again; the loss can only be reported.
+//! Closing a descriptor with an error that can be seen: file systems on networks and quotas tell some
+//! failures of writing only then. Written data that is lost cannot be written again; the loss can only
+//! be reported.
 
 #![allow(unsafe_code)]
 
@@ -11,8 +12,8 @@ use rustix::io::Errno;
 /// Closes a descriptor, which is gone afterwards whatever the outcome is.
 pub(super) fn close(descriptor: OwnedFd) -> io::Result<()> {
     let number = descriptor.into_raw_fd();
-    // SAFETY: `try_close` wants a number that is valid now, and that nobody uses later. It was that of an owner, who has just
-    // given it up without closing it; it is known to nobody else.
+    // SAFETY: `try_close` wants a number that is valid now, and that nobody uses later. It was that of
+    // an owner, who has just given it up without closing it; it is known to nobody else.
     let outcome = unsafe { rustix::io::try_close(number) };
     #[cfg(test)]
     let outcome = tests::fault().map_or(outcome, Err);

@@ -57,7 +57,8 @@ impl Handle {
         }
     }
 
-    /// Reads up to `buffer.len()` bytes from an offset on, whatever the position; fewer only at the end of the file.
+    /// Reads up to `buffer.len()` bytes from an offset on, whatever the position; fewer only at the end
+    /// of the file.
     pub fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<usize, IoError> {
         if !self.access.reads() {
             return Err(IoError::unsupported(Operation::Read, &self.name));
@@ -79,8 +80,8 @@ impl Handle {
         Ok(filled)
     }
 
-    /// Locks a file, or changes the kind of its lock; waits while others have it. Only code that asks for the lock heeds it. It
-    /// ends with the handle.
+    /// Locks a file, or changes the kind of its lock; waits while others have it. Only code that asks
+    /// for the lock heeds it. It ends with the handle.
     pub fn lock_file(&self, kind: FileLock, wait: Wait<'_>) -> Result<(), IoError> {
         let descriptor = self.open_descriptor(Operation::Lock)?;
         let operation = match kind {

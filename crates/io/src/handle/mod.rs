@@ -10,12 +10,12 @@
 //! | `timeout` | anyone | read when an operation begins to wait |
 //! | `changed` | any operation | given after a write and after `close` |
 //!
-//! Sleeping happens outside of the lock and goes through `canny_sched`, with a second reference to a descriptor, so that
-//! its number is not reused meanwhile. Therefore a reader that waits delays neither a writer nor `close`, and notices
-//! the latter soon.
+//! Sleeping happens outside of the lock and goes through `canny_sched`, with a second reference to a
+//! descriptor, so that its number is not reused meanwhile. Therefore a reader that waits delays neither
+//! a writer nor `close`, and notices the latter soon.
 //!
-//! What a file system reports only when a descriptor is closed is an error of `close`, unless another operation is just
-//! waiting for the descriptor, which then goes with that.
+//! What a file system reports only when a descriptor is closed is an error of `close`, unless another
+//! operation is just waiting for the descriptor, which then goes with that.
 
 mod closing;
 mod files;
@@ -141,8 +141,9 @@ impl Handle {
         Handle::from_any_descriptor(Descriptor::Owned(descriptor), name, access)
     }
 
-    /// Two handles on one descriptor, the first to read and the second to write, with one position if it has any. It is closed
-    /// with the last of them; closing the second one of a connection tells the other side that nothing follows.
+    /// Two handles on one descriptor, the first to read and the second to write, with one position if
+    /// it has any. It is closed with the last of them; closing the second one of a connection tells the
+    /// other side that nothing follows.
     pub fn pair_from_descriptor(
         descriptor: impl Into<OwnedFd>,
         name: &str,
@@ -154,8 +155,9 @@ impl Handle {
         (input, output)
     }
 
-    /// A handle for one direction of a connection whose descriptor does not block. The descriptor is closed with the last
-    /// handle on it; closing that for output tells the other side that nothing follows.
+    /// A handle for one direction of a connection whose descriptor does not block. The descriptor is
+    /// closed with the last handle on it; closing that for output tells the other side that nothing
+    /// follows.
     pub(crate) fn from_socket(descriptor: Arc<OwnedFd>, name: &str, access: Access) -> Arc<Handle> {
         Handle::with_backend(
             Backend::Descriptor {
@@ -367,7 +369,8 @@ impl Handle {
         self.changed.give();
     }
 
-    /// Ends what was written to a channel so far: its reader sees an end of input there, and may find more behind it.
+    /// Ends what was written to a channel so far: its reader sees an end of input there, and may find
+    /// more behind it.
     pub fn end_input_for_now(&self) {
         if let Backend::Channel(channel) = &mut *self.lock() {
             channel.end_for_now();
@@ -447,8 +450,8 @@ impl Handle {
         drop(backend);
     }
 
-    /// Whether what is written goes to another program, or to this one, by a connection. The standard descriptors do not, whatever
-    /// they are.
+    /// Whether what is written goes to another program, or to this one, by a connection. The standard
+    /// descriptors do not, whatever they are.
     pub(crate) fn is_connection(&self) -> bool {
         let awaited = self.lock().awaited(Operation::Write);
         match awaited {
@@ -560,8 +563,8 @@ impl Handle {
         }
     }
 
-    /// Sleeps without the lock until the backend may be ready or changed, or until the caller's patience ends. The last result is
-    /// whether it sleeps for a slice only.
+    /// Sleeps without the lock until the backend may be ready or changed, or until the caller's
+    /// patience ends. The last result is whether it sleeps for a slice only.
     fn sleep<'a>(
         &'a self,
         backend: MutexGuard<'a, Backend>,
@@ -571,7 +574,8 @@ impl Handle {
     ) -> (MutexGuard<'a, Backend>, Wake, bool) {
         let changed = Interest::Notice(&self.changed, self.changed.look());
         let awaited = backend.awaited(operation);
-        // A device that waits for nothing we know of gives no notice of its own accord: look at it now and then.
+        // A device that waits for nothing we know of gives no notice of its own accord: look at it now
+        // and then.
         let look_again = (awaited.is_none() && matches!(&*backend, Backend::Device(_)))
             .then(|| Instant::now() + DEVICE_SLICE)
             .filter(|soon| deadline.is_none_or(|deadline| *soon < deadline));

@@ -1,10 +1,12 @@
 //! Ports that several threads share, and the loan by which one of them uses a port's buffer without the lock.
 //!
-//! A [`SharedPort`] is a port behind a lock, beside which lies a [`Loan`]: addresses that generated code may go
-//! through, one character at a time, on the thread that the port is lent to, and what generated code calls through, a
-//! line or a short text at a time ([`SharedPort::put_through_loan`]; lines are made where the machine makes objects). Everybody else, and that thread for
-//! everything else, locks the port, which takes the loan back first: the used part is reported to the port
-//! ([`Lender::take_back`]), so that who holds the lock sees the port as if every character had gone through it.
+//! A [`SharedPort`] is a port behind a lock, beside which lies a [`Loan`]: addresses that generated
+//! code may go through, one character at a time, on the thread that the port is lent to, and what
+//! generated code calls through, a line or a short text at a time ([`SharedPort::put_through_loan`];
+//! lines are made where the machine makes objects). Everybody else, and that thread for everything
+//! else, locks the port, which takes the loan back first: the used part is reported to the port
+//! ([`Lender::take_back`]), so that who holds the lock sees the port as if every character had gone
+//! through it.
 //!
 //! ```text
 //!   generated code, on behalf of the borrower      whoever holds the lock, on another system thread
@@ -15,20 +17,24 @@
 //!     flag = 0                                       read cursor
 //! ```
 //!
-//! The borrower's side has no atomic instruction and no fence: the other side, which is rare, makes up for that with
-//! the barrier (`membarrier`). After the first one the borrower either sees that it owns nothing any more, or its
-//! flag is seen; after the second all that it did is. On the system thread that the port was lent on nothing of
-//! this is needed, since it is not in generated code when it locks the port.
+//! The borrower's side has no atomic instruction and no fence: the other side, which is rare, makes up
+//! for that with the barrier (`membarrier`). After the first one the borrower either sees that it owns
+//! nothing any more, or its flag is seen; after the second all that it did is. On the system thread
+//! that the port was lent on nothing of this is needed, since it is not in generated code when it locks
+//! the port.
 //!
-//! What a port lends ([`Lent`]) is added to the flag's address in `owner`, so that no more than one comparison tells
-//! generated code that the port is lent to its thread and that it has characters, or bytes, to be read, or room for some.
+//! What a port lends ([`Lent`]) is added to the flag's address in `owner`, so that no more than one
+//! comparison tells generated code that the port is lent to its thread and that it has characters, or
+//! bytes, to be read, or room for some.
 //!
-//! Text is lent as UTF-8. Up to `limit` it is ASCII, which is all that most code wants; up to `text_limit` it is whole
-//! characters of any kind. The cursor may pass `limit` by such characters; code that wants ASCII finds nothing then. Output
-//! takes UTF-8 up to `text_limit`, which is 0 where the encoding is another one.
+//! Text is lent as UTF-8. Up to `limit` it is ASCII, which is all that most code wants; up to
+//! `text_limit` it is whole characters of any kind. The cursor may pass `limit` by such characters;
+//! code that wants ASCII finds nothing then. Output takes UTF-8 up to `text_limit`, which is 0 where
+//! the encoding is another one.
 //!
-//! The flag belongs to the borrower and not to the loan, and its address is what the borrower is known by: a flag in
-//! the loan would have two writers when a borrower that lost the port finds that out while the next one uses it.
+//! The flag belongs to the borrower and not to the loan, and its address is what the borrower is known
+//! by: a flag in the loan would have two writers when a borrower that lost the port finds that out
+//! while the next one uses it.
 //!
 //! | shared state | written by | when |
 //! |---|---|---|
@@ -38,8 +44,8 @@
 //! | | generated code of the borrower | while it owns the loan and its flag is 1 |
 //! | a [`Borrower`]'s flag | generated code on its thread | around each use of any loan, tried or done |
 //!
-//! A borrower never leaves its system thread. A port that is often wanted elsewhere is not lent any more; nor is any
-//! where the system has no such barrier.
+//! A borrower never leaves its system thread. A port that is often wanted elsewhere is not lent any
+//! more; nor is any where the system has no such barrier.
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
@@ -74,21 +80,23 @@ pub trait Lender {
     /// What it lends.
     const LENT: Lent;
 
-    /// The addresses of the bytes that may be taken (of text, all of them ASCII) or that may be written to. They stay valid
-    /// until the loan is taken back.
+    /// The addresses of the bytes that may be taken (of text, all of them ASCII) or that may be written
+    /// to. They stay valid until the loan is taken back.
     fn lend(&mut self) -> Range<usize>;
 
     /// The first `count` bytes of what was lent were taken or written.
     fn take_back(&mut self, count: usize);
 
-    /// Where the text ends that was lent, ASCII or not, or room that takes UTF-8; 0 where there is no such thing. It is not
-    /// less than the end of what [`Lender::lend`] gave. Where that is empty and this is no greater, nothing is lent.
+    /// Where the text ends that was lent, ASCII or not, or room that takes UTF-8; 0 where there is no
+    /// such thing. It is not less than the end of what [`Lender::lend`] gave. Where that is empty and
+    /// this is no greater, nothing is lent.
     fn text_limit(&self, lent: &Range<usize>) -> usize {
         let _ = lent;
         0
     }
 
-    /// Whether each line feed in what is lent ends a line, and nothing else does but perhaps a carriage return.
+    /// Whether each line feed in what is lent ends a line, and nothing else does but perhaps a carriage
+    /// return.
     fn has_plain_lines(&self) -> bool {
         false
     }
@@ -109,7 +117,8 @@ pub struct Loan {
 }
 
 impl Loan {
-    /// Offsets of `owner`, `cursor`, `limit`, `has_plain_lines` and `text_limit`, for who goes through the loan.
+    /// Offsets of `owner`, `cursor`, `limit`, `has_plain_lines` and `text_limit`, for who goes through
+    /// the loan.
     pub const OFFSETS: [usize; 5] = [
         std::mem::offset_of!(Loan, owner),
         std::mem::offset_of!(Loan, cursor),
@@ -198,8 +207,8 @@ impl<P: Lender> Locked<P> {
         self.revocations += 1;
         barrier::pass_everywhere();
         if let Some(borrower) = &self.borrower {
-            // A few instructions of the borrower's, or the making of a short string, unless its thread was just suspended
-            // among them.
+            // A few instructions of the borrower's, or the making of a short string, unless its thread
+            // was just suspended among them.
             while borrower.load(Ordering::SeqCst) != 0 {
                 std::thread::yield_now();
             }
@@ -272,8 +281,9 @@ impl<P: Lender> SharedPort<P> {
 }
 
 impl<P: Lender> SharedPort<P> {
-    /// Puts bytes where the port lends room to the borrower, as generated code on its thread does with one, and
-    /// whether it did. To be called on the borrower's system thread. A port of text is given ASCII, or `is_wide` text in UTF-8.
+    /// Puts bytes where the port lends room to the borrower, as generated code on its thread does with
+    /// one, and whether it did. To be called on the borrower's system thread. A port of text is given
+    /// ASCII, or `is_wide` text in UTF-8.
     #[inline]
     fn put_bytes_through_loan(&self, borrower: &Borrower, bytes: &[u8], is_wide: bool) -> bool {
         borrower.store(1, Ordering::Relaxed);
@@ -304,9 +314,9 @@ impl<P: Lender> SharedPort<P> {
             return false;
         }
         let place = std::ptr::with_exposed_provenance_mut::<u8>(cursor as usize);
-        // SAFETY: the port lent the bytes from the cursor up to the limit to this borrower, whose flag is up: until it is down
-        // they stay where they are and nobody else uses them. The text is no part of them, since nobody but the port knows
-        // them.
+        // SAFETY: the port lent the bytes from the cursor up to the limit to this borrower, whose flag
+        // is up: until it is down they stay where they are and nobody else uses them. The text is no
+        // part of them, since nobody but the port knows them.
         unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), place, text.len()) };
         let next = cursor + text.len() as u64;
         self.loan.cursor.store(next, Ordering::Relaxed);
@@ -315,14 +325,15 @@ impl<P: Lender> SharedPort<P> {
 }
 
 impl SharedPort<BinaryOutput> {
-    /// Puts bytes where the port lends room to the borrower, and whether it did. To be called on the borrower's system thread.
+    /// Puts bytes where the port lends room to the borrower, and whether it did. To be called on the
+    /// borrower's system thread.
     #[inline]
     pub fn put_through_loan(&self, borrower: &Borrower, bytes: &[u8]) -> bool {
         self.put_bytes_through_loan(borrower, bytes, false)
     }
 
-    /// Writes bytes if the port is free and has room for them, or can make room without waiting, and lends room for more;
-    /// whether it did. An error has no effect but that it did not.
+    /// Writes bytes if the port is free and has room for them, or can make room without waiting, and
+    /// lends room for more; whether it did. An error has no effect but that it did not.
     #[inline(never)]
     pub fn put_at_once(&self, borrower: &Borrower, bytes: &[u8]) -> bool {
         let Some(mut port) = self.try_lock() else {
@@ -336,23 +347,25 @@ impl SharedPort<BinaryOutput> {
 }
 
 impl SharedPort<TextOutput> {
-    /// Puts ASCII where the port lends room to the borrower, as generated code on its thread does with one character, and
-    /// whether it did. To be called on the borrower's system thread.
+    /// Puts ASCII where the port lends room to the borrower, as generated code on its thread does with
+    /// one character, and whether it did. To be called on the borrower's system thread.
     #[inline]
     pub fn put_through_loan(&self, borrower: &Borrower, text: &[u8]) -> bool {
         debug_assert!(text.is_ascii());
         self.put_bytes_through_loan(borrower, text, false)
     }
 
-    /// Puts text in UTF-8 where the port lends room that takes it, and whether it did. To be called on the borrower's system thread.
+    /// Puts text in UTF-8 where the port lends room that takes it, and whether it did. To be called on
+    /// the borrower's system thread.
     #[inline]
     pub fn put_text_through_loan(&self, borrower: &Borrower, text: &[u8]) -> bool {
         debug_assert!(std::str::from_utf8(text).is_ok());
         self.put_bytes_through_loan(borrower, text, true)
     }
 
-    /// Writes text in UTF-8 if the port is free, encodes text so and has room for it, or can make room without waiting, and lends room
-    /// for more; whether it did. An error has no effect but that it did not.
+    /// Writes text in UTF-8 if the port is free, encodes text so and has room for it, or can make room
+    /// without waiting, and lends room for more; whether it did. An error has no effect but that it did
+    /// not.
     #[inline(never)]
     pub fn put_text_at_once(&self, borrower: &Borrower, text: &[u8]) -> bool {
         debug_assert!(std::str::from_utf8(text).is_ok());
@@ -365,8 +378,8 @@ impl SharedPort<TextOutput> {
         done
     }
 
-    /// Writes ASCII if the port is free and has room for it, or can make room without waiting, and lends room for more; whether it
-    /// did. An error has no effect but that it did not.
+    /// Writes ASCII if the port is free and has room for it, or can make room without waiting, and
+    /// lends room for more; whether it did. An error has no effect but that it did not.
     #[inline(never)]
     pub fn put_at_once(&self, borrower: &Borrower, text: &[u8]) -> bool {
         debug_assert!(text.is_ascii());

@@ -17,7 +17,8 @@ use crate::wait::Wait;
 /// What a port leaves to the one that takes its place.
 pub(super) struct Remains {
     pub(super) handle: Option<Arc<Handle>>,
-    /// Bytes that were read from the handle and not delivered, the first of which stands at `offset` of the source.
+    /// Bytes that were read from the handle and not delivered, the first of which stands at `offset` of
+    /// the source.
     pub(super) bytes: Vec<u8>,
     pub(super) offset: u64,
     /// The end of input came behind them.
@@ -150,8 +151,8 @@ impl BinaryInput {
         Ok(Some(&self.buffer[start..start + length]))
     }
 
-    /// Like [`BinaryInput::read_bytes`], but the bytes are the caller's. Much of a file goes there without passing through the
-    /// buffer.
+    /// Like [`BinaryInput::read_bytes`], but the bytes are the caller's. Much of a file goes there
+    /// without passing through the buffer.
     pub fn read_vector(
         &mut self,
         count: usize,
@@ -192,8 +193,8 @@ impl BinaryInput {
         self.read_bytes(available.max(1), wait)
     }
 
-    /// The bytes that are there, of which [`BinaryInput::skip`] takes some, waiting only if there are none. It gives none at the
-    /// end of input, which stays.
+    /// The bytes that are there, of which [`BinaryInput::skip`] takes some, waiting only if there are
+    /// none. It gives none at the end of input, which stays.
     pub fn peek_available(&mut self, wait: Wait<'_>) -> Result<&[u8], IoError> {
         self.require(1, wait)?;
         Ok(&self.buffer[self.position..])

@@ -1,8 +1,8 @@
 //! Binary output ports: a buffer before a handle, or bytes collected in memory.
 //!
-//! A write whose error is retryable has accepted nothing, so that it can be repeated whole. After
-//! any other error of `close` the port is closed. Room of a port may be lent to a thread (`lending`), which then
-//! writes bytes without a call.
+//! A write whose error is retryable has accepted nothing, so that it can be repeated whole. After any
+//! other error of `close` the port is closed. Room of a port may be lent to a thread (`lending`), which
+//! then writes bytes without a call.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -126,8 +126,8 @@ impl BinaryOutput {
         self.buffer.flush(wait)
     }
 
-    /// Flushes and closes the port and its handle. Closing twice is no error. Interrupted or put off, the port stays
-    /// open; after any other error, that the time is over among them, it is closed.
+    /// Flushes and closes the port and its handle. Closing twice is no error. Interrupted or put off,
+    /// the port stays open; after any other error, that the time is over among them, it is closed.
     pub fn close(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
         self.buffer.close(wait)
     }

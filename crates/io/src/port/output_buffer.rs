@@ -125,8 +125,9 @@ impl OutputBuffer {
         }
     }
 
-    /// Provides room for so many bytes, writing out what is there if nothing has to be waited for; whether there is room now. What
-    /// cannot be written stays, so that who tries again meets the same error and tells it.
+    /// Provides room for so many bytes, writing out what is there if nothing has to be waited for;
+    /// whether there is room now. What cannot be written stays, so that who tries again meets the same
+    /// error and tells it.
     pub(super) fn provide_room(&mut self, bytes: usize) -> bool {
         if self.closed || self.buffering != Buffering::Block || bytes > self.push_limit {
             return false;
@@ -189,9 +190,10 @@ impl OutputBuffer {
             .map_or(Ok(()), |handle| handle.flush(wait))
     }
 
-    /// Flushes and closes. If flushing is interrupted or put off, the port stays open. After any other error, that the time
-    /// is over among them, it is closed nevertheless, and the error is returned: nobody closes a port a second time, so that
-    /// it would stay open for as long as the other side likes.
+    /// Flushes and closes. If flushing is interrupted or put off, the port stays open. After any other
+    /// error, that the time is over among them, it is closed nevertheless, and the error is returned:
+    /// nobody closes a port a second time, so that it would stay open for as long as the other side
+    /// likes.
     pub(super) fn close(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
         if self.closed {
             return Ok(());

@@ -1,6 +1,7 @@
 //! Room in front of an output's buffer, which is lent to a thread; see [`crate::lending`].
 //!
-//! While it is lent, its bytes are written to through its address. They are read when the loan was taken back.
+//! While it is lent, its bytes are written to through its address. They are read when the loan was
+//! taken back.
 
 use std::ops::Range;
 

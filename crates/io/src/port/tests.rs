@@ -193,7 +193,8 @@ proptest! {
     }
 
     #[test]
-    fn writes_can_be_repeated(readiness in pieces(), texts in prop::collection::vec("[aé€\n]{0,20}", 0..20), big in 0..20_usize) {
+    fn writes_can_be_repeated(readiness in pieces(), texts in prop::collection::vec(
+        "[aé€\n]{0,20}", 0..20), big in 0..20_usize) {
         let (handle, written) = piecemeal(readiness);
         let mut output = TextOutput::new(handle, EncodeOptions::default());
         let mut expected = String::new();

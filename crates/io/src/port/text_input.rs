@@ -28,8 +28,8 @@ pub struct TextInput {
     tied_output: Weak<SharedPort<TextOutput>>,
     name: Box<str>,
     closed: bool,
-    /// It was read last by the character, so that characters beyond ASCII are lent too. Who reads lines only takes those of
-    /// ASCII from a loan, and making one takes time.
+    /// It was read last by the character, so that characters beyond ASCII are lent too. Who reads lines
+    /// only takes those of ASCII from a loan, and making one takes time.
     lends_wide: bool,
 }
 
@@ -187,7 +187,8 @@ impl TextInput {
         Ok(self.take(extent))
     }
 
-    /// Takes the next line if it has arrived as a whole and is not longer than so many bytes; else does nothing.
+    /// Takes the next line if it has arrived as a whole and is not longer than so many bytes; else does
+    /// nothing.
     #[inline]
     pub fn read_short_line(&mut self, length_max: usize) -> Option<Text<'_>> {
         if self.closed {

@@ -282,8 +282,8 @@ impl TextOutput {
         true
     }
 
-    /// Writes text in UTF-8 if this port encodes text so and there is room for it, or can be made without waiting; else does
-    /// nothing.
+    /// Writes text in UTF-8 if this port encodes text so and there is room for it, or can be made
+    /// without waiting; else does nothing.
     pub(crate) fn put_text_at_once(&mut self, text: &[u8]) -> bool {
         if !self.is_utf8 || !self.buffer.provide_room(text.len()) {
             return false;
@@ -338,8 +338,8 @@ impl TextOutput {
         self.buffer.flush(wait)
     }
 
-    /// Flushes and closes the port and its handle. Closing twice is no error. Interrupted or put off, the port stays
-    /// open; after any other error, that the time is over among them, it is closed.
+    /// Flushes and closes the port and its handle. Closing twice is no error. Interrupted or put off,
+    /// the port stays open; after any other error, that the time is over among them, it is closed.
     pub fn close(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
         self.buffer.close(wait)
     }
@@ -399,8 +399,8 @@ fn column_behind(column: u64, text: &[u8]) -> u64 {
 impl Lender for TextOutput {
     const LENT: Lent = Lent::TextOutput;
 
-    /// Room for ASCII characters, which are encoded as themselves; line feeds are among them, so that only ports that
-    /// wait until the buffer is full lend any.
+    /// Room for ASCII characters, which are encoded as themselves; line feeds are among them, so that
+    /// only ports that wait until the buffer is full lend any.
     #[inline]
     fn lend(&mut self) -> Range<usize> {
         self.room.lend(self.buffer.room())

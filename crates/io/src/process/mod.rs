@@ -5,10 +5,12 @@
 //! | `id`, `leads_group` | read by anyone | fixed at creation |
 //! | `state` | any operation | under its lock, and never while sleeping |
 //!
-//! A process that ended stays known to the system until its status was taken, and only under the lock is it taken. So
-//! a signal sent under the lock, before that, never reaches a stranger that got the same number later.
+//! A process that ended stays known to the system until its status was taken, and only under the lock
+//! is it taken. So a signal sent under the lock, before that, never reaches a stranger that got the
+//! same number later.
 //!
-//! Nothing is left behind: a [`Process`] that is dropped while it runs goes to a list that every start looks through.
+//! Nothing is left behind: a [`Process`] that is dropped while it runs goes to a list that every start
+//! looks through.
 
 #![allow(unsafe_code)]
 
@@ -132,7 +134,8 @@ pub fn end_with_program(process: &Arc<Process>) {
     companions.push(Arc::clone(process));
 }
 
-/// Ends the processes that were to end with this one, first politely. The code that ends the program calls this.
+/// Ends the processes that were to end with this one, first politely. The code that ends the program
+/// calls this.
 pub fn end_companions() {
     let mut running = std::mem::take(&mut *companions());
     running.retain(|process| process.is_awaited());
@@ -309,8 +312,9 @@ impl Ends {
         command.stdin(theirs.try_clone()?);
         command.stdout(theirs.try_clone()?);
         command.stderr(theirs);
-        // SAFETY: between fork and exec only functions that are safe in a signal handler may be called. The closure
-        // makes two system calls on descriptor 0, which is the terminal by then, and neither allocates nor locks.
+        // SAFETY: between fork and exec only functions that are safe in a signal handler may be called.
+        // The closure makes two system calls on descriptor 0, which is the terminal by then, and
+        // neither allocates nor locks.
         unsafe {
             command.pre_exec(|| {
                 rustix::process::setsid()?;
@@ -364,8 +368,8 @@ impl Process {
         matches!(*self.state(), State::Running { .. })
     }
 
-    /// Waits for the end of the process. `Ok(None)` means that the deadline passed; an interrupt is an error of kind
-    /// `Interrupted`, a wait that was put off one of kind `WouldBlock`.
+    /// Waits for the end of the process. `Ok(None)` means that the deadline passed; an interrupt is an
+    /// error of kind `Interrupted`, a wait that was put off one of kind `WouldBlock`.
     pub fn wait(&self, deadline: Option<Instant>, wait: Wait<'_>) -> io::Result<Option<Ending>> {
         loop {
             if let Some(ending) = self.ending()? {

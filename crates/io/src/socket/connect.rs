@@ -1,5 +1,5 @@
-//! Connections that are being made: to the first of several addresses that takes one, without losing what was begun when the
-//! wait for it is put off.
+//! Connections that are being made: to the first of several addresses that takes one, without losing
+//! what was begun when the wait for it is put off.
 
 use std::collections::VecDeque;
 use std::io;
@@ -17,12 +17,13 @@ use crate::wait::Wait;
 /// How long one address of several is tried before the next one is tried beside it (RFC 8305).
 const NEXT_ATTEMPT: Duration = Duration::from_millis(250);
 
-/// How long after the first refusal a listener of this machine that has no more room is asked again, and at most.
+/// How long after the first refusal a listener of this machine that has no more room is asked again,
+/// and at most.
 const FULL_AT_FIRST: Duration = Duration::from_millis(1);
 const FULL_AT_MOST: Duration = Duration::from_millis(50);
 
-/// A connection that is being made. [`Connecting::proceed`] may end with `Parked`, `WouldBlock`, `TimedOut` or `Interrupted`
-/// and be called again; dropping it gives everything up that was begun.
+/// A connection that is being made. [`Connecting::proceed`] may end with `Parked`, `WouldBlock`,
+/// `TimedOut` or `Interrupted` and be called again; dropping it gives everything up that was begun.
 #[derive(Debug)]
 pub struct Connecting {
     addresses: Vec<Address>,
@@ -45,8 +46,9 @@ enum Begun {
 }
 
 impl Connecting {
-    /// A connection to the first of these addresses that takes one, which begins when it is asked to proceed. They are tried
-    /// in their order; one that does not answer soon is tried on while the next one is tried too.
+    /// A connection to the first of these addresses that takes one, which begins when it is asked to
+    /// proceed. They are tried in their order; one that does not answer soon is tried on while the next
+    /// one is tried too.
     pub fn new(addresses: Vec<Address>, local: Option<Address>) -> Connecting {
         Connecting {
             untried: (0..addresses.len()).collect(),

@@ -1,8 +1,9 @@
 //! Sockets: connections, what listens for them, and datagrams, over IP and in the file system.
 //!
-//! A connection is used through two handles, one for each direction, which share the descriptor: closing the one for
-//! output tells the other side that nothing follows, closing both frees the descriptor. The [`Socket`] itself stays good
-//! for its addresses and options as long as one of them is open.
+//! A connection is used through two handles, one for each direction, which share the descriptor:
+//! closing the one for output tells the other side that nothing follows, closing both frees the
+//! descriptor. The [`Socket`] itself stays good for its addresses and options as long as one of them is
+//! open.
 //!
 //! All descriptors are non-blocking. A wait goes through `canny_sched`, without a lock.
 //!
@@ -189,7 +190,8 @@ impl Socket {
         let (count, length, sender) = self.attempt(Operation::Receive, wait, |descriptor| {
             let flags = match rustix::net::sockopt::socket_type(descriptor)? {
                 SocketType::DGRAM => RecvFlags::DONTWAIT | RecvFlags::TRUNC,
-                // Bytes of a connection that do not fit wait for the next time; with that flag they would be lost.
+                // Bytes of a connection that do not fit wait for the next time; with that flag they
+                // would be lost.
                 _ => RecvFlags::DONTWAIT,
             };
             rustix::net::recvfrom(descriptor, &mut *buffer, flags)
@@ -217,8 +219,8 @@ impl Socket {
         Ok((input, output))
     }
 
-    /// Takes the descriptor of an open connection from its handles, which are closed from here on, for the code that continues with it in
-    /// another way. The other side does not notice.
+    /// Takes the descriptor of an open connection from its handles, which are closed from here on, for
+    /// the code that continues with it in another way. The other side does not notice.
     pub fn take_back(&self) -> Result<(), IoError> {
         let mut held = self.lock();
         let closed = || IoError::closed(Operation::Secure, &self.name);
@@ -337,8 +339,8 @@ impl Socket {
         }
     }
 
-    /// Closes the socket; the handles of a connection are closed by themselves. Closing twice is no error. Operations that
-    /// wait in other threads end with [`IoError::Closed`].
+    /// Closes the socket; the handles of a connection are closed by themselves. Closing twice is no
+    /// error. Operations that wait in other threads end with [`IoError::Closed`].
     pub fn close(&self) {
         let held = std::mem::replace(&mut *self.lock(), Held::Closed);
         self.closed.give();
@@ -369,7 +371,8 @@ impl Socket {
             .map_err(|errno| IoError::from_system(operation, &self.name, errno.into()))
     }
 
-    /// Repeats `attempt` until it is neither interrupted nor would block, or until the caller's patience ends.
+    /// Repeats `attempt` until it is neither interrupted nor would block, or until the caller's
+    /// patience ends.
     fn attempt<R>(
         &self,
         operation: Operation,

@@ -1,5 +1,6 @@
-//! Addresses of hosts by name. The system's resolver blocks, so that it runs on threads of its own, which nobody waits for
-//! longer than wanted. There are only so many of them; further questions wait for one.
+//! Addresses of hosts by name. The system's resolver blocks, so that it runs on threads of its own,
+//! which nobody waits for longer than wanted. There are only so many of them; further questions wait
+//! for one.
 //!
 //! | shared state | touched by | condition |
 //! |---|---|---|
@@ -17,8 +18,8 @@ use crate::answer::Answer;
 use crate::error::{IoError, Operation};
 use crate::wait::Wait;
 
-/// At most so many names are looked up at the same time. A name server that does not answer holds a thread for some ten
-/// seconds, so that a few would block all others.
+/// At most so many names are looked up at the same time. A name server that does not answer holds a
+/// thread for some ten seconds, so that a few would block all others.
 const RESOLVERS_MAX: usize = 16;
 
 /// Which addresses are wanted.
@@ -98,8 +99,8 @@ fn answer_questions() {
     }
 }
 
-/// A look-up that was begun. [`Resolving::proceed`] may end with `Parked`, `WouldBlock`, `TimedOut` or `Interrupted` and be
-/// called again.
+/// A look-up that was begun. [`Resolving::proceed`] may end with `Parked`, `WouldBlock`, `TimedOut` or
+/// `Interrupted` and be called again.
 #[derive(Debug)]
 pub struct Resolving {
     host: Box<str>,
@@ -135,7 +136,8 @@ impl Resolving {
         (&*self.host, self.port, self.family) == (host, port, family)
     }
 
-    /// The addresses of the host, in the order in which they should be tried: at least one. They are given once.
+    /// The addresses of the host, in the order in which they should be tried: at least one. They are
+    /// given once.
     pub fn proceed(&mut self, wait: Wait<'_>) -> Result<Vec<Address>, IoError> {
         let found = self.answer.take(wait, Operation::Resolve, &self.host)?;
         let found = found

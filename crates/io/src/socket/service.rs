@@ -1,7 +1,7 @@
 //! Between a service and what has started it, as systemd does that: sockets that listen already, and notices.
 //!
-//! The sockets are the descriptors from 3 on. One that was inherited is recognized by that it outlived `exec`: whatever this
-//! process opens itself is closed then.
+//! The sockets are the descriptors from 3 on. One that was inherited is recognized by that it outlived
+//! `exec`: whatever this process opens itself is closed then.
 
 use std::io;
 use std::os::fd::{FromRawFd, OwnedFd, RawFd};
@@ -45,8 +45,9 @@ pub fn inherited_listener(place: u16) -> Result<Socket, IoError> {
         return Err(failed(Errno::BADF));
     }
     #[expect(unsafe_code, reason = "a descriptor comes as a number")]
-    // SAFETY: The descriptor is open, and nobody in this process owns it: all that was opened here is closed by `exec`,
-    // which this one is not. From here on it is closed by `exec` as well, so that it is taken over once.
+    // SAFETY: The descriptor is open, and nobody in this process owns it: all that was opened here is
+    // closed by `exec`, which this one is not. From here on it is closed by `exec` as well, so that it
+    // is taken over once.
     let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
     rustix::io::fcntl_setfd(&descriptor, FdFlags::CLOEXEC).map_err(failed)?;
     adopt(descriptor, name)

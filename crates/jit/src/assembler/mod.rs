@@ -1,7 +1,9 @@
-//! Instructions that are written without the code generator: what stands in front of segments, behind calls and at exits.
+//! Instructions that are written without the code generator: what stands in front of segments, behind
+//! calls and at exits.
 //!
-//! Owns which bytes an instruction has, and which registers have which part in compiled code. There is a module for each
-//! architecture, with the same names in it; the rest of the crate writes instructions by these names only.
+//! Owns which bytes an instruction has, and which registers have which part in compiled code. There is
+//! a module for each architecture, with the same names in it; the rest of the crate writes instructions
+//! by these names only.
 //!
 //! | name | what it is |
 //! |---|---|
@@ -12,8 +14,8 @@
 //! | [`NativeFrame`] | the native frame that the code generator makes |
 //! | [`is_movable_jump`], [`TRAP`] | a jump that may stand elsewhere; a byte that stops the process |
 //!
-//! Nothing here chooses between encodings by the size of a displacement: code in front of a segment has the same length for all
-//! slots, and an operand says what it takes.
+//! Nothing here chooses between encodings by the size of a displacement: code in front of a segment has
+//! the same length for all slots, and an operand says what it takes.
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -68,8 +68,8 @@ fn byte(register: Register) -> String {
     }
 }
 
-/// Operands in memory at every register and the edges of displacements, as they are read, with the bytes that they take
-/// behind the byte of the mode.
+/// Operands in memory at every register and the edges of displacements, as they are read, with the
+/// bytes that they take behind the byte of the mode.
 fn memories() -> Vec<(Memory, String, usize)> {
     let mut all = Vec::new();
     for base in Register::all() {

@@ -1,8 +1,8 @@
 //! Instructions of x86-64.
 //!
-//! An instruction has a REX prefix if one of its bits is set. Those on low bytes have one always, since without it the
-//! numbers 4 to 7 name other bytes; so have [`Assembler::mov32`] and [`Assembler::load_double`], which thereby have the same
-//! length for all registers.
+//! An instruction has a REX prefix if one of its bits is set. Those on low bytes have one always, since
+//! without it the numbers 4 to 7 name other bytes; so have [`Assembler::mov32`] and
+//! [`Assembler::load_double`], which thereby have the same length for all registers.
 
 use super::{Ahead, Assembler, Place};
 use crate::machine::Target;
@@ -70,8 +70,8 @@ pub(crate) const VALUE: Register = Register::RDI;
 pub(crate) const FP: Register = Register::RSI;
 /// The thread block.
 pub(crate) const THREAD: Register = Register::RDX;
-/// Arguments that are words: pc, table and word of a handler, and the next one. They are the first, fourth, fifth and sixth
-/// parameter in Cranelift's `tail` convention.
+/// Arguments that are words: pc, table and word of a handler, and the next one. They are the first,
+/// fourth, fifth and sixth parameter in Cranelift's `tail` convention.
 pub(crate) const ARGUMENTS: [Register; 4] = [VALUE, Register::RCX, Register::R8, Register::R9];
 /// Arguments and results that are doubles.
 pub(crate) const DOUBLES: [DoubleRegister; 4] = [
@@ -469,9 +469,9 @@ impl Assembler {
     }
 }
 
-/// The native frame of a function that spills nothing, as the code generator makes it: `push rbp; mov rbp, rsp`, then room for
-/// the registers that the function keeps for its caller, if there are any, and these. An exit restores them, and closes with
-/// `mov rsp, rbp; pop rbp`.
+/// The native frame of a function that spills nothing, as the code generator makes it:
+/// `push rbp; mov rbp, rsp`, then room for the registers that the function keeps for its caller, if
+/// there are any, and these. An exit restores them, and closes with `mov rsp, rbp; pop rbp`.
 #[derive(Debug)]
 pub(crate) struct NativeFrame {
     /// Bytes of the prologue.
@@ -524,15 +524,16 @@ fn without_number(instruction: &[u8], bytes: usize) -> &[u8] {
     &instruction[..instruction.len() - bytes]
 }
 
-/// If the code begins with an instruction that makes room on the stack, a few bytes: how many, and what is behind it.
+/// If the code begins with an instruction that makes room on the stack, a few bytes: how many, and what
+/// is behind it.
 fn after_room(code: &[u8], stack: Register) -> Option<(u8, &[u8])> {
     let code = code.strip_prefix(without_number(&room(stack, 0), 1))?;
     let (&bytes, rest) = code.split_first()?;
     Some((bytes, rest))
 }
 
-/// If the code begins with a store on the stack of a register that functions keep: the register, where it is stored, and what is
-/// behind the store.
+/// If the code begins with a store on the stack of a register that functions keep: the register, where
+/// it is stored, and what is behind the store.
 fn save_of_register(code: &[u8], stack: Register, offset: u8) -> Option<(Register, Memory, &[u8])> {
     let memory = match offset {
         0 => Memory::at(stack),
@@ -545,8 +546,8 @@ fn save_of_register(code: &[u8], stack: Register, offset: u8) -> Option<(Registe
     })
 }
 
-/// Whether the bytes are exactly one return, direct jump, or indirect jump that does not depend on its address. A direct one
-/// depends on it, but has a relocation that moves with it.
+/// Whether the bytes are exactly one return, direct jump, or indirect jump that does not depend on its
+/// address. A direct one depends on it, but has a relocation that moves with it.
 pub(crate) fn is_movable_jump(code: &[u8]) -> bool {
     let operation = match code {
         [0xc3] => return true,

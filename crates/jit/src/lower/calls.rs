@@ -214,8 +214,8 @@ impl Segment<'_, '_> {
         self.load(I64, link, 0)
     }
 
-    /// Goes to a callee whose frame is ready: known code by its machine address, with arguments in registers, any other by
-    /// its code object.
+    /// Goes to a callee whose frame is ready: known code by its machine address, with arguments in
+    /// registers, any other by its code object.
     fn enter_callee(&mut self, callee: &Callee, target: Value, fp: Value, passed: &Passed) {
         if let Callee::Unknown(_) = callee {
             return self.enter_code(target, fp);
@@ -289,8 +289,9 @@ impl Segment<'_, '_> {
         target
     }
 
-    /// Returns from the outermost frame: into compiled code with the value in the register of pc, or the double in the first one
-    /// for doubles, and fp as it is; into the interpreter as its own return does.
+    /// Returns from the outermost frame: into compiled code with the value in the register of pc, or
+    /// the double in the first one for doubles, and fp as it is; into the interpreter as its own return
+    /// does.
     pub(super) fn return_value(&mut self, x: NodeId) {
         let root = self.procedure.values.root(x);
         let is_double = is_float(self.procedure.graph, root);

@@ -141,8 +141,8 @@ impl Segment<'_, '_> {
         self.builder.ins().icmp_imm_s(IntCC::Equal, bits, wanted)
     }
 
-    /// What is zero if the bits of a mask have a value. A difference whose low bits are zero takes one instruction less than
-    /// masked bits that equal others.
+    /// What is zero if the bits of a mask have a value. A difference whose low bits are zero takes one
+    /// instruction less than masked bits that equal others.
     fn masked_difference(&mut self, x: Value, mask: u64, wanted: u64) -> Option<Value> {
         if mask == u64::MAX || mask & (mask + 1) != 0 && wanted != 0 {
             return None;
@@ -201,8 +201,9 @@ impl Segment<'_, '_> {
         ty.is(Type::PAIR.or(Type::NIL))
     }
 
-    /// Goes to the first block of `yes` if the value is a flonum that is an object, to the second if it is another one. Usual
-    /// magnitudes have the tags 2 and 3, zero and the tiny 7; the others are objects.
+    /// Goes to the first block of `yes` if the value is a flonum that is an object, to the second if it
+    /// is another one. Usual magnitudes have the tags 2 and 3, zero and the tiny 7; the others are
+    /// objects.
     pub(super) fn flonum_test(&mut self, x: Value, yes: [Block; 2], no: Block) {
         let [boxed, word] = yes;
         let (rare, object, kind) = (self.new_block(), self.cold_block(), self.cold_block());
@@ -275,8 +276,8 @@ impl Segment<'_, '_> {
         self.builder.ins().ushr_imm_u(header, shift)
     }
 
-    /// Goes to one block or the other by whether an object is a numeric vector of these elements: kind and flags stand side
-    /// by side in the header.
+    /// Goes to one block or the other by whether an object is a numeric vector of these elements: kind
+    /// and flags stand side by side in the header.
     fn elements_test(&mut self, elements: Elements, x: Value, yes: Block, no: Block) {
         const MASK: u64 = 0xff | 0xff00 & (0xff00 << ELEMENT_TYPE_SHIFT);
         let wanted =

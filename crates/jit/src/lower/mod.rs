@@ -1,9 +1,9 @@
 //! From a graph to machine code.
 //!
-//! The graph is cut into segments ([`crate::cuts`]); each becomes one Cranelift function in the convention of the
-//! interpreter's handlers and contains every block that can be reached from its root without a cut, so small blocks
-//! behind a join may stand in several segments. A graph whose segments grow too large is compiled
-//! again with cuts at calls only.
+//! The graph is cut into segments ([`crate::cuts`]); each becomes one Cranelift function in the
+//! convention of the interpreter's handlers and contains every block that can be reached from its root
+//! without a cut, so small blocks behind a join may stand in several segments. A graph whose segments
+//! grow too large is compiled again with cuts at calls only.
 
 mod calls;
 mod conditions;
@@ -262,7 +262,8 @@ impl Place {
     }
 }
 
-/// The ways in that a front has, given where the first segment begins and where the front in front of it does.
+/// The ways in that a front has, given where the first segment begins and where the front in front of
+/// it does.
 fn place_front(
     compiled: &mut Compiled,
     front: &Front,
@@ -396,8 +397,8 @@ impl Procedure<'_> {
             && self.cuts.cuts_end(id)
     }
 
-    /// What the segment of a root wants the value of the call before it to be, the node that says so, and the state to leave to if
-    /// it is not. The value's slot is all that is to be stored there.
+    /// What the segment of a root wants the value of the call before it to be, the node that says so,
+    /// and the state to leave to if it is not. The value's slot is all that is to be stored there.
     fn wanted_result(&self, root: Root) -> Option<(Test, NodeId, StateId)> {
         let Root::AfterCall(block, index) = root else {
             return None;

@@ -144,8 +144,8 @@ impl Segment<'_, '_> {
         Ok(sum)
     }
 
-    /// Words are multiples of four, so no divisor is minus one for the machine and no quotient of words overflows;
-    /// one quotient is no fixnum.
+    /// Words are multiples of four, so no divisor is minus one for the machine and no quotient of words
+    /// overflows; one quotient is no fixnum.
     fn division(
         &mut self,
         id: NodeId,

@@ -202,8 +202,8 @@ impl Segment<'_, '_> {
         self.exit_if(outside, id)
     }
 
-    /// Whether an object is too short for an index that is known, if its header was loaded in the same block: the header
-    /// alone tells, since the length is above everything else in it.
+    /// Whether an object is too short for an index that is known, if its header was loaded in the same
+    /// block: the header alone tells, since the length is above everything else in it.
     fn is_short(&mut self, index: NodeId, length: NodeId) -> Option<Value> {
         let length_min = (self.constant(index)? >> SHIFT).checked_add(1)?;
         if length_min.leading_zeros() <= HEADER_LENGTH_SHIFT {
@@ -278,8 +278,8 @@ impl Segment<'_, '_> {
         self.exit_if(surrogate, id)
     }
 
-    /// Stores into an object. A word that is certainly no reference leaves the card alone; one that is probably none,
-    /// a flonum, is looked at first.
+    /// Stores into an object. A word that is certainly no reference leaves the card alone; one that is
+    /// probably none, a flonum, is looked at first.
     pub(super) fn store_with_barrier(&mut self, node: NodeId, base: Value, offset: i32) {
         let value = self.tagged(node);
         self.store(value, base, offset);

@@ -1,11 +1,13 @@
 //! Lowers reading and writing of a character or a byte.
 //!
-//! A port that is lent to the thread comes first: the code sets the thread's flag, checks that the thread owns the loan,
-//! uses the cursor and clears the flag. Another thread that revokes the loan waits for the flag. `layout::loan` has the
-//! protocol's words. Of the characters of the window that are not ASCII, those of two and three bytes are decoded here.
+//! A port that is lent to the thread comes first: the code sets the thread's flag, checks that the
+//! thread owns the loan, uses the cursor and clears the flag. Another thread that revokes the loan
+//! waits for the flag. `layout::loan` has the protocol's words. Of the characters of the window that
+//! are not ASCII, those of two and three bytes are decoded here.
 //!
-//! A port of a string or bytevector that has nothing behind it yet and belongs to the thread comes second. Its text is an
-//! object of the heap, and its position a word of the port; nothing is written here that could need a write barrier.
+//! A port of a string or bytevector that has nothing behind it yet and belongs to the thread comes
+//! second. Its text is an object of the heap, and its position a word of the port; nothing is written
+//! here that could need a write barrier.
 //!
 //! Everything else is done by the leaf function, or by the runtime.
 
@@ -90,8 +92,8 @@ struct Ways {
 }
 
 impl Segment<'_, '_> {
-    /// Reads or writes a character or a byte through the loan of the port, or in a string or bytevector, or else in the leaf
-    /// function or the runtime.
+    /// Reads or writes a character or a byte through the loan of the port, or in a string or
+    /// bytevector, or else in the leaf function or the runtime.
     pub(super) fn use_loan(
         &mut self,
         id: NodeId,

@@ -68,7 +68,8 @@ pub(super) struct Segment<'a, 'b> {
 }
 
 impl<'a, 'b> Segment<'a, 'b> {
-    /// Builds the function of a root; gives the number of instructions that leave it, and the effort that it is worth.
+    /// Builds the function of a root; gives the number of instructions that leave it, and the effort
+    /// that it is worth.
     pub(super) fn build(
         procedure: &'a Procedure<'a>,
         output: &'a mut Output,
@@ -441,9 +442,9 @@ impl<'a, 'b> Segment<'a, 'b> {
         Ok(())
     }
 
-    /// Takes memory for all objects that the nodes make before something may leave the segment, if the first one makes
-    /// an object and nothing is left of what was taken before. Objects in memory taken earlier are complete wherever
-    /// somebody may look at them.
+    /// Takes memory for all objects that the nodes make before something may leave the segment, if the
+    /// first one makes an object and nothing is left of what was taken before. Objects in memory taken
+    /// earlier are complete wherever somebody may look at them.
     fn reserve_for(&mut self, nodes: &[NodeId]) {
         let graph = self.procedure.graph;
         if self.reserve.is_some() || allocated_bytes(&graph.node(nodes[0]).op).is_none() {
@@ -471,7 +472,8 @@ impl<'a, 'b> Segment<'a, 'b> {
         }
     }
 
-    /// An instruction in the runtime, whose value and whatever is needed behind it are taken from their slots.
+    /// An instruction in the runtime, whose value and whatever is needed behind it are taken from their
+    /// slots.
     pub(super) fn runtime_in_place(&mut self, id: NodeId, state: StateId) -> Result<(), JitError> {
         self.runtime(id, state)?;
         self.take_result(id, state)?;
@@ -695,8 +697,8 @@ impl<'a, 'b> Segment<'a, 'b> {
         }
     }
 
-    /// The block to be written next. What all edges to it have is known where they are written, but edges that go back come
-    /// after what they go back to.
+    /// The block to be written next. What all edges to it have is known where they are written, but
+    /// edges that go back come after what they go back to.
     fn next_block(&mut self) -> Option<BlockId> {
         let is_ready = |id: &BlockId| self.ways.get(id).is_none_or(|left| *left == 0);
         let is_loop = |id: &BlockId| self.procedure.graph.blocks[id.index()].is_loop;

@@ -1,9 +1,10 @@
-//! Looking a symbol or a small fixnum up in a hash table of the machine: where its entry is one of the first two that its hash
-//! leads to, no function is called.
+//! Looking a symbol or a small fixnum up in a hash table of the machine: where its entry is one of the
+//! first two that its hash leads to, no function is called.
 //!
-//! This does what `Table::locate` of the library does with its first slots; both have their constants from
-//! `canny_tables::hashing` and `layout::hash_table`. Such keys are the same only if they are the same word, whatever the table's
-//! equivalence, and their hashes do not change. A table of strings has none of them.
+//! This does what `Table::locate` of the library does with its first slots; both have their constants
+//! from `canny_tables::hashing` and `layout::hash_table`. Such keys are the same only if they are the
+//! same word, whatever the table's equivalence, and their hashes do not change. A table of strings has
+//! none of them.
 
 use canny_spesh::graph::NodeId;
 use canny_spesh::types::Type;
@@ -51,7 +52,8 @@ struct Parts {
 }
 
 impl Segment<'_, '_> {
-    /// Uses the entry of a key and continues with what that gives, or goes to `slow` without having done anything.
+    /// Uses the entry of a key and continues with what that gives, or goes to `slow` without having
+    /// done anything.
     pub(super) fn use_entry(&mut self, action: TableUse, words: &[NodeId], slow: Block) -> Value {
         let (table_node, key_node) = (words[0], words[1]);
         // Others may change the table meanwhile: then its lock has to be taken.

@@ -226,8 +226,8 @@ impl Segment<'_, '_> {
         block
     }
 
-    /// Calls a Rust function with the thread block and a word, which is also passed as a double; registers survive. Gives its
-    /// result.
+    /// Calls a Rust function with the thread block and a word, which is also passed as a double;
+    /// registers survive. Gives its result.
     pub(super) fn call_maker(&mut self, function: usize, argument: Value) -> Value {
         let trampoline = self.word(trampoline::making() as u64);
         let function = self.word(function as u64);

@@ -1,4 +1,5 @@
-//! How threads come to compiled code and away from it: the words that one thread writes while others read them.
+//! How threads come to compiled code and away from it: the words that one thread writes while others
+//! read them.
 //!
 //! | word | written | read |
 //! |---|---|---|
@@ -8,17 +9,19 @@
 //! | opcode word of a descriptor | when it is made; [`retire`] | the interpreter's dispatch, compiled returns, walks of frames |
 //! | opcode word of a loop | [`patch`], under the registry's lock | the interpreter's dispatch |
 //!
-//! 1. Machine code and descriptors are complete before a word leads to them: the store releases, and generated code, which
-//!    reads what it was led to by the address that it read, sees all of it.
-//! 2. A reader reads one word once and goes where it leads, without a safepoint in between. Either word alone is right at any
-//!    time, so readers of one may see the new code while readers of the other see the old.
-//!    A call may be passed on from candidate to candidate, reading a word in each, and gets to the bytecode at last: a
-//!    candidate leads to those behind it only, and one that was taken out of the chain still leads to where it led.
-//! 3. Nothing leads to retired code: calls and loops are led back first. A thread that read a word before is in the code at the latest
-//!    when it comes to its next safepoint; from there on frames tell who is still there. So memory is freed at a
-//!    safepoint of all threads only.
+//! 1. Machine code and descriptors are complete before a word leads to them: the store releases, and
+//!    generated code, which reads what it was led to by the address that it read, sees all of it.
+//! 2. A reader reads one word once and goes where it leads, without a safepoint in between. Either word
+//!    alone is right at any time, so readers of one may see the new code while readers of the other see
+//!    the old. A call may be passed on from candidate to candidate, reading a word in each, and gets to
+//!    the bytecode at last: a candidate leads to those behind it only, and one that was taken out of
+//!    the chain still leads to where it led.
+//! 3. Nothing leads to retired code: calls and loops are led back first. A thread that read a word
+//!    before is in the code at the latest when it comes to its next safepoint; from there on frames
+//!    tell who is still there. So memory is freed at a safepoint of all threads only.
 //!
-//! The functions are generic over the word so that the tests of this module drive them through all interleavings.
+//! The functions are generic over the word so that the tests of this module drive them through all
+//! interleavings.
 
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,9 @@
-//! All interleavings of one publishing thread and others that call, run loops and come to safepoints, by `loom`.
+//! All interleavings of one publishing thread and others that call, run loops and come to safepoints,
+//! by `loom`.
 //!
-//! Memory that is not atomic is in cells that fail when it is read while it is written. The stop of the world is
-//! written after the heap's: a thread that asks waits until every other stands at a safepoint, and lets them go.
+//! Memory that is not atomic is in cells that fail when it is read while it is written. The stop of the
+//! world is written after the heap's: a thread that asks waits until every other stands at a safepoint,
+//! and lets them go.
 
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};

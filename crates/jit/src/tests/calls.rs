@@ -228,7 +228,8 @@ fn calls_are_passed_on_to_the_candidate_for_their_arguments() {
     assert_eq!(machine.times_left(), 0);
 }
 
-/// A caller of known code, `(lambda (f x) (f x 0 … 0))` with so many arguments in all, of which `x` is known to be of a type.
+/// A caller of known code, `(lambda (f x) (f x 0 … 0))` with so many arguments in all, of which `x` is
+/// known to be of a type.
 fn known_caller(code: &FakeCode, callee: &FakeCode, ty: Type, count: usize) -> Builder {
     let mut b = Builder::new(code);
     b.graph.required = match Test::of_type(ty) {

@@ -36,8 +36,8 @@ fn types_of(mask: u32, count: usize) -> Vec<Type> {
         .collect()
 }
 
-/// Compiled code that adds its arguments up, each times 10 more, for flonums where the mask says and fixnums; as doubles if it
-/// takes them so. Its bytecode gives the first one.
+/// Compiled code that adds its arguments up, each times 10 more, for flonums where the mask says and
+/// fixnums; as doubles if it takes them so. Its bytecode gives the first one.
 fn weighted_sum(
     machine: &Machine,
     code: &FakeCode,

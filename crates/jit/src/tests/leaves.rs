@@ -1,4 +1,5 @@
-//! Calls of leaf functions: registers survive, and a function that declines leaves with the state of the instruction.
+//! Calls of leaf functions: registers survive, and a function that declines leaves with the state of
+//! the instruction.
 
 use canny_spesh::graph::{FloatOperation, Op};
 use canny_spesh::types::Type;
@@ -7,7 +8,8 @@ use canny_tables::leaves::{self, LeafId};
 
 use super::machine::{Builder, LEFT_RESULT, Machine, fixnum, flonum, plain_code};
 
-/// Overwrites what a function of the platform may overwrite; the sum of its words, unless the first one is zero.
+/// Overwrites what a function of the platform may overwrite; the sum of its words, unless the first one
+/// is zero.
 extern "C" fn sum(thread: *mut u64, x: u64, y: u64, z: u64) -> u64 {
     // SAFETY: only registers that are free in this convention are written.
     unsafe {
@@ -42,7 +44,8 @@ extern "C" fn arithmetic(_thread: *mut u64, x: u64, y: u64, _z: u64) -> u64 {
     if x == NIL { DECLINED } else { mixed(x, y) }
 }
 
-/// The made-up machine's functions: all the same, except those of arithmetic, and that characters and bytes are left to the runtime.
+/// The made-up machine's functions: all the same, except those of arithmetic, and that characters and
+/// bytes are left to the runtime.
 pub fn functions() -> Vec<usize> {
     let mut functions = vec![sum as *const () as usize; leaves::ROWS.len()];
     for primitive in ["+", "*", "quotient", "modulo", "<", ">="] {

@@ -1,5 +1,6 @@
-//! Filetests of machine code: `tests/filetests/*.txt` say bytecode and a graph, as those of `spesh` do, and behind a line of dashes
-//! the code of each segment for any processor of x86-64-v2. `CANNY_BLESS=1` writes that part.
+//! Filetests of machine code: `tests/filetests/*.txt` say bytecode and a graph, as those of `spesh` do,
+//! and behind a line of dashes the code of each segment for any processor of x86-64-v2. `CANNY_BLESS=1`
+//! writes that part.
 
 use std::collections::HashMap;
 use std::fmt::Write;

@@ -169,8 +169,8 @@ impl Machine {
         let resumes = u64::from(self.resumes);
         self.set(thread::RESULT, resumes);
         let fp = &mut self.stack[FIRST_FP] as *mut u64;
-        // SAFETY: the driver is code of two instructions, the frame lies on the stack, and the block's tables are
-        // complete.
+        // SAFETY: the driver is code of two instructions, the frame lies on the stack, and the block's
+        // tables are complete.
         unsafe {
             canny_llint::enter(
                 driver.as_ptr(),
@@ -272,8 +272,8 @@ pub fn peek(word: u64, offset: i32) -> u64 {
     unsafe { *((word as i64 + i64::from(offset)) as *const u64) }
 }
 
-// SAFETY of the entries: slow stubs and compiled code call them with the block above, a frame on its stack and the
-// address behind an instruction's first word.
+// SAFETY of the entries: slow stubs and compiled code call them with the block above, a frame on its
+// stack and the address behind an instruction's first word.
 
 unsafe extern "C" fn unexpected(block: *mut u64, _: *mut u64, _: *const u32, _: u32) -> *const u32 {
     // SAFETY: see above.
@@ -300,8 +300,8 @@ unsafe extern "C" fn leave(block: *mut u64, fp: *mut u64, pc: *const u32, _: u32
     }
 }
 
-/// The machine's general way of `call` and `tail-call`: takes anything that is not a closure for a procedure that gives its
-/// own word.
+/// The machine's general way of `call` and `tail-call`: takes anything that is not a closure for a
+/// procedure that gives its own word.
 unsafe extern "C" fn slow_call(
     block: *mut u64,
     fp: *mut u64,
@@ -325,8 +325,8 @@ unsafe extern "C" fn slow_call(
     }
 }
 
-/// `call-primitive-1`: adds one to a fixnum; leaves the machine for `#f`. Everything that a pair tag marks in the
-/// frame's first registers moves first.
+/// `call-primitive-1`: adds one to a fixnum; leaves the machine for `#f`. Everything that a pair tag
+/// marks in the frame's first registers moves first.
 unsafe extern "C" fn primitive(
     block: *mut u64,
     fp: *mut u64,

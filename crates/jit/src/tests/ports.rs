@@ -93,7 +93,8 @@ impl Lent {
         }
     }
 
-    /// Runs; gives the value and whether the runtime was asked. Everything else is as it should be in either case.
+    /// Runs; gives the value and whether the runtime was asked. Everything else is as it should be in
+    /// either case.
     fn run(&mut self, port: u64, operand: u64) -> (u64, bool) {
         let before = self.machine.collections();
         let result = self.machine.call(self.closure, &[port, PAIR, operand]);
@@ -198,7 +199,8 @@ fn bytes_are_read_from_a_loan_and_written_to_one() {
     assert!(lent.run(lent.port, fixnum(1)).1);
 }
 
-/// A port of a string or bytevector that has its text in the heap is used where it is this thread's, open, and has more.
+/// A port of a string or bytevector that has its text in the heap is used where it is this thread's,
+/// open, and has more.
 #[test]
 fn texts_of_the_heap_are_read_and_written() {
     use port_flag::{BINARY, CLOSED, INPUT, MEMORY, OUTPUT, TEXTUAL};

@@ -1,9 +1,9 @@
-//! Random structured programs, with loops, branches, calls and instructions in the runtime that move objects, against an
-//! evaluator.
+//! Random structured programs, with loops, branches, calls and instructions in the runtime that move
+//! objects, against an evaluator.
 //!
-//! Variables 0 to 3 are tagged (fixnums, or words that look like pairs and that collections move), 4 and 5 are floats;
-//! each has the register of its number. Every state names all variables, so whatever a program does, leaving
-//! at its end shows everything.
+//! Variables 0 to 3 are tagged (fixnums, or words that look like pairs and that collections move), 4
+//! and 5 are floats; each has the register of its number. Every state names all variables, so whatever
+//! a program does, leaving at its end shows everything.
 
 use canny_spesh::graph::{
     BlockId, Callee, Comparison, Condition, FixnumOperation, FloatOperation, Op, Representation,
@@ -327,7 +327,8 @@ fn statement() -> impl Strategy<Value = Statement> {
 fn check(statements: &[Statement], tagged: [u64; TAGGED], floats: [f64; 2]) {
     let mut machine = Machine::new();
     let code = code();
-    // The callee collects as the runtime does, in its caller's frame: the primitive of a frame 12 words below.
+    // The callee collects as the runtime does, in its caller's frame: the primitive of a frame 12 words
+    // below.
     let collector = FakeCode::new(
         "collector",
         1,

@@ -1,8 +1,9 @@
 //! Looking at programs without running them, for editors.
 //!
-//! A text is read leniently, expanded with a recording and looked through for warnings; it is not compiled. Libraries
-//! are expanded from their sources, once, and anew when a file that they were made from has changed. Files that are
-//! open in an editor have the text that they have there ([`OpenDocuments`]).
+//! A text is read leniently, expanded with a recording and looked through for warnings; it is not
+//! compiled. Libraries are expanded from their sources, once, and anew when a file that they were made
+//! from has changed. Files that are open in an editor have the text that they have there
+//! ([`OpenDocuments`]).
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
@@ -30,7 +31,8 @@ use crate::features::FEATURES;
 use crate::library_loader::{StandardLoader, standard_library, standard_library_names};
 use crate::macros::MacroBridge;
 
-/// Texts that are being edited, and where to look for libraries. Shared by an editor's server and the evaluation.
+/// Texts that are being edited, and where to look for libraries. Shared by an editor's server and the
+/// evaluation.
 #[derive(Debug, Default)]
 pub struct OpenDocuments {
     state: Mutex<OpenState>,
@@ -62,7 +64,8 @@ impl OpenDocuments {
         self.lock().texts.remove(path);
     }
 
-    /// Where libraries are looked for from now on: directories, and the files of what packages have under other names.
+    /// Where libraries are looked for from now on: directories, and the files of what packages have
+    /// under other names.
     pub fn set_search(&self, directories: Vec<PathBuf>, libraries: Arc<HashMap<String, PathBuf>>) {
         let mut state = self.lock();
         state.directories = directories;
@@ -205,7 +208,8 @@ pub struct Analysis {
     pub recordings: Vec<Arc<Recording>>,
     /// Forms that are not complete, so that what was said of them is a guess.
     pub repaired: Vec<Span>,
-    /// Files that were included, and those of the libraries that were ever expanded: when one changes, so may this.
+    /// Files that were included, and those of the libraries that were ever expanded: when one changes,
+    /// so may this.
     pub files: Vec<PathBuf>,
     /// It was stopped before it was complete.
     pub is_stopped: bool,
@@ -437,8 +441,8 @@ pub(super) fn loader_for(
 /// Makes a machine for macros when the old one has old code.
 pub(super) type MakeMacroHost = Box<dyn Fn() -> Box<MacroBridge> + Send>;
 
-/// Looks at the source of a standard library: its text is expanded while everything that it imports comes from the
-/// image. Gives what was seen of it, and the text as a source of the map.
+/// Looks at the source of a standard library: its text is expanded while everything that it imports
+/// comes from the image. Gives what was seen of it, and the text as a source of the map.
 pub fn analyze_standard_library(
     name: &str,
     path: &Path,

@@ -71,7 +71,8 @@ impl Evaluation {
         Ok((bytes, prepared.warnings))
     }
 
-    /// Prepares a program from its bytes. The libraries that came with it can be imported by `environment` too.
+    /// Prepares a program from its bytes. The libraries that came with it can be imported by
+    /// `environment` too.
     pub fn prepare_bundle(&self, bytes: &[u8]) -> Result<Prepared, String> {
         let bundle: Bundle = postcard::from_bytes(bytes).map_err(malformed)?;
         let program = image::decode_unit(&bundle.program).map_err(malformed)?;

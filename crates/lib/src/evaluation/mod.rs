@@ -1,8 +1,9 @@
 //! From source text to procedures: programs, forms at the prompt, and the libraries they need.
 //!
 //! [`Evaluation`] holds the library registry, the environments and which libraries are instantiated. It
-//! compiles under its lock, without touching the Scheme heap, and loads the compiled units afterwards: a list of
-//! thunks to run in order, libraries first, is all that its callers see. No Scheme code runs here.
+//! compiles under its lock, without touching the Scheme heap, and loads the compiled units afterwards:
+//! a list of thunks to run in order, libraries first, is all that its callers see. No Scheme code runs
+//! here.
 
 pub mod analysis;
 mod bundle;
@@ -262,7 +263,8 @@ impl Evaluation {
         finish(prepared, diagnostics)
     }
 
-    /// Prepares code that was compiled elsewhere, with the libraries that it needs and that are no standard ones.
+    /// Prepares code that was compiled elsewhere, with the libraries that it needs and that are no
+    /// standard ones.
     pub(crate) fn prepare_compiled(
         &self,
         libraries: Vec<(LibraryKey, Arc<CompiledUnit>)>,

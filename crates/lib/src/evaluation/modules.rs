@@ -67,8 +67,8 @@ impl Evaluation {
         finish(prepared, diagnostics).map(|prepared| (EnvironmentId(number), prepared))
     }
 
-    /// Loads a library again from its source and prepares its body to run again. Where its names had been imported,
-    /// new ones are imported too. After an error the library is as it was.
+    /// Loads a library again from its source and prepares its body to run again. Where its names had
+    /// been imported, new ones are imported too. After an error the library is as it was.
     pub fn reload_library(
         &self,
         words: &LibraryWords,

@@ -110,7 +110,8 @@ impl Evaluation {
         found
     }
 
-    /// Makes a name of the interaction environment, visible in this environment too, for a result; gives its variable.
+    /// Makes a name of the interaction environment, visible in this environment too, for a result;
+    /// gives its variable.
     pub fn name_result(&self, id: EnvironmentId, name: &str) -> GlobalName {
         let mut inner = self.lock();
         let name = Name::new(name);

@@ -6,8 +6,8 @@
 //! so that circular ones are no matter; what one sees is the unfolded structure, which is the same
 //! for objects that are `equal?`.
 //!
-//! Tables mix a seed of the process into their hashes, or, where the hash is a fixnum itself, into the places where it is looked
-//! for, so that nobody can prepare keys that collide.
+//! Tables mix a seed of the process into their hashes, or, where the hash is a fixnum itself, into the
+//! places where it is looked for, so that nobody can prepare keys that collide.
 
 use canny_number::hash_by_eqv;
 pub(crate) use canny_tables::hashing::mix;

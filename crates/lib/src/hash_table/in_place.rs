@@ -1,4 +1,5 @@
-//! What leaf functions do with a table: what would bring the index up to date, or make room, is left to the others.
+//! What leaf functions do with a table: what would bring the index up to date, or make room, is left to
+//! the others.
 
 use canny_value::Value;
 use canny_vm::InPlace;

@@ -5,16 +5,18 @@
 //! entries:  | key value | key value | vacant | …     a vector, or weak entries in a weak table
 //! ```
 //!
-//! A slot is zero, or the 32-bit hash of a key above the number of its entry counted from 1, or `DELETED`. A deleted
-//! entry is vacant (in a weak table it may also be broken), and its slot is emptied, unless searches for other keys go
-//! past it: then it is `DELETED` until the whole index is made anew. An entry's room is not used again before the entries
-//! are compacted, except for that of the last entries, which `pop` gives back.
+//! A slot is zero, or the 32-bit hash of a key above the number of its entry counted from 1, or
+//! `DELETED`. A deleted entry is vacant (in a weak table it may also be broken), and its slot is
+//! emptied, unless searches for other keys go past it: then it is `DELETED` until the whole index is
+//! made anew. An entry's room is not used again before the entries are compacted, except for that of
+//! the last entries, which `pop` gives back.
 //!
-//! Where no key is hashed by address, none is weak and `loose` says no, the slots that are not empty or `DELETED` are one
-//! for each association. Elsewhere several slots may lead to one entry, and one of them has its key's hash.
+//! Where no key is hashed by address, none is weak and `loose` says no, the slots that are not empty or
+//! `DELETED` are one for each association. Elsewhere several slots may lead to one entry, and one of
+//! them has its key's hash.
 //!
-//! A look-up of an object notes the object's address and its entry, so that a change of the same key's value, which
-//! often follows, begins there. That is a guess: the entry's key is compared.
+//! A look-up of an object notes the object's address and its entry, so that a change of the same key's
+//! value, which often follows, begins there. That is a guess: the entry's key is compared.
 //!
 //! **Keys hashed by address.** `identity` says that there are any. Collections move objects, so every
 //! operation with such a key first brings the index up to date if the heap's epoch has changed:
@@ -29,11 +31,13 @@
 //! Looking up allocates nothing. Inserting makes room first; what it then knows of addresses stays
 //! true until it is done.
 //!
-//! **Several threads.** Each operation has a part without a safepoint that reads and changes the table, and what it allocates
-//! it allocates before. While there are other threads that part has the table's lock (`exclusively`), so that an operation is
-//! done as a whole before or after another one. A thread that is alone takes no lock: others come while it stands at a
-//! safepoint. The holder of the lock comes to no safepoint and waits for nothing, so waiting for it is short. Without the lock a
-//! table may be read by who can stand anything that is found there: lengths are asked of each object as it is.
+//! **Several threads.** Each operation has a part without a safepoint that reads and changes the table,
+//! and what it allocates it allocates before. While there are other threads that part has the table's
+//! lock (`exclusively`), so that an operation is done as a whole before or after another one. A thread
+//! that is alone takes no lock: others come while it stands at a safepoint. The holder of the lock
+//! comes to no safepoint and waits for nothing, so waiting for it is short. Without the lock a table
+//! may be read by who can stand anything that is found there: lengths are asked of each object as it
+//! is.
 
 mod hashing;
 mod in_place;
@@ -207,11 +211,13 @@ impl Writer for InPlace {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Table(ObjectRef);
 
-/// The places of an index where a hash is looked for, one after the other: a few neighbours from the place that the hash's
-/// low bits give, then from other places, which the whole hash and the process's seed give, and at last all others.
+/// The places of an index where a hash is looked for, one after the other: a few neighbours from the
+/// place that the hash's low bits give, then from other places, which the whole hash and the process's
+/// seed give, and at last all others.
 ///
-/// Nobody can prepare keys whose places stay the same throughout. Many keys with the same low bits, or a long row of keys that
-/// lies where another one has its places, cost each of them the way to the next place.
+/// Nobody can prepare keys whose places stay the same throughout. Many keys with the same low bits, or
+/// a long row of keys that lies where another one has its places, cost each of them the way to the next
+/// place.
 struct Probe {
     at: usize,
     mask: usize,
@@ -224,7 +230,8 @@ struct Probe {
 impl Probe {
     /// Neighbours that are looked at from each place: about a cache line.
     const NEIGHBOURS: u32 = 8;
-    /// Places before all slots are looked at one by one; each is found full with a chance of three quarters at most.
+    /// Places before all slots are looked at one by one; each is found full with a chance of three
+    /// quarters at most.
     const JUMPS: u32 = 64;
 
     #[inline(always)]
@@ -332,8 +339,8 @@ impl Table {
         Weakness::ALL[self.number(field::WEAKNESS) & 3]
     }
 
-    /// Does work on the table that no other thread's work comes between. It comes to no safepoint, and takes no other lock of a
-    /// table.
+    /// Does work on the table that no other thread's work comes between. It comes to no safepoint, and
+    /// takes no other lock of a table.
     #[inline(always)]
     fn exclusively<W: Writer, R>(self, thread: &mut W, work: impl FnOnce(&mut W) -> R) -> R {
         if !thread.has_company() {
@@ -385,8 +392,8 @@ impl Table {
         (0..self.used()).filter_map(move |entry| association_in(entries, entry))
     }
 
-    /// Fixnums have their low bits for a hash: keys at even distances then have slots at even distances, which the
-    /// processor fetches ahead. See [`Probe`] for why that does no harm.
+    /// Fixnums have their low bits for a hash: keys at even distances then have slots at even
+    /// distances, which the processor fetches ahead. See [`Probe`] for why that does no harm.
     #[inline(always)]
     fn hash(self, key: Value) -> Hashed {
         if let Some(number) = key.as_fixnum() {
@@ -445,8 +452,8 @@ impl Table {
             }
     }
 
-    /// The entry of a key and the slot that leads to it, or else the empty slot that the search ended at. The index is up to
-    /// date if it must be.
+    /// The entry of a key and the slot that leads to it, or else the empty slot that the search ended
+    /// at. The index is up to date if it must be.
     #[inline(always)]
     fn locate(self, key: Value, hash: u32) -> Result<Located, usize> {
         let index = self.part(field::INDEX);
@@ -507,8 +514,9 @@ impl Table {
 
     /// Lets a slot lead to nothing. It is emptied unless a search for another key may pass it.
     ///
-    /// Such a search is either among its first neighbours, and then its key's slot is one of those behind this one; or it
-    /// continued by a jump, after as many full slots in a row as there are neighbours.
+    /// Such a search is either among its first neighbours, and then its key's slot is one of those
+    /// behind this one; or it continued by a jump, after as many full slots in a row as there are
+    /// neighbours.
     #[inline]
     fn clear_slot(self, thread: &mut impl Writer, at: usize) {
         const NEIGHBOURS: usize = Probe::NEIGHBOURS as usize;
@@ -771,8 +779,8 @@ impl Table {
         self.set_number(thread, field::COUNT, count);
     }
 
-    /// Removes the last association and gives it. The entries behind it are vacant, and their room is used again, so that
-    /// a table that is emptied like this takes time for each entry once.
+    /// Removes the last association and gives it. The entries behind it are vacant, and their room is
+    /// used again, so that a table that is emptied like this takes time for each entry once.
     pub(crate) fn pop(self, thread: &mut Thread) -> Option<(Value, Value)> {
         self.exclusively(thread, |thread| self.pop_alone(thread))
     }
@@ -826,7 +834,8 @@ impl Table {
         Ok(result)
     }
 
-    /// A vector of the number of associations at one time, and their keys and values, in the order of insertion.
+    /// A vector of the number of associations at one time, and their keys and values, in the order of
+    /// insertion.
     pub(crate) fn snapshot(self, thread: &mut Thread) -> Result<Value, Raise> {
         loop {
             let room = self.count();

@@ -68,8 +68,8 @@ impl Table {
         self.weakness() == Weakness::None && self.part(field::ENTRIES).length() == 2 * capacity
     }
 
-    /// Compacts the entries into these, which may be the same, and makes this index of them. Nothing is allocated, so what lives
-    /// does not move.
+    /// Compacts the entries into these, which may be the same, and makes this index of them. Nothing is
+    /// allocated, so what lives does not move.
     fn move_to(self, thread: &mut Thread, new_entries: Value, new_index: Value) {
         let weakness = self.weakness();
         let (old_entries, old_index) = (self.part(field::ENTRIES), self.part(field::INDEX));

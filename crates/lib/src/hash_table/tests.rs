@@ -392,7 +392,8 @@ fn a_table_whose_keys_come_and_go_keeps_few_slots() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
-    /// Numbers that agree in their low bits have the same first places, so that searches jump and deleted slots are passed.
+    /// Numbers that agree in their low bits have the same first places, so that searches jump and
+    /// deleted slots are passed.
     #[test]
     fn crowded_places_agree_with_a_model(steps in prop::collection::vec((0..40i64, 0..3u8), 0..1500)) {
         let mut thread = machine();

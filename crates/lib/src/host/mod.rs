@@ -1,8 +1,9 @@
-//! The boundary between a machine and the host program: what the program sets and asks, and the [`registry`] of what the
-//! library keeps for each machine outside of the Scheme heap.
+//! The boundary between a machine and the host program: what the program sets and asks, and the
+//! [`registry`] of what the library keeps for each machine outside of the Scheme heap.
 //!
-//! [`registry`] has the lists of kinds and of states; [`objects`] has tables of host objects and the Scheme objects that
-//! stand for them. The module that owns a kind or a state has everything else of it.
+//! [`registry`] has the lists of kinds and of states; [`objects`] has tables of host objects and the
+//! Scheme objects that stand for them. The module that owns a kind or a state has everything else of
+//! it.
 
 mod objects;
 mod registry;

@@ -1,8 +1,9 @@
 //! Tables of host objects, and the Scheme objects with numbers that stand for them.
 //!
-//! A table owns its host objects, by numbers that are never used twice. An object leaves its table when it is taken, or when
-//! the collector found its Scheme object dead and the registry sweeps its kind. Lookups give a reference of their own, so that an
-//! operation outlasts the removal of what it works on.
+//! A table owns its host objects, by numbers that are never used twice. An object leaves its table when
+//! it is taken, or when the collector found its Scheme object dead and the registry sweeps its kind.
+//! Lookups give a reference of their own, so that an operation outlasts the removal of what it works
+//! on.
 
 use std::collections::HashMap;
 use std::sync::Arc;

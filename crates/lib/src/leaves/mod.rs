@@ -1,5 +1,5 @@
-//! Leaf functions of primitives, in the terms of `canny_tables::leaves`: what compiled code calls with its values in
-//! registers. Each does the usual case of its primitive and declines the rest.
+//! Leaf functions of primitives, in the terms of `canny_tables::leaves`: what compiled code calls with
+//! its values in registers. Each does the usual case of its primitive and declines the rest.
 
 mod arithmetic;
 #[macro_use]

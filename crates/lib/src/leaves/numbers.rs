@@ -1,5 +1,5 @@
-//! Leaf functions of numbers: fixnums and flonums, and the parts of ratios. They decline what needs the numeric tower, and
-//! where an exact argument has an exact result.
+//! Leaf functions of numbers: fixnums and flonums, and the parts of ratios. They decline what needs the
+//! numeric tower, and where an exact argument has an exact result.
 
 use std::cmp::Ordering;
 

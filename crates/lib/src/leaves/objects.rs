@@ -1,5 +1,5 @@
-//! Leaf functions that read a part of an object: compositions of `car` and `cdr`, types and lengths of numeric
-//! vectors. They decline objects that have no such part.
+//! Leaf functions that read a part of an object: compositions of `car` and `cdr`, types and lengths of
+//! numeric vectors. They decline objects that have no such part.
 
 use canny_value::Value;
 use canny_vm::InPlace;

@@ -1,5 +1,5 @@
-//! Leaf functions that read and write characters, bytes and short texts of ports of strings and bytevectors, and of lent ports,
-//! that open the former and close them.
+//! Leaf functions that read and write characters, bytes and short texts of ports of strings and
+//! bytevectors, and of lent ports, that open the former and close them.
 //!
 //! A leaf function neither collects nor raises. It declines whatever is not the simple case, before
 //! it has written anything, and the primitive does the work instead.

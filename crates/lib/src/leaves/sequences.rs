@@ -1,5 +1,5 @@
-//! Leaf functions of lists, vectors and bytevectors that make new ones, of the parts of lists, and the predicates of
-//! ports. They decline what is long, and ranges that do not fit.
+//! Leaf functions of lists, vectors and bytevectors that make new ones, of the parts of lists, and the
+//! predicates of ports. They decline what is long, and ranges that do not fit.
 
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};

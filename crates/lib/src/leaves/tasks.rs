@@ -1,5 +1,6 @@
-//! Leaf functions of locks, waiters and clocks. A lock that another thread has is declined, and so is the end of a section in
-//! which somebody asked for something: the primitives then wait, or do what was asked for.
+//! Leaf functions of locks, waiters and clocks. A lock that another thread has is declined, and so is
+//! the end of a section in which somebody asked for something: the primitives then wait, or do what was
+//! asked for.
 
 use canny_value::Value;
 use canny_vm::InPlace;

@@ -192,7 +192,8 @@ fn lines_are_taken_quickly_or_not_at_all() {
     assert_eq!(quick(&mut thread), None);
 }
 
-/// Lines of all lengths, whatever ends them and stands around them, are the primitive's, and nothing is taken of what is declined.
+/// Lines of all lengths, whatever ends them and stands around them, are the primitive's, and nothing is
+/// taken of what is declined.
 #[test]
 fn quick_lines_are_the_lines_of_the_text() {
     let mut thread = machine();
@@ -236,8 +237,8 @@ fn quick_lines_are_the_lines_of_the_text() {
     assert!(taken > 8000 && declined > 300, "{taken} {declined}");
 }
 
-/// What is read from a short string or bytevector in place is what is read from a port with something behind it; and a port
-/// that gets something behind it in the middle continues where it was.
+/// What is read from a short string or bytevector in place is what is read from a port with something
+/// behind it; and a port that gets something behind it in the middle continues where it was.
 #[test]
 fn short_inputs_are_read_like_long_ones() {
     let mut thread = machine();
@@ -314,14 +315,16 @@ fn short_inputs_are_read_like_long_ones() {
     assert!(quick_answers > 5000, "{quick_answers}");
 }
 
-/// Every leaf function on all combinations of some objects: where it does not decline, the primitive gives the same.
+/// Every leaf function on all combinations of some objects: where it does not decline, the primitive
+/// gives the same.
 #[test]
 fn leaf_functions_agree_with_their_primitives() {
     let mut thread = machine();
     let mut declined = 0;
     let mut answered = 0;
     for (leaf, function) in ROWS.iter().zip(leaf_table()) {
-        // These depend on when they are called, or change what they are called for; tests of their own are below.
+        // These depend on when they are called, or change what they are called for; tests of their own
+        // are below.
         let has_state = [
             "current-jiffy",
             "%recent-jiffy",
@@ -332,7 +335,8 @@ fn leaf_functions_agree_with_their_primitives() {
         if has_state.contains(&leaf.primitive) {
             continue;
         }
-        // A numeric vector of the leaf's type makes sense to few leaves, and most other objects to none of those.
+        // A numeric vector of the leaf's type makes sense to few leaves, and most other objects to none
+        // of those.
         let element = leaf.primitive.split_once("vector-").map(|parts| parts.0);
         let own_vector = match element.and_then(ElementType::from_name) {
             Some(element) => format!("#{}(1 2)", element.name()),

@@ -1,5 +1,5 @@
-//! Leaf functions of characters and strings of any width. Texts are copied to a buffer first, since another thread may change a
-//! string at any time; longer ones are declined.
+//! Leaf functions of characters and strings of any width. Texts are copied to a buffer first, since
+//! another thread may change a string at any time; longer ones are declined.
 
 use std::cmp::Ordering;
 

@@ -1,8 +1,9 @@
 //! Macro uses as heap objects, and what transformers return as syntax.
 //!
-//! A use becomes pairs and vectors whose atoms are data and whose symbols are identifiers. Positions do not travel:
-//! when the result comes back, the use and its objects are walked side by side, so that every object of the use that
-//! is part of the result gets its position again. No heap allocation happens during that walk.
+//! A use becomes pairs and vectors whose atoms are data and whose symbols are identifiers. Positions do
+//! not travel: when the result comes back, the use and its objects are walked side by side, so that
+//! every object of the use that is part of the result gets its position again. No heap allocation
+//! happens during that walk.
 
 use std::collections::HashMap;
 
@@ -292,7 +293,8 @@ impl Atoms<'_> {
             },
             Symbols::Refused => {
                 return Err(format!(
-                    "the expansion contains the bare symbol {name}, which belongs nowhere: identifiers come from templates or from datum->syntax"
+                    "the expansion contains the bare symbol {name}, which belongs nowhere: identifiers come \
+                     from templates or from datum->syntax"
                 ));
             }
         };

@@ -1,8 +1,8 @@
 //! The identifiers that objects of the kind `identifier` stand for.
 //!
 //! An object holds a number; here is what the number means. Equal identifiers have equal numbers, so
-//! `bound-identifier=?` compares numbers. Any machine may have identifiers: code that is shared between macros
-//! and programs may make some from templates.
+//! `bound-identifier=?` compares numbers. Any machine may have identifiers: code that is shared between
+//! macros and programs may make some from templates.
 
 use std::collections::HashMap;
 

@@ -67,8 +67,8 @@ fn encode_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 /// A character that is in no alphabet.
 const OUTSIDE: u8 = 0x80;
 
-/// Runs `work` on the characters of argument 0, where what is not Latin-1 is some other character that is wrong too, so that
-/// indexes count characters. Nothing may be allocated meanwhile.
+/// Runs `work` on the characters of argument 0, where what is not Latin-1 is some other character that
+/// is wrong too, so that indexes count characters. Nothing may be allocated meanwhile.
 fn with_characters<R>(
     thread: &mut Thread,
     call: Call,

@@ -21,8 +21,9 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%csv-write" => write;
 };
 
-/// A dialect as a string: delimiter, quote, escape and comment, of which the last three may be a blank for none, `t`
-/// or `-` for trimming, `s` or `-` for passing over empty rows, `c` or `-` for lines that end with CR LF.
+/// A dialect as a string: delimiter, quote, escape and comment, of which the last three may be a blank
+/// for none, `t` or `-` for trimming, `s` or `-` for passing over empty rows, `c` or `-` for lines that
+/// end with CR LF.
 fn dialect(
     thread: &mut Thread,
     call: Call,

@@ -166,7 +166,8 @@ pub(crate) struct SyntaxErrors(pub(crate) Arc<Vec<Diagnostic>>);
 
 kept_in_table!(SyntaxErrors);
 
-/// A condition of kind `syntax` whose message has all the errors, one on each line. Those that stand in a source go with it.
+/// A condition of kind `syntax` whose message has all the errors, one on each line. Those that stand in
+/// a source go with it.
 fn syntax_condition(thread: &mut Thread, call: Call, diagnostics: &[Diagnostic]) -> Raise {
     let errors = diagnostics
         .iter()

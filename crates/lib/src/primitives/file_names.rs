@@ -1,10 +1,10 @@
 //! Names of files as strings.
 //!
-//! To the system a name is any bytes but zeros and slashes; a string has characters. Names that are UTF-8 are what they
-//! say. Each other byte, 0x80 to 0xFF, becomes a character of its own, U+10FF80 to U+10FFFF: the last ones of a
-//! private area. Names that have these characters in UTF-8 are taken for bytes that are none, so that two names never
-//! give the same string, and every string that came from a name leads back to it. The same goes for arguments and
-//! variables of processes.
+//! To the system a name is any bytes but zeros and slashes; a string has characters. Names that are
+//! UTF-8 are what they say. Each other byte, 0x80 to 0xFF, becomes a character of its own, U+10FF80 to
+//! U+10FFFF: the last ones of a private area. Names that have these characters in UTF-8 are taken for
+//! bytes that are none, so that two names never give the same string, and every string that came from a
+//! name leads back to it. The same goes for arguments and variables of processes.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};

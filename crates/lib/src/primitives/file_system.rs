@@ -1,5 +1,5 @@
-//! What `(canny fs)` needs of the system beside the rows of [`posix`](super::posix): kinds of files, listings with kinds,
-//! copies made by the kernel, syncing, files that go when the program ends.
+//! What `(canny fs)` needs of the system beside the rows of [`posix`](super::posix): kinds of files,
+//! listings with kinds, copies made by the kernel, syncing, files that go when the program ends.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};

@@ -508,8 +508,8 @@ fn descriptor_port(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     }
 }
 
-/// Another descriptor for what a number of ours stands for. The standard ones are at hand; for others the system is asked
-/// as for a stranger's, or, if it does not do that, for the file.
+/// Another descriptor for what a number of ours stands for. The standard ones are at hand; for others
+/// the system is asked as for a stranger's, or, if it does not do that, for the file.
 fn duplicate_number(number: usize) -> io::Result<OwnedFd> {
     let standard = match number {
         0 => Some(rustix::stdio::stdin()),

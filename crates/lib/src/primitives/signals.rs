@@ -1,9 +1,10 @@
 //! Signals: where they enter the machine.
 //!
-//! One system thread takes them all. It writes the number of each that a program watches into a pipe, a byte a time; the other
-//! end is a binary input port, so that who waits for signals waits as for any other input, and nothing of the machine runs in a
-//! signal handler. A pipe that nobody reads fills up; then the thread waits, and the system collapses signals as it
-//! always does. A SIGINT that is not watched goes to the host program. Since one thread decides, each goes to one of them.
+//! One system thread takes them all. It writes the number of each that a program watches into a pipe, a
+//! byte a time; the other end is a binary input port, so that who waits for signals waits as for any
+//! other input, and nothing of the machine runs in a signal handler. A pipe that nobody reads fills up;
+//! then the thread waits, and the system collapses signals as it always does. A SIGINT that is not
+//! watched goes to the host program. Since one thread decides, each goes to one of them.
 //!
 //! | shared state | written by | read by |
 //! |---|---|---|
@@ -13,10 +14,11 @@
 //! | `source` | who starts the thread | the rows |
 //! | `LOAN` | who lends a thread, who borrows it | the same |
 //!
-//! The host program may lend a thread that has nothing to do but to wait, with [`run_beside`]; else one is made.
+//! The host program may lend a thread that has nothing to do but to wait, with [`run_beside`]; else one
+//! is made.
 //!
-//! A handler of the system's is never taken away. A signal that is not watched any more does what it did: the thread
-//! does it.
+//! A handler of the system's is never taken away. A signal that is not watched any more does what it
+//! did: the thread does it.
 
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
@@ -154,8 +156,8 @@ impl Drop for EndOfLoan {
     }
 }
 
-/// Does some work on a thread of its own and waits for its end; meanwhile the calling thread takes signals for the first
-/// machine that wants some. So a program has a thread less.
+/// Does some work on a thread of its own and waits for its end; meanwhile the calling thread takes
+/// signals for the first machine that wants some. So a program has a thread less.
 pub fn run_beside<T: Send + 'static>(
     thread: std::thread::Builder,
     work: impl FnOnce() -> T + Send + 'static,
@@ -208,8 +210,8 @@ fn bit(number: i32) -> u64 {
         .unwrap_or(0)
 }
 
-/// Has a procedure called, on the thread for signals, for each SIGINT that the program does not watch. Only the first
-/// call has an effect.
+/// Has a procedure called, on the thread for signals, for each SIGINT that the program does not watch.
+/// Only the first call has an effect.
 pub fn handle_interrupts(vm: &Vm, on_interrupt: OnInterrupt) {
     let signals: &Signals = host::state(vm);
     if signals.shared.on_interrupt.set(on_interrupt).is_ok() {

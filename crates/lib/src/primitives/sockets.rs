@@ -1,5 +1,5 @@
-//! Sockets, and sessions of TLS over them. A socket object names, by its number, a socket of `canny_io` in the machine's
-//! table; so does a context of TLS.
+//! Sockets, and sessions of TLS over them. A socket object names, by its number, a socket of `canny_io`
+//! in the machine's table; so does a context of TLS.
 //!
 //! Whatever may wait does so outside of the heap and interruptibly.
 
@@ -128,8 +128,8 @@ fn address_value(thread: &mut Thread, address: Option<Address>) -> Value {
     }
 }
 
-/// Runs what may wait until a deadline and can be done again from its beginning, outside of the heap; in a task it is put off
-/// instead.
+/// Runs what may wait until a deadline and can be done again from its beginning, outside of the heap;
+/// in a task it is put off instead.
 fn waiting<R>(
     thread: &mut Thread,
     call: Call,
@@ -376,8 +376,8 @@ fn secure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     Ok(thread.cons(ports, rest))
 }
 
-/// Takes a connection from its two binary ports, before it becomes one over TLS. They may have been closed in favour of
-/// others, of which then nothing is known.
+/// Takes a connection from its two binary ports, before it becomes one over TLS. They may have been
+/// closed in favour of others, of which then nothing is known.
 fn release(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     socket(thread, call)?;
     let input = required_port(thread, call, 1, flag::BINARY | flag::INPUT)?;

@@ -1,7 +1,8 @@
 //! Sorting by the standard orders, without calls of a procedure.
 //!
-//! Only vectors whose elements are all of one kind are sorted here; what is mixed, and numbers that are not a number, are left
-//! to the sort in Scheme, and so are long vectors, so that nobody waits long for a safepoint.
+//! Only vectors whose elements are all of one kind are sorted here; what is mixed, and numbers that are
+//! not a number, are left to the sort in Scheme, and so are long vectors, so that nobody waits long for
+//! a safepoint.
 
 use canny_tables::kinds::Kind;
 use canny_tables::protocols::SortOrder;
@@ -122,8 +123,8 @@ impl KeyedString {
     }
 }
 
-/// The first characters, one in each byte. From the first one on that does not fit, all bytes have their greatest value:
-/// such strings come last among those that agree up to there.
+/// The first characters, one in each byte. From the first one on that does not fit, all bytes have
+/// their greatest value: such strings come last among those that agree up to there.
 fn prefix(units: Units<'_>) -> u64 {
     if let Units::Narrow(bytes) = units
         && let Some(first) = bytes.first_chunk()
@@ -147,7 +148,8 @@ fn sorted_strings(values: &[Value], descends: bool) -> Option<Vec<Value>> {
     let keyed: Option<Vec<KeyedString>> = values.iter().map(|x| KeyedString::of(*x)).collect();
     let mut keyed = keyed?;
     let mut spare = keyed.clone();
-    // Strings may be changed meanwhile by another thread. The standard library's sorts may panic when an order is not kept.
+    // Strings may be changed meanwhile by another thread. The standard library's sorts may panic when
+    // an order is not kept.
     if descends {
         merge_sort(&mut keyed, &mut spare, &|x, y| y.is_less(x));
     } else {
@@ -265,7 +267,8 @@ mod tests {
 
     #[test]
     fn strings_of_all_widths_are_sorted() {
-        let sorted = "\"\" \"a\" \"ab\" \"abcdefgh\" \"abcdefgha\" \"abcdefghb\" \"b\" \"\u{ff}z\" \"\u{ff}\u{101}\" \"\u{100}\" \"\u{100}a\" \"\u{100}b\" \"\u{1f600}\"";
+        let sorted = "\"\" \"a\" \"ab\" \"abcdefgh\" \"abcdefgha\" \"abcdefghb\" \"b\" \"\u{ff}z\" \
+            \"\u{ff}\u{101}\" \"\u{100}\" \"\u{100}a\" \"\u{100}b\" \"\u{1f600}\"";
         let mut shuffled: Vec<&str> = sorted.split(' ').collect();
         shuffled.reverse();
         shuffled.swap(2, 7);

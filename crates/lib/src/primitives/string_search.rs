@@ -78,7 +78,8 @@ impl<'a> Pattern<'a> {
     }
 }
 
-/// ASCII bytes as a text, to be searched only: that compares bytes, which another thread may change meanwhile.
+/// ASCII bytes as a text, to be searched only: that compares bytes, which another thread may change
+/// meanwhile.
 fn as_ascii(units: Units<'_>) -> Option<&str> {
     match units {
         Units::Narrow(bytes) if bytes.is_ascii() => std::str::from_utf8(bytes).ok(),

@@ -262,8 +262,9 @@ struct Begun<S> {
     deadline: Option<Instant>,
 }
 
-/// Starts an operation that would be lost if it were started again, and may wait until a deadline. In a task it returns
-/// instead of waiting and continues later with what it has begun, if `is_same` says that this is what the arguments ask for.
+/// Starts an operation that would be lost if it were started again, and may wait until a deadline. In a
+/// task it returns instead of waiting and continues later with what it has begun, if `is_same` says
+/// that this is what the arguments ask for.
 pub(crate) fn resumable<S: Send + 'static, R>(
     thread: &mut Thread,
     call: Call,

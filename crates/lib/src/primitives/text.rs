@@ -1,8 +1,8 @@
 //! Text as people see it: graphemes, words, sentences, columns, and normalization forms.
 //!
-//! The rules and tables are those of `unicode-segmentation` and `unicode-normalization`, which work on UTF-8. In a
-//! narrow string, which has no combining characters, each character is a grapheme but for a carriage return before a
-//! linefeed, and what is ASCII is in each normalization form.
+//! The rules and tables are those of `unicode-segmentation` and `unicode-normalization`, which work on
+//! UTF-8. In a narrow string, which has no combining characters, each character is a grapheme but for a
+//! carriage return before a linefeed, and what is ASCII is in each normalization form.
 
 use std::ops::Range;
 

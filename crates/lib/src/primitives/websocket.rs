@@ -53,8 +53,8 @@ pub(crate) struct WebSocketCodec {
     is_client: bool,
     /// `None` when the WebSocket has ended.
     receiver: Mutex<Option<Receiver>>,
-    /// `None` also while a message is compressed, which happens without the lock: it may be outside of the heap, and who waits
-    /// for a lock inside of it delays collections.
+    /// `None` also while a message is compressed, which happens without the lock: it may be outside of
+    /// the heap, and who waits for a lock inside of it delays collections.
     deflater: Mutex<Option<MessageDeflater>>,
 }
 

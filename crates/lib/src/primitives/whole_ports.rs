@@ -1,7 +1,8 @@
 //! What is left of a port as one string or one bytevector.
 //!
-//! Text is gathered as UTF-8 outside of the heap, and the string is made of it at once, so that a wide one, four times
-//! as large, is there only once. The bytes of a file go into a bytevector of the right length by way of a small buffer.
+//! Text is gathered as UTF-8 outside of the heap, and the string is made of it at once, so that a wide
+//! one, four times as large, is there only once. The bytes of a file go into a bytevector of the right
+//! length by way of a small buffer.
 
 use canny_io::{IoError, Text, Width};
 use canny_tables::kinds::Kind;
@@ -22,8 +23,8 @@ const BYTES_MAX: usize = 128 << 20;
 /// Bytes of a file that are read at once.
 const PIECE: usize = 256 << 10;
 
-/// Whether an operation that has read something already stops there because of this error: the caller comes again, and what
-/// was read is not in the port any more.
+/// Whether an operation that has read something already stops there because of this error: the caller
+/// comes again, and what was read is not in the port any more.
 fn is_a_pause(error: &IoError) -> bool {
     matches!(
         error,

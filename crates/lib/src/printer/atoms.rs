@@ -282,8 +282,8 @@ pub(super) fn print_field_name(text: &mut String, record_type: Value, index: usi
     }
 }
 
-/// Whether the content of a record is nobody's business: that of a type whose first field has a name that begins with `%`,
-/// as a promise's has.
+/// Whether the content of a record is nobody's business: that of a type whose first field has a name
+/// that begins with `%`, as a promise's has.
 pub(super) fn is_opaque_record(record_type: Value) -> bool {
     let Some(record_type) = record_type.as_kind(Kind::RecordType) else {
         return false;

@@ -119,7 +119,8 @@ fn part_range(value: Value) -> (usize, usize) {
     (first, object.length())
 }
 
-/// A part of an object by its number. What was removed from a hash table is no part, which any constant says as well.
+/// A part of an object by its number. What was removed from a hash table is no part, which any constant
+/// says as well.
 fn part(object: ObjectRef, index: usize) -> Value {
     match Table::of(object.value()) {
         None => object.field(index),

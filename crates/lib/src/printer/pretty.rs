@@ -1,11 +1,13 @@
 //! Text of data laid out in lines that fit a width.
 //!
-//! The written form of a datum is taken apart into nested pieces and their widths are counted, once; then it is laid
-//! out from the outside to the inside, asking of each piece only whether it fits. Both take linear time. Whatever the
-//! text is, no character but spaces and line ends between pieces is added or lost, so cut or odd text does no harm.
+//! The written form of a datum is taken apart into nested pieces and their widths are counted, once;
+//! then it is laid out from the outside to the inside, asking of each piece only whether it fits. Both
+//! take linear time. Whatever the text is, no character but spaces and line ends between pieces is
+//! added or lost, so cut or odd text does no harm.
 //!
-//! What fits on a line is written on one. The well-known forms have their bodies two columns in, calls have their operands
-//! below each other, data without structure fills lines, other lists have one element on each line.
+//! What fits on a line is written on one. The well-known forms have their bodies two columns in, calls
+//! have their operands below each other, data without structure fills lines, other lists have one
+//! element on each line.
 
 use canny_syntax::pretty::distinguished_operands;
 use canny_value::Value;
@@ -71,7 +73,8 @@ pub fn pretty_text(text: &str, width: usize) -> String {
 
 /// A part of the text: an atom, or a list with what opens and closes it.
 struct Piece {
-    /// Byte offsets: where it begins, where its opening part ends, where its closing part begins, where it ends.
+    /// Byte offsets: where it begins, where its opening part ends, where its closing part begins, where
+    /// it ends.
     start: usize,
     inner_start: usize,
     inner_end: usize,
@@ -307,7 +310,8 @@ impl Layout<'_> {
         column + self.pieces.pieces[piece].width + closing <= self.width
     }
 
-    /// Writes a piece at a column; `closing` characters follow it on its last line. Gives the column behind it.
+    /// Writes a piece at a column; `closing` characters follow it on its last line. Gives the column
+    /// behind it.
     fn piece(&mut self, index: usize, column: usize, closing: usize, depth: usize) -> usize {
         let piece = &self.pieces.pieces[index];
         if !piece.is_list

@@ -6,7 +6,8 @@ use super::{check, check_together};
 fn program(text: &str) -> String {
     format!(
         "(import (scheme base) (scheme write) (scheme read) (scheme eval) (scheme char) (scheme inexact)
-                 (scheme lazy) (srfi 1) (canny generic) (only (canny machine control) call/ec) (except (canny data hash-tables) string-hash string-ci-hash hash))
+                 (scheme lazy) (srfi 1) (canny generic) (only (canny machine control) call/ec) (except \
+                 (canny data hash-tables) string-hash string-ci-hash hash))
          (define (text-of . parts)
            (let ((port (open-output-string))) (write parts port) (get-output-string port)))
          (define (four make) (vector (make 0) (make 1) (make 2) (make 3)))
@@ -33,7 +34,8 @@ fn trees_and_lists() {
 fn closures_flonums_and_big_numbers() {
     check(&program(
         "(define (adder n) (lambda (x) (+ x n)))
-         (define (compose . fs) (if (null? fs) (lambda (x) x) (lambda (x) ((car fs) ((apply compose (cdr fs)) x)))))
+         (define (compose . fs) (if (null? fs) (lambda (x) x) (lambda (x) ((car fs) ((apply compose (cdr \
+         fs)) x)))))
          (define (factorial n) (if (= n 0) 1 (* n (factorial (- n 1)))))
          (define (integrate f a b n)
            (let ((h (/ (- b a) n)))
@@ -77,7 +79,8 @@ fn strings_and_symbols() {
              (if (< i 3000)
                  (let ((s (name i)))
                    (loop (+ i 1)
-                         (if (and (eq? s (name i)) (string=? (symbol->string s) (string-append \"name-\" (number->string i))))
+                         (if (and (eq? s (name i)) (string=? (symbol->string s) (string-append \"name-\" \
+                         (number->string i))))
                              (+ ok 1)
                              ok)))
                  (let ((s (make-string 100 #\\a)))
@@ -95,7 +98,8 @@ fn symbols_are_the_same_for_all() {
              (define made (make-vector 4 #f))
              (define (name i) (string->symbol (string-append \"shared-\" (number->string i))))
              (define (wait-for vector)
-               (let loop () (if (not (and (vector-ref vector 0) (vector-ref vector 1) (vector-ref vector 2) (vector-ref vector 3))) (loop))))
+               (let loop () (if (not (and (vector-ref vector 0) (vector-ref vector 1) (vector-ref vector 2) \
+               (vector-ref vector 3))) (loop))))
              (define (work me)
                (vector-set! arrived me #t)
                (wait-for arrived)
@@ -171,7 +175,8 @@ fn a_table_that_all_count_in_and_clear() {
                      (loop (+ i 1)
                            (if (and (or (not found) (= (car found) key))
                                     (or (not (zero? (modulo i 50)))
-                                        (every (lambda (entry) (and (pair? (cdr entry)) (= (car entry) (cadr entry))))
+                                        (every (lambda (entry) (and (pair? (cdr entry)) (= (car entry) (cadr \
+                                        entry))))
                                                (hash-table->alist t))))
                                wrong
                                (+ wrong 1)))))
@@ -191,7 +196,8 @@ fn a_table_with_keys_by_address() {
                    (begin
                      (for-each (lambda (k) (hash-table-set! t k (+ (cdr k) round))) keys)
                      (loop (+ round 1)
-                           (+ wrong (count (lambda (k) (not (eqv? (hash-table-ref/default t k #f) (+ (cdr k) round)))) keys))))
+                           (+ wrong (count (lambda (k) (not (eqv? (hash-table-ref/default t k #f) (+ (cdr k) \
+                           round)))) keys))))
                    (text-of wrong)))))
          (four (lambda (me) (lambda () (work me))))",
     ));
@@ -288,7 +294,8 @@ fn vectors_and_strings_that_all_write() {
                    (if (zero? (modulo i 300)) (string-copy! s 0 s 16 48))
                    (if (zero? (modulo i 300)) (string-upcase (string-append s \"x\" (string-copy s 3))))
                    (let ((p (vector-ref v (modulo i 64))) (c (string-ref s (modulo i 64))))
-                     (loop (+ i 1) (if (and (eqv? (car p) (cdr p)) (char? c) (= 64 (string-length s))) wrong (+ wrong 1)))))
+                     (loop (+ i 1) (if (and (eqv? (car p) (cdr p)) (char? c) (= 64 (string-length s))) wrong \
+                     (+ wrong 1)))))
                  (text-of wrong))))
          (four (lambda (me) (lambda () (work me))))",
     ));
@@ -303,7 +310,8 @@ fn continuations_go_from_thread_to_thread() {
              (define rounds 60)
              (define p (make-parameter 'outside))
              (define winds (make-vector 2 '()))
-             ;; A recursion that resumes on another thread at each step. The resumer says how to leave that thread again.
+             ;; A recursion that resumes on another thread at each step. The resumer says how to leave that \
+             thread again.
              (define (go i exit)
                (if (= i rounds)
                    (cons exit 0)
@@ -327,7 +335,8 @@ fn continuations_go_from_thread_to_thread() {
                (let loop ()
                  (let ((next (vector-ref places me)) (result (vector-ref results me)))
                    (cond (result
-                          (if (and (eq? (car result) 'inside) (= (cdr result) (quotient (* rounds (- rounds 1)) 2))
+                          (if (and (eq? (car result) 'inside) (= (cdr result) (quotient (* rounds (- rounds \
+                          1)) 2))
                                    (eq? (p) 'outside) (equal? winds '#((inside) (inside))))
                               \"ok\"
                               (text-of result (p) winds)))
@@ -352,7 +361,8 @@ fn generic_functions_at_once() {
            (let loop ((i 0) (sum 0))
              (if (< i 5000)
                  (loop (+ i 1)
-                       (+ sum (area (case (modulo (+ i me) 3) ((0) (make-circle i)) ((1) (make-square me)) (else \"abc\")))))
+                       (+ sum (area (case (modulo (+ i me) 3) ((0) (make-circle i)) ((1) (make-square me)) \
+                       (else \"abc\")))))
                  (text-of sum))))
          (four (lambda (me) (lambda () (work me))))",
     ));
@@ -376,7 +386,8 @@ fn exceptions_winders_and_parameters() {
                                  (lambda ()
                                    (cond ((= 0 (modulo i 3)) (raise \"four\"))
                                          ((= 1 (modulo i 3)) (vector-ref (vector) i))
-                                         (else (with-exception-handler (lambda (e) 10) (lambda () (+ 1 (raise-continuable 'c)))))))
+                                         (else (with-exception-handler (lambda (e) 10) (lambda () (+ 1 \
+                                         (raise-continuable 'c)))))))
                                  (lambda () (if (zero? (modulo i 300)) (note 'out))))))))
                    (text-of sum log (p))))))
          (four (lambda (me) (lambda () (work me))))",
@@ -450,13 +461,15 @@ fn ports_of_ones_own_and_for_all() {
 fn promises_and_sorting() {
     check(&program(
         "(define shared (delay (apply + (iota 1000))))
-         (define (merge a b) (cond ((null? a) b) ((null? b) a) ((< (car a) (car b)) (cons (car a) (merge (cdr a) b))) (else (cons (car b) (merge a (cdr b))))))
+         (define (merge a b) (cond ((null? a) b) ((null? b) a) ((< (car a) (car b)) (cons (car a) (merge \
+         (cdr a) b))) (else (cons (car b) (merge a (cdr b))))))
          (define (sort l) (if (or (null? l) (null? (cdr l))) l
             (let ((h (quotient (length l) 2))) (merge (sort (take l h)) (sort (drop l h))))))
          (define (work me)
            (let loop ((i 0) (sum 0))
              (if (< i 20)
-                 (loop (+ i 1) (+ sum (force shared) (list-ref (sort (map (lambda (x) (modulo (* x 7919) 1009)) (iota 500 i))) 250)))
+                 (loop (+ i 1) (+ sum (force shared) (list-ref (sort (map (lambda (x) (modulo (* x 7919) \
+                 1009)) (iota 500 i))) 250)))
                  (text-of sum))))
          (four (lambda (me) (lambda () (work me))))",
     ));

@@ -1,9 +1,10 @@
 //! Capturing and calling continuations, and going back to sealed frames, as long as slices are small.
 //!
-//! These do what the runtime does for the same opcodes, and leave to it whatever is not usual: a stack with the
-//! barrier, a trap frame or a wide live map on it, limits, winders to be run, several values. Nothing is changed before the last
-//! check. None of them needs registers for the instruction: what falls back finds it by the frame,
-//! which makes the same functions serve compiled calls. The layout is that of `canny_tables::layout::continuation`.
+//! These do what the runtime does for the same opcodes, and leave to it whatever is not usual: a stack
+//! with the barrier, a trap frame or a wide live map on it, limits, winders to be run, several values.
+//! Nothing is changed before the last check. None of them needs registers for the instruction: what
+//! falls back finds it by the frame, which makes the same functions serve compiled calls. The layout is
+//! that of `canny_tables::layout::continuation`.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::continuation::{
@@ -126,8 +127,9 @@ fn capture(h: &mut Handler, base: Value, top: Value) {
     h.store(object, base, 16);
 }
 
-/// Copies links and live registers of the frames below `top` to the slice of an object where the next one will be. Leaves
-/// if one of them is not an ordinary frame. There are nine registers: what can be loaded is not kept.
+/// Copies links and live registers of the frames below `top` to the slice of an object where the next
+/// one will be. Leaves if one of them is not an ordinary frame. There are nine registers: what can be
+/// loaded is not kept.
 fn copy_frames(h: &mut Handler, top: Value) {
     let frames = h.builder.create_block();
     let registers = h.builder.create_block();
@@ -319,8 +321,8 @@ pub fn write_underflow(_: Opcode, h: &mut Handler) {
     return_to(h, None, continuation, sealed, resume, value);
 }
 
-/// Brings back all frames in the slice of `continuation` below the sealed bytes given, and returns `value` to them at
-/// `resume`. Restores the dynamic state of a continuation that was called.
+/// Brings back all frames in the slice of `continuation` below the sealed bytes given, and returns
+/// `value` to them at `resume`. Restores the dynamic state of a continuation that was called.
 fn return_to(
     h: &mut Handler,
     called: Option<Value>,

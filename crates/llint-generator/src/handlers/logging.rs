@@ -1,9 +1,9 @@
-//! Logging for the specializer: handlers that write what is about to happen into the thread's log, then continue in the
-//! plain handler of their opcode.
+//! Logging for the specializer: handlers that write what is about to happen into the thread's log, then
+//! continue in the plain handler of their opcode.
 //!
-//! The format is that of `canny_tables::layout::log`. An entry says types and code, never a value. What the plain handler
-//! would not do on its fast path is not logged. A full log is left to the stub that hands it over, after which the same
-//! instruction begins again, by whatever table is then in force.
+//! The format is that of `canny_tables::layout::log`. An entry says types and code, never a value. What
+//! the plain handler would not do on its fast path is not logged. A full log is left to the stub that
+//! hands it over, after which the same instruction begins again, by whatever table is then in force.
 //!
 //! Registers are few: types are written one by one, and calls give up the register of the dispatch table.
 
@@ -19,7 +19,8 @@ use crate::dsl::Handler;
 
 const TRUSTED: MemFlagsData = MemFlagsData::trusted();
 
-/// The logging handler of an opcode that is logged before its plain handler runs: its row says what is written.
+/// The logging handler of an opcode that is logged before its plain handler runs: its row says what is
+/// written.
 pub fn logging(opcode: Opcode) -> Option<Writer> {
     const WRITERS: [(OpcodeFlags, Writer); 4] = [
         (OpcodeFlags::LOGS_CALL, write_enter),
@@ -95,8 +96,8 @@ fn write_type(h: &mut Handler, x: Value, base: Value, offset: i32) {
     h.builder.switch_to_block(done);
 }
 
-/// Writes the type of a word as 8 bits. The word need not be live: the kind of an object that moved away is wrong, but the
-/// heap's addresses can always be read.
+/// Writes the type of a word as 8 bits. The word need not be live: the kind of an object that moved
+/// away is wrong, but the heap's addresses can always be read.
 fn write_short_type(h: &mut Handler, x: Value, base: Value, offset: i32) {
     let object = h.builder.create_block();
     let other = h.builder.create_block();
@@ -152,8 +153,9 @@ fn write_enter(opcode: Opcode, h: &mut Handler) {
     );
 }
 
-/// A call of compiled code enters bytecode; pc is the code object, fp the callee's. Nobody knows the call instruction:
-/// its address is zero. A full log is left alone, since no instruction could begin again here.
+/// A call of compiled code enters bytecode; pc is the code object, fp the callee's. Nobody knows the
+/// call instruction: its address is zero. A full log is left alone, since no instruction could begin
+/// again here.
 pub fn write_native_enter(h: &mut Handler) {
     let start: fn(&mut Handler) = |h| {
         h.reload_table();
@@ -173,7 +175,8 @@ pub fn write_native_enter(h: &mut Handler) {
     write_arguments(h, cursor, h.fp, argument_count, start);
 }
 
-/// From the code in pc to its first instruction. Not by the entry, which may lead to compiled code that passed the call on.
+/// From the code in pc to its first instruction. Not by the entry, which may lead to compiled code that
+/// passed the call on.
 pub fn start_of_bytecode(h: &mut Handler) {
     let pool_words = h.load_u32(h.pc, code::POOL_LENGTH);
     let pool_bytes = h.shift_left(pool_words, 3);
@@ -357,8 +360,9 @@ fn loaded(opcode: Opcode, h: &mut Handler) -> Value {
     }
 }
 
-/// After the runtime did an instruction that continues behind itself: writes the type of register a into the log, if there
-/// is room, and continues. `h.pc` and `h.word` are those that the instruction began with, the frame is the same.
+/// After the runtime did an instruction that continues behind itself: writes the type of register a
+/// into the log, if there is room, and continues. `h.pc` and `h.word` are those that the instruction
+/// began with, the frame is the same.
 pub fn write_after(h: &mut Handler, words: i64) {
     let pc = h.pc;
     let next = h.builder.create_block();

@@ -26,7 +26,8 @@ pub enum Implementation {
     Stub,
     /// A fast handler, then the slow stub.
     Fast(Writer),
-    /// The same; the fast handler forgets the instruction, which the second one finds again for the slow stub.
+    /// The same; the fast handler forgets the instruction, which the second one finds again for the
+    /// slow stub.
     Forgetful(Writer, Writer),
     /// A fast handler, then a second one, then the slow stub.
     Staged(Writer, Writer),

@@ -207,7 +207,8 @@ fn write_record(opcode: Opcode, h: &mut Handler) {
     }
 }
 
-/// Records, other objects with a header, fixnums and pairs; the runtime knows the keys of the other immediates.
+/// Records, other objects with a header, fixnums and pairs; the runtime knows the keys of the other
+/// immediates.
 fn write_class_key(h: &mut Handler) {
     let x = h.rb();
     let tag = h.and_constant(x, layout::TAG_MASK);
@@ -241,8 +242,8 @@ fn write_known_key(h: &mut Handler, key: i64) {
 /// Offset of the low half of a header's length.
 const LENGTH: i32 = layout::HEADER + HEADER_LENGTH_SHIFT as i32 / 8;
 
-/// The length of a record or record type, which is never long. It is loaded where it is needed: a header that was kept
-/// would cost a register.
+/// The length of a record or record type, which is never long. It is loaded where it is needed: a
+/// header that was kept would cost a register.
 fn length(h: &mut Handler, object: Value) -> Value {
     h.load_u32(object, LENGTH)
 }

@@ -1,7 +1,7 @@
 //! Characters and bytes of ports that are lent to the thread; see `layout::loan`.
 //!
-//! A handler takes or puts one byte where the loan is this thread's and lends what the opcode wants. Everything else, characters
-//! beyond ASCII among it, is left to the slow stub.
+//! A handler takes or puts one byte where the loan is this thread's and lends what the opcode wants.
+//! Everything else, characters beyond ASCII among it, is left to the slow stub.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{CHARACTER_LOW_BYTE, FIELD0, FIXNUM_SHIFT, loan, port, thread};
@@ -76,8 +76,8 @@ pub fn write(opcode: Opcode, h: &mut Handler) {
     h.next();
 }
 
-/// Says whether a loan is being used; gives the flag's address, which is loaded each time so that no register holds it
-/// meanwhile.
+/// Says whether a loan is being used; gives the flag's address, which is loaded each time so that no
+/// register holds it meanwhile.
 fn set_flag(h: &mut Handler, value: u64) -> Value {
     let flag = h.load(h.thread, thread::LOAN_FLAG);
     let value = h.constant(value);

@@ -131,7 +131,8 @@ fn importable(one: &Diagnostic, catalog: &Catalog) -> Vec<String> {
         .collect()
 }
 
-/// Takes an import set or a name away, with the blanks before it, or those behind it at the beginning of a line's list.
+/// Takes an import set or a name away, with the blanks before it, or those behind it at the beginning
+/// of a line's list.
 fn removal(text: &Text, first: usize, last: usize) -> Value {
     let content = &*text.content;
     let before = content[..first].trim_end();

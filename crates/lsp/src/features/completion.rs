@@ -385,7 +385,8 @@ impl<'t> Importer<'t> {
                 _ => {}
             }
         }
-        // A program without imports has those of (canny base); a library has a place only if it imports something.
+        // A program without imports has those of (canny base); a library has a place only if it imports
+        // something.
         let first = scanned.iter().find(|token| token.kind != Kind::Comment);
         let top = (wanted == 0).then(|| {
             first.map_or(content.len(), |token| {

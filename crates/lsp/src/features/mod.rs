@@ -1,4 +1,5 @@
-//! What the server answers, a module for each group of requests. Each is a function of a [`Snapshot`] or a text alone.
+//! What the server answers, a module for each group of requests. Each is a function of a [`Snapshot`]
+//! or a text alone.
 //!
 //! [`Snapshot`]: crate::snapshot::Snapshot
 

@@ -1,8 +1,8 @@
 //! Renaming: only the binding that is meant, and only if nothing else changes its meaning.
 //!
-//! A new name that occurs nowhere can neither be caught by another binding nor catch other names, as long as no macro
-//! makes names of names. Otherwise nothing is guessed: the changed text is looked at again, and every name must mean
-//! what it meant before.
+//! A new name that occurs nowhere can neither be caught by another binding nor catch other names, as
+//! long as no macro makes names of names. Otherwise nothing is guessed: the changed text is looked at
+//! again, and every name must mean what it meant before.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -8,9 +8,10 @@
 //! | `Document::changes` | changes of the text; an analysis takes those before it away | what lies between snapshot and text |
 //! | `Server::running` | when a job is handed to the worker and when it is done | at most one |
 //!
-//! A change begins an analysis after a pause; a request that waits begins it at once. A newer version stops the
-//! analysis of an older one, and one that takes too long is stopped too. Few requests wait: where expansion takes its time,
-//! they are answered from the newest analysis there is, through a [`View`].
+//! A change begins an analysis after a pause; a request that waits begins it at once. A newer version
+//! stops the analysis of an older one, and one that takes too long is stopped too. Few requests wait:
+//! where expansion takes its time, they are answered from the newest analysis there is, through a
+//! [`View`].
 
 mod surroundings;
 
@@ -755,7 +756,10 @@ impl Server {
         let waiting = std::mem::take(&mut document.waiting);
         let mut shown = diagnostics::of(&snapshot, uri);
         let zero = snapshot.text.range(0, 0);
-        let remark = |message: String| json!({"range": zero, "severity": 3, "source": "canny", "message": message});
+        let remark = |message: String| {
+            json!({"range": zero, "severity": 3, "source": "canny",
+            "message": message})
+        };
         if is_too_large {
             shown = vec![remark(format!(
                 "a text of more than {} MiB is not looked at",

@@ -1,8 +1,9 @@
-//! The pool's own sources once more, over the threads and locks of `shuttle`, which tries interleavings at random. A word that
-//! is lost, or a wake-up, ends in a deadlock, which it reports with the seed that repeats it.
+//! The pool's own sources once more, over the threads and locks of `shuttle`, which tries interleavings
+//! at random. A word that is lost, or a wake-up, ends in a deadlock, which it reports with the seed
+//! that repeats it.
 //!
-//! Time stands still here, and no sleep ends by itself. Where a test says that there is no steward, nobody mends what a lost
-//! wake-up breaks.
+//! Time stands still here, and no sleep ends by itself. Where a test says that there is no steward,
+//! nobody mends what a lost wake-up breaks.
 
 #![allow(clippy::duplicate_mod, dead_code, unused_imports)]
 

@@ -42,7 +42,8 @@ fn is_idle(pool: &Pool, worker: WorkerId) -> bool {
     pool.workers.get(worker).state() == WorkerState::Idle
 }
 
-/// The main worker's item makes a partner ready and waits, so often; how often the other worker was woken for that.
+/// The main worker's item makes a partner ready and waits, so often; how often the other worker was
+/// woken for that.
 fn exchange(pool: &Pool, other: WorkerId, times: usize) -> usize {
     let mut woken = 0;
     for _ in 0..times {

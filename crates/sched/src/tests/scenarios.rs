@@ -1,5 +1,5 @@
-//! The faults that the pool of another language had before it got a new one, each as a program that shows them absent,
-//! and what a pool can be asked to bear otherwise.
+//! The faults that the pool of another language had before it got a new one, each as a program that
+//! shows them absent, and what a pool can be asked to bear otherwise.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex};

@@ -1,7 +1,9 @@
-//! The pool and its steward under a server, in time of the test's own: what runs on each core, when it is asked to give way, and
-//! what comes next are decided by the very code of the pool; cores, requests and the tasks of a server are a few lines each.
+//! The pool and its steward under a server, in time of the test's own: what runs on each core, when it
+//! is asked to give way, and what comes next are decided by the very code of the pool; cores, requests
+//! and the tasks of a server are a few lines each.
 //!
-//! The server does what `lib/canny/web/server.sld` does. A seed decides what each request costs and when it comes.
+//! The server does what `lib/canny/web/server.sld` does. A seed decides what each request costs and
+//! when it comes.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -56,7 +58,8 @@ impl Random {
 enum Rules {
     /// As they are.
     Present,
-    /// A standby is spawned behind everything else, whatever was away serves on, and nobody says what steps are.
+    /// A standby is spawned behind everything else, whatever was away serves on, and nobody says what
+    /// steps are.
     Former,
 }
 
@@ -324,8 +327,8 @@ impl Machine {
 /// The clients that are looked at.
 const GOOD: usize = 1_000_000;
 
-/// So many handlers that compute, and now and then a good client. How long it waited at most for each of the times: right
-/// behind the others, and later.
+/// So many handlers that compute, and now and then a good client. How long it waited at most for each
+/// of the times: right behind the others, and later.
 fn beside_computing(seed: u64, cores: usize, count: usize, rules: Rules) -> (Moment, Moment) {
     let mut random = Random::new(seed);
     let mut machine = Machine::new(cores, rules);
@@ -359,7 +362,8 @@ fn a_new_request_comes_soon_whatever_computes() {
                 // Two slices, and two ticks to learn that there is something.
                 let bound = 2 * SLICE + 2 * TICK.as_nanos() as Moment;
                 assert!(later <= bound, "{place}: {later}");
-                // Those before it are begun one after the other, each in a slice and a half of hardly twice the shortest.
+                // Those before it are begun one after the other, each in a slice and a half of hardly
+                // twice the shortest.
                 let begun = (count as Moment).div_ceil(cores as Moment) * 4 * SLICE_MIN;
                 let bound = bound + TICK.as_nanos() as Moment + begun;
                 assert!(first <= bound, "{place}: {first}");
@@ -376,7 +380,8 @@ fn the_former_rules_admit_one_in_a_round_of_all() {
     assert!(former > 5 * present, "{former} against {present}");
 }
 
-/// Clients that ask again as soon as they have their answer, for pages that cost a fifth of a millisecond and seldom more.
+/// Clients that ask again as soon as they have their answer, for pages that cost a fifth of a
+/// millisecond and seldom more.
 struct Saturated {
     median: Moment,
     ninety_ninth: Moment,
@@ -424,7 +429,8 @@ fn at_saturation_nobody_waits_much_longer_than_others() {
             let place = format!("seed {seed}, {cores} cores");
             assert!(seen.ninety_ninth <= 3 * seen.median, "{place}");
             assert!(seen.longest <= 8 * seen.median, "{place}: {}", seen.longest);
-            // Handlers that are short are not interrupted, so that hardly more are begun than there are cores.
+            // Handlers that are short are not interrupted, so that hardly more are begun than there are
+            // cores.
             assert!(seen.most_begun <= 3 * cores, "{place}: {}", seen.most_begun);
             assert!(seen.preempted < 200, "{place}: {}", seen.preempted);
         }
@@ -437,7 +443,8 @@ fn the_former_rules_leave_begun_requests_behind() {
     assert!(seen.longest > 8 * seen.median, "{}", seen.longest);
 }
 
-/// A handler that computes for long and tasks beside the server have their share, whatever is asked for meanwhile.
+/// A handler that computes for long and tasks beside the server have their share, whatever is asked for
+/// meanwhile.
 #[test]
 fn what_was_begun_goes_on_beside_a_flood_of_new_requests() {
     for seed in 1..=8 {

@@ -1,8 +1,8 @@
 //! Everything at once at random, with a collector that changes all words in between.
 //!
-//! The low half of a word says what it is, the high half at which visit the collector first saw it. Workers hold a lock for
-//! reading while they are in the heap, and the collector takes it for writing. A word that was in the pool during a visit
-//! must have been shown at the first one.
+//! The low half of a word says what it is, the high half at which visit the collector first saw it.
+//! Workers hold a lock for reading while they are in the heap, and the collector takes it for writing.
+//! A word that was in the pool during a visit must have been shown at the first one.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

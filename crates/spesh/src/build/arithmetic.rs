@@ -121,8 +121,8 @@ impl Builder<'_> {
         self.float(guarded)
     }
 
-    /// The operands of float arithmetic, of which one is a flonum: of two that may both be fixnums, whose result would be exact,
-    /// one is asked.
+    /// The operands of float arithmetic, of which one is a flonum: of two that may both be fixnums,
+    /// whose result would be exact, one is asked.
     fn with_flonum(
         &mut self,
         activation: &mut Activation,
@@ -201,8 +201,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Arithmetic or a comparison whatever the kinds of the numbers are; none where it is left to the runtime, since even that
-    /// failed.
+    /// Arithmetic or a comparison whatever the kinds of the numbers are; none where it is left to the
+    /// runtime, since even that failed.
     fn general(
         &mut self,
         activation: &mut Activation,

@@ -1,13 +1,15 @@
 //! Boxes of assigned variables that are not made.
 //!
-//! As long as nobody but exits needs a box, what is in it is a value like others: a parameter of the head of a loop that
-//! assigns it, unboxed if it is a flonum. Each state names, in place of the box, a new one with what is in it then, and in place of
-//! what was made of the box (closures above all) copies that are made of that one; so do the states of the frames around. Exits make
-//! those ([`crate::sink`]), and no state but theirs may name them.
+//! As long as nobody but exits needs a box, what is in it is a value like others: a parameter of the
+//! head of a loop that assigns it, unboxed if it is a flonum. Each state names, in place of the box, a
+//! new one with what is in it then, and in place of what was made of the box (closures above all)
+//! copies that are made of that one; so do the states of the frames around. Exits make those
+//! ([`crate::sink`]), and no state but theirs may name them.
 //!
-//! At a call that may look at it, a box that only registers of the calling procedure name is made there and stays a box. In other cases
-//! it has to be made from the beginning, which the builder does not know when it meets `make-box`. It takes every box for one that is
-//! not, looks at the finished graph, and builds again with those made that something else needs ([`Fixpoint::real_boxes`]).
+//! At a call that may look at it, a box that only registers of the calling procedure name is made there
+//! and stays a box. In other cases it has to be made from the beginning, which the builder does not
+//! know when it meets `make-box`. It takes every box for one that is not, looks at the finished graph,
+//! and builds again with those made that something else needs ([`Fixpoint::real_boxes`]).
 
 use std::collections::BTreeMap;
 
@@ -98,9 +100,9 @@ impl Builder<'_> {
         }
     }
 
-    /// Makes boxes, and what contains them, that registers of the procedure at hand need behind the instruction at hand, which
-    /// lets others look at them. Gives what took the place of what. Where a frame around names one, nothing is made, and it will be
-    /// from the beginning.
+    /// Makes boxes, and what contains them, that registers of the procedure at hand need behind the
+    /// instruction at hand, which lets others look at them. Gives what took the place of what. Where a
+    /// frame around names one, nothing is made, and it will be from the beginning.
     pub(super) fn make_boxes(&mut self, activation: &mut Activation) -> FastMap<NodeId, NodeId> {
         let mut made = FastMap::default();
         if self.numbering.boxes.is_empty()

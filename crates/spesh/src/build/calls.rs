@@ -176,8 +176,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Computes what a primitive of two numbers gives in place of its call, and whether it did: what leaves goes back to the
-    /// call.
+    /// Computes what a primitive of two numbers gives in place of its call, and whether it did: what
+    /// leaves goes back to the call.
     fn arithmetic_in_place(
         &mut self,
         activation: &mut Activation,
@@ -369,7 +369,8 @@ impl Builder<'_> {
             activation.returns = inner.returns;
             return Ok(());
         }
-        // Each return continues in the caller, so that a question for the value may find its answer before the ways meet.
+        // Each return continues in the caller, so that a question for the value may find its answer
+        // before the ways meet.
         for returned in inner.returns.unwrap_or_default() {
             let mut environment = activation.environment.clone();
             // What was asked of an argument is known of the value in the caller, too.
@@ -420,8 +421,8 @@ impl Builder<'_> {
     }
 }
 
-/// Whether compiled code may jump to the code without looking: it takes exactly so many arguments, and its frame
-/// fits where the interpreter would not have checked the stack either.
+/// Whether compiled code may jump to the code without looking: it takes exactly so many arguments, and
+/// its frame fits where the interpreter would not have checked the stack either.
 fn takes_directly(code: &CodeSnapshot, count: usize) -> bool {
     code.arity == count as u32 && code.frame_words as usize <= SMALL_FRAME_WORDS
 }

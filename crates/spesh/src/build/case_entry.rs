@@ -65,8 +65,8 @@ impl Builder<'_> {
         self.block = None;
     }
 
-    /// The number of arguments, if that is known by now or the code was just entered. The first registers are read too:
-    /// those beyond that number hold anything, and nobody looks at them.
+    /// The number of arguments, if that is known by now or the code was just entered. The first
+    /// registers are read too: those beyond that number hold anything, and nobody looks at them.
     fn argument_count(&mut self, activation: &Activation) -> Option<NodeId> {
         if let Some(node) = self.numbering.find(&Op::ArgumentCount) {
             return Some(node);

@@ -1,5 +1,6 @@
-//! Inexact complex numbers: their parts are computed with as unboxed doubles. A number that is made here is known to have
-//! them, so a chain of operations loads nothing, and a number that only such operations want is never made.
+//! Inexact complex numbers: their parts are computed with as unboxed doubles. A number that is made
+//! here is known to have them, so a chain of operations loads nothing, and a number that only such
+//! operations want is never made.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::FIELD0;
@@ -16,8 +17,8 @@ const REAL: i32 = FIELD0;
 const IMAGINARY: i32 = FIELD0 + 8;
 
 impl Builder<'_> {
-    /// Sum, difference or product of what is likely to be complex numbers, or one of them and a flonum; none where it
-    /// is not.
+    /// Sum, difference or product of what is likely to be complex numbers, or one of them and a flonum;
+    /// none where it is not.
     pub(super) fn complex_arithmetic(
         &mut self,
         activation: &mut Activation,

@@ -80,8 +80,8 @@ impl Builder<'_> {
                     continue;
                 }
                 self.close_loops(activation, usize::MAX);
-                // A loop around the one that the graph was entered at. Only now, since from its head on everything is
-                // followed once more, and must not meet what came from the entry.
+                // A loop around the one that the graph was entered at. Only now, since from its head on
+                // everything is followed once more, and must not meet what came from the entry.
                 match activation.outer_heads.pop_last() {
                     Some((head, arrivals)) => {
                         activation.pending.insert(head, arrivals);
@@ -113,8 +113,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Sends those ways straight on that know the answer to the question asked where they meet: an inlined procedure that gave
-    /// `#t` or `#f`, or a test that was made before.
+    /// Sends those ways straight on that know the answer to the question asked where they meet: an
+    /// inlined procedure that gave `#t` or `#f`, or a test that was made before.
     fn answer_early(
         &mut self,
         activation: &mut Activation,

@@ -23,8 +23,8 @@ const DYNAMIC: &[(&str, &str, i32)] = &[
 ];
 
 impl Builder<'_> {
-    /// The value of a primitive that is compiled to nodes of this file. None if it is not, or if control does not continue:
-    /// then there is no block.
+    /// The value of a primitive that is compiled to nodes of this file. None if it is not, or if
+    /// control does not continue: then there is no block.
     pub(super) fn element_primitive(
         &mut self,
         activation: &mut Activation,

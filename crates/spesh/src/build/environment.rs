@@ -88,7 +88,8 @@ enum Key {
     ArgumentCount,
     /// The class key of a record; the node is a constant.
     ClassOf(NodeId),
-    /// A record is of the type whose records have a class key, or of one derived from it; the node is the record.
+    /// A record is of the type whose records have a class key, or of one derived from it; the node is
+    /// the record.
     RecordOf(NodeId, i64),
 }
 
@@ -185,7 +186,8 @@ impl Numbering {
         self.epoch = epoch;
     }
 
-    /// The head of a loop without such points: what does not depend on memory that the loop may change is known in it.
+    /// The head of a loop without such points: what does not depend on memory that the loop may change
+    /// is known in it.
     pub(super) fn enter_quiet_loop(&mut self) {
         self.values
             .retain(|key, _| matches!(key.memory(), None | Some(Memory::Constant)));
@@ -201,8 +203,8 @@ impl Numbering {
         }
     }
 
-    /// What both know; where they learned different things of one value that was loaded, the value `before` that. Boxes are
-    /// not looked at.
+    /// What both know; where they learned different things of one value that was loaded, the value
+    /// `before` that. Boxes are not looked at.
     pub(super) fn intersect(&mut self, other: &Numbering, before: impl Fn(NodeId) -> NodeId) {
         self.epoch = self.epoch.max(other.epoch);
         self.copies.clear();

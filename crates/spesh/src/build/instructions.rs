@@ -465,8 +465,9 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Where objects may be called, `procedure?` is the first of several questions about what is called, and the next
-    /// ones have the same answer each time. A guard answers them all, and can be asked before a loop.
+    /// Where objects may be called, `procedure?` is the first of several questions about what is
+    /// called, and the next ones have the same answer each time. A guard answers them all, and can be
+    /// asked before a loop.
     fn likely_no_procedure(&mut self, activation: &mut Activation, value: NodeId) -> NodeId {
         let likely = self.guess(value);
         let is_open = self.ty(value).may_be(Type::CLOSURE) && !likely.may_be(Type::CLOSURE);
@@ -663,8 +664,8 @@ impl TypeQuestion {
         })
     }
 
-    /// Whether all values of the type that the test is about pass it: these words have a type each, and of some kinds
-    /// several objects share a type.
+    /// Whether all values of the type that the test is about pass it: these words have a type each, and
+    /// of some kinds several objects share a type.
     fn is_precise(&self) -> bool {
         match self.test {
             Test::Word(word) => matches!(word, layout::FALSE | layout::TRUE | layout::NIL),

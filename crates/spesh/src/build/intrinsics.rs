@@ -1,7 +1,7 @@
 //! The primitives that become nodes of the graph and have neither an opcode nor a leaf function.
 //!
-//! Every row of the table of primitives has to be fast in one of these ways, be an operation on frames, or state a reason
-//! ([`canny_tables::primitives::Slow`]): the test below holds each row to that.
+//! Every row of the table of primitives has to be fast in one of these ways, be an operation on frames,
+//! or state a reason ([`canny_tables::primitives::Slow`]): the test below holds each row to that.
 
 /// Names of such primitives.
 pub const INTRINSICS: &[&str] = &[

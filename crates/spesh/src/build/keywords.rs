@@ -105,7 +105,8 @@ impl Builder<'_> {
         Some(places)
     }
 
-    /// Finds the places of the arguments behind the positional ones, which have to be pairs of a keyword and a value.
+    /// Finds the places of the arguments behind the positional ones, which have to be pairs of a
+    /// keyword and a value.
     fn place_keywords(
         &self,
         parameters: &KeywordParameters,

@@ -8,8 +8,8 @@ use crate::graph::Op;
 use crate::types::Type;
 
 impl Builder<'_> {
-    /// Calls the primitive as a leaf function, if it has one that did not decline here before and declines only for its
-    /// operands' sake. Others are tried where the runtime is called.
+    /// Calls the primitive as a leaf function, if it has one that did not decline here before and
+    /// declines only for its operands' sake. Others are tried where the runtime is called.
     pub(super) fn leaf(
         &mut self,
         activation: &mut Activation,

@@ -59,8 +59,8 @@ pub struct Options {
     pub inline_depth: usize,
     /// How often a procedure may stand inside itself.
     pub recursion_depth: usize,
-    /// Nodes after which nothing more is inlined: in any case, and for each word of the procedure's own bytecode
-    /// beyond a free start.
+    /// Nodes after which nothing more is inlined: in any case, and for each word of the procedure's own
+    /// bytecode beyond a free start.
     pub nodes_soft: usize,
     /// See [`Options::nodes_soft`].
     pub nodes_soft_free: usize,
@@ -140,9 +140,9 @@ impl std::error::Error for BuildError {}
 
 /// Builds the graph of a procedure, entered at its start or at a loop.
 ///
-/// `slot_types` gives the types of the parameters, or at a loop those of all registers, which whoever enters there has
-/// checked; the graph checks those of parameters if [`Options::selects_at_entry`] is off. [`Type::ANY`] and missing ones are
-/// open.
+/// `slot_types` gives the types of the parameters, or at a loop those of all registers, which whoever
+/// enters there has checked; the graph checks those of parameters if [`Options::selects_at_entry`] is
+/// off. [`Type::ANY`] and missing ones are open.
 pub fn build(
     code: Arc<CodeSnapshot>,
     entry: EntryPoint,

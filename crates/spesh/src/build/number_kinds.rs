@@ -1,6 +1,8 @@
-//! What the kind of a number alone decides: predicates such as `exact?`, and functions that give back what they get.
+//! What the kind of a number alone decides: predicates such as `exact?`, and functions that give back
+//! what they get.
 //!
-//! Owns the tables of both. Where the kind of an operand is known, or is guessed and guarded, no code is left of the call.
+//! Owns the tables of both. Where the kind of an operand is known, or is guessed and guarded, no code
+//! is left of the call.
 
 use canny_tables::layout;
 

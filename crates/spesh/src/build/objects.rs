@@ -366,8 +366,8 @@ impl Builder<'_> {
         };
         let index = Self::number(instruction)?;
         let offset = FIELD0 + 8 + 8 * index as i32;
-        // A record of that type has the fields that the accessor was made for, but an accessor may name a field that
-        // there is not; the length tells, if nothing else does.
+        // A record of that type has the fields that the accessor was made for, but an accessor may name
+        // a field that there is not; the length tells, if nothing else does.
         if !self.has_field(wanted, index as usize) {
             let length = self.pure(Op::Length(record), Type::FIXNUM);
             let at = self.fixnum(i64::from(index) + 1);

@@ -1,4 +1,5 @@
-//! Calls that enter a few different procedures: the small ones are copied, each behind a question for the closure's code.
+//! Calls that enter a few different procedures: the small ones are copied, each behind a question for
+//! the closure's code.
 //!
 //! ```text
 //! is it a closure over A? ── yes ── body of A ──┐
@@ -8,9 +9,10 @@
 //! the call (or an exit, if nothing else was ever seen) ── next instruction
 //! ```
 //!
-//! A procedure that is too large to be copied gets no question of its own: to call it directly saves less than what another
-//! segment costs, and all that are not copied share the call. Neither does one that makes calls itself: copies of such save one call
-//! of two, and where they ask in their turn code grows by powers of their number.
+//! A procedure that is too large to be copied gets no question of its own: to call it directly saves
+//! less than what another segment costs, and all that are not copied share the call. Neither does one
+//! that makes calls itself: copies of such save one call of two, and where they ask in their turn code
+//! grows by powers of their number.
 
 use std::sync::Arc;
 

@@ -219,7 +219,8 @@ impl Builder<'_> {
         }
     }
 
-    /// A predicate of doubles, by their arithmetic: a difference of what is not finite is not a number, which equals nothing.
+    /// A predicate of doubles, by their arithmetic: a difference of what is not finite is not a number,
+    /// which equals nothing.
     fn float_test(&mut self, name: &str, x: NodeId) -> Option<NodeId> {
         let (left, right) = match name {
             "finite?" | "rational?" => (self.float_difference(x, x), None),

@@ -1,8 +1,9 @@
-//! Functions of numbers that choose between operands or truth values by comparing them: comparisons of three numbers and more,
-//! `min`, `max` and `abs`.
+//! Functions of numbers that choose between operands or truth values by comparing them: comparisons of
+//! three numbers and more, `min`, `max` and `abs`.
 //!
-//! Each outcome continues alone behind the call, so that a test of the value is answered before the paths meet. All operands
-//! are guarded before the first comparison, since each of them must be a number.
+//! Each outcome continues alone behind the call, so that a test of the value is answered before the
+//! paths meet. All operands are guarded before the first comparison, since each of them must be a
+//! number.
 
 use canny_compiler::instruction::Instruction;
 use canny_tables::layout;
@@ -16,7 +17,8 @@ use crate::types::Type;
 const OPERANDS_MAX: usize = 4;
 
 impl Builder<'_> {
-    /// Computes the primitive in line; false if it is another one, or its operands are not likely to be fixnums, or flonums.
+    /// Computes the primitive in line; false if it is another one, or its operands are not likely to be
+    /// fixnums, or flonums.
     pub(super) fn selection(
         &mut self,
         activation: &mut Activation,
@@ -124,8 +126,8 @@ impl Builder<'_> {
         self.block = None;
     }
 
-    /// The lesser or the greater one of two flonums. The leaf function decides about zeros of both signs and what is not a
-    /// number.
+    /// The lesser or the greater one of two flonums. The leaf function decides about zeros of both
+    /// signs and what is not a number.
     fn float_choice(
         &mut self,
         activation: &mut Activation,

@@ -1,8 +1,9 @@
 //! Several values, and the elements of lists, where the code that takes them wants each of them alone.
 //!
-//! Owns the instruction `unpack`, and the calls of `%apply-values` and `apply` whose procedure or whose values are known well
-//! enough: they become calls of the procedure itself. Guards hold the number of values, or the length of the list. A call
-//! where such a guard failed too often is left to the machine's own procedure, which takes any number.
+//! Owns the instruction `unpack`, and the calls of `%apply-values` and `apply` whose procedure or whose
+//! values are known well enough: they become calls of the procedure itself. Guards hold the number of
+//! values, or the length of the list. A call where such a guard failed too often is left to the
+//! machine's own procedure, which takes any number.
 
 use canny_compiler::instruction::Instruction;
 use canny_tables::kinds::Kind;
@@ -55,8 +56,8 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The procedure and arguments of the call that a call of `%apply-values` or `apply` comes to; none if the callee is
-    /// another one, or too little is known.
+    /// The procedure and arguments of the call that a call of `%apply-values` or `apply` comes to; none
+    /// if the callee is another one, or too little is known.
     pub(super) fn spread_call(
         &mut self,
         activation: &mut Activation,
@@ -175,8 +176,8 @@ impl Builder<'_> {
     }
 }
 
-/// Which machine procedure the code is, if it is one that spreads its last argument: `apply`, or code that takes a procedure
-/// and values and does nothing but to call the one with the others.
+/// Which machine procedure the code is, if it is one that spreads its last argument: `apply`, or code
+/// that takes a procedure and values and does nothing but to call the one with the others.
 fn spread_of_stub(code: &CodeSnapshot) -> Option<Spread> {
     let mut instructions = canny_compiler::instruction::instructions(&code.instructions);
     let first = instructions.next()?.ok()?;

@@ -1,7 +1,8 @@
 //! What the builder makes of each opcode.
 //!
-//! Every opcode has exactly one meaning: a step of [`special`], or a flag of its row that stands for one. A new opcode
-//! does not build before it has one. What an instruction does beside its step is in its operands.
+//! Every opcode has exactly one meaning: a step of [`special`], or a flag of its row that stands for
+//! one. A new opcode does not build before it has one. What an instruction does beside its step is in
+//! its operands.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, CAR, CDR};
@@ -33,8 +34,8 @@ pub(super) enum Step {
     },
     SameTest,
     RecordTest,
-    /// A branch by an order of two numbers, of which the second may be in the instruction; branches if it does not hold if
-    /// negated.
+    /// A branch by an order of two numbers, of which the second may be in the instruction; branches if
+    /// it does not hold if negated.
     Comparison {
         comparison: Comparison,
         is_negated: bool,
@@ -213,8 +214,8 @@ const FLAGGED: [(OpcodeFlags, Step); 3] = [
     (OpcodeFlags::INTERPRETER, Step::Interpreter),
 ];
 
-/// The steps, by opcode. The build fails here for an opcode that has no meaning or two: name its step in [`special`], or
-/// give its row one of the flags of [`FLAGGED`].
+/// The steps, by opcode. The build fails here for an opcode that has no meaning or two: name its step
+/// in [`special`], or give its row one of the flags of [`FLAGGED`].
 const STEPS: [Step; Opcode::ALL.len()] = {
     let mut steps = [Step::Interpreter; Opcode::ALL.len()];
     let mut number = 0;

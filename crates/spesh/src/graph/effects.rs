@@ -96,15 +96,17 @@ pub struct Effects {
     pub allocates: bool,
     /// Whether it may leave compiled code by a side exit.
     pub exits: bool,
-    /// Whether it hands control to a procedure or to the runtime: that is a safepoint, and an error may be raised there.
+    /// Whether it hands control to a procedure or to the runtime: that is a safepoint, and an error may
+    /// be raised there.
     pub calls: bool,
 }
 
 impl Effects {
     /// Whether a node must run even if nobody wants its value.
     ///
-    /// A check counts whatever becomes of its value: the builder may have answered questions by what it checks, so that
-    /// nothing in the graph names it any more. An object that nobody wants need not be made.
+    /// A check counts whatever becomes of its value: the builder may have answered questions by what it
+    /// checks, so that nothing in the graph names it any more. An object that nobody wants need not be
+    /// made.
     pub const fn must_run(self) -> bool {
         self.exits || self.calls || !self.writes.is_empty()
     }
@@ -155,8 +157,8 @@ pub const CALLS: Effects = Effects {
     exits: true,
     calls: true,
 };
-/// A leaf function: it declines by a side exit, and writes no word of a pair, vector, box, global variable or record
-/// ([`canny_tables::leaves`]).
+/// A leaf function: it declines by a side exit, and writes no word of a pair, vector, box, global
+/// variable or record ([`canny_tables::leaves`]).
 pub const LEAF: Effects = Effects {
     reads: Memories::ALL,
     writes: Memories::ALL

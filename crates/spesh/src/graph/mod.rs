@@ -5,11 +5,11 @@
 //! the interpreter resumes from a [`State`]; a call suspends the frame, whose state is then in its slots; a
 //! return or tail call ends it.
 //!
-//! **Frames are the interpreter's.** Word `k` above fp is register `k`; an inlined procedure's frame lies
-//! where the interpreter would have put it, [`Frame::base`] words above. Whenever anything but this code may
-//! look (a call, an instruction left to the runtime, an exit), every live register of every frame of the state
-//! is in its slot, with the closures and return addresses of inlined frames. Between those points values
-//! are in machine registers and slots may be stale.
+//! **Frames are the interpreter's.** Word `k` above fp is register `k`; an inlined procedure's frame
+//! lies where the interpreter would have put it, [`Frame::base`] words above. Whenever anything but
+//! this code may look (a call, an instruction left to the runtime, an exit), every live register of
+//! every frame of the state is in its slot, with the closures and return addresses of inlined frames.
+//! Between those points values are in machine registers and slots may be stale.
 //!
 //! A tagged value that is used after a call or runtime instruction and was computed before it is loaded again
 //! from a slot of the state there, for a collection may have moved what it refers to; the builder sees to it
@@ -236,8 +236,8 @@ pub struct Block {
     pub terminator: Terminator,
     /// Whether a back edge leads here.
     pub is_loop: bool,
-    /// At the head of a loop: the state in which the loop is entered, for checks that are made once before it; none if they
-    /// are not to be made there.
+    /// At the head of a loop: the state in which the loop is entered, for checks that are made once
+    /// before it; none if they are not to be made there.
     pub entry_state: Option<StateId>,
 }
 
@@ -246,8 +246,8 @@ pub struct Block {
 pub struct Frame {
     /// Index of its code in [`Graph::codes`].
     pub code: usize,
-    /// State of the calling frame at the call that was inlined, for its registers live across the call; none for
-    /// the outermost frame and what replaced it by a tail call.
+    /// State of the calling frame at the call that was inlined, for its registers live across the call;
+    /// none for the outermost frame and what replaced it by a tail call.
     pub caller: Option<StateId>,
     /// Words from the outermost fp to this frame's fp.
     pub base: u32,
@@ -282,8 +282,8 @@ pub enum EntryPoint {
 pub struct Graph {
     /// Where it is entered.
     pub entry: EntryPoint,
-    /// Types that arguments must have at the start, by register: calls with others are passed on to the next candidate
-    /// or to the bytecode. Every type has a [`Test`].
+    /// Types that arguments must have at the start, by register: calls with others are passed on to the
+    /// next candidate or to the bytecode. Every type has a [`Test`].
     pub required: Vec<(u32, Type)>,
     /// Blocks; the first is the entry and has no parameters.
     pub blocks: Vec<Block>,
@@ -395,8 +395,8 @@ impl Graph {
         &self.codes[self.frame(id).code]
     }
 
-    /// Where the bytecode continues for a state whose instruction compiled code never does itself: to leave there is
-    /// no wrong guess.
+    /// Where the bytecode continues for a state whose instruction compiled code never does itself: to
+    /// leave there is no wrong guess.
     pub fn place_left_to_interpreter(&self, state: StateId) -> Option<u64> {
         let state = self.state(state);
         let code = self.code_of(state.frame);
@@ -422,8 +422,8 @@ impl Graph {
         self.node(id).op.representation()
     }
 
-    /// Every slot that a state fills, outermost frame first: words from the outermost fp (the closure of a frame
-    /// with base b is at b - 2, its return address at b - 1) and what belongs there.
+    /// Every slot that a state fills, outermost frame first: words from the outermost fp (the closure
+    /// of a frame with base b is at b - 2, its return address at b - 1) and what belongs there.
     pub fn slots(&self, id: StateId) -> Vec<(i32, SlotContent)> {
         let mut chain = vec![id];
         while let Some(caller) = self.frame(self.state(chain[chain.len() - 1]).frame).caller {

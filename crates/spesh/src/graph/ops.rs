@@ -1,13 +1,15 @@
 //! The operations: one row for each, from which everything else about them derives.
 //!
-//! A row says the operands by name and role, how the value is held, and the effects. From it come [`Op`] itself, the visits of
-//! operands, [`Op::state`], [`Op::effects`], the text form that [`super::parse`] reads, and what [`crate::verify`] demands.
-//! A row without effects does not compile. [`super::terminators`] has the ends of blocks.
+//! A row says the operands by name and role, how the value is held, and the effects. From it come
+//! [`Op`] itself, the visits of operands, [`Op::state`], [`Op::effects`], the text form that
+//! [`super::parse`] reads, and what [`crate::verify`] demands. A row without effects does not compile.
+//! [`super::terminators`] has the ends of blocks.
 //!
-//! Roles of operands: `tagged` and `float` are values held so, `number` one that is held as the `elements` of the row are,
-//! `any` one that is held in either way, `tagged_list` and `any_list` several. `condition` and `callee` have operands of their own. `exit` is the state to which
-//! the operation may leave by a side exit, `maybe_exit` one that may be missing, `published` the state that is in the
-//! slots while it runs. Any other role is the type of a constant.
+//! Roles of operands: `tagged` and `float` are values held so, `number` one that is held as the
+//! `elements` of the row are, `any` one that is held in either way, `tagged_list` and `any_list`
+//! several. `condition` and `callee` have operands of their own. `exit` is the state to which the
+//! operation may leave by a side exit, `maybe_exit` one that may be missing, `published` the state that
+//! is in the slots while it runs. Any other role is the type of a constant.
 
 use canny_tables::kinds::Kind;
 use canny_tables::leaves::LeafId;
@@ -250,8 +252,8 @@ operations! {
     Slot(slot: u32) => TAGGED, NONE;
     /// The double of an argument that is a flonum, as [`super::Graph::required`] says.
     FloatSlot(slot: u32) => FLOAT, NONE;
-    /// What such a slot holds right after an [`Op::Runtime`] whose instruction writes several registers; only nodes of
-    /// this kind may stand between.
+    /// What such a slot holds right after an [`Op::Runtime`] whose instruction writes several
+    /// registers; only nodes of this kind may stand between.
     Reload(slot: u32) => TAGGED, NONE;
     /// The closure of the outermost frame on entry.
     Closure => TAGGED, NONE;
@@ -298,7 +300,8 @@ operations! {
     LoadElement(vector: tagged, index: tagged) => TAGGED, reads(Memory::Vector);
     /// Sets the element of a vector at a fixnum index inside its bounds.
     StoreElement(vector: tagged, index: tagged, value: tagged) => NOTHING, writes(Memory::Vector);
-    /// Nothing; leaves if the object (vector, bytevector) is immutable, or if code relies on the value of the cell.
+    /// Nothing; leaves if the object (vector, bytevector) is immutable, or if code relies on the value
+    /// of the cell.
     RequireMutable(object: tagged, state: exit) => NOTHING, EXITS | reads(Memory::Mutability);
     /// Length of a vector or bytevector, as a fixnum.
     Length(object: tagged) => TAGGED, reads(Memory::Constant);
@@ -318,8 +321,8 @@ operations! {
     LoadNumber(elements: Elements, vector: tagged, index: tagged) => held(*elements), reads(Memory::Bytes);
     /// Sets an element at an index inside the bounds to a float, or to a fixnum of the range.
     StoreNumber(elements: Elements, vector: tagged, index: tagged, value: number) => NOTHING, writes(Memory::Bytes);
-    /// Sets a character of a mutable string at a fixnum index inside its bounds; leaves if a long string has to be made wide
-    /// for it.
+    /// Sets a character of a mutable string at a fixnum index inside its bounds; leaves if a long
+    /// string has to be made wide for it.
     StringSet(string: tagged, index: tagged, character: tagged, state: exit) => NOTHING, EXITS | ALLOCATES | writes(Memory::String);
     /// A register of the dynamic state; its offset in the thread block.
     Dynamic(offset: i32) => TAGGED, reads(Memory::Dynamic);
@@ -339,19 +342,21 @@ operations! {
     /// A new object of a kind with these payload words.
     Allocate(kind: Kind, words: tagged_list) => TAGGED, ALLOCATES;
 
-    /// Arithmetic on numbers of any kinds, or `#t` or `#f` for a comparison of them: the value of a primitive that is also a
-    /// leaf function; leaves if it declines.
+    /// Arithmetic on numbers of any kinds, or `#t` or `#f` for a comparison of them: the value of a
+    /// primitive that is also a leaf function; leaves if it declines.
     Number(leaf: LeafId, x: tagged, y: tagged, state: exit) => TAGGED, ALLOCATES | EXITS | reads(Memory::Constant);
     /// The value of a leaf function; leaves if it declines. Nothing moves meanwhile.
     Leaf(leaf: LeafId, arguments: tagged_list, state: exit) => TAGGED, LEAF;
 
-    /// Calls; the state's innermost frame makes the call at the state's pc, and the state's registers are those
-    /// live across it. The value is the call's. Arguments of a known callee may be floats.
+    /// Calls; the state's innermost frame makes the call at the state's pc, and the state's registers
+    /// are those live across it. The value is the call's. Arguments of a known callee may be floats.
     Call(callee: callee, arguments: any_list, state: published) => TAGGED, CALLS;
-    /// The double of the value of a call, which stands right before; leaves if it is no flonum. Nobody else uses that value.
+    /// The double of the value of a call, which stands right before; leaves if it is no flonum. Nobody
+    /// else uses that value.
     FloatResult(call: tagged, state: exit) => FLOAT, EXITS;
-    /// Executes the instruction at the state's pc in the runtime, all of its operands being in the state. The value
-    /// is that of the instruction's register a afterwards, unspecified if it defines none.
+    /// Executes the instruction at the state's pc in the runtime, all of its operands being in the
+    /// state. The value is that of the instruction's register a afterwards, unspecified if it defines
+    /// none.
     Runtime(state: published) => TAGGED, CALLS;
 }
 

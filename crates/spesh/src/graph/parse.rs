@@ -1,4 +1,5 @@
-//! Reads the text of a graph ([`std::fmt::Display`] of [`Graph`] writes it), so that tests can say a graph by hand.
+//! Reads the text of a graph ([`std::fmt::Display`] of [`Graph`] writes it), so that tests can say a
+//! graph by hand.
 //!
 //! Equal states are one state afterwards.
 
@@ -14,8 +15,8 @@ use crate::snapshot::CodeSnapshot;
 use crate::types::Type;
 
 impl Graph {
-    /// Reads the text of a graph over these procedures, the first of which is the one that is compiled. An error names line
-    /// and column, from one.
+    /// Reads the text of a graph over these procedures, the first of which is the one that is compiled.
+    /// An error names line and column, from one.
     pub fn parse(text: &str, codes: &[Arc<CodeSnapshot>]) -> Result<Graph, String> {
         let mut parser = Parser::new(codes)?;
         for (index, line) in text.lines().enumerate() {

@@ -1,9 +1,10 @@
 //! The terminators of blocks: one row for each, beside the rows of the operations in [`super::ops`].
 //!
-//! A row says the fields by name and role, the text, and the effects. The roles are those of the operations, and
-//! `edge`, which leads to a block. From the rows come [`Terminator`] itself, the visits of operands and edges,
-//! [`Terminator::state`], [`Terminator::effects`], and the text that [`super::parse`] reads. In a row's text a name
-//! stands for the field; a state is written at the end of the line. A row without effects does not compile.
+//! A row says the fields by name and role, the text, and the effects. The roles are those of the
+//! operations, and `edge`, which leads to a block. From the rows come [`Terminator`] itself, the visits
+//! of operands and edges, [`Terminator::state`], [`Terminator::effects`], and the text that
+//! [`super::parse`] reads. In a row's text a name stands for the field; a state is written at the end
+//! of the line. A row without effects does not compile.
 
 use super::effects::{CALLS, EXITS, Effects, NONE};
 use super::ops::{Row, Wanted, change, field_type, state, visit};
@@ -131,8 +132,8 @@ macro_rules! terminators {
                 None
             }
 
-            /// Calls `visit` for each operand of the terminator itself (not for what edges pass on, nor for states) with
-            /// what is wanted of it.
+            /// Calls `visit` for each operand of the terminator itself (not for what edges pass on, nor
+            /// for states) with what is wanted of it.
             pub fn each_operand(&self, mut visit: impl FnMut(NodeId, Wanted)) {
                 match self { $(
                     Terminator::$name $(( $($field),* ))? $({ $($named),* })? => {
@@ -201,8 +202,9 @@ terminators! {
     } => ["runtime branch" taken "or" fall], CALLS;
     /// Returns from the outermost frame; a float as such where that is expected.
     Return(value: any) => ["return" value], NONE;
-    /// Calls in place of the outermost frame. The state is that before the instruction, in the outermost frame, with the
-    /// callee and the arguments in the instruction's window: there the machine resumes when the call is unusual.
+    /// Calls in place of the outermost frame. The state is that before the instruction, in the
+    /// outermost frame, with the callee and the arguments in the instruction's window: there the
+    /// machine resumes when the call is unusual.
     TailCall(callee: callee, arguments: any_list, state: published) => ["tail call" callee arguments], CALLS;
     /// Leaves for the interpreter, which resumes at the state.
     Exit(state: exit) => ["exit"], EXITS;

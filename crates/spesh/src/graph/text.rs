@@ -1,7 +1,7 @@
 //! The text of what operations are made of, written and read by the same rows.
 //!
-//! `n3` is a node, `[n3, n4]` a list of them, `0x1f` a word. States stand at the end of a line and are no part of an operation's
-//! own text.
+//! `n3` is a node, `[n3, n4]` a list of them, `0x1f` a word. States stand at the end of a line and are
+//! no part of an operation's own text.
 
 use std::fmt::Write;
 
@@ -185,7 +185,8 @@ macro_rules! named {
                 let name = reader.name()?;
                 match name {
                     $( stringify!($name) => {
-                        $( let mut first = true; $( let $field = Field::read_next(&mut first, reader)?; )* reader.expect(")")?; )?
+                        $( let mut first = true; $( let $field = Field::read_next(&mut first, reader)?; )* reader.expect(
+                            ")")?; )?
                         Ok($type::$name $(( $($field),* ))?)
                     } )*
                     _ => Err(reader.wrong(format!("{name} is not known here"))),

@@ -1,8 +1,10 @@
-//! Which specializations a procedure's calls are divided among, where the types of the arguments choose on entry.
+//! Which specializations a procedure's calls are divided among, where the types of the arguments choose
+//! on entry.
 //!
-//! Only numbers divide calls: arithmetic on fixnums and on flonums are different instructions, and code that does not know which
-//! leaves both to the runtime. Of other types the program asks itself (`vector?`, `null?`), once, and as cheaply as an entry
-//! would. So a position that nearly always has one type is fixed, one with fixnums and flonums divides, and the others stay open.
+//! Only numbers divide calls: arithmetic on fixnums and on flonums are different instructions, and code
+//! that does not know which leaves both to the runtime. Of other types the program asks itself
+//! (`vector?`, `null?`), once, and as cheaply as an entry would. So a position that nearly always has
+//! one type is fixed, one with fixnums and flonums divides, and the others stay open.
 
 use super::{Plan, SINGLE_PERCENT, accepts, is_worth_checking, reason_of};
 use crate::graph::EntryPoint;

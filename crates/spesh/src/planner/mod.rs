@@ -9,21 +9,23 @@
 //! | certain | none: no type is frequent, or there are no arguments; only their number is known |
 //! | loop | the registers at the head of a hot loop, for frames that are already running |
 //!
-//! A position is fixed if [`SINGLE_PERCENT`] of the calls have its type. Where a machine can choose among specializations when a
-//! procedure is entered ([`Selection::Among`]), positions that are fixnums in some calls and flonums in others divide
-//! the calls ([`choice`]), and calls that no specialization serves get another one once there are enough of them: for their
-//! types if these are numbers, else one for any types, which is the last. Where there can be one only
-//! ([`Selection::One`]), it has to serve every call.
+//! A position is fixed if [`SINGLE_PERCENT`] of the calls have its type. Where a machine can choose
+//! among specializations when a procedure is entered ([`Selection::Among`]), positions that are fixnums
+//! in some calls and flonums in others divide the calls ([`choice`]), and calls that no specialization
+//! serves get another one once there are enough of them: for their types if these are numbers, else one
+//! for any types, which is the last. Where there can be one only ([`Selection::One`]), it has to serve
+//! every call.
 //!
-//! A loop waits longer where calls are frequent and its iterations few, and such iterations make the procedure's start worth
-//! a plan: see [`SHORT_LOOP_ITERATIONS`].
+//! A loop waits longer where calls are frequent and its iterations few, and such iterations make the
+//! procedure's start worth a plan: see [`SHORT_LOOP_ITERATIONS`].
 //!
-//! Compiling has to pay: with a [`Budget`], code is planned once the time that it took so far, by its share of the log
-//! entries, reaches what compiling it will take. Until then it is looked at again whenever a log tells of it.
+//! Compiling has to pay: with a [`Budget`], code is planned once the time that it took so far, by its
+//! share of the log entries, reaches what compiling it will take. Until then it is looked at again
+//! whenever a log tells of it.
 //!
-//! Plans come deepest first, so that what is called is compiled before what calls it. A planner remembers what it
-//! planned and never plans it twice, whichever thread runs the code; what was retired after failing may be
-//! planned again, at a threshold that doubles each time.
+//! Plans come deepest first, so that what is called is compiled before what calls it. A planner
+//! remembers what it planned and never plans it twice, whichever thread runs the code; what was retired
+//! after failing may be planned again, at a threshold that doubles each time.
 
 mod choice;
 mod obstacle;
@@ -93,8 +95,9 @@ pub struct Plan {
     pub code: CodeWord,
     /// Where it is entered.
     pub entry: EntryPoint,
-    /// Types of the arguments, or of the registers at a loop's head; [`Type::ANY`] where open. None of a procedure that is
-    /// called with different numbers of arguments and can have one specialization only.
+    /// Types of the arguments, or of the registers at a loop's head; [`Type::ANY`] where open. None of
+    /// a procedure that is called with different numbers of arguments and can have one specialization
+    /// only.
     pub parameter_types: Vec<Type>,
     /// Why.
     pub reason: Reason,
@@ -140,15 +143,18 @@ impl Budget {
     }
 }
 
-/// Time that code took so far, for its compilation time. A program is taken to run once more as long as it has, and
-/// compiled code not to take all of the time away; what is inlined saves time elsewhere too.
+/// Time that code took so far, for its compilation time. A program is taken to run once more as long as
+/// it has, and compiled code not to take all of the time away; what is inlined saves time elsewhere
+/// too.
 const PAYING_SHARE: f64 = 0.5;
 
-/// Calls that tell how long a procedure's loops are, and are enough to compile it where its iterations are for a loop.
+/// Calls that tell how long a procedure's loops are, and are enough to compile it where its iterations
+/// are for a loop.
 const SHORT_LOOP_CALLS: u32 = 16;
 /// Iterations for each call below which a loop is short.
 pub const SHORT_LOOP_ITERATIONS: u32 = 64;
-/// A short loop is compiled on its own after so many times the iterations of another: the procedure's start was not.
+/// A short loop is compiled on its own after so many times the iterations of another: the procedure's
+/// start was not.
 const SHORT_LOOP_DELAY: u32 = 8;
 
 /// Decides what to compile, and remembers what was planned.
@@ -280,8 +286,8 @@ impl Planner {
             .retain(|(at, types)| *at != entry || types != parameter_types);
     }
 
-    /// A specialization cannot be had any more for a reason that was not its fault (a global variable that it relied
-    /// on was set): it may be planned again as if it had never been.
+    /// A specialization cannot be had any more for a reason that was not its fault (a global variable
+    /// that it relied on was set): it may be planned again as if it had never been.
     pub fn invalidate(&mut self, code: CodeWord, entry: EntryPoint, parameter_types: &[Type]) {
         if let Some(planned) = self.planned.get_mut(&code) {
             planned.no_longer_settles();
@@ -309,8 +315,8 @@ impl Planner {
             .map_or(0, |planned| planned.specializations.len())
     }
 
-    /// Calls, and iterations of a loop that was never retired, that make code worth a plan. A procedure whose loops are short is better entered
-    /// at its start, since the next call comes soon.
+    /// Calls, and iterations of a loop that was never retired, that make code worth a plan. A procedure
+    /// whose loops are short is better entered at its start, since the next call comes soon.
     fn wanted(&self, threshold: u32, statistics: &CodeStatistics, retractions: u32) -> (u32, u32) {
         if self.is_eager {
             return (2, 2);
@@ -354,8 +360,8 @@ impl Planner {
         self.plan_loops(snapshot, statistics, loop_hits, plans);
     }
 
-    /// Plans the hottest loop. What is compiled for one loop, or for the start, contains others too: they have to show that
-    /// they still run in the interpreter once that is in use.
+    /// Plans the hottest loop. What is compiled for one loop, or for the start, contains others too:
+    /// they have to show that they still run in the interpreter once that is in use.
     fn plan_loops(
         &mut self,
         snapshot: &CodeSnapshot,
@@ -586,8 +592,8 @@ fn plan_loop(
     })
 }
 
-/// Whether code gains from knowing that a value has the type. The specific immediates are not worth it: nothing but
-/// a comparison or a test is ever done with them, and flags change.
+/// Whether code gains from knowing that a value has the type. The specific immediates are not worth it:
+/// nothing but a comparison or a test is ever done with them, and flags change.
 fn is_worth_checking(ty: Type) -> bool {
     const FLAGS: Type = Type::BOOLEAN.or(Type::NIL).or(Type::OTHER_IMMEDIATE);
     !ty.may_be(FLAGS)

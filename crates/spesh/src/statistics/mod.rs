@@ -9,14 +9,14 @@
 //!  └─ instruction ── the same, of activations whose call was not logged
 //! ```
 //!
-//! A log is replayed on a simulated call stack per thread, so that what an instruction logs finds the call that its
-//! frame began with. The stack is a guess: logging may begin in the middle, and calls that compiled code or the
-//! runtime make are not logged. A frame that does not fit is looked for a little below the top, and otherwise the event
-//! belongs to no callsite.
+//! A log is replayed on a simulated call stack per thread, so that what an instruction logs finds the
+//! call that its frame began with. The stack is a guess: logging may begin in the middle, and calls
+//! that compiled code or the runtime make are not logged. A frame that does not fit is looked for a
+//! little below the top, and otherwise the event belongs to no callsite.
 //!
 //! Statistics have a version that grows with every log. Code that was never planned and not seen for
-//! [`VERSIONS_MAX`] versions is forgotten; planned code is kept, since its callers may inline it, but what it did before
-//! such a pause counts little once it is seen again.
+//! [`VERSIONS_MAX`] versions is forgotten; planned code is kept, since its callers may inline it, but
+//! what it did before such a pause counts little once it is seen again.
 
 mod histogram;
 mod replay;
@@ -43,7 +43,8 @@ pub const TUPLES_MAX: usize = 32;
 const CALLEES_MAX: usize = 16;
 /// A type seen this many times more rarely than all together does not count.
 const RARE: u32 = 100;
-/// Runs of code, iterations included, after which an instruction that was not seen is taken for one that does not happen.
+/// Runs of code, iterations included, after which an instruction that was not seen is taken for one
+/// that does not happen.
 const COLD_RUNS: u32 = 100;
 /// Times that speculation may fail at an instruction before the builder stops speculating there.
 const FAILURES_MAX: u32 = 3;
@@ -291,7 +292,8 @@ impl Statistics {
         self.site_where(code, pc, |_| true)
     }
 
-    /// What was seen there in calls with such types of arguments, or also in those that belong to no type tuple.
+    /// What was seen there in calls with such types of arguments, or also in those that belong to no
+    /// type tuple.
     fn site_where(
         &self,
         code: CodeWord,
@@ -318,7 +320,8 @@ impl Statistics {
         all
     }
 
-    /// [`Profile::result_type`] in calls whose arguments have such types; `None` if no such call was seen there.
+    /// [`Profile::result_type`] in calls whose arguments have such types; `None` if no such call was
+    /// seen there.
     pub fn result_type_for(&self, code: CodeWord, pc: usize, wanted: &[Type]) -> Option<Type> {
         let fits = |tuple: Option<&TypeTuple>| tuple.is_some_and(|tuple| tuple.is(wanted));
         common_type(&self.site_where(code, pc, fits).types)

@@ -205,7 +205,8 @@ impl Statistics {
     }
 }
 
-/// Whether the types of a loop's registers are counted that went back so many times: of many, each fourth tells enough.
+/// Whether the types of a loop's registers are counted that went back so many times: of many, each
+/// fourth tells enough.
 fn is_sampled(hits: u32) -> bool {
     hits <= SAMPLED_WHOLE || hits.is_multiple_of(4)
 }
@@ -284,8 +285,8 @@ fn find(stack: &[Frame], fits: impl Fn(&Frame) -> bool) -> Option<usize> {
     (lowest..stack.len()).rev().find(|at| fits(&stack[*at]))
 }
 
-/// Makes the newest frame of the code the top of the stack, if it is not far down: those above returned without
-/// being logged.
+/// Makes the newest frame of the code the top of the stack, if it is not far down: those above returned
+/// without being logged.
 fn settle(stack: &mut Vec<Frame>, code: CodeWord) -> Option<&Frame> {
     let at = find(stack, |frame| frame.code == code)?;
     stack.truncate(at + 1);

@@ -1,14 +1,14 @@
 //! Calls where objects other than procedures may be called.
 //!
-//! Code that imports `(canny applicable)` has the marker `%applicable-calls`, and each of its calls whose operator is not
-//! certainly a procedure becomes
+//! Code that imports `(canny applicable)` has the marker `%applicable-calls`, and each of its calls
+//! whose operator is not certainly a procedure becomes
 //!
 //! ```text
 //! (if (or (procedure? f) (not (%applicable? f))) (f operand …) (%apply-objectN f operand …))
 //! ```
 //!
-//! where N is the number of operands, or nothing for three and more. With one operand vectors have a way of their own, on
-//! which nothing is asked twice:
+//! where N is the number of operands, or nothing for three and more. With one operand vectors have a
+//! way of their own, on which nothing is asked twice:
 //!
 //! ```text
 //! (cond ((procedure? f) (f operand))
@@ -17,9 +17,9 @@
 //!       (else (f operand)))
 //! ```
 //!
-//! A call of something that nobody can call stays the call that it was, so the machine reports it, and a tail call stays
-//! one. The identifiers of a call's operator say which code it belongs to: what a macro inserts belongs to the
-//! macro's library.
+//! A call of something that nobody can call stays the call that it was, so the machine reports it, and
+//! a tail call stays one. The identifiers of a call's operator say which code it belongs to: what a
+//! macro inserts belongs to the macro's library.
 
 use crate::binding::Binding;
 use crate::core::{Expr, ExprKind, GlobalName, LibraryKey};
@@ -30,7 +30,8 @@ use crate::name::Name;
 use crate::span::Span;
 use crate::syntax::{AliasId, Identifier, Syntax};
 
-/// The library that has the procedures and, as a macro without a meaning, the marker. Its own calls are plain.
+/// The library that has the procedures and, as a macro without a meaning, the marker. Its own calls are
+/// plain.
 const LIBRARY: &str = "(canny applicable)";
 /// The marker.
 pub(crate) const MARKER: &str = "%applicable-calls";
@@ -38,8 +39,8 @@ pub(crate) const MARKER: &str = "%applicable-calls";
 impl Expander<'_> {
     /// Whether the call with this operator stands in code that imports the library.
     pub(super) fn has_applicable_calls(&self, operator: &Syntax, scope: ScopeId) -> bool {
-        // Without the library no code has the marker; looking for whose code this is takes as long as the operator is
-        // large.
+        // Without the library no code has the marker; looking for whose code this is takes as long as
+        // the operator is large.
         if self.aborted
             || self
                 .libraries

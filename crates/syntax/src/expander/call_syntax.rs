@@ -1,19 +1,20 @@
 //! Call syntax: what calls of a global variable by its name become.
 //!
-//! `(%define-call-syntax name transformer)` at the top level of a library or program attaches a macro to a variable that is
-//! defined there. The variable stays a variable; but a call `(name operand …)`, in this unit or one that imports the name,
-//! becomes the use
+//! `(%define-call-syntax name transformer)` at the top level of a library or program attaches a macro
+//! to a variable that is defined there. The variable stays a variable; but a call `(name operand …)`,
+//! in this unit or one that imports the name, becomes the use
 //!
 //! ```text
 //! (name (state variable …) name operand …)
 //! ```
 //!
-//! of the macro. `state` and the `variable`s are global variables that belong to this one call. There are
-//! `2 * (1 + the number of operands, 3 at most)` variables, and what the macro does not mention is not made. They
-//! are `#f` at first. `state` is `#t` if the unit assigns `name`, so that the macro must not rely on its value.
+//! of the macro. `state` and the `variable`s are global variables that belong to this one call. There
+//! are `2 * (1 + the number of operands, 3 at most)` variables, and what the macro does not mention is
+//! not made. They are `#f` at first. `state` is `#t` if the unit assigns `name`, so that the macro must
+//! not rely on its value.
 //!
-//! Code at the prompt and in `eval` has plain calls, whose variables would never be freed, and so have transformers, which run
-//! elsewhere. `((begin name) operand …)` is a plain call everywhere.
+//! Code at the prompt and in `eval` has plain calls, whose variables would never be freed, and so have
+//! transformers, which run elsewhere. `((begin name) operand …)` is a plain call everywhere.
 
 use std::sync::Arc;
 
@@ -140,8 +141,8 @@ impl Expander<'_> {
         Syntax::identifier(span, identifier)
     }
 
-    /// The macro attached to a global, if its home does not assign it. Bindings of top levels are all known when
-    /// expressions are expanded, so the answer is kept.
+    /// The macro attached to a global, if its home does not assign it. Bindings of top levels are all
+    /// known when expressions are expanded, so the answer is kept.
     fn call_syntax(&mut self, global: &GlobalName) -> Option<Arc<Macro>> {
         if let Some(known) = self.call_syntaxes.get(global) {
             return known.clone();

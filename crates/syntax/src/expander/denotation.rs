@@ -1,5 +1,5 @@
-//! What identifiers mean during one expansion: local variables exist only here, and macros are opened (see `macros`).
-//! [`Binding`](crate::binding::Binding) is the lasting form.
+//! What identifiers mean during one expansion: local variables exist only here, and macros are opened
+//! (see `macros`). [`Binding`](crate::binding::Binding) is the lasting form.
 
 use std::sync::Arc;
 

@@ -125,7 +125,8 @@ pub(crate) struct Expander<'a> {
     hidden: HashMap<Identifier, Name>,
     /// Macros of top levels in the form they have during this expansion.
     opened: HashMap<MacroName, Arc<Macro>>,
-    /// Macros that stand for something else in the body being expanded; the innermost replacement is the last.
+    /// Macros that stand for something else in the body being expanded; the innermost replacement is
+    /// the last.
     replaced: Vec<(Arc<Macro>, Denotation)>,
     /// Names of macros that this unit defines at its top level.
     new_macros: Vec<Name>,
@@ -216,7 +217,8 @@ impl<'a> Expander<'a> {
         (step != StepId::NONE).then(|| &self.steps[step.0 as usize])
     }
 
-    /// Keeps a diagnostic, with the macro uses that led here; one that says the same of the same place is left out.
+    /// Keeps a diagnostic, with the macro uses that led here; one that says the same of the same place
+    /// is left out.
     fn report(&mut self, mut diagnostic: Diagnostic) {
         if self.aborted {
             return;

@@ -319,7 +319,8 @@ impl Expander<'_> {
         }
     }
 
-    /// Notes that the text mentions an identifier that may never be looked up, because it stands in a template.
+    /// Notes that the text mentions an identifier that may never be looked up, because it stands in a
+    /// template.
     pub(super) fn note_mentioned(&mut self, mut identifier: Identifier, mut scope: ScopeId) {
         loop {
             let Err(outermost) = self.scopes.lookup_local(scope, identifier) else {

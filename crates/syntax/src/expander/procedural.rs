@@ -1,9 +1,9 @@
 //! Macros that are procedures: phases, making transformers from expressions, and applying them.
 //!
-//! A transformer expression is expanded like any other, with the same scopes, but one *phase* later: it runs while
-//! the program is expanded, in a machine of its own. So it may use everything that is imported and whatever
-//! `begin-for-syntax` defined, but no variable of the program around it, which does not exist yet.
-//! [`Expander::in_phase`] sees to that.
+//! A transformer expression is expanded like any other, with the same scopes, but one *phase* later: it
+//! runs while the program is expanded, in a machine of its own. So it may use everything that is
+//! imported and whatever `begin-for-syntax` defined, but no variable of the program around it, which
+//! does not exist yet. [`Expander::in_phase`] sees to that.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -102,7 +102,8 @@ impl Expander<'_> {
         let mut diagnostic = Diagnostic::error("wrong-phase", span, message);
         if own.is_some() {
             diagnostic = diagnostic.note(
-                "what a transformer calls is imported from a library, or defined inside of (begin-for-syntax …)",
+                "what a transformer calls is imported from a library, or defined inside of (begin-for-syntax \
+                 …)",
             );
         }
         self.report(diagnostic);
@@ -302,8 +303,9 @@ impl Expander<'_> {
         }
     }
 
-    /// The identifier of a template as it can be looked up later, from another expansion if possible. It means what
-    /// it means where the macro is defined; bindings inside of the transformer are of another phase.
+    /// The identifier of a template as it can be looked up later, from another expansion if possible.
+    /// It means what it means where the macro is defined; bindings inside of the transformer are of
+    /// another phase.
     pub(crate) fn template_identifier(&mut self, identifier: Identifier) -> MacroIdentifier {
         let scope = self.template_scope;
         self.note_mentioned(identifier, scope);

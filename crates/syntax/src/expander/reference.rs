@@ -256,10 +256,10 @@ impl Expander<'_> {
         Expr::new(span, kind)
     }
 
-    /// Programs and libraries know all their definitions, so a free identifier there is surely
-    /// unbound. It is an error only when it is evaluated.
-    /// What is wrong with a macro's name where a value is expected. Names that begin with % are a library's own: there the
-    /// macro that passed such a name on gets an error.
+    /// Programs and libraries know all their definitions, so a free identifier there is surely unbound.
+    /// It is an error only when it is evaluated. What is wrong with a macro's name where a value is
+    /// expected. Names that begin with % are a library's own: there the macro that passed such a name
+    /// on gets an error.
     fn macro_as_variable(&self, name: &str) -> String {
         let mut macros = self.macro_uses().map(|(name, _)| name.to_string());
         match macros.find(|user| name.starts_with('%') && !user.starts_with('%')) {

@@ -111,7 +111,8 @@ impl Expander<'_> {
         body.splice(0..0, self.definitions_of_call_variables());
         let failed = self.has_errors();
         if failed {
-            // An error makes warnings about unbound variables unreliable, but a misspelt keyword may be its cause.
+            // An error makes warnings about unbound variables unreliable, but a misspelt keyword may be
+            // its cause.
             let is_cause = |one: &Diagnostic| one.code == "misspelt-keyword" && !self.incomplete;
             self.diagnostics
                 .retain(|one| one.is_error() || is_cause(one));

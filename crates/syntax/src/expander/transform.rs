@@ -146,7 +146,8 @@ impl Expander<'_> {
             Err(TranscribeError::Lengths(left, right)) => {
                 let name = self.blamed_macro();
                 let message = format!(
-                    "`{name}`: variables under one ellipsis matched different numbers of forms ({left} and {right})"
+                    "`{name}`: variables under one ellipsis matched different numbers of forms ({left} and \
+                     {right})"
                 );
                 self.error("ellipsis-lengths", form.span, message);
                 None
@@ -212,8 +213,8 @@ impl Expander<'_> {
         }
     }
 
-    /// A macro by `syntax-rules`. That a macro of another library wrote these rules matters to that library only: its users see
-    /// of the macro that they know.
+    /// A macro by `syntax-rules`. That a macro of another library wrote these rules matters to that
+    /// library only: its users see of the macro that they know.
     fn rules(
         &mut self,
         keyword: Name,

@@ -1,5 +1,5 @@
-//! Forms whose operator nothing binds, and that are surely no calls: forms of other Schemes, and keywords of the standard that
-//! are not imported.
+//! Forms whose operator nothing binds, and that are surely no calls: forms of other Schemes, and
+//! keywords of the standard that are not imported.
 
 use crate::core::GlobalName;
 use crate::core_form::CoreForm;
@@ -18,7 +18,8 @@ const PARTS_MAX: usize = 10_000;
 const NAMES_MAX: usize = 3;
 
 impl Expander<'_> {
-    /// Whether a form whose operator is unbound is no call. What it is was noted then, and its operands mean nothing.
+    /// Whether a form whose operator is unbound is no call. What it is was noted then, and its operands
+    /// mean nothing.
     pub(crate) fn is_no_call(
         &mut self,
         operator: Name,

@@ -142,7 +142,8 @@ impl Libraries {
             }
         }
         if !complete || diagnostics.iter().filter(|one| one.is_error()).count() > errors_before {
-            // Without its imports nothing sensible can be said about the body; but editors want to know its names.
+            // Without its imports nothing sensible can be said about the body; but editors want to know
+            // its names.
             if self.recording.is_some() {
                 expand_library_body(self, &mut environment, declarations.body);
             }

@@ -62,8 +62,8 @@ impl Libraries {
         result.forms
     }
 
-    /// Reads the first file of that name that there is. An error is about the one beside the including source; with it come
-    /// the other places.
+    /// Reads the first file of that name that there is. An error is about the one beside the including
+    /// source; with it come the other places.
     #[allow(clippy::type_complexity)]
     fn read_included(
         &mut self,
@@ -104,7 +104,8 @@ impl Libraries {
         }
     }
 
-    /// Reads a file of libraries and notes them. The first of two names, as a form there has it, is known by the second one.
+    /// Reads a file of libraries and notes them. The first of two names, as a form there has it, is
+    /// known by the second one.
     pub(crate) fn declare_file(
         &mut self,
         path: &Path,

@@ -63,8 +63,8 @@ pub trait LibraryLoader: Send {
         Vec::new()
     }
 
-    /// The name under which sources get at a library that another one is to be replaced by: what an import of that one
-    /// means in a source.
+    /// The name under which sources get at a library that another one is to be replaced by: what an
+    /// import of that one means in a source.
     fn replacement_of(&mut self, name: &LibraryName) -> Option<LibraryName> {
         let _ = name;
         None
@@ -76,7 +76,8 @@ pub trait LibraryLoader: Send {
         None
     }
 
-    /// Directories in which `include` and its kin look for a file that is not beside the including source, in order.
+    /// Directories in which `include` and its kin look for a file that is not beside the including
+    /// source, in order.
     fn include_directories(&mut self) -> Vec<PathBuf> {
         Vec::new()
     }

@@ -58,7 +58,8 @@ pub struct ExpandedLibrary {
     pub files: Vec<PathBuf>,
     /// The libraries of which `cond-expand` asked whether they exist, and what the answer was.
     pub asked: Vec<(LibraryName, bool)>,
-    /// Whether an included file was found in a directory that is searched: with other directories it may be another one.
+    /// Whether an included file was found in a directory that is searched: with other directories it
+    /// may be another one.
     pub has_searched: bool,
 }
 
@@ -162,8 +163,8 @@ impl Libraries {
         self.features.push(Name::new(feature));
     }
 
-    /// Lets libraries that are expanded from now on keep every name of their top level, and look at their variables each
-    /// time, so that a prompt can be inside of them and define what is there anew.
+    /// Lets libraries that are expanded from now on keep every name of their top level, and look at
+    /// their variables each time, so that a prompt can be inside of them and define what is there anew.
     pub fn keep_internals(&mut self) {
         self.keeps_internals = true;
     }
@@ -204,8 +205,8 @@ impl Libraries {
         self.transformers.clear();
     }
 
-    /// Forgets a library, so that it is loaded anew when it is asked for; gives its interface, to be put back with
-    /// [`Libraries::add_interface`] if that fails.
+    /// Forgets a library, so that it is loaded anew when it is asked for; gives its interface, to be
+    /// put back with [`Libraries::add_interface`] if that fails.
     pub fn forget(&mut self, key: &LibraryKey) -> Option<Arc<Interface>> {
         self.interfaces.remove(key)
     }

@@ -17,7 +17,8 @@ pub(super) fn replacement(key: &str) -> Option<&'static str> {
     }
     Some(match words.trim() {
         "base" => {
-            "(scheme base), (scheme inexact) and (scheme complex) have most of it; `error` takes the message first, \
+            "(scheme base), (scheme inexact) and (scheme complex) have most of it; `error` takes the message \
+             first, \
              `floor/` and `truncate/` divide"
         }
         "control" => "(scheme base) and (scheme case-lambda) have it",

@@ -9,7 +9,8 @@ use super::rows;
 rows! { Expanding:
 "foreign-form" []
 "A form of another Scheme"
-"Other Schemes have forms of their own for modules, records and macros. The message says what to write instead. A program may define the name itself; then it means that."
+"Other Schemes have forms of their own for modules, records and macros. The message says what to write \
+ instead. A program may define the name itself; then it means that."
 "(use-modules (srfi srfi-1))
 (display (fold + 0 '(1 2 3)))"
 => "(import (scheme base) (scheme write) (srfi 1))
@@ -17,7 +18,8 @@ rows! { Expanding:
 
 "bad-syntax" []
 "A form is not written as its keyword wants it"
-"The keyword is known, but its operands are missing, too many, or of the wrong shape. The message says what was expected."
+"The keyword is known, but its operands are missing, too many, or of the wrong shape. The message says what \
+ was expected."
 "(define (sign x)
   (if))
 (display (sign 1))"
@@ -47,7 +49,8 @@ rows! { Expanding:
 
 "empty-body" []
 "A body has no expression"
-"The body of a procedure, of `let` and the like must have an expression, behind its definitions if there are any."
+"The body of a procedure, of `let` and the like must have an expression, behind its definitions if there are \
+ any."
 "(define (f x)
   (define y (* x x)))
 (display (f 1))"
@@ -65,7 +68,8 @@ rows! { Expanding:
 
 "duplicate-definition" []
 "A name is defined twice"
-"A body and a library define each name once; a library cannot define a name that it imports. The message shows the other place."
+"A body and a library define each name once; a library cannot define a name that it imports. The message \
+ shows the other place."
 "(define (f)
   (define x 1)
   (define x 2)
@@ -95,7 +99,8 @@ rows! { Expanding:
 
 "changed-meaning" []
 "A name is defined after it was used with another meaning"
-"In one body a name has one meaning. Here a macro or keyword of that name was used before the body's own definition of it."
+"In one body a name has one meaning. Here a macro or keyword of that name was used before the body's own \
+ definition of it."
 "(define (f x)
   (begin (define y x))
   (define (begin z) z)
@@ -115,7 +120,8 @@ rows! { Expanding:
 
 "immutable-variable" []
 "An imported variable is assigned"
-"What a library exports cannot be changed from outside. Define a variable of your own; a library can export a procedure that changes its variable."
+"What a library exports cannot be changed from outside. Define a variable of your own; a library can export \
+ a procedure that changes its variable."
 "(import (scheme base))
 (set! car cdr)"
 => "(import (scheme base))
@@ -194,14 +200,16 @@ rows! { Expanding:
 
 "bad-transformer" []
 "A keyword is not bound to a transformer"
-"`define-syntax`, `let-syntax` and `letrec-syntax` bind keywords to macros. A variable is defined by `define`."
+"`define-syntax`, `let-syntax` and `letrec-syntax` bind keywords to macros. A variable is defined by \
+ `define`."
 "(define-syntax five 5)"
 => "(define five 5)
 (display five)";
 
 "macro-error" []
 "A macro could not expand this use"
-"The macro is a procedure, and it failed with the message that is shown, or no clause of its `syntax-case` matches."
+"The macro is a procedure, and it failed with the message that is shown, or no clause of its `syntax-case` \
+ matches."
 "(import (scheme base) (scheme write) (canny syntax-case))
 (define-syntax twice
   (lambda (form)
@@ -233,7 +241,8 @@ rows! { Expanding:
 
 "wrong-phase" []
 "A variable has no value when macros are expanded"
-"The procedure of a macro runs before the program does, so it cannot call what the program defines. What it calls comes from a library, or is defined in `begin-for-syntax`."
+"The procedure of a macro runs before the program does, so it cannot call what the program defines. What it \
+ calls comes from a library, or is defined in `begin-for-syntax`."
 "(import (scheme base) (scheme write) (canny syntax-case))
 (define (wrap form) (list #'quote form))
 (define-syntax quoted (lambda (form) (wrap form)))
@@ -265,6 +274,7 @@ rows! { Expanding:
 
 "code-limit" []
 "A procedure is too large to be compiled"
-"A procedure has more variables at once, or more code, than the bytecode can express. Generated code does that; cut the procedure into several."
+"A procedure has more variables at once, or more code, than the bytecode can express. Generated code does \
+ that; cut the procedure into several."
 "" => "";
 }

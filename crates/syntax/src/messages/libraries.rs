@@ -9,7 +9,8 @@ use super::rows;
 rows! { Libraries:
 "library-not-found" []
 "There is no such library"
-"A library is a file `my/lib.sld` for `(my lib)`, in a directory that is searched, or stands in the program's file. The message lists the directories; `-I DIR` adds one."
+"A library is a file `my/lib.sld` for `(my lib)`, in a directory that is searched, or stands in the \
+ program's file. The message lists the directories; `-I DIR` adds one."
 "(import (scheme base) (scheme writ))
 (display 1)"
 => "(import (scheme base) (scheme write))
@@ -17,7 +18,8 @@ rows! { Libraries:
 
 "library-not-defined" []
 "The file does not define the library"
-"The file with the library's name was found, but what it defines has another name. The name in `define-library` and the path of the file must agree."
+"The file with the library's name was found, but what it defines has another name. The name in \
+ `define-library` and the path of the file must agree."
 "" => "";
 
 "unreadable-library" []
@@ -32,7 +34,8 @@ rows! { Libraries:
 
 "no-source" []
 "A library of Canny's own cannot be loaded again"
-"`,reload` at the prompt reads a library's file again. The standard libraries are in the `canny` command and have no file."
+"`,reload` at the prompt reads a library's file again. The standard libraries are in the `canny` command and \
+ have no file."
 "" => "";
 
 "failed-import" []
@@ -42,7 +45,8 @@ rows! { Libraries:
 
 "cyclic-import" []
 "Libraries import each other"
-"A library cannot import, directly or through others, a library that imports it. Move what both need to a third one."
+"A library cannot import, directly or through others, a library that imports it. Move what both need to a \
+ third one."
 "(define-library (a) (import (scheme base) (b)) (export x) (begin (define x 1)))
 (define-library (b) (import (scheme base) (a)) (export y) (begin (define y 2)))
 (import (scheme base) (a))"
@@ -52,19 +56,23 @@ rows! { Libraries:
 
 "missing-export" []
 "The library does not export this name"
-"`only`, `except` and `rename` name exports of the library. The message has a name that looks like it, if there is one."
+"`only`, `except` and `rename` name exports of the library. The message has a name that looks like it, if \
+ there is one."
 "(import (only (scheme base) vector-ref vecotr-length))"
 => "(import (only (scheme base) vector-ref vector-length))";
 
 "conflicting-import" []
 "Two libraries export different things of the same name"
-"A name can be imported from several libraries only when it is the same thing in all. Leave it out of one by `except`, or give it another name by `rename` or `prefix`."
+"A name can be imported from several libraries only when it is the same thing in all. Leave it out of one by \
+ `except`, or give it another name by `rename` or `prefix`."
 "(import (scheme base) (rename (scheme write) (display list)))"
 => "(import (scheme base) (rename (scheme write) (display show)))";
 
 "missing-import" []
 "A keyword is used and not imported"
-"A program that begins with `import` has what it imports and nothing else: without `(scheme base)` not even `define`, `if` and `quote`, for which `'` is an abbreviation. A program without any `import` has the names of the prompt."
+"A program that begins with `import` has what it imports and nothing else: without `(scheme base)` not even \
+ `define`, `if` and `quote`, for which `'` is an abbreviation. A program without any `import` has the names \
+ of the prompt."
 "(import (scheme write))
 (define answer 42)
 (display answer)"
@@ -86,7 +94,8 @@ rows! { Libraries:
 
 "bad-declaration" []
 "This is not a declaration of a library"
-"Inside `define-library` stand `export`, `import`, `begin`, `include`, `include-ci`, `include-library-declarations` and `cond-expand`. Definitions stand in `begin`."
+"Inside `define-library` stand `export`, `import`, `begin`, `include`, `include-ci`, \
+ `include-library-declarations` and `cond-expand`. Definitions stand in `begin`."
 "(define-library (a) (import (scheme base)) (export x) (define x 1))
 (import (scheme base) (a))"
 => "(define-library (a) (import (scheme base)) (export x) (begin (define x 1)))
@@ -118,7 +127,8 @@ rows! { Libraries:
 
 "unreadable-file" []
 "A file cannot be read"
-"The program or an included file is not there, or the system refuses it. A name in `include` is looked up beside the file that includes it. The message says what the system said."
+"The program or an included file is not there, or the system refuses it. A name in `include` is looked up \
+ beside the file that includes it. The message says what the system said."
 "(include \"no-such-file.scm\")"
 => "(display \"the definitions stand here\")";
 
@@ -135,6 +145,7 @@ rows! { Libraries:
 
 "image" []
 "A library of Canny cannot be loaded"
-"The standard library inside of `canny` is damaged, or is not that of this build. This is a fault of the installation."
+"The standard library inside of `canny` is damaged, or is not that of this build. This is a fault of the \
+ installation."
 "" => "";
 }

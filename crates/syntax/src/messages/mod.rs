@@ -1,10 +1,12 @@
 //! Message rows: every code that an error or a warning can carry, with what it means.
 //!
-//! A code is a word that never changes its meaning. It stands in brackets in each message, `canny explain`
-//! tells more about it, and `docs/errors.md` is generated from these rows. A warning is turned off by its code.
-//! Each example is run by a test: the wrong program must give the code, the repaired one nothing.
+//! A code is a word that never changes its meaning. It stands in brackets in each message,
+//! `canny explain` tells more about it, and `docs/errors.md` is generated from these rows. A warning is
+//! turned off by its code. Each example is run by a test: the wrong program must give the code, the
+//! repaired one nothing.
 //!
-//! The maker of a diagnostic names the code; a condition has a kind, and its row says which code stands for it.
+//! The maker of a diagnostic names the code; a condition has a kind, and its row says which code stands
+//! for it.
 
 mod expanding;
 mod libraries;
@@ -138,9 +140,12 @@ pub fn is_off_by_default(code: &str) -> bool {
 pub fn page() -> String {
     let mut page = String::from(
         "# Errors and warnings\n\n\
-        Every message has a code in brackets. `canny explain CODE` prints what stands here about it, `canny explain`\n\
-        lists all codes. A code never changes its meaning. [The command](cli.md) says how to turn warnings off.\n\n\
-        This page is generated from the table in `crates/syntax/src/messages`; its examples are run by the tests.\n",
+        Every message has a code in brackets. `canny explain CODE` prints what stands here about it, `canny \
+        explain`\n\
+        lists all codes. A code never changes its meaning. [The command](cli.md) says how to turn warnings \
+        off.\n\n\
+        This page is generated from the table in `crates/syntax/src/messages`; its examples are run by the \
+        tests.\n",
     );
     for stage in Stage::ALL {
         page.push_str(&format!("\n## {}\n", stage.title()));

@@ -9,7 +9,8 @@ use super::rows;
 rows! { Reading:
 "unclosed" []
 "A list or vector is not closed"
-"The text ends before each `(` has its `)`. The message shows the one that is open, and, where the indentation tells, the place where the `)` is likely to be missing."
+"The text ends before each `(` has its `)`. The message shows the one that is open, and, where the \
+ indentation tells, the place where the `)` is likely to be missing."
 "(define (square x)
   (* x x)
 (display (square 3))"
@@ -35,7 +36,8 @@ rows! { Reading:
 
 "unclosed-string" []
 "A string is not closed"
-"The text ends inside a string. The quotation mark that closes it is missing, or one inside of it needs a backslash: `\\\"`."
+"The text ends inside a string. The quotation mark that closes it is missing, or one inside of it needs a \
+ backslash: `\\\"`."
 "(display \"hello)"
 => "(display \"hello\")";
 
@@ -74,7 +76,8 @@ rows! { Reading:
 
 "bad-token" []
 "These characters mean nothing"
-"The token is not a number, a symbol or one of the forms that begin with `#`. Symbols with unusual characters stand in bars: `|a,b|`."
+"The token is not a number, a symbol or one of the forms that begin with `#`. Symbols with unusual \
+ characters stand in bars: `|a,b|`."
 "(display #yes)"
 => "(display #true)";
 
@@ -86,13 +89,15 @@ rows! { Reading:
 
 "bad-character" []
 "There is no such character"
-"Behind `#\\` stands one character, a name such as `newline` or `space`, or `x` and a code point in hexadecimal digits."
+"Behind `#\\` stands one character, a name such as `newline` or `space`, or `x` and a code point in \
+ hexadecimal digits."
 "(display #\\enter)"
 => "(display #\\newline)";
 
 "bad-escape" []
 "There is no such escape in a string"
-"In a string a backslash stands before `n`, `t`, `r`, `a`, `b`, `\\`, `\"`, `|`, the end of a line, or `x`, hexadecimal digits and a semicolon. A backslash itself is written twice."
+"In a string a backslash stands before `n`, `t`, `r`, `a`, `b`, `\\`, `\"`, `|`, the end of a line, or `x`, \
+ hexadecimal digits and a semicolon. A backslash itself is written twice."
 "(display \"C:\\games\")"
 => "(display \"C:\\\\games\")";
 
@@ -110,7 +115,8 @@ rows! { Reading:
 
 "bad-directive" []
 "There is no such directive"
-"`#!` stands before `fold-case`, `no-fold-case` or the name of a special object, or begins the first line of a script."
+"`#!` stands before `fold-case`, `no-fold-case` or the name of a special object, or begins the first line of \
+ a script."
 "#!fold-cases
 (display 'Hello)"
 => "#!fold-case
@@ -118,7 +124,8 @@ rows! { Reading:
 
 "bad-label" []
 "This is not a datum label"
-"A label is `#`, a number and `=` before the datum, and `#`, the number and `#` where the datum is meant again."
+"A label is `#`, a number and `=` before the datum, and `#`, the number and `#` where the datum is meant \
+ again."
 "(display '(#0 a))"
 => "(display '(#0=a #0#))";
 
@@ -142,12 +149,14 @@ rows! { Reading:
 
 "invalid-utf8" []
 "The text is not UTF-8"
-"Sources are text in UTF-8. The file has bytes that are none: it has another encoding, or is no text. Save it as UTF-8."
+"Sources are text in UTF-8. The file has bytes that are none: it has another encoding, or is no text. Save \
+ it as UTF-8."
 "" => "";
 
 "not-text" []
 "The file is no text"
-"The file has bytes that are zero, which no text has: it is a program or data, text in UTF-16, or something was half written. A string has \
+"The file has bytes that are zero, which no text has: it is a program or data, text in UTF-16, or something \
+ was half written. A string has \
  such a character as `\\x0;`."
 "" => "";
 }

@@ -19,7 +19,8 @@ rows! { Running:
 
 "out-of-range" ["range"]
 "An argument is out of range"
-"An index is not inside of its vector, string or list, or a number is larger or smaller than the procedure allows. The message says what would be right."
+"An index is not inside of its vector, string or list, or a number is larger or smaller than the procedure \
+ allows. The message says what would be right."
 "(define v (vector 1 2 3))
 (display (vector-ref v 3))"
 => "(define v (vector 1 2 3))
@@ -27,7 +28,8 @@ rows! { Running:
 
 "not-a-procedure" ["not-procedure"]
 "What is called is not a procedure"
-"The first element of a call must be a procedure. Often there is a pair of parentheses too many, or a variable shadows a procedure."
+"The first element of a call must be a procedure. Often there is a pair of parentheses too many, or a \
+ variable shadows a procedure."
 "(define (f rest) ((car rest) 1 2))
 (display (f '(3 4)))"
 => "(define (f rest) ((car rest) 1 2))
@@ -44,7 +46,8 @@ rows! { Running:
 
 "immutable-object" ["immutable"]
 "A literal is changed"
-"Quoted lists and vectors and strings in the text of a program are constants. `list`, `vector`, `string-copy` and the like make objects that can change."
+"Quoted lists and vectors and strings in the text of a program are constants. `list`, `vector`, \
+ `string-copy` and the like make objects that can change."
 "(define greeting \"hello\")
 (string-set! greeting 0 #\\H)"
 => "(define greeting (string-copy \"hello\"))
@@ -72,7 +75,8 @@ rows! { Running:
 
 "handler-returned" ["handler-returned"]
 "An exception handler returned"
-"A handler of `raise` or `error` must not return. Use `guard`, or leave by a continuation; objects of `raise-continuable` may be answered by returning."
+"A handler of `raise` or `error` must not return. Use `guard`, or leave by a continuation; objects of \
+ `raise-continuable` may be answered by returning."
 "(with-exception-handler
   (lambda (e) 0)
   (lambda () (+ 1 (raise 'oops))))"
@@ -94,7 +98,8 @@ rows! { Running:
 
 "missing-key" ["key"]
 "A hash table has no such key"
-"`hash-table-ref` without a procedure for that case was called with a key that has no value. `hash-table-ref/default` gives a default."
+"`hash-table-ref` without a procedure for that case was called with a key that has no value. \
+ `hash-table-ref/default` gives a default."
 "(import (scheme base) (srfi 69))
 (define ages (make-hash-table))
 (hash-table-ref ages 'ann)"
@@ -131,7 +136,9 @@ rows! { Running:
 
 "process-failed" ["process"]
 "A program that was run failed"
-"It ended with an exit code that is not 0, or by a signal. The message has the command, how it ended, and the end of what it wrote to its error stream. `run` gives the exit code instead. Such conditions satisfy `process-error?`."
+"It ended with an exit code that is not 0, or by a signal. The message has the command, how it ended, and \
+ the end of what it wrote to its error stream. `run` gives the exit code instead. Such conditions satisfy \
+ `process-error?`."
 "(import (scheme base) (canny process))
 (run/check '(\"false\"))"
 => "(import (scheme base) (canny process))
@@ -139,7 +146,9 @@ rows! { Running:
 
 "database-error" ["sqlite" "postgresql"]
 "A database has refused something"
-"The message has the database's words, its code, and for errors in a statement its text and the place in it. Predicates of `(canny sqlite)` and `(canny postgresql)` tell the kinds apart that programs handle: `unique-violation?`, `database-busy?`, `serialization-failure?` and so on."
+"The message has the database's words, its code, and for errors in a statement its text and the place in it. \
+ Predicates of `(canny sqlite)` and `(canny postgresql)` tell the kinds apart that programs handle: \
+ `unique-violation?`, `database-busy?`, `serialization-failure?` and so on."
 "(import (scheme base) (canny sqlite))
 (query (open-memory-database) \"select * form t\")"
 => "(import (scheme base) (canny sqlite))
@@ -147,7 +156,8 @@ rows! { Running:
 
 "read-error" ["read"]
 "What `read` was given is no datum"
-"The text of a port is not that of a datum. The message has the place in the text. Such conditions satisfy `read-error?`."
+"The text of a port is not that of a datum. The message has the place in the text. Such conditions satisfy \
+ `read-error?`."
 "(display (read (open-input-string \"(1 . )\")))"
 => "(display (read (open-input-string \"(1 . 2)\")))";
 
@@ -161,19 +171,22 @@ rows! { Running:
 
 "dead-escape" ["escape"]
 "An escape procedure is called too late"
-"The call that made the escape procedure has returned. `call/cc` makes continuations that can be entered again."
+"The call that made the escape procedure has returned. `call/cc` makes continuations that can be entered \
+ again."
 "(define leave (call/ec (lambda (k) k)))
 (leave 1)"
 => "(display (call/ec (lambda (leave) (leave 1))))";
 
 "missing-prompt" ["prompt"]
 "There is no prompt with this tag"
-"`abort-to-prompt` and the operators made of it need a call of `call-with-prompt` with the same tag around them."
+"`abort-to-prompt` and the operators made of it need a call of `call-with-prompt` with the same tag around \
+ them."
 "" => "";
 
 "stack-overflow" ["stack"]
 "The calls are nested too deeply"
-"A procedure calls itself without end, or so often that the frames exceed the limit; `--stack-limit` sets it. A call in tail position needs no frame."
+"A procedure calls itself without end, or so often that the frames exceed the limit; `--stack-limit` sets \
+ it. A call in tail position needs no frame."
 ";;; options: --stack-limit 4M
 (define (count n) (+ 1 (count (+ n 1))))
 (display (count 0))"
@@ -201,7 +214,9 @@ rows! { Running:
 
 "timed-out" ["timeout"]
 "An operation took longer than it was allowed to"
-"The other side of a port, a connection or a program did nothing for as long as a `#:timeout` or `set-port-timeout!` allows. Of a port nothing is lost, and the operation can be tried again; a program that was run is ended. `guard` with `timeout-error?` takes the condition."
+"The other side of a port, a connection or a program did nothing for as long as a `#:timeout` or \
+ `set-port-timeout!` allows. Of a port nothing is lost, and the operation can be tried again; a program that \
+ was run is ended. `guard` with `timeout-error?` takes the condition."
 "(import (scheme base) (canny process))
 (run '(\"sleep\" \"60\") #:timeout 0.01)"
 => "(import (scheme base) (canny process))
@@ -209,7 +224,8 @@ rows! { Running:
 
 "cancelled" ["cancelled"]
 "A task was cancelled"
-"Somebody has asked the task to end while it waited, and what waits for the task gets this condition. `guard` with `cancelled-error?` takes it."
+"Somebody has asked the task to end while it waited, and what waits for the task gets this condition. \
+ `guard` with `cancelled-error?` takes it."
 "" => "";
 
 "deadlock" ["deadlock"]
@@ -219,7 +235,8 @@ rows! { Running:
 
 "channel-closed" ["channel-closed"]
 "Something was sent to a channel that is closed"
-"`channel-close!` says that nothing will be sent any more; who sends has to know that, or to take the condition by `guard` with `channel-closed-error?`."
+"`channel-close!` says that nothing will be sent any more; who sends has to know that, or to take the \
+ condition by `guard` with `channel-closed-error?`."
 "(import (scheme base) (canny channels))
 (define c (make-channel 1))
 (channel-close! c)
@@ -231,7 +248,9 @@ rows! { Running:
 
 "malformed-markup" ["markup"]
 "A text is not the markup that it should be, or an object has no form as markup"
-"Errors of `html->sxml` and `xml->sxml` name line and column, those of `sxml->html` and `sxml->xml` the path to the node. `guard` with `markup-error?` takes the condition. Attributes that are programs, and URLs such as `javascript:`, are written only if they are marked by `*trusted*`."
+"Errors of `html->sxml` and `xml->sxml` name line and column, those of `sxml->html` and `sxml->xml` the path \
+ to the node. `guard` with `markup-error?` takes the condition. Attributes that are programs, and URLs such \
+ as `javascript:`, are written only if they are marked by `*trusted*`."
 "(import (scheme base) (canny sxml))
 (sxml->html '(p (b #t)))"
 => "(import (scheme base) (canny sxml))

@@ -28,8 +28,8 @@ impl<E> From<Diagnostic> for ReadError<E> {
     }
 }
 
-/// A token. The text of strings, symbols and keywords is in [`LexicalState::text`], so that tokens are small, which are
-/// passed on often.
+/// A token. The text of strings, symbols and keywords is in [`LexicalState::text`], so that tokens are
+/// small, which are passed on often.
 #[derive(Debug)]
 pub(crate) enum Token {
     /// `(` or `[`, with the character that closes it.
@@ -526,7 +526,8 @@ impl<S: CharSource> Lexer<'_, S> {
         text
     }
 
-    /// Appends the inside of a string or of a symbol in bars, up to and with the closing quote, which is dropped.
+    /// Appends the inside of a string or of a symbol in bars, up to and with the closing quote, which
+    /// is dropped.
     fn quoted(&mut self, text: &mut String, quote: char, start: u32) -> Result<(), S> {
         let open = self.span_from(start);
         let mut first_error = None;
@@ -574,7 +575,8 @@ impl<S: CharSource> Lexer<'_, S> {
         }
     }
 
-    /// A bytevector in the notation of SRFI 207, up to the closing quote: printable ASCII and the escapes of strings.
+    /// A bytevector in the notation of SRFI 207, up to the closing quote: printable ASCII and the
+    /// escapes of strings.
     fn byte_string(&mut self, start: u32) -> Result<Token, S> {
         let open = self.span_from(start);
         let mut text = String::new();
@@ -780,7 +782,8 @@ fn scalar_value(digits: &str) -> Option<char> {
 fn foreign_token_note(word: &str) -> Option<&'static str> {
     match word {
         "#lang" => Some(
-            "it is how a file of Racket begins; write (import (scheme base) (scheme write)) in place of the line",
+            "it is how a file of Racket begins; write (import (scheme base) (scheme write)) in place of the \
+             line",
         ),
         "#reader" | "#hash" | "#hasheq" | "#%require" | "#%provide" => {
             Some("it is Racket's, and is not read here")

@@ -105,8 +105,9 @@ pub fn read_text(text: &str, id: SourceId, fold_case: bool) -> SourceForms {
     read_with(text, id, fold_case, false)
 }
 
-/// The same for tools that look at texts while they are written: forms with errors are among the forms too, as far as
-/// they can be guessed. One that is not closed ends where the indentation says, or at the end of the text.
+/// The same for tools that look at texts while they are written: forms with errors are among the forms
+/// too, as far as they can be guessed. One that is not closed ends where the indentation says, or at
+/// the end of the text.
 pub fn read_text_leniently(text: &str, id: SourceId, fold_case: bool) -> SourceForms {
     read_with(text, id, fold_case, true)
 }

@@ -72,11 +72,13 @@ struct Opening {
     column: u32,
     /// The first token on a later line that stands no further right than the opening.
     outdented: Option<Span>,
-    /// The first opening bracket that begins a later line in the column of this one, as what follows a list does.
+    /// The first opening bracket that begins a later line in the column of this one, as what follows a
+    /// list does.
     sibling: Option<Span>,
 }
 
-/// A list that was closed behind what looks like its next sibling: perhaps by a bracket that was meant for the list around it.
+/// A list that was closed behind what looks like its next sibling: perhaps by a bracket that was meant
+/// for the list around it.
 struct Suspect {
     span: Span,
     close: char,

@@ -17,8 +17,8 @@ pub trait CharSource {
     /// Takes the next character.
     fn next(&mut self) -> Result<Option<char>, Self::Error>;
 
-    /// Takes ASCII characters as long as they are `in_run` and at hand, which may be none: a short cut for many calls of
-    /// [`CharSource::next`]. No line end is in a run.
+    /// Takes ASCII characters as long as they are `in_run` and at hand, which may be none: a short cut
+    /// for many calls of [`CharSource::next`]. No line end is in a run.
     fn take_run(&mut self, in_run: impl Fn(u8) -> bool) -> &str {
         let _ = in_run;
         ""

@@ -22,13 +22,22 @@ rows! {
     "char-downcase" (1) [FOLDABLE PURE] "char -> char" "The simple lower-case mapping.";
     "char-foldcase" (1) [FOLDABLE PURE] "char -> char" "The simple case folding.";
     "char-titlecase" (1) [FOLDABLE PURE] "char -> char" "The simple title-case mapping.";
-    "char-alphabetic?" (1) [FOLDABLE PURE] "char -> boolean" "Whether a character has the Alphabetic property.";
+    "char-alphabetic?" (1) [FOLDABLE PURE] "char -> boolean"
+        "Whether a character has the Alphabetic property.";
     "char-numeric?" (1) [FOLDABLE PURE] "char -> boolean" "Whether a character is a decimal digit.";
-    "char-whitespace?" (1) [FOLDABLE PURE] "char -> boolean" "Whether a character has the White_Space property.";
-    "char-upper-case?" (1) [FOLDABLE PURE] "char -> boolean" "Whether a character has the Uppercase property.";
-    "char-lower-case?" (1) [FOLDABLE PURE] "char -> boolean" "Whether a character has the Lowercase property.";
+    "char-whitespace?" (1) [FOLDABLE PURE] "char -> boolean"
+        "Whether a character has the White_Space property.";
+    "char-upper-case?" (1) [FOLDABLE PURE] "char -> boolean"
+        "Whether a character has the Uppercase property.";
+    "char-lower-case?" (1) [FOLDABLE PURE] "char -> boolean"
+        "Whether a character has the Lowercase property.";
     "digit-value" (1) [FOLDABLE PURE] "char -> integer-or-false" "The value of a decimal digit, or #f.";
-    "%char-terminal-width" (2) [FOLDABLE PURE] "char any -> integer" "The columns of a character in a terminal: 0, 1 or 2; the flag makes ambiguous characters wide." slow Rare;
-    "char-general-category" (1) [FOLDABLE PURE] "char -> symbol" "The Unicode general category, such as Lu." slow Rare;
-    "%character-ranges" (1) [PURE ALLOCATES] "list -> vector" "Where the characters with a general category of the list, or with the property lower-case or upper-case, begin and end, by turns." slow Makes;
+    "%char-terminal-width" (2) [FOLDABLE PURE] "char any -> integer"
+        "The columns of a character in a terminal: 0, 1 or 2; the flag makes ambiguous characters \
+         wide." slow Rare;
+    "char-general-category" (1) [FOLDABLE PURE] "char -> symbol"
+        "The Unicode general category, such as Lu." slow Rare;
+    "%character-ranges" (1) [PURE ALLOCATES] "list -> vector"
+        "Where the characters with a general category of the list, or with the property lower-case or \
+         upper-case, begin and end, by turns." slow Makes;
 }

@@ -7,8 +7,9 @@
 //! Conventions that the rows follow:
 //!
 //! - A row has the R7RS (or SRFI) name where the primitive *is* that procedure. Internal rows start
-//!   with `%`. A condition of such a row blames the name without the `%` if users know it, so an internal row whose Scheme
-//!   wrapper has the same name blames the procedure the user called; else the procedure that users know among the callers.
+//!   with `%`. A condition of such a row blames the name without the `%` if users know it, so an
+//!   internal row whose Scheme wrapper has the same name blames the procedure the user called; else the
+//!   procedure that users know among the callers.
 //! - A row with [`Flags::FRAME`] has no Rust function: the machine implements it as a
 //!   frame-manipulating opcode or as a hand-assembled stub.
 //! - Every other row is a Rust function. It never calls back into Scheme.
@@ -84,7 +85,8 @@ impl Flags {
     }
 }
 
-/// Why calls of a primitive have no fast way: no opcode, no node of the specializer's graph and no leaf function.
+/// Why calls of a primitive have no fast way: no opcode, no node of the specializer's graph and no leaf
+/// function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slow {
     /// It waits for a device, another process, another thread or the clock, or asks the operating system.
@@ -97,7 +99,8 @@ pub enum Slow {
     Changes,
     /// It raises, reports or describes an error, or looks at frames.
     Errors,
-    /// It belongs to the machine's administration, and is called once for a program, a task, a connection or a library.
+    /// It belongs to the machine's administration, and is called once for a program, a task, a
+    /// connection or a library.
     Administration,
     /// It expands or compiles.
     Expansion,
@@ -163,9 +166,9 @@ impl PrimitiveId {
 }
 
 /// Builds a static slice of rows. A row is
-/// `"name" arity [FLAG …] "signature" "documentation" slow REASON;` where arity is `(n)`, `(least, greatest)`
-/// or `(least ..)`. A row without a fast way has a reason, its own or that of its table, which stands behind the
-/// table's name.
+/// `"name" arity [FLAG …] "signature" "documentation" slow REASON;` where arity is `(n)`,
+/// `(least, greatest)` or `(least ..)`. A row without a fast way has a reason, its own or that of its
+/// table, which stands behind the table's name.
 macro_rules! rows {
     ($(#[$attribute:meta])* $table:ident $(slow $all:ident)?: $($rows:tt)*) => {
         $crate::primitives::rows!(@table [$(#[$attribute])*] $table [$(slow $all)?] $($rows)*);

@@ -12,7 +12,8 @@ rows! {
     "set-cdr!" (2) [] "pair any -> unspecified" "Stores in the second field of a pair.";
     "pair?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is a pair.";
     "null?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is the empty list.";
-    "xcons" (2) [PURE NEVER_RAISES ALLOCATES] "any any -> pair" "A new pair of the arguments in reverse order." slow Rare;
+    "xcons" (2) [PURE NEVER_RAISES ALLOCATES] "any any -> pair"
+        "A new pair of the arguments in reverse order." slow Rare;
     "caar" (1) [PURE] "pair -> any" "The car of the car.";
     "cadr" (1) [PURE] "pair -> any" "The car of the cdr.";
     "cdar" (1) [PURE] "pair -> any" "The cdr of the car.";

@@ -10,63 +10,110 @@ rows! {
     /// Time, process and evaluation rows.
     ROWS:
     "current-jiffy" (0) [NEVER_RAISES] "-> integer" "The monotonic clock in jiffies since the start.";
-    "%recent-jiffy" (0) [NEVER_RAISES] "-> integer" "The same as of the system's last tick, some milliseconds ago, which costs less.";
-    "jiffies-per-second" (0) [FOLDABLE PURE NEVER_RAISES] "-> integer" "The number of jiffies in a second." slow Administration;
-    "current-second" (0) [NEVER_RAISES] "-> real" "The current time on the TAI scale, in seconds since 1970." slow System;
+    "%recent-jiffy" (0) [NEVER_RAISES] "-> integer"
+        "The same as of the system's last tick, some milliseconds ago, which costs less.";
+    "jiffies-per-second" (0) [FOLDABLE PURE NEVER_RAISES] "-> integer"
+        "The number of jiffies in a second." slow Administration;
+    "current-second" (0) [NEVER_RAISES] "-> real"
+        "The current time on the TAI scale, in seconds since 1970." slow System;
     "cpu-time" (0) [NEVER_RAISES] "-> real" "The processor time used by the process, in seconds." slow System;
-    "%processor-count" (0) [NEVER_RAISES] "-> index" "How many processors the process may use at once, limits of its group included." slow Administration;
+    "%processor-count" (0) [NEVER_RAISES] "-> index"
+        "How many processors the process may use at once, limits of its group included." slow Administration;
     "command-line" (0) [NEVER_RAISES] "-> list" "The program and its arguments." slow Administration;
-    "%live-instances" (1) [ALLOCATES] "record-type -> list" "All records of a type that are alive, after a full collection." slow Administration;
-    "%exit" (0, 1) [NEVER_RETURNS] "[any] -> never" "Ends the process with an exit code made of the object, output flushed, no winders run." slow Administration;
-    "%set-exit-hook!" (1) [] "closure -> unspecified" "What is called, without arguments, when the program ends." slow Administration;
+    "%live-instances" (1) [ALLOCATES] "record-type -> list"
+        "All records of a type that are alive, after a full collection." slow Administration;
+    "%exit" (0, 1) [NEVER_RETURNS] "[any] -> never"
+        "Ends the process with an exit code made of the object, output flushed, no winders \
+         run." slow Administration;
+    "%set-exit-hook!" (1) [] "closure -> unspecified"
+        "What is called, without arguments, when the program ends." slow Administration;
     "%take-exit-hook!" (0) [] "-> any" "That procedure, which is forgotten, or #f." slow Administration;
-    "get-environment-variable" (1) [] "string -> string-or-false" "The value of an environment variable, or #f." slow System;
+    "get-environment-variable" (1) [] "string -> string-or-false"
+        "The value of an environment variable, or #f." slow System;
     "get-environment-variables" (0) [NEVER_RAISES] "-> list" "Pairs of name and value." slow System;
-    "features" (0) [NEVER_RAISES] "-> list" "The feature identifiers that cond-expand knows." slow Administration;
-    "%environment" (1) [] "list -> pair" "A read-only environment of the import sets in a list, and the thunks that instantiate its libraries." slow Administration;
-    "environment?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is an environment." slow Administration;
-    "interaction-environment" (0) [NEVER_RAISES] "-> environment" "The environment of the REPL and of programs without import." slow Administration;
-    "%served-value" (0) [] "-> any" "What the program that `canny serve` ran gave; unspecified in any other." slow Administration;
-    "%compile" (2) [] "any environment -> list" "The thunks that evaluate a datum in an environment." slow Expansion;
-    "%open-source" (2) [] "string environment -> loader" "Opens a source file to be loaded into an environment." slow Expansion;
-    "%compile-next" (1) [] "loader -> list-or-eof" "The thunks of the next form of a source file; the file is closed at its end." slow Expansion;
-    "%expand" (2) [] "any environment -> any" "The fully expanded form of a datum, for people to read." slow Expansion;
-    "%disassemble" (1) [] "procedure -> string" "The bytecode of a procedure, for people to read." slow Expansion;
-    "%specialize" (1, 2) [] "procedure [index] -> any" "Compiles a procedure now, for its start or for its loop of this number: #t, or a string that says why not." slow Administration;
-    "%specialized?" (1) [] "procedure -> boolean" "Whether calls of a procedure enter compiled code." slow Administration;
-    "%unspecialize" (1) [] "procedure -> boolean" "Gives up the compiled code that calls of a procedure enter: whether there was any." slow Administration;
-    "%implementation-version" (0) [FOLDABLE PURE NEVER_RAISES] "-> string" "The version of this implementation." slow Administration;
-    "%pretty-string" (2) [] "any index -> string" "The written form of an object in lines of at most so many columns where possible." slow Work;
-    "%bound-names" (0) [] "-> list" "The names of the interaction environment as strings, sorted." slow Administration;
-    "%library-names" (0) [] "-> list" "The names of the libraries that can be imported, as strings, sorted." slow Administration;
-    "%library-exports" (1) [] "any -> list-or-false" "What a library exports: lists of name and kind, or #f without such a library." slow Administration;
-    "%library-environment" (1) [] "any -> pair" "An environment inside of a library, and the thunks that instantiate it." slow Administration;
-    "%name-information" (1) [] "symbol -> list-or-false" "What a name means at the prompt: kind, library or #f, signature or #f, description or #f." slow Administration;
-    "%procedure-parameters" (1) [] "procedure -> list" "The parameters of each clause as lists of required, optional, keywords and rest or #f." slow Administration;
-    "%definition-position" (1) [] "any -> list-or-false" "File, line and column where a procedure is defined." slow Administration;
-    "%interrupt-pending?" (0) [NEVER_RAISES] "-> boolean" "Takes note of an interrupt: whether one was pending." slow Administration;
+    "features" (0) [NEVER_RAISES] "-> list"
+        "The feature identifiers that cond-expand knows." slow Administration;
+    "%environment" (1) [] "list -> pair"
+        "A read-only environment of the import sets in a list, and the thunks that instantiate its \
+         libraries." slow Administration;
+    "environment?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean"
+        "Whether the object is an environment." slow Administration;
+    "interaction-environment" (0) [NEVER_RAISES] "-> environment"
+        "The environment of the REPL and of programs without import." slow Administration;
+    "%served-value" (0) [] "-> any"
+        "What the program that `canny serve` ran gave; unspecified in any other." slow Administration;
+    "%compile" (2) [] "any environment -> list"
+        "The thunks that evaluate a datum in an environment." slow Expansion;
+    "%open-source" (2) [] "string environment -> loader"
+        "Opens a source file to be loaded into an environment." slow Expansion;
+    "%compile-next" (1) [] "loader -> list-or-eof"
+        "The thunks of the next form of a source file; the file is closed at its end." slow Expansion;
+    "%expand" (2) [] "any environment -> any"
+        "The fully expanded form of a datum, for people to read." slow Expansion;
+    "%disassemble" (1) [] "procedure -> string"
+        "The bytecode of a procedure, for people to read." slow Expansion;
+    "%specialize" (1, 2) [] "procedure [index] -> any"
+        "Compiles a procedure now, for its start or for its loop of this number: #t, or a string that says \
+         why not." slow Administration;
+    "%specialized?" (1) [] "procedure -> boolean"
+        "Whether calls of a procedure enter compiled code." slow Administration;
+    "%unspecialize" (1) [] "procedure -> boolean"
+        "Gives up the compiled code that calls of a procedure enter: whether there was \
+         any." slow Administration;
+    "%implementation-version" (0) [FOLDABLE PURE NEVER_RAISES] "-> string"
+        "The version of this implementation." slow Administration;
+    "%pretty-string" (2) [] "any index -> string"
+        "The written form of an object in lines of at most so many columns where possible." slow Work;
+    "%bound-names" (0) [] "-> list"
+        "The names of the interaction environment as strings, sorted." slow Administration;
+    "%library-names" (0) [] "-> list"
+        "The names of the libraries that can be imported, as strings, sorted." slow Administration;
+    "%library-exports" (1) [] "any -> list-or-false"
+        "What a library exports: lists of name and kind, or #f without such a library." slow Administration;
+    "%library-environment" (1) [] "any -> pair"
+        "An environment inside of a library, and the thunks that instantiate it." slow Administration;
+    "%name-information" (1) [] "symbol -> list-or-false"
+        "What a name means at the prompt: kind, library or #f, signature or #f, description or \
+         #f." slow Administration;
+    "%procedure-parameters" (1) [] "procedure -> list"
+        "The parameters of each clause as lists of required, optional, keywords and rest or \
+         #f." slow Administration;
+    "%definition-position" (1) [] "any -> list-or-false"
+        "File, line and column where a procedure is defined." slow Administration;
+    "%interrupt-pending?" (0) [NEVER_RAISES] "-> boolean"
+        "Takes note of an interrupt: whether one was pending." slow Administration;
 }
 
 rows! {
     /// The collector, weak pairs, ephemerons and guardians.
     MEMORY:
-    "collect-garbage" (0, 1) [] "[boolean] -> unspecified" "Collects; only the nursery when the argument is #f." slow Work;
-    "%gc-statistics" (0) [] "-> list" "Association list: collections, pause times in nanoseconds, bytes live and allocated." slow Administration;
-    "%gc-stress!" (1) [] "index -> unspecified" "Collects at every n-th allocation; 0 for never." slow Administration;
-    "weak-cons" (2) [PURE NEVER_RAISES ALLOCATES] "any any -> weak-pair" "A weak pair: its car does not keep the object alive." slow Makes;
+    "collect-garbage" (0, 1) [] "[boolean] -> unspecified"
+        "Collects; only the nursery when the argument is #f." slow Work;
+    "%gc-statistics" (0) [] "-> list"
+        "Association list: collections, pause times in nanoseconds, bytes live and \
+         allocated." slow Administration;
+    "%gc-stress!" (1) [] "index -> unspecified"
+        "Collects at every n-th allocation; 0 for never." slow Administration;
+    "weak-cons" (2) [PURE NEVER_RAISES ALLOCATES] "any any -> weak-pair"
+        "A weak pair: its car does not keep the object alive." slow Makes;
     "weak-pair?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is a weak pair.";
     "weak-car" (1) [PURE] "weak-pair -> any" "The car, or #f when the object is gone." slow Rare;
     "weak-cdr" (1) [PURE] "weak-pair -> any" "The cdr." slow Rare;
     "weak-set-car!" (2) [] "weak-pair any -> unspecified" "Stores in the weak field." slow Changes;
     "weak-set-cdr!" (2) [] "weak-pair any -> unspecified" "Stores in the strong field." slow Changes;
-    "weak-pair-broken?" (1) [PURE] "weak-pair -> boolean" "Whether the object of the weak field is gone." slow Rare;
-    "make-ephemeron" (2) [PURE NEVER_RAISES ALLOCATES] "any any -> ephemeron" "An ephemeron: the datum lives while the key does (SRFI 124)." slow Makes;
+    "weak-pair-broken?" (1) [PURE] "weak-pair -> boolean"
+        "Whether the object of the weak field is gone." slow Rare;
+    "make-ephemeron" (2) [PURE NEVER_RAISES ALLOCATES] "any any -> ephemeron"
+        "An ephemeron: the datum lives while the key does (SRFI 124)." slow Makes;
     "ephemeron?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is an ephemeron.";
     "ephemeron-key" (1) [PURE] "ephemeron -> any" "The key, or #f when it is gone." slow Rare;
     "ephemeron-datum" (1) [PURE] "ephemeron -> any" "The datum, or #f when the key is gone." slow Rare;
     "ephemeron-broken?" (1) [PURE] "ephemeron -> boolean" "Whether the key is gone." slow Rare;
-    "reference-barrier" (1) [NEVER_RAISES] "any -> unspecified" "Keeps an object alive up to this call." slow Rare;
+    "reference-barrier" (1) [NEVER_RAISES] "any -> unspecified"
+        "Keeps an object alive up to this call." slow Rare;
     "%make-guardian" (0) [PURE NEVER_RAISES ALLOCATES] "-> guardian" "A new guardian." slow Makes;
-    "%guardian-register!" (2) [] "guardian any -> unspecified" "Asks a guardian to keep an object once nothing else does." slow Changes;
-    "%guardian-next" (2) [] "guardian any -> any" "Takes the next object that nothing else keeps, or the default." slow Rare;
+    "%guardian-register!" (2) [] "guardian any -> unspecified"
+        "Asks a guardian to keep an object once nothing else does." slow Changes;
+    "%guardian-next" (2) [] "guardian any -> any"
+        "Takes the next object that nothing else keeps, or the default." slow Rare;
 }

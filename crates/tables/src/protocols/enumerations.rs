@@ -1,7 +1,8 @@
 //! Numbers that primitives take, and some that they give.
 //!
-//! One row for each enumeration makes the Rust type, whose cases primitives read, and the names of `lib/canny/machine/protocols.sld`.
-//! A number stays what it is, or Scheme code that was compiled before means something else by it.
+//! One row for each enumeration makes the Rust type, whose cases primitives read, and the names of
+//! `lib/canny/machine/protocols.sld`. A number stays what it is, or Scheme code that was compiled
+//! before means something else by it.
 
 use super::{Enumerated, Enumeration};
 

@@ -1,7 +1,8 @@
 //! Records whose first fields the machine knows, and vectors of options.
 //!
-//! Fields are counted in words. Word 0 of a record is its type, so that fields begin with 1; vectors begin with 0. The build of
-//! the standard library checks that each record type begins with the fields of its row.
+//! Fields are counted in words. Word 0 of a record is its type, so that fields begin with 1; vectors
+//! begin with 0. The build of the standard library checks that each record type begins with the fields
+//! of its row.
 
 use super::{RecordLayout, VectorLayout};
 
@@ -82,7 +83,8 @@ records! {
         CONTINUATION "continuation",
         /// Parameters to begin with.
         PARAMETERS "parameters",
-        /// Where it waits for a worker: `#f` for any, a fixnum for the worker with that number, `#t` for that of timers.
+        /// Where it waits for a worker: `#f` for any, a fixnum for the worker with that number, `#t`
+        /// for that of timers.
         LANE "lane",
         /// The number of the account of what it allocates.
         ACCOUNT "account",

@@ -93,14 +93,14 @@ pub mod field {
     pub const WHO: usize = 3;
     /// Vector: the places of the newest frames ([`Thread::condition_position`]).
     pub const POSITION: usize = 4;
-    /// List of strings, or `#f`: in which tasks it was raised, the innermost one last. Behind them may stand an object of
-    /// the host's with syntax errors.
+    /// List of strings, or `#f`: in which tasks it was raised, the innermost one last. Behind them may
+    /// stand an object of the host's with syntax errors.
     pub const ORIGIN: usize = 5;
 }
 
 impl Thread {
-    /// A condition object; irritants are read at once and need no protection. A procedure of the library that users do not
-    /// know is not blamed, but the one that they know and that called it.
+    /// A condition object; irritants are read at once and need no protection. A procedure of the
+    /// library that users do not know is not blamed, but the one that they know and that called it.
     pub fn condition(
         &mut self,
         kind: &str,

@@ -1,18 +1,19 @@
 //! Continuations: sealing the stack into the heap and bringing frames back.
 //!
-//! Capturing moves the frames on the stack into continuations, once, with dead registers cleared, so that each
-//! object is an ordinary scannable one (see [`canny_tables::layout::continuation`]); the stack is empty afterwards
-//! and rests on the newest. A deep stack becomes a chain of them, each with a few frames. Returning below the oldest frame
-//! brings the frames of the newest one back, all of them, so that nothing refers to that any more unless the program does: what
-//! frames held that have returned is not kept alive by those below. Each frame is copied at most once out and once in per
-//! capture, whatever the depth.
+//! Capturing moves the frames on the stack into continuations, once, with dead registers cleared, so
+//! that each object is an ordinary scannable one (see [`canny_tables::layout::continuation`]); the
+//! stack is empty afterwards and rests on the newest. A deep stack becomes a chain of them, each with a
+//! few frames. Returning below the oldest frame brings the frames of the newest one back, all of them,
+//! so that nothing refers to that any more unless the program does: what frames held that have returned
+//! is not kept alive by those below. Each frame is copied at most once out and once in per capture,
+//! whatever the depth.
 //!
-//! The usual capture and the usual way back are handlers of the interpreter; what they leave to the runtime, and
-//! everything that may raise, is here. Both do the same to the thread's [`Sealed`]:
+//! The usual capture and the usual way back are handlers of the interpreter; what they leave to the
+//! runtime, and everything that may raise, is here. Both do the same to the thread's [`Sealed`]:
 //!
 //! - Its continuation has its whole slice left, or was just called, or was just escaped into.
-//! - The return address of the oldest frame on the stack is the underflow's, or the exit's before the first capture;
-//!   in a slice it is the true one.
+//! - The return address of the oldest frame on the stack is the underflow's, or the exit's before the
+//!   first capture; in a slice it is the true one.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::continuation::{
@@ -47,7 +48,8 @@ pub(crate) unsafe fn call_base(pc: *const u32) -> usize {
 }
 
 impl Sealed {
-    /// The continuation with the newest frames, how many words of its slice are left, and what lies below those.
+    /// The continuation with the newest frames, how many words of its slice are left, and what lies
+    /// below those.
     pub(crate) fn newest(&self) -> Option<(ObjectRef, usize)> {
         let object = self.continuation.as_kind(Kind::Closure)?;
         Some((object, (self.bytes - depth_of(object)) / 8))
@@ -116,8 +118,8 @@ impl Thread {
         while let Some(step) = walk.next() {
             // SAFETY: the walk gives live frames of this stack.
             let start = unsafe { step.fp.offset_from(base) } as usize - LINK_WORDS;
-            // Compiled code wants the frames that it inlined together with the one that they belong to, and a trap frame
-            // comes along with the one that it interrupted.
+            // Compiled code wants the frames that it inlined together with the one that they belong to,
+            // and a trap frame comes along with the one that it interrupted.
             let is_apart = !step.is_trap && !is_retired(step.return_pc);
             if start == 0 || is_apart && end - start >= PART_WORDS {
                 parts.push(Part { start, end, pc });
@@ -168,8 +170,8 @@ impl Thread {
         Ok(object)
     }
 
-    /// Fills in what stands before the slice of a new continuation that rests on `below`, whose newest frame resumes at the
-    /// address in that. Those that nobody can call keep no dynamic state alive.
+    /// Fills in what stands before the slice of a new continuation that rests on `below`, whose newest
+    /// frame resumes at the address in that. Those that nobody can call keep no dynamic state alive.
     fn describe_continuation(&mut self, object: Value, below: Sealed, can_be_called: bool) {
         self.store(object, CODE, self.continuation_code);
         let dynamic = self.dynamic;
@@ -216,8 +218,8 @@ impl Thread {
         }
     }
 
-    /// Copies link words and live registers of every frame below the current one into the slices, which are scratch roots from
-    /// `first` on; their other words stay zero.
+    /// Copies link words and live registers of every frame below the current one into the slices, which
+    /// are scratch roots from `first` on; their other words stay zero.
     fn copy_live_words(&mut self, parts: &[Part], first: usize) {
         let base = self.stack.base();
         let mut walk = FrameWalk::new(self);
@@ -268,8 +270,8 @@ impl Thread {
         self.close_reserve();
     }
 
-    /// `continue-stub` where no winders are to be run: replaces every frame by those of a continuation, restores
-    /// the dynamic state and returns `value`.
+    /// `continue-stub` where no winders are to be run: replaces every frame by those of a continuation,
+    /// restores the dynamic state and returns `value`.
     pub(crate) fn continue_with(&mut self, continuation: ObjectRef, value: Value) -> *const u32 {
         self.dynamic.handlers = continuation.field(HANDLERS);
         self.dynamic.parameters = continuation.field(PARAMETERS);
@@ -292,8 +294,8 @@ impl Thread {
         self.return_to_sealed(value)
     }
 
-    /// Calls the library, in place of the current frame, to run winders and then to call the closure of this frame
-    /// again with the value.
+    /// Calls the library, in place of the current frame, to run winders and then to call the closure of
+    /// this frame again with the value.
     pub(crate) fn rewind_and_call(&mut self, value: Value) -> Next {
         let rewinder = match self.vm.shared_roots.named(REWINDER) {
             Some(rewinder) => rewinder,
@@ -336,7 +338,8 @@ impl Thread {
         Ok(object)
     }
 
-    /// The stack is empty: brings back the newest sealed frames, as many as are in one slice, and returns `value` to them.
+    /// The stack is empty: brings back the newest sealed frames, as many as are in one slice, and
+    /// returns `value` to them.
     pub(crate) fn return_to_sealed(&mut self, value: Value) -> *const u32 {
         let (object, words) = loop {
             match self.sealed.newest() {
@@ -354,8 +357,9 @@ impl Thread {
             let slice = object.slot_address(SLICE) as *const Value;
             base.copy_from_nonoverlapping(slice, words);
         }
-        // SAFETY: the oldest frame begins with its link at the base. The newest frame's registers begin as far below the end
-        // as the call instruction's field a says; the value goes behind them, where the call wants it.
+        // SAFETY: the oldest frame begins with its link at the base. The newest frame's registers begin
+        // as far below the end as the call instruction's field a says; the value goes behind them,
+        // where the call wants it.
         unsafe {
             let below = (*base.add(1)).bits() as *const u32;
             self.sealed = Sealed::below(object, below);
@@ -433,8 +437,8 @@ impl Thread {
         self.watermark.fp = std::ptr::null_mut();
     }
 
-    /// `return-barrier`: the frame above the watermark returned; the stub's call instruction says a = 0, so fp
-    /// is the frame's closure word, which holds the value.
+    /// `return-barrier`: the frame above the watermark returned; the stub's call instruction says a =
+    /// 0, so fp is the frame's closure word, which holds the value.
     pub(crate) fn return_through_barrier(&mut self) -> *const u32 {
         let pc = self.watermark.return_pc;
         self.watermark.fp = std::ptr::null_mut();

@@ -62,7 +62,8 @@ impl Thread {
         }
     }
 
-    /// Changes the port that is current outside of every `parameterize`, for this thread and those that begin later.
+    /// Changes the port that is current outside of every `parameterize`, for this thread and those that
+    /// begin later.
     pub fn set_default_port(&mut self, key: usize, port: Value) {
         self.dynamic.default_ports[key] = port;
         self.vm.set_root(DEFAULT_PORTS[key], port);

@@ -1,12 +1,13 @@
 //! Escape procedures: returning from a frame that is still there, without a copy of any frame.
 //!
-//! `call-with-escape-continuation` is code of the machine's own, in whose frame a register holds the escape procedure as
-//! long as the call lasts. An escape looks for the frame that holds it, from the newest on: it costs as much as the
-//! frames that it drops. Whether the frame is on the stack, was sealed by a capture in between or came back with a
-//! continuation makes no difference, and a frame that is gone is not found. The search goes from frame to frame, since
-//! no word tells by itself that it is in a frame's link; the depth, which is the same wherever the frame is, tells in
-//! which slice to look and when to stop. Once frames have been copied to other places (see `graft`), the newest frame that
-//! holds it counts, wherever it lies.
+//! `call-with-escape-continuation` is code of the machine's own, in whose frame a register holds the
+//! escape procedure as long as the call lasts. An escape looks for the frame that holds it, from the
+//! newest on: it costs as much as the frames that it drops. Whether the frame is on the stack, was
+//! sealed by a capture in between or came back with a continuation makes no difference, and a frame
+//! that is gone is not found. The search goes from frame to frame, since no word tells by itself that
+//! it is in a frame's link; the depth, which is the same wherever the frame is, tells in which slice to
+//! look and when to stop. Once frames have been copied to other places (see `graft`), the newest frame
+//! that holds it counts, wherever it lies.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::continuation::{PARENT, SLICE};
@@ -91,8 +92,8 @@ impl Thread {
         pc
     }
 
-    /// The frame that holds an escape procedure, and the procedure that it holds: that one, or one made for a copy of
-    /// the frame.
+    /// The frame that holds an escape procedure, and the procedure that it holds: that one, or one made
+    /// for a copy of the frame.
     fn holder_of(&self, escape: Value) -> Option<(Holder, Value)> {
         if self.vm.has_grafted() {
             return self.newest_holder_of(original_escape(escape));
@@ -108,7 +109,8 @@ impl Thread {
             |closure, held: Value| makes_escapes(closure) && original_escape(held) == origin;
         let mut fp = self.fp;
         loop {
-            // SAFETY: as in `only_holder_of`; a frame that made an escape procedure holds it during every call.
+            // SAFETY: as in `only_holder_of`; a frame that made an escape procedure holds it during
+            // every call.
             unsafe {
                 let pc = self.return_address(fp);
                 if pc == exit || pc == underflow {
@@ -155,9 +157,9 @@ impl Thread {
         let (exit, underflow, trap) = (stubs.exit(), stubs.underflow(), stubs.trap());
         let mut fp = self.fp;
         while self.bytes_below(fp) > above {
-            // SAFETY: the walk goes from live frame to live frame; a trap frame says how far below the one is that
-            // it interrupted. Behind a frame's registers lies the link of what it called, so that there is a word in
-            // the holder's place whatever the frame is.
+            // SAFETY: the walk goes from live frame to live frame; a trap frame says how far below the
+            // one is that it interrupted. Behind a frame's registers lies the link of what it called,
+            // so that there is a word in the holder's place whatever the frame is.
             unsafe {
                 let pc = self.return_address(fp);
                 if pc == exit || pc == underflow {

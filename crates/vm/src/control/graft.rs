@@ -1,14 +1,15 @@
 //! Composable continuations: a part of a chain of sealed frames, put on top of another continuation.
 //!
-//! A *prompt* is a continuation that was captured where the prompt was installed; every frame above it lies in slices of
-//! its own. The part between a continuation and a prompt is copied, slice by slice, with the oldest frame's return
-//! address and the depths changed; nothing else in a frame says where the frame is. The original stays as it is, so a
-//! part can be put anywhere any number of times, and later capturing, returning and walking see ordinary continuations.
+//! A *prompt* is a continuation that was captured where the prompt was installed; every frame above it
+//! lies in slices of its own. The part between a continuation and a prompt is copied, slice by slice,
+//! with the oldest frame's return address and the depths changed; nothing else in a frame says where
+//! the frame is. The original stays as it is, so a part can be put anywhere any number of times, and
+//! later capturing, returning and walking see ordinary continuations.
 //!
-//! What frames hold of the dynamic state is old: `(canny machine control)` gives a list of pairs `(old . new)`, and words that
-//! are `eq?` to an old one, a pair of a list of winders or parameters, are replaced. Frames of
-//! `call-with-escape-continuation` get escape procedures that know the new state. In lists of handlers the part in front of
-//! the prompt is put on top of the new handlers.
+//! What frames hold of the dynamic state is old: `(canny machine control)` gives a list of pairs
+//! `(old . new)`, and words that are `eq?` to an old one, a pair of a list of winders or parameters,
+//! are replaced. Frames of `call-with-escape-continuation` get escape procedures that know the new
+//! state. In lists of handlers the part in front of the prompt is put on top of the new handlers.
 //!
 //! A copy takes its dynamic state's place in a continuation for two other things; it is never called itself:
 //!
@@ -17,7 +18,8 @@
 //! | `WINDERS` | the slice that it is a copy of, which is no copy |
 //! | `HANDLERS` | its depth minus that one's, a raw word |
 //!
-//! So what had been captured below a frame can be found again where a copy of the frame is: see `continuation_here`.
+//! So what had been captured below a frame can be found again where a copy of the frame is: see
+//! `continuation_here`.
 
 use std::collections::HashMap;
 
@@ -120,8 +122,8 @@ impl Thread {
         }
     }
 
-    /// `%continuation-here`: of the continuations that the stack rests on, the newest that is the given one, or that
-    /// is its copy; the given one if there is none.
+    /// `%continuation-here`: of the continuations that the stack rests on, the newest that is the given
+    /// one, or that is its copy; the given one if there is none.
     pub fn continuation_here(&mut self, continuation: Value) -> Result<Value, Raise> {
         let given = self.continuation_argument("%continuation-here", 1, continuation)?;
         if !self.vm.has_grafted() {
@@ -143,8 +145,8 @@ impl Thread {
         Ok(continuation)
     }
 
-    /// `%graft-continuation`: a continuation of the frames of `newest` above those of `boundary`, which return to `onto`.
-    /// The boundary is one of the continuations that `newest` rests on.
+    /// `%graft-continuation`: a continuation of the frames of `newest` above those of `boundary`, which
+    /// return to `onto`. The boundary is one of the continuations that `newest` rests on.
     pub fn graft_continuation(
         &mut self,
         newest: Value,
@@ -227,7 +229,8 @@ impl Thread {
         sealed
     }
 
-    /// Gives the frames between `sealed` and `limit` that hold an escape procedure one for where they are now.
+    /// Gives the frames between `sealed` and `limit` that hold an escape procedure one for where they
+    /// are now.
     fn renew_escapes(&mut self, mut sealed: Sealed, limit: usize, deeper: usize, state: NewState) {
         let trap = self.vm.stubs.trap();
         while sealed.bytes > limit {

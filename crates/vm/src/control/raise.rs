@@ -24,16 +24,18 @@ const CONTROL_LIBRARY: &str = "(canny machine control)";
 const REPEAT: &str = "%call-again";
 
 impl Thread {
-    /// Says that a primitive has done nothing and that `procedure`, a closure of one parameter, must be called with a
-    /// fixnum first: when it returns, the primitive is called again with the same arguments.
+    /// Says that a primitive has done nothing and that `procedure`, a closure of one parameter, must be
+    /// called with a fixnum first: when it returns, the primitive is called again with the same
+    /// arguments.
     pub fn repeat_after(&mut self, procedure: Value, argument: i64) -> Raise {
         self.pending = procedure;
         self.repeat = Some(argument);
         Raise(())
     }
 
-    /// Calls the pending procedure in the middle of the instruction, which is executed again afterwards. The frame of a
-    /// primitive that was called as a procedure is not kept: the procedure's frame takes its place.
+    /// Calls the pending procedure in the middle of the instruction, which is executed again
+    /// afterwards. The frame of a primitive that was called as a procedure is not kept: the procedure's
+    /// frame takes its place.
     fn begin_repeat(&mut self, argument: i64) -> *const u32 {
         let procedure = std::mem::replace(&mut self.pending, Value::FALSE);
         // SAFETY: slow stubs save pc behind the first word of the instruction.
@@ -51,7 +53,8 @@ impl Thread {
         if let Err(raise) = self.check_stack(target, count + ADDED) {
             return self.begin_raise(raise);
         }
-        // SAFETY: the current frame is that of the stub, whose first registers are its arguments; there is room for more.
+        // SAFETY: the current frame is that of the stub, whose first registers are its arguments; there
+        // is room for more.
         unsafe {
             let primitive = Thread::closure_of(self.fp);
             for index in (0..count).rev() {
@@ -67,8 +70,8 @@ impl Thread {
         }
     }
 
-    /// Continues after a failed operation: calls `raise` with the pending object, or leaves the interpreter if
-    /// that is under way.
+    /// Continues after a failed operation: calls `raise` with the pending object, or leaves the
+    /// interpreter if that is under way.
     pub(crate) fn begin_raise(&mut self, _raise: Raise) -> *const u32 {
         if self.exit.is_some() {
             return std::ptr::null();

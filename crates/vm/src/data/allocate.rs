@@ -1,8 +1,8 @@
 //! Allocation as the runtime and primitives use it.
 //!
 //! Small objects always succeed: at the heap limit they come from the reserve, and the thread raises
-//! the heap condition at its next safepoint. What may be large has a `try_` form that raises at once, though not for small
-//! objects in a critical section: who raises there leaves what is locked.
+//! the heap condition at its next safepoint. What may be large has a `try_` form that raises at once,
+//! though not for small objects in a critical section: who raises there leaves what is locked.
 
 use canny_heap::HeapExhausted;
 use canny_number::elements::ElementType;
@@ -36,8 +36,9 @@ impl Thread {
         }
     }
 
-    /// A scannable object that is usually small. A small one is never refused: past the heap limit it comes from
-    /// beyond, and the thread raises at its next safepoint. A large one ends the process when it is refused.
+    /// A scannable object that is usually small. A small one is never refused: past the heap limit it
+    /// comes from beyond, and the thread raises at its next safepoint. A large one ends the process
+    /// when it is refused.
     pub(crate) fn object(&mut self, kind: Kind, flags: u8, length: usize, fill: Value) -> Value {
         if 8 * length <= SMALL_BYTES {
             return self.mutator().small_object(kind, flags, length, fill);
@@ -128,8 +129,8 @@ impl Thread {
         self.mutator().store(object, index, value);
     }
 
-    /// Stores a word that is no reference in a field of an object while every other thread stands at a safepoint, or is outside
-    /// of the heap. May wait, and collections may come first.
+    /// Stores a word that is no reference in a field of an object while every other thread stands at a
+    /// safepoint, or is outside of the heap. May wait, and collections may come first.
     pub fn store_while_alone(&mut self, object: Value, index: usize, value: Value) {
         self.mutator().store_while_alone(object, index, value);
     }
@@ -145,7 +146,8 @@ impl Thread {
         self.mutator().compare_and_swap(object, index, old, new)
     }
 
-    /// Stores field `index` of an object if it still is the expected one, as a single step among threads; whether it was.
+    /// Stores field `index` of an object if it still is the expected one, as a single step among
+    /// threads; whether it was.
     pub fn store_if(&mut self, object: Value, index: usize, expected: Value, value: Value) -> bool {
         self.mutator().store_if(object, index, expected, value)
     }

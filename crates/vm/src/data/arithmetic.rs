@@ -63,7 +63,8 @@ impl Thread {
         }
     }
 
-    /// An operation that could not be done in place, on long integers without the tower where that is possible.
+    /// An operation that could not be done in place, on long integers without the tower where that is
+    /// possible.
     fn long(
         &mut self,
         who: &str,

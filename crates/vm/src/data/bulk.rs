@@ -20,8 +20,8 @@ const WORDS_AT_ONCE: usize = 1 << 16;
 
 impl Thread {
     /// Copies payload words `range` of a scannable object into another, or the same, from word `at` on;
-    /// the ranges may overlap. Panics when a range is outside its object. Comes to safepoints in the middle of a long copy; the
-    /// objects are held by the native stack and stay where they are.
+    /// the ranges may overlap. Panics when a range is outside its object. Comes to safepoints in the
+    /// middle of a long copy; the objects are held by the native stack and stay where they are.
     pub fn copy_fields(
         &mut self,
         source: ObjectRef,
@@ -52,8 +52,8 @@ impl Thread {
         }
     }
 
-    /// Stores one value in payload words `range` of a scannable object. Panics when the range is outside. Comes to safepoints as
-    /// [`Thread::copy_fields`] does.
+    /// Stores one value in payload words `range` of a scannable object. Panics when the range is
+    /// outside. Comes to safepoints as [`Thread::copy_fields`] does.
     pub fn fill_fields(&mut self, object: ObjectRef, range: Range<usize>, value: Value) {
         let mut start = range.start;
         while start < range.end {
@@ -66,8 +66,8 @@ impl Thread {
         }
     }
 
-    /// Copies bytes `range` of a bytevector or numeric vector into another of that kind, or the same, from index `at` on; the ranges may
-    /// overlap. Panics when a range is outside its object.
+    /// Copies bytes `range` of a bytevector or numeric vector into another of that kind, or the same,
+    /// from index `at` on; the ranges may overlap. Panics when a range is outside its object.
     pub fn copy_bytes(
         &mut self,
         source: ObjectRef,
@@ -125,7 +125,8 @@ impl Thread {
             }),
             (_, Kind::String8) => from.with_utf32(|units| {
                 for (index, &unit) in units[range].iter().enumerate() {
-                    // Another thread may have put a wide one in since the caller looked: that one is too late for this copy.
+                    // Another thread may have put a wide one in since the caller looked: that one is
+                    // too late for this copy.
                     if let Ok(byte) = u8::try_from(unit) {
                         note_content(to, at + index, &[byte], false);
                         to.set_byte(at + index, byte);
@@ -175,15 +176,16 @@ fn copy_payload(from: ObjectRef, to: ObjectRef, range: Range<usize>, at: usize, 
     }
 }
 
-/// Keeps the promise of [`FLAG_ASCII`] before `bytes` are put into narrow string data at `at`: makes it when
-/// they are the whole content, takes it back when they break it. It is made only if nobody else may change the data at once.
+/// Keeps the promise of [`FLAG_ASCII`] before `bytes` are put into narrow string data at `at`: makes it
+/// when they are the whole content, takes it back when they break it. It is made only if nobody else
+/// may change the data at once.
 fn note_content(data: ObjectRef, at: usize, bytes: &[u8], is_alone: bool) {
     let flags = data.header().flags();
     let ascii = flags & FLAG_ASCII != 0;
     let whole = is_alone && at == 0 && bytes.len() == data.length();
     if (whole || ascii) && ascii != bytes.is_ascii() {
-        // SAFETY: the flag agrees with the bytes that the caller is about to write. A thread with company only clears it, which
-        // others may do at once.
+        // SAFETY: the flag agrees with the bytes that the caller is about to write. A thread with
+        // company only clears it, which others may do at once.
         unsafe { data.set_flags(flags ^ FLAG_ASCII) };
     }
 }

@@ -1,12 +1,13 @@
 //! Strings: a header object with the length, and narrow (Latin-1) or wide (UTF-32) data.
 //!
-//! The data object's kind says how wide it is, so a reader that loaded the data pointer sees a consistent
-//! string while another thread widens it. Data may be longer than the string, whose length never changes, and never become
-//! narrow again. What one thread puts into the narrow data while another one widens the string may be lost.
+//! The data object's kind says how wide it is, so a reader that loaded the data pointer sees a
+//! consistent string while another thread widens it. Data may be longer than the string, whose length
+//! never changes, and never become narrow again. What one thread puts into the narrow data while
+//! another one widens the string may be lost.
 //!
-//! The ASCII flag of narrow data is a promise, which is taken back before it is broken. Threads that change a string at once
-//! may find it kept a moment too long: who relies on it gets a wrong character, nothing worse. While there are several
-//! threads the promise is made for fresh data only.
+//! The ASCII flag of narrow data is a promise, which is taken back before it is broken. Threads that
+//! change a string at once may find it kept a moment too long: who relies on it gets a wrong character,
+//! nothing worse. While there are several threads the promise is made for fresh data only.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{FLAG_ASCII, FLAG_IMMUTABLE};

@@ -1,9 +1,10 @@
-//! Keeping what was in the frames of a thread: their descriptions and the values of their variables, for people
-//! who look into a failure after its frames are gone.
+//! Keeping what was in the frames of a thread: their descriptions and the values of their variables,
+//! for people who look into a failure after its frames are gone.
 //!
-//! A variable has a value as long as its register is live. Code that was compiled for people to look into
-//! (`keeps_variables` of the compiler's options) keeps the variables in scope live, as long as it is interpreted. Other code of
-//! users knows the variables that happen to be live (`names_variables`), which backtraces show.
+//! A variable has a value as long as its register is live. Code that was compiled for people to look
+//! into (`keeps_variables` of the compiler's options) keeps the variables in scope live, as long as it
+//! is interpreted. Other code of users knows the variables that happen to be live (`names_variables`),
+//! which backtraces show.
 
 use canny_compiler::unit::{VariablePlace, VariableScope};
 use canny_tables::kinds::Kind;
@@ -92,8 +93,9 @@ impl Thread {
         Ok((frames, vector))
     }
 
-    /// Describes the newest `count_max` frames, newest first, with the tail calls between them. The first `shown_max` that are the
-    /// program's have the values of their variables as `show` writes them.
+    /// Describes the newest `count_max` frames, newest first, with the tail calls between them. The
+    /// first `shown_max` that are the program's have the values of their variables as `show` writes
+    /// them.
     pub fn describe_frames_and_values(
         &self,
         count_max: usize,

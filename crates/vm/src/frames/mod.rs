@@ -33,13 +33,13 @@ use canny_value::Value;
 use crate::code::{CodeRef, LivenessCache};
 use crate::thread::Thread;
 
-/// The address of bytecode that a return address or entry stands for: the one in a descriptor of compiled code,
-/// else the address itself.
+/// The address of bytecode that a return address or entry stands for: the one in a descriptor of
+/// compiled code, else the address itself.
 pub(crate) fn bytecode_of(pc: *const u32) -> *const u32 {
     const NATIVE: u8 = Opcode::Native as u8;
     const RETIRED: u8 = Opcode::Retired as u8;
-    // SAFETY: a return address or entry is an instruction or a descriptor, whose opcode says which; the address is
-    // in its place, which descriptors have aligned.
+    // SAFETY: a return address or entry is an instruction or a descriptor, whose opcode says which; the
+    // address is in its place, which descriptors have aligned.
     unsafe {
         match *pc.cast::<u8>() {
             NATIVE | RETIRED => *pc.byte_add(descriptor::BYTECODE).cast::<*const u32>(),
@@ -48,8 +48,8 @@ pub(crate) fn bytecode_of(pc: *const u32) -> *const u32 {
     }
 }
 
-/// Whether a return address is a retired descriptor, as that of every inlined frame is: the frame above may belong
-/// together with the one below.
+/// Whether a return address is a retired descriptor, as that of every inlined frame is: the frame above
+/// may belong together with the one below.
 pub(crate) fn is_retired(pc: *const u32) -> bool {
     // SAFETY: as for `bytecode_of`.
     unsafe { *pc.cast::<u8>() == Opcode::Retired as u8 }
@@ -86,7 +86,8 @@ impl Live {
 /// One frame of a walk.
 pub(crate) struct Step {
     pub(crate) fp: *mut Value,
-    /// Where the frame returns to: in bytecode, at a stub of the machine, or at a descriptor of compiled code.
+    /// Where the frame returns to: in bytecode, at a stub of the machine, or at a descriptor of
+    /// compiled code.
     pub(crate) return_pc: *const u32,
     /// Where the frame resumes, or the instruction that it is in the middle of.
     pub(crate) pc: *const u32,
@@ -174,8 +175,9 @@ impl FrameWalk {
         self.next_settled(|_| ())
     }
 
-    /// The next older frame; `settle` is given its closure before anything is read of that. In a collection the closure may
-    /// have been moved on behalf of another frame, perhaps another thread's: then only its new place tells the code.
+    /// The next older frame; `settle` is given its closure before anything is read of that. In a
+    /// collection the closure may have been moved on behalf of another frame, perhaps another thread's:
+    /// then only its new place tells the code.
     pub(crate) fn next_settled(&mut self, settle: impl FnOnce(&mut Value)) -> Option<Step> {
         if let Next::Inside { fp, .. } | Next::At { fp, .. } = self.next {
             // SAFETY: a live frame has its link words.
@@ -294,8 +296,8 @@ pub struct FrameDescription {
     pub is_stand_in: bool,
     /// The unit's number of the copy, for a procedure that was inlined.
     pub(crate) copy: Option<u32>,
-    /// Procedures between this one and the one of the next older frame that ended with a tail call, the last one
-    /// first, as far as they are known.
+    /// Procedures between this one and the one of the next older frame that ended with a tail call, the
+    /// last one first, as far as they are known.
     pub tail_callers: Vec<TailCaller>,
     /// Variables with values that are still there, as text; only if that was asked for.
     pub values: Vec<(String, String)>,
@@ -322,7 +324,8 @@ pub(crate) struct Newer {
 }
 
 impl Thread {
-    /// Describes the newest `count_max` frames, newest first. A procedure that still checks its arguments has not begun and has no frame.
+    /// Describes the newest `count_max` frames, newest first. A procedure that still checks its
+    /// arguments has not begun and has no frame.
     pub fn describe_frames(&self, count_max: usize) -> Vec<FrameDescription> {
         self.describe(count_max, false)
     }
@@ -361,7 +364,8 @@ impl Thread {
         frames
     }
 
-    /// Describes the newest frames of a continuation, as [`Thread::describe_frames`] does; `None` if it is something else.
+    /// Describes the newest frames of a continuation, as [`Thread::describe_frames`] does; `None` if it
+    /// is something else.
     pub fn describe_frames_of(
         &self,
         continuation: Value,

@@ -1,7 +1,8 @@
 //! Where a condition was made, as its frames say it.
 //!
-//! A program that handles a condition seldom asks for its position, and to look that up takes longer than everything
-//! else about a condition. So a condition is made with the *places* of the newest frames alone, as a vector:
+//! A program that handles a condition seldom asks for its position, and to look that up takes longer
+//! than everything else about a condition. So a condition is made with the *places* of the newest
+//! frames alone, as a vector:
 //!
 //! ```text
 //! number of the program's frames to pass over | closure | word index of its instruction | closure | …
@@ -67,7 +68,8 @@ impl Thread {
         places
     }
 
-    /// Gives a condition that was just made the position of the call of the innermost procedure of the program.
+    /// Gives a condition that was just made the position of the call of the innermost procedure of the
+    /// program.
     pub fn move_to_caller(&mut self, condition: Value) {
         let condition = condition.as_kind(Kind::Condition);
         if let Some(places) = condition.map(|condition| condition.field(field::POSITION)) {

@@ -119,8 +119,8 @@ impl Roots for Thread {
 const REVISITED_FRAMES: usize = 32;
 
 impl Thread {
-    /// Shows where the frames on the stack and the newest sealed one resume, if retired code is looked for; the heap
-    /// shows what continuations hold.
+    /// Shows where the frames on the stack and the newest sealed one resume, if retired code is looked
+    /// for; the heap shows what continuations hold.
     fn show_return_addresses(&self) {
         self.vm.specializer.show_return_addresses(|show| {
             show(self.sealed.pc as usize);

@@ -1,8 +1,8 @@
 //! The VM stack: address space reserved at once, memory taken by touch.
 //!
-//! Sizes are in words of 8 bytes unless a name says otherwise. Above the words for frames lie a reserve, which a handler of the
-//! stack condition may use, and a red zone, which every frame may touch without a check. Dropping the stack unmaps it: nothing
-//! may run on it then.
+//! Sizes are in words of 8 bytes unless a name says otherwise. Above the words for frames lie a
+//! reserve, which a handler of the stack condition may use, and a red zone, which every frame may touch
+//! without a check. Dropping the stack unmaps it: nothing may run on it then.
 
 use std::io;
 

@@ -1,11 +1,12 @@
 //! Which tail calls led from a frame to the one above it, found out when it is asked for.
 //!
-//! A tail call leaves no trace, and keeping one would cost each of them. But the code is still there: the call
-//! instruction of the older frame names the procedure that it called, and if another procedure is running there, tail
-//! calls led from the one to the other. Their operators are mostly globals and constants, so a search through
-//! the code finds the ways. A step is certain if every tail call that the search met named its procedure and no other
-//! one leads there; else it is reported as possible. Loops do not show, and a global that was changed since is
-//! taken for what it is now. Running code pays nothing.
+//! A tail call leaves no trace, and keeping one would cost each of them. But the code is still there:
+//! the call instruction of the older frame names the procedure that it called, and if another procedure
+//! is running there, tail calls led from the one to the other. Their operators are mostly globals and
+//! constants, so a search through the code finds the ways. A step is certain if every tail call that
+//! the search met named its procedure and no other one leads there; else it is reported as possible.
+//! Loops do not show, and a global that was changed since is taken for what it is now. Running code
+//! pays nothing.
 
 use canny_tables::kinds::Kind;
 use canny_tables::opcodes::{Flow, Opcode, OpcodeFlags, Window, field_a, field_b, field_wide};
@@ -34,8 +35,8 @@ struct Found {
 }
 
 impl Thread {
-    /// The procedures whose tail calls led from the call before a return address of a frame to the code that runs
-    /// above it, the last one first. Empty if there were none or they are not known.
+    /// The procedures whose tail calls led from the call before a return address of a frame to the code
+    /// that runs above it, the last one first. Empty if there were none or they are not known.
     pub(crate) fn tail_callers(
         &self,
         caller: Value,
@@ -178,8 +179,8 @@ fn each_instruction(code: CodeRef, visit: &mut dyn FnMut(usize, Opcode, u32)) {
     }
 }
 
-/// The procedure that is in a register before the instruction at an index: what the last instruction before it put
-/// there. Operators are computed right before their calls, so no branch lies between.
+/// The procedure that is in a register before the instruction at an index: what the last instruction
+/// before it put there. Operators are computed right before their calls, so no branch lies between.
 fn operator(closure: Value, code: CodeRef, mut before: usize, mut register: u8) -> Option<Value> {
     for _ in 0..MOVES_MAX {
         let mut last = None;

@@ -1,5 +1,5 @@
-//! Several characters or bytes at a time through the loan of a port: `layout::loan` tells its words, `canny_io::lending` the
-//! protocol.
+//! Several characters or bytes at a time through the loan of a port: `layout::loan` tells its words,
+//! `canny_io::lending` the protocol.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
@@ -49,8 +49,8 @@ impl InPlace {
         self.with_loan(port, lends, |thread, owned| {
             let (cursor, count) = owned.range(limit);
             let start = std::ptr::with_exposed_provenance::<u8>(cursor);
-            // SAFETY: what is between the two was lent to the owner of the flag, which is up: until it is down it stays where
-            // it is, and nobody writes to it.
+            // SAFETY: what is between the two was lent to the owner of the flag, which is up: until it
+            // is down it stays where it is, and nobody writes to it.
             let bytes = unsafe { std::slice::from_raw_parts(start, count) };
             let (result, used) = take(thread, bytes)?;
             owned.advance(cursor, used.min(count));
@@ -67,7 +67,8 @@ impl InPlace {
                 return None;
             }
             let place = std::ptr::with_exposed_provenance_mut::<u8>(cursor);
-            // SAFETY: as above, but nobody reads it. The bytes are no part of it, since nobody but the port knows it.
+            // SAFETY: as above, but nobody reads it. The bytes are no part of it, since nobody but the
+            // port knows it.
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()) };
             owned.advance(cursor, bytes.len());
             Some(())
@@ -89,8 +90,8 @@ impl InPlace {
         flag.store(1, Ordering::Relaxed);
         // The processor is told by who revokes the loan.
         compiler_fence(Ordering::SeqCst);
-        // The field of a port object is the address of its port's loan, which lives as long as the object, and nothing is
-        // collected here.
+        // The field of a port object is the address of its port's loan, which lives as long as the
+        // object, and nothing is collected here.
         let owned = Owned { lent };
         let owner = std::ptr::from_ref(flag).addr() as u64 + lends;
         let result = match owned.word(loan::OWNER).load(Ordering::Relaxed) == owner {

@@ -11,8 +11,9 @@ use super::InPlace;
 use crate::data::strings;
 
 impl InPlace {
-    /// The next line of a port as a fresh string, and steps over it and its line feed: if it is ASCII, lent to this thread
-    /// as a whole, short and for [`canny_heap::Mutator::line_in_place`] to be made. Else nothing is done.
+    /// The next line of a port as a fresh string, and steps over it and its line feed: if it is ASCII,
+    /// lent to this thread as a whole, short and for [`canny_heap::Mutator::line_in_place`] to be made.
+    /// Else nothing is done.
     #[inline]
     pub fn lent_line(&mut self, port: Value) -> Option<Value> {
         let lent = port.as_kind(Kind::Port)?.field(port::LOAN);
@@ -22,8 +23,8 @@ impl InPlace {
         flag.store(1, Ordering::Relaxed);
         // The thread that revokes the loan issues the barrier.
         compiler_fence(Ordering::SeqCst);
-        // SAFETY: the field of a port object is the address of its port's loan, which lives as long as the object, and nothing is
-        // collected here; the flag is up.
+        // SAFETY: the field of a port object is the address of its port's loan, which lives as long as
+        // the object, and nothing is collected here; the flag is up.
         let line = unsafe { self.take_lent_line(lent.bits() as usize, flag) };
         compiler_fence(Ordering::SeqCst);
         flag.store(0, Ordering::Release);
@@ -47,8 +48,8 @@ impl InPlace {
         let cursor = word(loan::CURSOR).load(Ordering::Relaxed) as usize;
         let limit = word(loan::LIMIT).load(Ordering::Relaxed) as usize;
         let start = std::ptr::with_exposed_provenance::<u8>(cursor);
-        // SAFETY: what is between the two was lent to the owner of this flag: until it is down it stays where it is, and nobody
-        // writes to it.
+        // SAFETY: what is between the two was lent to the owner of this flag: until it is down it stays
+        // where it is, and nobody writes to it.
         let text = unsafe { std::slice::from_raw_parts(start, limit.saturating_sub(cursor)) };
         let mutator = self.0.mutator();
         let (data, length) = mutator.line_in_place(FLAG_ASCII, text)?;

@@ -1,8 +1,8 @@
-//! Leaf functions, as `canny_tables::leaves` describes them, and what they may do to a thread: make objects in place,
-//! without a collection, and look symbols up.
+//! Leaf functions, as `canny_tables::leaves` describes them, and what they may do to a thread: make
+//! objects in place, without a collection, and look symbols up.
 //!
-//! The type [`InPlace`] is how that is kept: it is the thread, with nothing on it that collects, raises or enters the
-//! machine.
+//! The type [`InPlace`] is how that is kept: it is the thread, with nothing on it that collects, raises
+//! or enters the machine.
 
 mod lent;
 mod lines;
@@ -48,7 +48,8 @@ impl InPlace {
         unsafe { &mut *std::ptr::from_mut(thread).cast::<InPlace>() }
     }
 
-    /// The elements of a list in reverse order in front of a tail. None for what is no list, or is a long one.
+    /// The elements of a list in reverse order in front of a tail. None for what is no list, or is a
+    /// long one.
     pub fn reverse_onto(&mut self, list: Value, tail: Value) -> Option<Value> {
         let (mut rest, mut result) = (list, tail);
         let mutator = self.0.mutator();
@@ -75,8 +76,8 @@ impl InPlace {
                 return rest.is_nil().then_some(head);
             };
             let next = mutator.pair_in_place(pair.car(), tail);
-            // SAFETY: a pair made since the last collection, and nothing collects meanwhile: it is young, so the store
-            // needs no barrier.
+            // SAFETY: a pair made since the last collection, and nothing collects meanwhile: it is
+            // young, so the store needs no barrier.
             unsafe { *((last.address() + 8) as *mut Value) = next };
             (rest, last) = (pair.cdr(), next);
         }
@@ -140,8 +141,8 @@ impl InPlace {
     fn set_new(&mut self, object: Value, index: usize, value: Value) {
         let object = object.as_object().expect("an object");
         assert!(index < object.length());
-        // SAFETY: the index is that of a word of the object. The object is young, since nothing has collected after it was made,
-        // so that the store needs no barrier.
+        // SAFETY: the index is that of a word of the object. The object is young, since nothing has
+        // collected after it was made, so that the store needs no barrier.
         unsafe { *(object.slot_address(index) as *mut Value) = value };
     }
 
@@ -160,7 +161,8 @@ impl InPlace {
         let mutator = self.0.mutator();
         let object = mutator.object_in_place(Kind::Values, 0, values.len(), Value::UNSPECIFIED);
         let place = payload::<Value>(object).expect("an object");
-        // SAFETY: the object was just made with so many words and is young, so that the stores need no barrier.
+        // SAFETY: the object was just made with so many words and is young, so that the stores need no
+        // barrier.
         unsafe { place.copy_from_nonoverlapping(values.as_ptr(), values.len()) };
         object
     }
@@ -176,8 +178,8 @@ impl InPlace {
         self.0.mutator().fields_in_place(Kind::Port, fields)
     }
 
-    /// A copy of the first units of a bytevector or of the data of a string, as an object of the same kind that promises
-    /// nothing about them. None for a long one.
+    /// A copy of the first units of a bytevector or of the data of a string, as an object of the same
+    /// kind that promises nothing about them. None for a long one.
     pub fn copy_of_units(&mut self, units: ObjectRef, length: usize) -> Option<Value> {
         let mutator = self.0.mutator();
         if units.kind() != Kind::String32 {
@@ -216,14 +218,15 @@ impl InPlace {
         Some(mutator.fields_in_place(Kind::String, strings::fields(length, data)))
     }
 
-    /// A fresh string of so many characters, all of them Latin-1 and not all of them ASCII, which `fill` puts in the place of
-    /// zeros. None for a long one.
+    /// A fresh string of so many characters, all of them Latin-1 and not all of them ASCII, which
+    /// `fill` puts in the place of zeros. None for a long one.
     pub fn latin1_string(&mut self, length: usize, fill: impl FnOnce(&mut [u8])) -> Option<Value> {
         if length > CHARACTERS_MAX {
             return None;
         }
         let data = self.0.mutator().leaf_in_place(Kind::String8, 0, length);
-        // SAFETY: the object was just made, so that nobody else knows it, it has so many bytes, and `fill` cannot collect.
+        // SAFETY: the object was just made, so that nobody else knows it, it has so many bytes, and
+        // `fill` cannot collect.
         fill(unsafe { std::slice::from_raw_parts_mut(payload(data)?, length) });
         Some(self.string_over(length, data))
     }
@@ -239,8 +242,8 @@ impl InPlace {
         Some(self.string_over(length, data))
     }
 
-    /// Changes a character of a mutable string inside its bounds, and makes the string wide if it must. `false` if that would
-    /// take a long one.
+    /// Changes a character of a mutable string inside its bounds, and makes the string wide if it must.
+    /// `false` if that would take a long one.
     pub fn set_string_character(
         &mut self,
         string: ObjectRef,
@@ -255,8 +258,8 @@ impl InPlace {
         }
         if let Ok(byte) = u8::try_from(code) {
             if byte >= 0x80 && data.is_ascii() {
-                // SAFETY: clearing the ASCII promise is always right, and the only change that threads make to the flags of
-                // data that others may have; they may do it at once.
+                // SAFETY: clearing the ASCII promise is always right, and the only change that threads
+                // make to the flags of data that others may have; they may do it at once.
                 unsafe { data.set_flags(data.header().flags() & !FLAG_ASCII) };
             }
             data.set_byte(index, byte);

@@ -19,8 +19,8 @@ use crate::data::numbers::{
     Numeric, integer_ordering, limbs_of, number_of, numeric, short_ratios, small, with_integer,
 };
 
-/// Limbs of the operands that are computed with through the tower here: the greatest common divisors of ratios grow with the
-/// square.
+/// Limbs of the operands that are computed with through the tower here: the greatest common divisors of
+/// ratios grow with the square.
 const TOWER_LIMBS_MAX: usize = 64;
 
 /// Fixnums up to here are the same numbers as doubles.
@@ -33,7 +33,8 @@ type Complex = (f64, f64);
 struct Ways {
     integers: fn(&mut Workspace, Integer, Integer) -> bool,
     ratios: fn(ShortRatio, ShortRatio) -> Option<RatioParts>,
-    /// For inexact complex numbers; what it gives counts if it is finite, where the tower's rules and the schoolbook's agree.
+    /// For inexact complex numbers; what it gives counts if it is finite, where the tower's rules and
+    /// the schoolbook's agree.
     complex: fn(Complex, Complex) -> Complex,
     tower: fn(&Number, &Number) -> Result<Number, NumberError>,
 }
@@ -249,8 +250,8 @@ impl InPlace {
             .flatten()
     }
 
-    /// An operation that fixnums and flonums have operations of the machine for; without a value for two fixnums it is one of
-    /// exact numbers.
+    /// An operation that fixnums and flonums have operations of the machine for; without a value for
+    /// two fixnums it is one of exact numbers.
     #[inline(always)]
     fn arithmetic(
         &mut self,

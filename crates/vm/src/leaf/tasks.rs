@@ -1,5 +1,6 @@
-//! What leaf functions of tasks may do: lock and unlock records, claim waiters and make them ready, where nothing has to be
-//! waited for and nobody has asked for anything meanwhile. Everything else is declined before anything was changed.
+//! What leaf functions of tasks may do: lock and unlock records, claim waiters and make them ready,
+//! where nothing has to be waited for and nobody has asked for anything meanwhile. Everything else is
+//! declined before anything was changed.
 
 use canny_tables::kinds::Kind;
 use canny_tables::protocols::{LOCK_WORD, waiter};

@@ -232,8 +232,8 @@ impl Thread {
         }
     }
 
-    /// The code of a callee that takes this number of arguments, or raises. They are in registers of the current
-    /// frame from `arguments` on, if that is known.
+    /// The code of a callee that takes this number of arguments, or raises. They are in registers of
+    /// the current frame from `arguments` on, if that is known.
     pub(crate) fn check_callee(
         &mut self,
         callee: Value,
@@ -312,8 +312,8 @@ impl Thread {
         Ok(count)
     }
 
-    /// Calls, in place of the current frame, with `positional` arguments already in the first registers and the
-    /// elements of a list.
+    /// Calls, in place of the current frame, with `positional` arguments already in the first registers
+    /// and the elements of a list.
     fn apply_list(&mut self, callee: Value, positional: usize, list: Value) -> Next {
         let count = self.check_apply(callee, positional, list)?;
         let mut rest = list;
@@ -326,8 +326,8 @@ impl Thread {
         self.enter_in_place(callee, count)
     }
 
-    /// Raises: the procedure does not take this number of arguments. Irritants are the procedure and, if it is
-    /// known in which registers they begin, the first arguments.
+    /// Raises: the procedure does not take this number of arguments. Irritants are the procedure and,
+    /// if it is known in which registers they begin, the first arguments.
     pub(crate) fn raise_arity(
         &mut self,
         callee: Value,

@@ -8,8 +8,8 @@ use canny_tables::opcodes::field_far;
 use super::{Next, Site};
 use crate::specializer::CandidateId;
 
-/// `leave`: a guess of compiled code was wrong. fp is that of the innermost frame, all of whose live registers
-/// are in their slots.
+/// `leave`: a guess of compiled code was wrong. fp is that of the innermost frame, all of whose live
+/// registers are in their slots.
 pub(crate) fn leave(site: &mut Site) -> Next {
     // SAFETY: slow stubs save pc behind the first word, here that of an exit descriptor.
     let (exit, candidate, bytecode) = unsafe {

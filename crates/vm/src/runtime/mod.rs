@@ -162,7 +162,8 @@ fn run(thread: *mut u8, word: u32, work: fn(&mut Site) -> Next) -> *const u32 {
             site.thread.begin_raise(raise)
         }
     };
-    // A request for a safepoint may come from the thread that retired code that this thread runs, while it was in here.
+    // A request for a safepoint may come from the thread that retired code that this thread runs, while
+    // it was in here.
     let is_asked = site.thread.limit.load(Ordering::Relaxed) == 0;
     if (std::mem::take(&mut site.thread.specializer.code_was_retired) || is_asked)
         && !next.is_null()
@@ -172,8 +173,9 @@ fn run(thread: *mut u8, word: u32, work: fn(&mut Site) -> Next) -> *const u32 {
     next
 }
 
-/// The entries of opcodes. What a row says has an entry, and is neither listed here nor done by a primitive of its row, does
-/// not build; neither does what is listed although the row says that it has none.
+/// The entries of opcodes. What a row says has an entry, and is neither listed here nor done by a
+/// primitive of its row, does not build; neither does what is listed although the row says that it has
+/// none.
 macro_rules! entries {
     ($($opcode:ident => $work:expr;)*) => {
         mod wrapped {
@@ -310,7 +312,8 @@ pub(crate) static ENTRIES: [RuntimeEntry; TABLE_ENTRIES] = {
     table
 };
 
-/// Does what the first primitive does that the opcode stands for, with the registers that the instruction reads.
+/// Does what the first primitive does that the opcode stands for, with the registers that the
+/// instruction reads.
 unsafe extern "C" fn by_primitive(
     thread: *mut u8,
     _fp: *mut u64,

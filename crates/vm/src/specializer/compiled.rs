@@ -5,8 +5,9 @@ use canny_value::Value;
 
 use crate::thread::Thread;
 
-/// Room for a scannable object of so many bytes, a multiple of the granule, which the caller fills before anything
-/// else happens: its address. Never collects; asks for a safepoint when a collection is due.
+/// Room for a scannable object of so many bytes, a multiple of the granule, which the caller fills
+/// before anything else happens: its address. Never collects; asks for a safepoint when a collection is
+/// due.
 ///
 /// # Safety
 /// `thread` is the block of the thread that runs, and nothing else borrows it.

@@ -100,7 +100,8 @@ impl Specializer {
         Some(self.machine_code.memory.get()?.as_ref().ok()?.addresses())
     }
 
-    /// Whether a candidate found no room for its machine code, and nothing was freed since: making more is in vain.
+    /// Whether a candidate found no room for its machine code, and nothing was freed since: making more
+    /// is in vain.
     pub(super) fn is_full(&self) -> bool {
         self.is_full.load(Ordering::Relaxed)
     }
@@ -134,8 +135,9 @@ fn environment(leaves: &[LeafFunction], disassembles: bool, leaves_at_random: bo
 }
 
 impl Specializer {
-    /// Compiles a graph and puts it into use. `view` gave the snapshots that the graph was built from; `required` are
-    /// the types that registers must have for it, which only loops may want. For any thread.
+    /// Compiles a graph and puts it into use. `view` gave the snapshots that the graph was built from;
+    /// `required` are the types that registers must have for it, which only loops may want. For any
+    /// thread.
     pub fn install(
         &self,
         graph: &Graph,
@@ -215,7 +217,8 @@ fn leaf_calls(graph: &Graph) -> HashSet<(CodeWord, usize)> {
         .collect()
 }
 
-/// What is to be asked of registers on entry. A dead register may hold a reference to what is no longer there.
+/// What is to be asked of registers on entry. A dead register may hold a reference to what is no longer
+/// there.
 fn live_and_typed(graph: &Graph, required: &[(u32, Type)]) -> Vec<(u32, Type)> {
     let code = &graph.codes[0];
     let live = match graph.entry {

@@ -1,6 +1,6 @@
-//! What the specializer did, for people who ask why something is slow. Kept only when somebody will ask: the ledger
-//! of a machine is off until its host turns it on, and then grows with what is compiled, not with how long
-//! the program runs.
+//! What the specializer did, for people who ask why something is slow. Kept only when somebody will
+//! ask: the ledger of a machine is off until its host turns it on, and then grows with what is
+//! compiled, not with how long the program runs.
 //!
 //! | part | written by | read by |
 //! |---|---|---|
@@ -149,8 +149,8 @@ impl PauseCause {
         PauseCause::ChangeCell,
     ];
 
-    /// Whether it takes long enough to be worth the question how much of it was processor time. The rest is the
-    /// system's: it ran somebody else, perhaps the worker.
+    /// Whether it takes long enough to be worth the question how much of it was processor time. The
+    /// rest is the system's: it ran somebody else, perhaps the worker.
     fn has_processor_time(self) -> bool {
         matches!(self, PauseCause::HandLogOver | PauseCause::MakeSnapshots)
     }

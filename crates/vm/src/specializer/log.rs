@@ -1,21 +1,22 @@
 //! The logs that threads write for the specializer, and when they write.
 //!
-//! A thread that logs has the logging handlers in its dispatch table and a buffer that its block's cursor and limit
-//! delimit. A full buffer goes to the worker and costs one of the thread's quota; without quota left the plain handlers
-//! come back and nothing is logged. The worker gives quota back when it is done with a buffer, later and later while
-//! logs lead to nothing new.
+//! A thread that logs has the logging handlers in its dispatch table and a buffer that its block's
+//! cursor and limit delimit. A full buffer goes to the worker and costs one of the thread's quota;
+//! without quota left the plain handlers come back and nothing is logged. The worker gives quota back
+//! when it is done with a buffer, later and later while logs lead to nothing new.
 //!
 //! | [`LogQuota`] field | changed by |
 //! |---|---|
 //! | `left`, `max`, `free` | the thread when it hands a buffer over or takes one; the worker when it gives one back |
 //! | `turn` | worker and thread in turns, when the thread waits for the worker |
 //!
-//! A thread begins to log when it begins to run something that is not of the standard library, with a quota of one and
-//! a short first log, after which it rests: a short program is hardly slowed. Quota grows while logs lead to plans. Programs and forms typed at a prompt, which may
-//! hold the hottest loop and are entered once, get an extra buffer when they begin, [`BONUS_MAX`] times at most.
+//! A thread begins to log when it begins to run something that is not of the standard library, with a
+//! quota of one and a short first log, after which it rests: a short program is hardly slowed. Quota
+//! grows while logs lead to plans. Programs and forms typed at a prompt, which may hold the hottest
+//! loop and are entered once, get an extra buffer when they begin, [`BONUS_MAX`] times at most.
 //!
-//! The log holds code words that nothing keeps alive, so a full collection empties it. A buffer at the worker may
-//! name dead code: the worker only compares such words.
+//! The log holds code words that nothing keeps alive, so a full collection empties it. A buffer at the
+//! worker may name dead code: the worker only compares such words.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

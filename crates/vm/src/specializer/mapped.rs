@@ -1,9 +1,10 @@
 //! Gives pages of executables and libraries back that only starting up needed.
 //!
-//! The system counts each page of a file that a process touched, and those around it, as memory of the process until somebody
-//! says otherwise. A program that runs long enough to have code compiled has done with the reader, the expander and the image of
-//! the library for a while, and the code generator is about to touch as much again. What is needed after all is mapped again, from
-//! the system's cache, some sixteen pages at a time.
+//! The system counts each page of a file that a process touched, and those around it, as memory of the
+//! process until somebody says otherwise. A program that runs long enough to have code compiled has
+//! done with the reader, the expander and the image of the library for a while, and the code generator
+//! is about to touch as much again. What is needed after all is mapped again, from the system's cache,
+//! some sixteen pages at a time.
 
 /// Gives back what is mapped from files that can only be read or executed.
 #[cfg(target_os = "linux")]
@@ -22,7 +23,8 @@ unsafe extern "C" fn give_object_back(
     _size: usize,
     _data: *mut libc::c_void,
 ) -> libc::c_int {
-    // SAFETY: the linker hands out the description of an object that stays loaded meanwhile, with its table of segments.
+    // SAFETY: the linker hands out the description of an object that stays loaded meanwhile, with its
+    // table of segments.
     let (base, segments) = unsafe {
         let object = &*object;
         if object.dlpi_phdr.is_null() {
@@ -44,8 +46,8 @@ unsafe extern "C" fn give_object_back(
         // The system rounds the end up. No page has two protections, so all of these are the segment's.
         let first = start & !(page_bytes - 1);
         let bytes = start + segment.p_memsz as usize - first;
-        // SAFETY: nobody writes to these pages, so they hold what the file holds, and come from there when they are touched. The
-        // address is that of a mapping, or nothing happens.
+        // SAFETY: nobody writes to these pages, so they hold what the file holds, and come from there
+        // when they are touched. The address is that of a mapping, or nothing happens.
         unsafe { libc::madvise(first as *mut libc::c_void, bytes, libc::MADV_DONTNEED) };
     }
     0

@@ -1,9 +1,10 @@
-//! The machine's side of the specializer: what a worker may know of the program's code, and how what it compiled
-//! comes into use and out of use again.
+//! The machine's side of the specializer: what a worker may know of the program's code, and how what it
+//! compiled comes into use and out of use again.
 //!
 //! A worker asks its [`View`] for snapshots, builds and compiles a graph, and hands it to
-//! [`Specializer::install`]. Mutators make the snapshots that are wished for at their next safepoint, count exits of
-//! compiled code, enter loops that have some, and retire what relied on a global variable that changes.
+//! [`Specializer::install`]. Mutators make the snapshots that are wished for at their next safepoint,
+//! count exits of compiled code, enter loops that have some, and retire what relied on a global
+//! variable that changes.
 //!
 //! - [`registry`]: known code and candidates; publishing and retiring.
 //! - [`retired`]: machine code out of use, and when it is freed.
@@ -15,11 +16,11 @@
 //! - [`log`]: what threads write while they interpret, and when.
 //! - [`worker`]: the thread that reads logs, plans and has plans compiled.
 //!
-//! **Retiring while it runs.** An instruction that compiled code leaves to the runtime may retire the very candidate
-//! that runs it. Compiled code compares the address that the runtime gives with the one that it expects, so
-//! the runtime gives the address of a *detour* then: a retired descriptor of the thread, which stands for the
-//! expected address ([`crate::thread::Thread::detour`]). The mismatch makes compiled code leave, and the
-//! interpreter continues through the descriptor.
+//! **Retiring while it runs.** An instruction that compiled code leaves to the runtime may retire the
+//! very candidate that runs it. Compiled code compares the address that the runtime gives with the one
+//! that it expects, so the runtime gives the address of a *detour* then: a retired descriptor of the
+//! thread, which stands for the expected address ([`crate::thread::Thread::detour`]). The mismatch
+//! makes compiled code leave, and the interpreter continues through the descriptor.
 
 pub(crate) mod compiled;
 pub mod compiler;
@@ -95,7 +96,8 @@ pub struct ExitReport {
 /// Settings of the specializer's part of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SpecializerConfig {
-    /// Compiled code leaves without a reason, once in so many chances on the average; always for 1, never for 0.
+    /// Compiled code leaves without a reason, once in so many chances on the average; always for 1,
+    /// never for 0.
     pub stress: u64,
     /// Most bytes of machine code, unless 256 MB. Descriptors get half of that.
     pub code_bytes_max: Option<usize>,

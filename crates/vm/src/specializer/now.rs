@@ -47,8 +47,8 @@ impl Profile for Failures<'_> {
 const ROUNDS: usize = 8;
 
 impl Thread {
-    /// Compiles a procedure for its start, or for its loop of this number in the order of their heads, and puts the
-    /// code into use.
+    /// Compiles a procedure for its start, or for its loop of this number in the order of their heads,
+    /// and puts the code into use.
     pub fn specialize_now(
         &mut self,
         procedure: Value,

@@ -6,12 +6,12 @@
 //! | snapshot | until a watched cell in it changes; a new one is made when it is asked for again |
 //! | candidate | until it was retired, or its code died, and nobody refers to its machine code ([`super::retired`]) |
 //!
-//! A worker that holds a snapshot keeps the code alive: the registry shows such code to the collector. A candidate keeps the
-//! code alive that it copied, calls or compares with, as long as the code that it was compiled for is alive; that it does
-//! not keep alive itself. All other known code is held weakly.
+//! A worker that holds a snapshot keeps the code alive: the registry shows such code to the collector.
+//! A candidate keeps the code alive that it copied, calls or compares with, as long as the code that it
+//! was compiled for is alive; that it does not keep alive itself. All other known code is held weakly.
 //!
-//! Everything is behind one lock, which is never held across an allocation or a safepoint. It is taken by mutators on
-//! slow paths, by workers, and by the collector.
+//! Everything is behind one lock, which is never held across an allocation or a safepoint. It is taken
+//! by mutators on slow paths, by workers, and by the collector.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -37,7 +37,8 @@ use crate::code::CodeRef;
 pub(crate) const EXITS_MAX: u32 = 100;
 /// An exit with at least this share of a given-up candidate's exits makes its place unstable.
 const UNSTABLE_SHARE: u32 = 4;
-/// Times in a row that registers may have other types than a loop's candidates want before the loop is let alone.
+/// Times in a row that registers may have other types than a loop's candidates want before the loop is
+/// let alone.
 const MISMATCHES_MAX: u32 = 1000;
 
 /// A code object that was asked about.
@@ -263,8 +264,8 @@ impl Registry {
         }
     }
 
-    /// Puts a candidate among those that calls of a code enter: behind those that ask for as much or more, in place of one
-    /// that asks for the same.
+    /// Puts a candidate among those that calls of a code enter: behind those that ask for as much or
+    /// more, in place of one that asks for the same.
     fn join_chain(&mut self, id: CandidateId, code: CodeWord, required: &[(u32, Type)]) {
         let candidates = &self.candidates;
         let Some(known) = self.codes.get_mut(&code) else {
@@ -278,7 +279,8 @@ impl Registry {
         known.entered.insert(at.unwrap_or(known.entered.len()), id);
     }
 
-    /// Leads calls of a code to its candidates: to the first, from each to the next, and from the last to the bytecode.
+    /// Leads calls of a code to its candidates: to the first, from each to the next, and from the last
+    /// to the bytecode.
     fn link_chain(&self, word: CodeWord) {
         let Some(known) = self.codes.get(&word) else {
             return;
@@ -315,8 +317,9 @@ impl Registry {
         }
     }
 
-    /// Where a call enters that knows so much of its arguments: the first candidate of the chain that may be for it, behind
-    /// its questions if the answers are known; the code object if there is no such candidate.
+    /// Where a call enters that knows so much of its arguments: the first candidate of the chain that
+    /// may be for it, behind its questions if the answers are known; the code object if there is no
+    /// such candidate.
     fn goal_of(&self, word: CodeWord, types: &[Type]) -> LinkGoal {
         let of = |register: u32| types.get(register as usize).copied().unwrap_or(Type::ANY);
         let entered = self
@@ -441,7 +444,8 @@ impl Registry {
                     place.declines = true;
                     continue;
                 }
-                // A call may have been left because nobody had seen it; guesses about it may be right all the same.
+                // A call may have been left because nobody had seen it; guesses about it may be right
+                // all the same.
                 let is_call = Opcode::from_byte(opcode_byte(word)).is_some_and(is_call);
                 place.is_unstable = !is_call || place.was_cold_call;
                 place.was_cold_call = true;
@@ -531,8 +535,8 @@ impl Registry {
         Some(code)
     }
 
-    /// Whether so much code became known that a full collection is worth it: what is known of it is not in the heap, which
-    /// does not want one for it.
+    /// Whether so much code became known that a full collection is worth it: what is known of it is not
+    /// in the heap, which does not want one for it.
     pub(super) fn wants_collection(&self) -> bool {
         self.codes.len() > 2 * self.left + KNOWN_FREE
     }

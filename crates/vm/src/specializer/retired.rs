@@ -1,11 +1,12 @@
 //! Machine code that is out of use but may have suspended frames, until nobody refers to it any more.
 //!
-//! Frames refer to descriptors by their return addresses, wherever they are: on a thread's stack, in a continuation. A full
-//! collection visits all of them: threads show the return addresses of their frames, the heap shows words of live
-//! closures (continuations are closures) and of native stacks, where the stub that calls the runtime keeps the address of
-//! a resumption. What was not seen is freed when the collection ends. Nothing else refers to retired code: calls
-//! and loops were led back to the bytecode when it was retired, and who had read an address before has used it before the
-//! safepoint at which the collection found the thread.
+//! Frames refer to descriptors by their return addresses, wherever they are: on a thread's stack, in a
+//! continuation. A full collection visits all of them: threads show the return addresses of their
+//! frames, the heap shows words of live closures (continuations are closures) and of native stacks,
+//! where the stub that calls the runtime keeps the address of a resumption. What was not seen is freed
+//! when the collection ends. Nothing else refers to retired code: calls and loops were led back to the
+//! bytecode when it was retired, and who had read an address before has used it before the safepoint at
+//! which the collection found the thread.
 //!
 //! The search reads every closure's words, so it waits until it is worth it.
 
@@ -46,7 +47,8 @@ fn ranges_of(code: &Installed) -> [Range<usize>; 2] {
 }
 
 impl RetiredCode {
-    /// Code was taken out of use. During a search it counts as seen, since some places were looked at already.
+    /// Code was taken out of use. During a search it counts as seen, since some places were looked at
+    /// already.
     pub(super) fn add(&mut self, id: CandidateId, code: &Installed) {
         for range in ranges_of(code) {
             self.ranges.insert(range.start, (range.end, id));

@@ -72,7 +72,8 @@ impl Thread {
             if !specializer.heap.is_code(word.0) {
                 return None;
             }
-            // SAFETY: there is a code object at this address now, and callers come to no safepoint while they use it.
+            // SAFETY: there is a code object at this address now, and callers come to no safepoint
+            // while they use it.
             CodeRef::of_value(unsafe { Value::from_bits(word.0) })
         };
         for code in wishes.iter().filter_map(code_of) {
@@ -98,7 +99,8 @@ impl Vm {
         }
     }
 
-    /// The snapshot of code whose variables are watched, as all threads have seen. Code with a large frame has no snapshot: its calls check the stack, which those of compiled code do not.
+    /// The snapshot of code whose variables are watched, as all threads have seen. Code with a large
+    /// frame has no snapshot: its calls check the stack, which those of compiled code do not.
     fn snapshot_now(&self, code: CodeRef) -> Option<Arc<CodeSnapshot>> {
         let word = CodeWord(code.word());
         if let Some(known) = self.specializer.lock().snapshot(word) {

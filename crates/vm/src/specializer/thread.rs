@@ -61,14 +61,16 @@ impl Default for ThreadSpecializer {
 }
 
 impl Thread {
-    /// An address that stands for an address of the bytecode and differs from it, so that compiled code which expects
-    /// to continue leaves. The thread that gets it executes what is there before anything else asks for a detour.
+    /// An address that stands for an address of the bytecode and differs from it, so that compiled code
+    /// which expects to continue leaves. The thread that gets it executes what is there before anything
+    /// else asks for a detour.
     pub(crate) fn detour(&mut self, next: *const u32) -> *const u32 {
         self.specializer.detour.bytecode = next;
         (&raw const self.specializer.detour).cast()
     }
 
-    /// Where a loop continues: in compiled code if some fits the registers of the current frame, else at the head.
+    /// Where a loop continues: in compiled code if some fits the registers of the current frame, else
+    /// at the head.
     pub(crate) fn enter_loop(&mut self, head: *const u32) -> *const u32 {
         let specializer = self.vm.specializer.clone();
         let fp = self.fp;
@@ -111,8 +113,9 @@ impl Thread {
         self.specializer.code_was_retired |= retired;
     }
 
-    /// Changes a watched cell: retires the compiled code that relies on it, and stores the value, while all other threads stand
-    /// at safepoints. From there they do not resume in what was retired, and what they see next is the new value.
+    /// Changes a watched cell: retires the compiled code that relies on it, and stores the value, while
+    /// all other threads stand at safepoints. From there they do not resume in what was retired, and
+    /// what they see next is the new value.
     pub(crate) fn change_watched_cell(&mut self, cell: Value, value: Value) {
         let specializer = self.vm.specializer.clone();
         let ledger = specializer.ledger();

@@ -1,9 +1,10 @@
 //! Watched cells: global variables on whose value compiled code relies.
 //!
-//! A cell is watched from before the moment that a snapshot tells its value; its header has a flag from then on, with
-//! which every change of the value takes the slow path. Between the two all other threads come to a safepoint: one that has
-//! looked at the flag before has stored its value then. The change ends the watch. Each watch has a number of its own, so
-//! that a graph made from an old snapshot is found out. A cell that changes again and again is let alone.
+//! A cell is watched from before the moment that a snapshot tells its value; its header has a flag from
+//! then on, with which every change of the value takes the slow path. Between the two all other threads
+//! come to a safepoint: one that has looked at the flag before has stored its value then. The change
+//! ends the watch. Each watch has a number of its own, so that a graph made from an old snapshot is
+//! found out. A cell that changes again and again is let alone.
 
 use std::collections::HashMap;
 

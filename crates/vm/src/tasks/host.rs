@@ -70,8 +70,8 @@ impl MachineHost {
     }
 }
 
-/// A task may evaluate: the expander and the compiler recurse along the nesting of code. Of the stack, only what is used takes
-/// memory.
+/// A task may evaluate: the expander and the compiler recurse along the nesting of code. Of the stack,
+/// only what is used takes memory.
 const NATIVE_STACK_BYTES: usize = 256 << 20;
 
 impl Host for MachineHost {
@@ -111,7 +111,8 @@ fn serve(vm: &Arc<Vm>, worker: WorkerId) {
     let server = vm.root(SERVER).unwrap_or(Value::FALSE);
     let outcome = thread.run(server);
     if !thread.tasks.retires {
-        // It returns if a task has continued with the continuation of the program, and the program has come to its end there.
+        // It returns if a task has continued with the continuation of the program, and the program has
+        // come to its end there.
         let exit = outcome.err().unwrap_or(Exit::Code(0));
         tasks.host.ask_for_exit(exit);
     }

@@ -1,9 +1,9 @@
-//! Tasks on the threads of a pool: which words wait for a worker, how a worker takes one up, which system threads there
-//! are.
+//! Tasks on the threads of a pool: which words wait for a worker, how a worker takes one up, which
+//! system threads there are.
 //!
-//! The pool of `canny_sched` holds words and knows nothing of them; here they are references to *waiters*, records whose
-//! fields a row of `canny_tables::protocols` has. Everything else about tasks (what they are waited for by, what becomes
-//! of their results) is in Scheme, in `(canny tasks)`.
+//! The pool of `canny_sched` holds words and knows nothing of them; here they are references to
+//! *waiters*, records whose fields a row of `canny_tables::protocols` has. Everything else about tasks
+//! (what they are waited for by, what becomes of their results) is in Scheme, in `(canny tasks)`.
 //!
 //! | shared state | written by | read by |
 //! |---|---|---|
@@ -11,8 +11,9 @@
 //! | `workers` | who starts or ends as a worker | who preempts one |
 //! | `exit` | a worker whose task asked for the end of the program | the main thread |
 //!
-//! A worker is a system thread with a [`Thread`] of the machine. It runs the machine once, from its beginning to its
-//! retirement: tasks are entered by [switches](crate::switch), from the primitive that looks for work.
+//! A worker is a system thread with a [`Thread`] of the machine. It runs the machine once, from its
+//! beginning to its retirement: tasks are entered by [switches](crate::switch), from the primitive that
+//! looks for work.
 
 mod host;
 mod parking;
@@ -92,8 +93,8 @@ impl Roots for PoolRoots {
 }
 
 impl Thread {
-    /// The machine's tasks. The thread has a reference of its own to them, since one that all share would be counted by all
-    /// at every switch.
+    /// The machine's tasks. The thread has a reference of its own to them, since one that all share
+    /// would be counted by all at every switch.
     fn tasks(&mut self) -> &Tasks {
         if self.tasks.shared.is_none() {
             self.tasks.shared = Some(self.find_tasks());
@@ -147,8 +148,8 @@ impl Thread {
         tasks.clone()
     }
 
-    /// Says what workers run, a procedure that serves, and what waits for a ticket, a procedure that gets its number.
-    /// Workers begin with the default ports of this thread.
+    /// Says what workers run, a procedure that serves, and what waits for a ticket, a procedure that
+    /// gets its number. Workers begin with the default ports of this thread.
     pub fn begin_tasks(&mut self, server: Value, resumer: Value) {
         self.tasks();
         self.vm.set_root(RESUMER, resumer);
@@ -158,8 +159,8 @@ impl Thread {
         }
     }
 
-    /// Says what the main thread runs while it is idle: when all tasks wait for each other, and when it is interrupted.
-    /// Both procedures end by serving again.
+    /// Says what the main thread runs while it is idle: when all tasks wait for each other, and when it
+    /// is interrupted. Both procedures end by serving again.
     pub fn set_idle_procedures(&mut self, standstill: Value, interrupted: Value) {
         self.vm.set_root(STANDSTILL, standstill);
         self.vm.set_root(INTERRUPTED, interrupted);
@@ -230,8 +231,8 @@ impl Thread {
         true
     }
 
-    /// Makes a waiter that was claimed stand by on this worker: it is taken up when what runs there waits and nothing else is
-    /// ready. If that does not happen for long others have it.
+    /// Makes a waiter that was claimed stand by on this worker: it is taken up when what runs there
+    /// waits and nothing else is ready. If that does not happen for long others have it.
     pub fn hand_over(&mut self, waiter: Value) -> Result<(), Raise> {
         let Some(lane) = lane_of(waiter) else {
             return Err(self.raise_type("%hand-over!", 1, "waiter", waiter));
@@ -245,16 +246,16 @@ impl Thread {
         Ok(())
     }
 
-    /// What runs here begins with the next of several things that it does one after the other, and that many wait to be begun.
-    /// Gives a number for [`Thread::shall_step_aside`].
+    /// What runs here begins with the next of several things that it does one after the other, and that
+    /// many wait to be begun. Gives a number for [`Thread::shall_step_aside`].
     pub fn begin_step(&mut self, behind: usize) -> i64 {
         let worker = self.tasks.worker.unwrap_or(WorkerId::MAIN);
         let item = self.tasks().pool.begin_step(worker, behind);
         step_number(worker, item)
     }
 
-    /// Whether a task that ends such a step had better make way for others: it was away since the step began, so that others do the
-    /// same meanwhile, or somebody waits.
+    /// Whether a task that ends such a step had better make way for others: it was away since the step
+    /// began, so that others do the same meanwhile, or somebody waits.
     pub fn shall_step_aside(&mut self, step: i64) -> bool {
         let worker = self.tasks.worker.unwrap_or(WorkerId::MAIN);
         let item = step >> WORKER_BITS;
@@ -327,7 +328,8 @@ impl Thread {
 
     /// Continues with the task of a waiter; `None` if another one was faster to wake it.
     fn take_up(&mut self, next: Next) -> Option<Raise> {
-        // SAFETY: a word from the pool's queues, which the collector has kept up to date, and there was no safepoint since.
+        // SAFETY: a word from the pool's queues, which the collector has kept up to date, and there was
+        // no safepoint since.
         let waiter = unsafe { Value::from_bits(next.word) };
         let (object, task) = waiter_parts(waiter)?;
         if let Some(wake) = next.wake {
@@ -394,8 +396,8 @@ impl Thread {
         Ok(ticket.number())
     }
 
-    /// Whether the current task runs on the main thread without being bound to it: where it blocks, it blocks the main program,
-    /// which can continue nowhere else.
+    /// Whether the current task runs on the main thread without being bound to it: where it blocks, it
+    /// blocks the main program, which can continue nowhere else.
     pub fn is_guest_of_main(&self) -> bool {
         self.tasks.worker == Some(WorkerId::MAIN)
             && self.tasks.current.is_true()

@@ -1,5 +1,5 @@
-//! Operations that would wait: in a task they arm a ticket of the pool instead, and are done again once that is over. What
-//! blocks the system thread after all says so to the pool.
+//! Operations that would wait: in a task they arm a ticket of the pool instead, and are done again once
+//! that is over. What blocks the system thread after all says so to the pool.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -28,7 +28,8 @@ impl Parking for TaskParking {
         }
         match self.pool.arm(interests, deadline, self.lane) {
             Ok(ticket) => self.ticket.set(Some(ticket)),
-            // The operation is abandoned all the same: how it waits then must be known before the heap is left.
+            // The operation is abandoned all the same: how it waits then must be known before the heap
+            // is left.
             Err(_) => self.is_refused.set(true),
         }
         true
@@ -48,9 +49,10 @@ impl Drop for Blocking {
 }
 
 impl Thread {
-    /// Runs an operation that may wait, outside of the heap. If a task runs, and there are others, the operation is made
-    /// to fail with a ticket instead of waiting; the second result is then the ticket for what it would have waited for. An operation
-    /// that gives up is run once more if nobody can tell when to do it again; it waits then.
+    /// Runs an operation that may wait, outside of the heap. If a task runs, and there are others, the
+    /// operation is made to fail with a ticket instead of waiting; the second result is then the ticket
+    /// for what it would have waited for. An operation that gives up is run once more if nobody can
+    /// tell when to do it again; it waits then.
     pub fn wait_outside_heap<R>(&mut self, mut work: impl FnMut() -> R) -> (R, Option<u64>) {
         if let Some(parking) = self.task_parking() {
             let outcome = {
@@ -64,18 +66,18 @@ impl Thread {
         (self.block_outside_heap(work), None)
     }
 
-    /// Runs an operation that may block its system thread for long, outside of the heap. The pool gives the core to somebody else
-    /// meanwhile.
+    /// Runs an operation that may block its system thread for long, outside of the heap. The pool gives
+    /// the core to somebody else meanwhile.
     pub fn block_outside_heap<R>(&mut self, work: impl FnOnce() -> R) -> R {
         // It moves words, which must not happen while a collector looks for them.
         let _blocking = self.begin_blocking();
         self.outside_heap(work)
     }
 
-    /// Runs outside of the heap an operation that takes microseconds or blocks its system thread for long. It says so once it
-    /// has found out, by calling what it is given, as often as it likes; from then on it is as in
-    /// [`Thread::block_outside_heap`]. Telling the pool beforehand would cost more than what is short, if others have to be
-    /// woken for what waits.
+    /// Runs outside of the heap an operation that takes microseconds or blocks its system thread for
+    /// long. It says so once it has found out, by calling what it is given, as often as it likes; from
+    /// then on it is as in [`Thread::block_outside_heap`]. Telling the pool beforehand would cost more
+    /// than what is short, if others have to be woken for what waits.
     pub fn perhaps_block_outside_heap<R>(&mut self, work: impl FnOnce(&mut dyn FnMut()) -> R) -> R {
         let worker = self.tasks.worker.filter(|_| self.has_other_tasks());
         let pool = self.vm.tasks.get().map(|tasks| tasks.pool.clone());
@@ -133,7 +135,8 @@ impl Thread {
         self.tasks.ticket.take()
     }
 
-    /// Notes that the operation that was abandoned for a ticket is about to be done again, and continues with what it had begun.
+    /// Notes that the operation that was abandoned for a ticket is about to be done again, and
+    /// continues with what it had begun.
     pub fn set_resumption(&mut self, ticket: Option<u64>) {
         self.tasks.resumption = ticket;
     }

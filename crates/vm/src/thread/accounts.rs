@@ -1,8 +1,10 @@
-//! Accounts of memory, as tasks have them: `canny_heap` knows which blocks belong to which account, here is who has it.
+//! Accounts of memory, as tasks have them: `canny_heap` knows which blocks belong to which account,
+//! here is who has it.
 //!
-//! The account of a task is a field of its record. The thread that takes the task up has its mutator allocate for that account;
-//! while it runs no task it continues with the last one. A thread that is notified raises the memory condition at a safepoint, though neither in
-//! a critical section nor between two tasks: then it is notified when that is over.
+//! The account of a task is a field of its record. The thread that takes the task up has its mutator
+//! allocate for that account; while it runs no task it continues with the last one. A thread that is
+//! notified raises the memory condition at a safepoint, though neither in a critical section nor
+//! between two tasks: then it is notified when that is over.
 
 use canny_heap::Account;
 use canny_tables::kinds::Kind;

@@ -75,15 +75,16 @@ impl InterruptState {
             .store(std::ptr::null_mut(), Ordering::Release);
     }
 
-    /// Asks the thread to run the interrupt handler. Only atomic stores and a write: a signal handler may call it
-    /// on the thread itself; from other threads the thread must be kept alive.
+    /// Asks the thread to run the interrupt handler. Only atomic stores and a write: a signal handler
+    /// may call it on the thread itself; from other threads the thread must be kept alive.
     pub fn interrupt(&self) {
         self.waiting.store(true, Ordering::SeqCst);
         self.notify(INTERRUPT);
         self.sound_alarm();
     }
 
-    /// Has eight bytes written to a descriptor whenever an interrupt waits. Only the first call has an effect.
+    /// Has eight bytes written to a descriptor whenever an interrupt waits. Only the first call has an
+    /// effect.
     pub(crate) fn set_alarm(&self, descriptor: BorrowedFd<'_>) -> io::Result<()> {
         let file = File::from(descriptor.try_clone_to_owned()?);
         let _ = self.alarm.set(file);
@@ -183,8 +184,8 @@ impl SafepointRequest for InterruptState {
         if word.is_null() {
             return;
         }
-        // SAFETY: it points into the thread block, which is there until its mutator is dropped; the heap calls this under its
-        // lock, with which the mutator leaves the list.
+        // SAFETY: it points into the thread block, which is there until its mutator is dropped; the
+        // heap calls this under its lock, with which the mutator leaves the list.
         unsafe { (*word).store(u64::from(has_others), Ordering::Relaxed) };
     }
 }

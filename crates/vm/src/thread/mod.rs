@@ -251,8 +251,8 @@ impl Thread {
         thread
     }
 
-    /// The flag by which the thread is known to those who lend to its generated code; see `layout::loan`. A thread never
-    /// leaves the system thread that it was made on.
+    /// The flag by which the thread is known to those who lend to its generated code; see
+    /// `layout::loan`. A thread never leaves the system thread that it was made on.
     #[inline]
     pub fn loan_flag(&self) -> &Arc<AtomicU64> {
         &self.loan_flag

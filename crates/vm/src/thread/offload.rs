@@ -1,11 +1,13 @@
 //! Offloads long computations to another system thread, while the program's thread waits outside of the heap.
 //!
-//! A product of large integers, or a digest of a gigabyte, cannot be stopped in the middle. So another system thread computes it, on
-//! values of Rust's own, and the thread of the program waits outside of the heap: collections continue, other tasks get a thread once
-//! they have waited for a slice, and an interrupt or the end of the task ends the wait. What was abandoned is computed to its end,
-//! and the result is dropped.
+//! A product of large integers, or a digest of a gigabyte, cannot be stopped in the middle. So another
+//! system thread computes it, on values of Rust's own, and the thread of the program waits outside of
+//! the heap: collections continue, other tasks get a thread once they have waited for a slice, and an
+//! interrupt or the end of the task ends the wait. What was abandoned is computed to its end, and the
+//! result is dropped.
 //!
-//! A task that runs on the main thread is parked instead, and calls the primitive again when the result is there.
+//! A task that runs on the main thread is parked instead, and calls the primitive again when the result
+//! is there.
 
 use std::any::{Any, TypeId};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -87,7 +89,8 @@ struct Parked {
     ended: Option<Instant>,
 }
 
-/// What tasks compute while they are parked. An entry goes when the operation is repeated and takes the result.
+/// What tasks compute while they are parked. An entry goes when the operation is repeated and takes the
+/// result.
 #[derive(Default)]
 pub(crate) struct ParkedComputations(Mutex<Vec<Parked>>);
 
@@ -123,7 +126,8 @@ impl ParkedComputations {
     }
 }
 
-/// A number for an operation and its arguments. What an argument holds counts if it is a number, a name, a string or bytes.
+/// A number for an operation and its arguments. What an argument holds counts if it is a number, a
+/// name, a string or bytes.
 fn key_of<R: 'static>(who: &str, arguments: &[Value]) -> u64 {
     fn add(value: Value, hasher: &mut DefaultHasher) {
         let Some(object) = value.as_object() else {
@@ -158,14 +162,16 @@ fn key_of<R: 'static>(who: &str, arguments: &[Value]) -> u64 {
 }
 
 impl Thread {
-    /// Says what raises, in the current task, what is to end it: a procedure of one parameter, which is of no use.
+    /// Says what raises, in the current task, what is to end it: a procedure of one parameter, which is
+    /// of no use.
     pub fn set_check(&mut self, check: Value) {
         self.vm.set_root(CHECK, check);
     }
 
-    /// Has another system thread do what takes long and cannot look for interrupts itself, and waits for the result. It is an error
-    /// if an interrupt comes or the task is to end, but in a critical section. The work depends on the primitive's arguments only,
-    /// which are read at once; the error may be that the primitive is to be called again.
+    /// Has another system thread do what takes long and cannot look for interrupts itself, and waits
+    /// for the result. It is an error if an interrupt comes or the task is to end, but in a critical
+    /// section. The work depends on the primitive's arguments only, which are read at once; the error
+    /// may be that the primitive is to be called again.
     pub fn compute_offloaded<R: Send + 'static>(
         &mut self,
         who: &str,
@@ -214,7 +220,8 @@ impl Thread {
         number.as_fixnum()
     }
 
-    /// The same for a task on the main thread, whose program can continue nowhere else: the task is parked meanwhile.
+    /// The same for a task on the main thread, whose program can continue nowhere else: the task is
+    /// parked meanwhile.
     fn compute_parked<R: Send + 'static>(
         &mut self,
         who: &str,

@@ -7,7 +7,8 @@ use crate::code::CodeRef;
 use crate::thread::{Exit, Sealed, Thread};
 
 impl Thread {
-    /// Calls a procedure with no arguments on the empty stack and runs until it returns or the machine is left.
+    /// Calls a procedure with no arguments on the empty stack and runs until it returns or the machine
+    /// is left.
     ///
     /// Not to be called while the thread runs: no Rust frame stands between two Scheme frames.
     pub fn run(&mut self, procedure: Value) -> Result<Value, Exit> {

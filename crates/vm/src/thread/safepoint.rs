@@ -89,8 +89,8 @@ impl Thread {
         frames.first().is_none_or(|frame| frame.is_library)
     }
 
-    /// Whether the preempt procedure was called in the middle of a procedure of the standard library. Asked once: other calls of
-    /// that procedure are no interruptions.
+    /// Whether the preempt procedure was called in the middle of a procedure of the standard library.
+    /// Asked once: other calls of that procedure are no interruptions.
     pub fn take_preempted_in_library(&mut self) -> bool {
         std::mem::take(&mut self.tasks.preempted_in_library)
     }
@@ -103,8 +103,8 @@ impl Thread {
         used + words > limit
     }
 
-    /// Opens a piece of the stack's reserve for a critical section, which is short, without a word: who raises there leaves what
-    /// is locked. Whether that was possible.
+    /// Opens a piece of the stack's reserve for a critical section, which is short, without a word: who
+    /// raises there leaves what is locked. Whether that was possible.
     pub(crate) fn borrows_reserve(&mut self) -> bool {
         let reserve_words = self.reserve.words + crate::VmStack::HANDLER_WORDS;
         if self.tasks.critical == 0 || reserve_words > self.stack.reserve_words() {
@@ -117,7 +117,8 @@ impl Thread {
         true
     }
 
-    /// Gives back what critical sections have opened of the reserve. A thread that is still above the limit raises at the next call.
+    /// Gives back what critical sections have opened of the reserve. A thread that is still above the
+    /// limit raises at the next call.
     pub(crate) fn return_borrowed_reserve(&mut self) {
         let borrowed = std::mem::take(&mut self.reserve.borrowed_words);
         if borrowed > 0 && self.reserve.words > 0 {
@@ -193,7 +194,8 @@ impl Thread {
         }
     }
 
-    /// A safepoint inside a long-running primitive: lets a waiting collection run; true if an interrupt waits.
+    /// A safepoint inside a long-running primitive: lets a waiting collection run; true if an interrupt
+    /// waits.
     pub fn safepoint(&mut self) -> bool {
         self.mutator().safepoint();
         self.interrupts.interrupt_waiting().load(Ordering::Relaxed)

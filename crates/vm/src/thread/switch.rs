@@ -1,11 +1,13 @@
 //! Switching between tasks: a thread drops what it runs and continues with something else.
 //!
-//! A task that is to continue later has captured its continuation first, so that dropping its frames loses nothing. What
-//! belongs to a task and not to the thread it runs on is in its continuation: frames, winders, handlers, parameters. The
-//! thread keeps the default ports, which all tasks share, and the reserves of its stack, which are closed.
+//! A task that is to continue later has captured its continuation first, so that dropping its frames
+//! loses nothing. What belongs to a task and not to the thread it runs on is in its continuation:
+//! frames, winders, handlers, parameters. The thread keeps the default ports, which all tasks share,
+//! and the reserves of its stack, which are closed.
 //!
-//! *Critical sections* are pieces of library code in which the thread must not be given to another task, since they hold
-//! a lock or are in the middle of a switch. Requests that come meanwhile wait until the last one is left.
+//! *Critical sections* are pieces of library code in which the thread must not be given to another
+//! task, since they hold a lock or are in the middle of a switch. Requests that come meanwhile wait
+//! until the last one is left.
 
 use canny_tables::layout::continuation::{HANDLERS, PARAMETERS, WINDERS};
 use canny_tables::layout::{code, frame};
@@ -52,8 +54,8 @@ impl Thread {
         self.tasks.deferred == 0 && self.reserve.borrowed_words == 0
     }
 
-    /// Ends them all, since another task begins: the task that wanted that has got it, and an account that has used up the heap is notified again if it
-    /// continues.
+    /// Ends them all, since another task begins: the task that wanted that has got it, and an account
+    /// that has used up the heap is notified again if it continues.
     fn end_critical(&mut self) {
         self.tasks.critical = 0;
         self.return_borrowed_reserve();
@@ -69,8 +71,8 @@ impl Thread {
         self.tasks.critical > 0
     }
 
-    /// In place of a primitive's result: drops every frame and continues with a continuation, to which the value is
-    /// returned, in the dynamic state in which it was captured. No winders are run.
+    /// In place of a primitive's result: drops every frame and continues with a continuation, to which
+    /// the value is returned, in the dynamic state in which it was captured. No winders are run.
     pub fn switch_to(&mut self, continuation: Value, value: Value) -> Raise {
         let Some((sealed, (object, _))) = self
             .sealed_of(continuation)
@@ -87,8 +89,8 @@ impl Thread {
         Raise(())
     }
 
-    /// In place of a primitive's result: drops every frame and calls a closure without arguments, with no handlers, no
-    /// winders and these parameters. When it returns, the machine is left.
+    /// In place of a primitive's result: drops every frame and calls a closure without arguments, with
+    /// no handlers, no winders and these parameters. When it returns, the machine is left.
     pub fn switch_to_call(&mut self, procedure: Value, parameters: Value) -> Raise {
         let Some(target) = CodeRef::of_closure(procedure) else {
             return self.raise_type("%switch", 1, "procedure", procedure);

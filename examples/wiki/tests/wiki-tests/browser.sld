@@ -1,7 +1,9 @@
-;;; (wiki-tests browser): a headless Chromium, driven by its DevTools protocol: JSON over a WebSocket.
+;;; (wiki-tests browser): a headless Chromium, driven by its DevTools protocol: JSON over a
+;;; WebSocket.
 ;;;
-;;; What is waited for is always something that the page or the browser says, with a generous limit; nothing sleeps for a time and
-;;; hopes. Keys and clicks are events of the browser, so that something that lies above a button is noticed.
+;;; What is waited for is always something that the page or the browser says, with a generous limit;
+;;; nothing sleeps for a time and hopes. Keys and clicks are events of the browser, so that
+;;; something that lies above a button is noticed.
 
 (define-library (wiki-tests browser)
   (export find-browser call-with-browser open-tab close-tab
@@ -87,7 +89,8 @@
                 (and entry (cdr entry))))
             object keys))
 
-    ;; Sends a command and gives its result. Events that come meanwhile are noted if they are complaints.
+    ;; Sends a command and gives its result. Events that come meanwhile are noted if they are
+    ;; complaints.
     (define* (command tab method #:optional (parameters '()))
       (let ((number (+ 1 (car (tab-counter tab)))))
         (set-car! (tab-counter tab) number)

@@ -1,7 +1,8 @@
-;;; (wiki-tests program): the wiki as a process of its own, on a free port, over a database of its own.
+;;; (wiki-tests program): the wiki as a process of its own, on a free port, over a database of its
+;;; own.
 ;;;
-;;; It is run by the command that runs the test. The environment variable `WIKI` may name a program that was made by `canny compile`
-;;; and is run in place of `wiki.scm`.
+;;; It is run by the command that runs the test. The environment variable `WIKI` may name a program
+;;; that was made by `canny compile` and is run in place of `wiki.scm`.
 
 (define-library (wiki-tests program)
   (export call-with-wiki start-wiki wiki-url wiki-process kill-wiki! stop-wiki!)

@@ -1,4 +1,5 @@
-;;; (wiki-tests visitor): somebody with a browser that has no window: pages, forms and cookies by `(canny web client)`.
+;;; (wiki-tests visitor): somebody with a browser that has no window: pages, forms and cookies by
+;;; `(canny web client)`.
 
 (define-library (wiki-tests visitor)
   (export make-visitor visit submit submit-file page-status page-text page-sxml page-path)
@@ -31,8 +32,8 @@
     (define (page-text page)
       (string-join (string-split (sxml-text (sxml-select (page-sxml page) "//main"))) " "))
 
-    ;; Fills in the form with an action on a page, and sends it: fields that are given, and those that the form has already. With
-    ;; `#:follow? #f` the response is what the form was answered by.
+    ;; Fills in the form with an action on a page, and sends it: fields that are given, and those
+    ;; that the form has already. With `#:follow? #f` the response is what the form was answered by.
     (define* (submit visitor page action fields #:key (follow? #t))
       (let* ((page (if (string? page) (visit visitor page) page))
              (form (find (lambda (form)

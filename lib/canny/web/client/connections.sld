@@ -1,8 +1,9 @@
-;;; (canny web client connections): the connections of a client of HTTP: how they are made, directly and by way of proxies, and
-;;; the pool that keeps those that can be used again.
+;;; (canny web client connections): the connections of a client of HTTP: how they are made, directly
+;;; and by way of proxies, and the pool that keeps those that can be used again.
 ;;;
-;;; A *place* is where requests with the same scheme, host, port and proxy go.  It has as many permits as it may have
-;;; connections in use; idle ones are taken before new ones are made, so that there are never more open than permits.
+;;; A *place* is where requests with the same scheme, host, port and proxy go. It has as many
+;;; permits as it may have connections in use; idle ones are taken before new ones are made, so that
+;;; there are never more open than permits.
 ;;;
 ;;; | field | changed under |
 ;;; |---|---|
@@ -153,8 +154,9 @@
                (take-idle! pool place))
               (else link))))
 
-    ;; A link for requests to a URI.  `proxy` is the URI of a proxy or #f; `fresh?` asks for a new one.  Waits for a permit until
-    ;; the deadline at most, for the connection as many seconds as `patience` says, too.
+    ;; A link for requests to a URI. `proxy` is the URI of a proxy or #f; `fresh?` asks for a new
+    ;; one. Waits for a permit until the deadline at most, for the connection as many seconds as
+    ;; `patience` says, too.
     (define (acquire-link pool uri proxy fresh? deadline patience)
       (close-links (take-expired! pool))
       (let ((place (enter-place! pool
@@ -293,14 +295,16 @@
 
     ;; Proxies.
 
-    ;; The proxy for a URI, itself a URI, or #f.  `choice` is a URI, #f for none, or `environment`: what the variables http_proxy,
-    ;; https_proxy, all_proxy and no_proxy say, which hold for all but this machine itself.
+    ;; The proxy for a URI, itself a URI, or #f. `choice` is a URI, #f for none, or `environment`:
+    ;; what the variables http_proxy, https_proxy, all_proxy and no_proxy say, which hold for all
+    ;; but this machine itself.
     (define (proxy-for uri choice)
       (cond ((eq? choice 'environment)
              (if (or (loopback? (uri-host uri)) (excepted? uri))
                  #f
                  (let ((text (or (variable (if (https? uri) '("https_proxy" "HTTPS_PROXY")
-                                               ;; HTTP_PROXY is a header of requests to CGI programs.
+                                               ;; HTTP_PROXY is a header of requests to CGI
+                                               ;; programs.
                                                '("http_proxy")))
                                  (variable '("all_proxy" "ALL_PROXY")))))
                    (and text (proxy-uri text)))))

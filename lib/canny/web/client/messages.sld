@@ -1,10 +1,11 @@
-;;; (canny web client messages): what a client of HTTP/1.1 writes and reads: heads of requests and responses, and bodies.
+;;; (canny web client messages): what a client of HTTP/1.1 writes and reads: heads of requests and
+;;; responses, and bodies.
 ;;;
-;;; A *reader* has the bytes that have arrived of a connection and were not taken yet.  It waits no longer than its patience,
-;;; nor beyond its deadline, a time of the monotonic clock in nanoseconds.
+;;; A *reader* has the bytes that have arrived of a connection and were not taken yet. It waits no
+;;; longer than its patience, nor beyond its deadline, a time of the monotonic clock in nanoseconds.
 ;;;
-;;; A *source* gives the bytes of a body: it is called with a bytevector, a place and a count, puts bytes there and gives their
-;;; number, 0 at the end.
+;;; A *source* gives the bytes of a body: it is called with a bytevector, a place and a count, puts
+;;; bytes there and gives their number, 0 at the end.
 ;;;
 ;;; `read-head` is all that knows how a head is parsed.
 
@@ -123,8 +124,8 @@
       ;; An association list of symbols and strings.
       (headers head-headers))
 
-    ;; The head of the response to a request with a method; #f if the connection ended in front of it.  The machine is strict about
-    ;; what is one.
+    ;; The head of the response to a request with a method; #f if the connection ended in front of
+    ;; it. The machine is strict about what is one.
     (define (read-head reader method)
       (let loop ()
         (let* ((bytes (reader-bytes reader))
@@ -159,8 +160,8 @@
 
     ;; Bodies.
 
-    ;; The source of the body behind a head, or #f if there is none.  `finish` is called once with whether the connection can be
-    ;; used again, when the body has ended.
+    ;; The source of the body behind a head, or #f if there is none. `finish` is called once with
+    ;; whether the connection can be used again, when the body has ended.
     (define (body-source reader head finish)
       (define (finish-whole)
         (finish (head-persistent? head)))
@@ -295,8 +296,8 @@
                 (write-limited bytes port start stop deadline)
                 (loop stop))))))
 
-    ;; Calls a procedure with a binary port; what is written there goes to another one in chunks.  When that fails, what the port
-    ;; still holds goes nowhere.
+    ;; Calls a procedure with a binary port; what is written there goes to another one in chunks.
+    ;; When that fails, what the port still holds goes nowhere.
     (define (write-chunks procedure port deadline)
       (let* ((failed? #f)
              (output (make-binary-output

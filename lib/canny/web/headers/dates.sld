@@ -1,7 +1,8 @@
 ;;; (canny web headers dates): dates of HTTP as seconds since 1970, and back.
 ;;;
-;;; A date of a header is an exact integer, the seconds since 1970 in UTC: it is compared with `<`, computed with, and costs
-;;; no record.  Three forms are read (RFC 9110, 5.6.7), the first is written:
+;;; A date of a header is an exact integer, the seconds since 1970 in UTC: it is compared with `<`,
+;;; computed with, and costs no record. Three forms are read (RFC 9110, 5.6.7), the first is
+;;; written:
 ;;;   Sun, 06 Nov 1994 08:49:37 GMT
 ;;;   Sunday, 06-Nov-94 08:49:37 GMT
 ;;;   Sun Nov  6 08:49:37 1994
@@ -48,7 +49,8 @@
         ((2) (if (leap? year) 29 28))
         (else 31)))
 
-    ;; The days from 1970 to a date.  Years begin in March here, so that the day of a leap year is the last one.
+    ;; The days from 1970 to a date. Years begin in March here, so that the day of a leap year is
+    ;; the last one.
     (define (days year month day)
       (let* ((year (if (<= month 2) (- year 1) year))
              (era (floor-quotient year 400))

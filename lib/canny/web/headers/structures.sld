@@ -1,5 +1,6 @@
-;;; (canny web headers structures): headers that have a syntax of their own: credentials and challenges, links, dispositions,
-;;; forwarded, via, warning, policies.  As in `(canny web headers values)`, each has a parser and a writer.
+;;; (canny web headers structures): headers that have a syntax of their own: credentials and
+;;; challenges, links, dispositions, forwarded, via, warning, policies. As in
+;;; `(canny web headers values)`, each has a parser and a writer.
 
 (define-library (canny web headers structures)
   (export parse-credentials write-credentials parse-challenges write-challenges
@@ -69,7 +70,8 @@
                 (string-set! text index (integer->char (bytevector-u8-ref bytes index)))
                 (loop (+ index 1)))))))
 
-    ;; name=value between commas, as an association list.  `shift` is where the text begins in its header.
+    ;; name=value between commas, as an association list. `shift` is where the text begins in its
+    ;; header.
     (define (parse-pairs name text shift)
       (parse-elements name text
         (lambda (start end receive)
@@ -138,8 +140,9 @@
         (write-scheme name value port)
         (get-output-string port)))
 
-    ;; Challenges: ((basic (realm . "x")) (negotiate . "token")).  A comma stands between challenges and between what belongs to
-    ;; one: a name with an equals sign behind it belongs to the last one.
+    ;; Challenges: ((basic (realm . "x")) (negotiate . "token")). A comma stands between challenges
+    ;; and between what belongs to one: a name with an equals sign behind it belongs to the last
+    ;; one.
     (define (parse-challenges name text)
       (let ((end (string-length text)))
         (define (finish scheme parts challenges)
@@ -178,7 +181,8 @@
               (refuse name "a challenge has an association list"))
           (write-scheme name challenge port))))
 
-    ;; Parameters whose names end with an asterisk have text of any characters: UTF-8''%e2%82%ac (RFC 8187).
+    ;; Parameters whose names end with an asterisk have text of any characters: UTF-8''%e2%82%ac
+    ;; (RFC 8187).
 
     (define (decode-value text)
       (let* ((first (%string-index text #\'))
@@ -232,7 +236,8 @@
               (and (char<=? #\space (string-ref text index) #\~)
                    (loop (+ index 1)))))))
 
-    ;; Writes parameters, strings in quotes; what is not ASCII in the extended form, behind a plain one for `fallback?` names.
+    ;; Writes parameters, strings in quotes; what is not ASCII in the extended form, behind a plain
+    ;; one for `fallback?` names.
     (define (write-extended name parameters fallback? port)
       (if (not (list? parameters))
           (refuse name "parameters are an association list"))

@@ -1,8 +1,9 @@
-;;; (canny web headers text): what the syntaxes of headers are made of, for `(canny web headers)` and its parts.
+;;; (canny web headers text): what the syntaxes of headers are made of, for `(canny web headers)`
+;;; and its parts.
 ;;;
-;;; Texts are walked over with indexes, each character a bounded number of times.  What has two results hands them to a
-;;; procedure: a value, and the index behind it.  `name` is the header, for messages.
-;;; Nothing of a value is in a condition: it could be a secret.
+;;; Texts are walked over with indexes, each character a bounded number of times. What has two
+;;; results hands them to a procedure: a value, and the index behind it. `name` is the header, for
+;;; messages. Nothing of a value is in a condition: it could be a secret.
 
 (define-library (canny web headers text)
   (export header-error? fail refuse
@@ -149,7 +150,8 @@
           (let ((stop (expect-token name text index end "a token or a quoted string")))
             (receive (substring text index stop) stop))))
 
-    ;; Parameters, each behind a semicolon: an association list, symbols to strings, or to #f without a value.
+    ;; Parameters, each behind a semicolon: an association list, symbols to strings, or to #f
+    ;; without a value.
     (define (parse-parameters name text index end receive)
       (let loop ((index index) (parameters '()))
         (let ((place (skip-blanks text index end)))
@@ -169,8 +171,8 @@
                        (loop stop (cons (cons (symbol-of text start stop) #f) parameters)))))
               (receive (if (null? parameters) '() (reverse! parameters)) place)))))
 
-    ;; The list of what stands between commas.  `element` gets an index and a procedure that takes the value and the index
-    ;; behind it.  Empty elements count for nothing.
+    ;; The list of what stands between commas. `element` gets an index and a procedure that takes
+    ;; the value and the index behind it. Empty elements count for nothing.
     (define (parse-elements name text element)
       (let ((end (string-length text)))
         (let loop ((index 0) (elements '()))

@@ -1,7 +1,9 @@
-;;; (canny web headers values): parsers and writers of the values of headers, one pair for each syntax.
+;;; (canny web headers values): parsers and writers of the values of headers, one pair for each
+;;; syntax.
 ;;;
-;;; A parser takes the name of the header, for messages, and its text; it gives the value or fails. A writer takes the name and
-;;; a value and gives the text, or refuses.  The table that says which header has which is in `(canny web headers)`.
+;;; A parser takes the name of the header, for messages, and its text; it gives the value or fails.
+;;; A writer takes the name and a value and gives the text, or refuses. The table that says which
+;;; header has which is in `(canny web headers)`.
 
 (define-library (canny web headers values)
   (export parse-text write-text parse-date-value write-date-value

@@ -1,10 +1,11 @@
 ;;; (canny web server development): what a failed handler looks like while a program is developed.
 ;;;
-;;; `canny serve` says here that it serves.  `answer-errors` then notes what a handler raised in the request, and the server
-;;; shows that in place of whatever the middleware around it answers: pages of the application's own, compressed ones,
-;;; ones with headers that do not suit.
+;;; `canny serve` says here that it serves. `answer-errors` then notes what a handler raised in the
+;;; request, and the server shows that in place of whatever the middleware around it answers: pages
+;;; of the application's own, compressed ones, ones with headers that do not suit.
 ;;;
-;;; A *failure* is an object that was raised with the frames at that time, as `%backtrace` gives them.
+;;; A *failure* is an object that was raised with the frames at that time, as `%backtrace` gives
+;;; them.
 
 (define-library (canny web server development)
   (export serving-for-development? serve-for-development!
@@ -172,7 +173,8 @@
 
     ;;; Policies
 
-    ;; What a policy says of a sort of resource: the sources of the first directive of these names, or #f.
+    ;; What a policy says of a sort of resource: the sources of the first directive of these names,
+    ;; or #f.
     (define (sources-for names policy)
       (and (pair? names)
            (let ((found (assq (car names) policy)))
@@ -209,8 +211,8 @@
              (allow (if (assq 'script-src-elem policy) 'script-src-elem 'script-src)
                     script-names policy)))
 
-    ;; Gives a response whose policies let a page load a script of this host and ask this host, and the nonce that the script
-    ;; has to name, or #f.
+    ;; Gives a response whose policies let a page load a script of this host and ask this host, and
+    ;; the nonce that the script has to name, or #f.
     (define (allow-reloading response)
       (let* ((value (response-header response 'content-security-policy))
              (policies (if (string? value)

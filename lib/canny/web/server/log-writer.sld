@@ -1,10 +1,11 @@
 ;;; (canny web server log-writer): where the access log of a server goes.
 ;;;
-;;; The machine makes the lines; one task takes all that have come, writes them at once and rests for a moment, so that a
-;;; busy server writes large pieces and those who answer requests never wait for a disk.
+;;; The machine makes the lines; one task takes all that have come, writes them at once and rests
+;;; for a moment, so that a busy server writes large pieces and those who answer requests never wait
+;;; for a disk.
 ;;;
-;;; Lines that cannot be written are lost, and the server keeps serving: that is reported once on standard error, and again when the log
-;;; can be written.
+;;; Lines that cannot be written are lost, and the server keeps serving: that is reported once on
+;;; standard error, and again when the log can be written.
 
 (define-library (canny web server log-writer)
   (export check-access-log log-format-number start-log-writer)
@@ -61,7 +62,8 @@
                      (lambda (lines) (write-bytevector lines port) (flush-output-port port)))
                  void))
 
-    ;; The identity of a file, or #f if there is none: another one of the same name is somebody else.
+    ;; The identity of a file, or #f if there is none: another one of the same name is somebody
+    ;; else.
     (define (identity-of name)
       (guard (object ((error-object? object) #f))
         (let ((info (file-info name)))
@@ -118,7 +120,8 @@
     ;; So long lines are collected.
     (define rest-seconds 1/20)
 
-    ;; Begins to write the log of a server; gives a future that is resolved when the last line was written, or lost.
+    ;; Begins to write the log of a server; gives a future that is resolved when the last line was
+    ;; written, or lost.
     (define (start-log-writer machine log)
       (let ((sink (open-sink log)))
         (without-scope

@@ -1,13 +1,14 @@
 ;;; (canny web server serving): what `canny serve` does.
 ;;;
-;;; Without `--watch` one process serves.  With it there are two: this one, the *keeper*, has the socket and watches the
-;;; sources; a *worker*, whose standard input is the socket, serves one version of the program.  When a source has changed
-;;; the keeper starts another worker, and when that is ready the one before is asked to end: it answers what it has, while
-;;; new connections are the new one's.  Nobody is turned away, since the socket listens all the time.
+;;; Without `--watch` one process serves. With it there are two: this one, the *keeper*, has the
+;;; socket and watches the sources; a *worker*, whose standard input is the socket, serves one
+;;; version of the program. When a source has changed the keeper starts another worker, and when
+;;; that is ready the one before is asked to end: it answers what it has, while new connections are
+;;; the new one's. Nobody is turned away, since the socket listens all the time.
 ;;;
-;;; A version that cannot be loaded is shown: its worker's messages come up in the terminal and, by a server of the keeper,
-;;; in the browser, until the next change.  The version before is ended, since a page that has silently stayed the old one
-;;; is what one looks for longest.
+;;; A version that cannot be loaded is shown: its worker's messages come up in the terminal and, by
+;;; a server of the keeper, in the browser, until the next change. The version before is ended,
+;;; since a page that has silently stayed the old one is what one looks for longest.
 ;;;
 ;;; The keeper is one task that takes events from a channel; tasks that watch and wait put them in.
 

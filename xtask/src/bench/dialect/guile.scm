@@ -15,7 +15,8 @@
 (define arithmetic-shift ash)
 (read-enable 'r7rs-symbols)
 (print-enable 'r7rs-symbols)
-;; Its own tables choose the equivalence in each operation; equal? is right for the keys of all programs.
+;; Its own tables choose the equivalence in each operation; equal? is right for the keys of all
+;; programs.
 (define (make-hash-table . ignored) (make-own-table))
 (define (hash-table-set! table key value) (hash-set! table key value))
 (define (hash-table-ref/default table key default) (hash-ref table key default))

@@ -14,7 +14,8 @@
     ((eof-object? value) (display "end-of-file"))
     ((procedure? value) (display "procedure"))
     (else (display "unspecified"))))
-;;; Engines differ in how they write a flonum, and in the last digits of some results: twelve digits count.
+;;; Engines differ in how they write a flonum, and in the last digits of some results: twelve digits
+;;; count.
 (define (show-number number)
   (cond
     ((not (real? number))
@@ -124,8 +125,8 @@
   (display " ")
   (display (least run))
   (newline))
-;;; All answers are printed before anything is timed, since some depend on how often an operation ran;
-;;; and again when all loops are compiled.
+;;; All answers are printed before anything is timed, since some depend on how often an operation
+;;; ran; and again when all loops are compiled.
 (define failed '())
 (define (answer index run)
   (if (not (check "answer" index run)) (set! failed (cons index failed))))

@@ -477,8 +477,8 @@ mod tests {
             "time",
             "write",
         ];
-        // Syntax that is no expression or has no code of its own, what ends the program or changes files, and what
-        // only a prompt needs.
+        // Syntax that is no expression or has no code of its own, what ends the program or changes
+        // files, and what only a prompt needs.
         const LEFT_OUT: &str = "cond-expand define define-record-type define-syntax include \
             include-ci let-syntax letrec-syntax quasiquote quote syntax-error syntax-rules unquote \
             unquote-splicing ... _ => else emergency-exit exit delete-file interaction-environment";

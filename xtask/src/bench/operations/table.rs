@@ -234,8 +234,8 @@ fn other_source(chez: &Chez) -> Option<&str> {
     }
 }
 
-/// The data of a text at its outermost level. It knows parentheses, strings, characters and prefixes, which is all
-/// that it takes to find their ends.
+/// The data of a text at its outermost level. It knows parentheses, strings, characters and prefixes,
+/// which is all that it takes to find their ends.
 pub fn data(text: &str) -> Result<Vec<&str>, String> {
     let mut found = Vec::new();
     let mut depth = 0_usize;

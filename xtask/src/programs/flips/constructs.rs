@@ -122,7 +122,8 @@ impl Writer {
                 "(call/ec (lambda ({k}) (for-each (lambda (x) ({k} x)) (list {value} {other})) {other}))"
             ),
             _ => format!(
-                "(call/ec (lambda ({k}) (dynamic-wind (lambda () #f) (lambda () ({k} {value})) (lambda () #f))))"
+                "(call/ec (lambda ({k}) (dynamic-wind (lambda () #f) (lambda () ({k} {value})) (lambda () \
+                 #f))))"
             ),
         }
     }
@@ -138,7 +139,8 @@ impl Writer {
                 "(with-exception-handler (lambda (e) {value}) (lambda () (raise-continuable 'a)))"
             ),
             4 => format!(
-                "(with-exception-handler (lambda (e) e) (lambda () (let ((v (raise-continuable {value}))) v)))"
+                "(with-exception-handler (lambda (e) e) (lambda () (let ((v (raise-continuable {value}))) \
+                 v)))"
             ),
             5 => format!("(guard (e ((symbol? e) {other})) (let ((v {value})) v))"),
             6 => {
@@ -185,17 +187,20 @@ impl Writer {
             7 => format!("(fold (lambda (x value) x) {other} (list {other} {value}))"),
             8 => format!("(vector-fold (lambda (value x) x) {other} (vector {other} {value}))"),
             9 => format!(
-                "(let loop (({i} 0) (value {other})) (if (< {i} {times}) (begin (set! value {value}) (loop (+ {i} 1) value)) value))"
+                "(let loop (({i} 0) (value {other})) (if (< {i} {times}) (begin (set! value {value}) (loop \
+                 (+ {i} 1) value)) value))"
             ),
             10 => {
                 let accumulated = self.accumulate(kind);
                 format!(
-                    "(let loop (({i} 0) (value {other})) (if (< {i} {times}) (loop (+ {i} 1) {accumulated}) value))"
+                    "(let loop (({i} 0) (value {other})) (if (< {i} {times}) (loop (+ {i} 1) {accumulated}) \
+                     value))"
                 )
             }
             11 => format!("(car (apply map list (list (list {value} 1) (list 2 3))))"),
             12 => format!(
-                "(let loop (({i} 0) (all '())) (if (< {i} {times}) (loop (+ {i} 1) (cons {value} all)) (car all)))"
+                "(let loop (({i} 0) (all '())) (if (< {i} {times}) (loop (+ {i} 1) (cons {value} all)) (car \
+                 all)))"
             ),
             _ => format!("(car (filter (lambda (x) #t) (list {value})))"),
         }
@@ -231,7 +236,8 @@ impl Writer {
             3 => format!("(let {f} ((n {deep}) (x {value})) (if (> n 0) ({f} (- n 1) x) x))"),
             4 => format!("(let {f} ((n {deep})) (if (= n 0) {value} (car (list ({f} (- n 1))))))"),
             _ => format!(
-                "(let {f} ((n {deep}) (k (lambda (x) x))) (if (= n 0) (k {value}) ({f} (- n 1) (lambda (x) (k x)))))"
+                "(let {f} ((n {deep}) (k (lambda (x) x))) (if (= n 0) (k {value}) ({f} (- n 1) (lambda (x) \
+                 (k x)))))"
             ),
         }
     }

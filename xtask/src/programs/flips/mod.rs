@@ -1,11 +1,13 @@
 //! Random programs whose values change kind after their code is hot.
 //!
-//! A program has *places* (globals, fields, elements, captured variables …), procedures that read them, a
-//! procedure `entry` that is called often, and parts. The first part warms the code up; between parts, or at
-//! some count within one, places get values of other kinds. Each line of output begins with the program's tag.
+//! A program has *places* (globals, fields, elements, captured variables …), procedures that read them,
+//! a procedure `entry` that is called often, and parts. The first part warms the code up; between
+//! parts, or at some count within one, places get values of other kinds. Each line of output begins
+//! with the program's tag.
 //!
-//! Every program ends: loops and recursion count with numbers that no place holds, procedures call earlier ones only, and
-//! closures that are kept call nothing. The work of one call of `entry` is bounded by [`COST_MAX`].
+//! Every program ends: loops and recursion count with numbers that no place holds, procedures call
+//! earlier ones only, and closures that are kept call nothing. The work of one call of `entry` is
+//! bounded by [`COST_MAX`].
 
 mod constructs;
 mod kinds;
@@ -340,13 +342,16 @@ impl Writer {
         };
         let run = match self.random.below(4) {
             0 => format!(
-                "(define (run-{tag} from to)\n  (do ((i from (+ i 1))) ((= i to))\n    (set! {now} i)\n    {call}))"
+                "(define (run-{tag} from to)\n  (do ((i from (+ i 1))) ((= i to))\n    (set! {now} i)\n    \
+                 {call}))"
             ),
             1 => format!(
-                "(define (run-{tag} from to)\n  (if (< from to)\n      (let ((i from))\n        (set! {now} i)\n        {call}\n        (run-{tag} (+ from 1) to))))"
+                "(define (run-{tag} from to)\n  (if (< from to)\n      (let ((i from))\n        (set! {now} \
+                 i)\n        {call}\n        (run-{tag} (+ from 1) to))))"
             ),
             2 => format!(
-                "(define (run-{tag} from to)\n  (let loop ((i from) (value #f))\n    (if (< i to)\n        (begin (set! {now} i) (loop (+ i 1) {call}))\n        value)))"
+                "(define (run-{tag} from to)\n  (let loop ((i from) (value #f))\n    (if (< i to)\n        \
+                 (begin (set! {now} i) (loop (+ i 1) {call}))\n        value)))"
             ),
             // Counts what is true, as in the program that found the first fault of this sort.
             _ => format!(

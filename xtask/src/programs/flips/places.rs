@@ -115,8 +115,8 @@ impl Writer {
         )
     }
 
-    /// An element of a string, which may become wide, or of a vector of flonums; where a value does not fit, what holds
-    /// the element is replaced.
+    /// An element of a string, which may become wide, or of a vector of flonums; where a value does not
+    /// fit, what holds the element is replaced.
     fn bare_element(&mut self, name: String) -> Place {
         let (kind, made, read, set) = match self.random.below(2) {
             0 => (
@@ -124,7 +124,9 @@ impl Writer {
                 "(make-string 3 #\\a)",
                 format!("(string-ref {name} 1)"),
                 format!(
-                    "(let ((new @)) (cond ((string? new) (set! {name} (string-copy new))) ((not (char? new)) (set! {name} new)) ((and (string? {name}) (> (string-length {name}) 1)) (string-set! {name} 1 new)) (else (set! {name} (string #\\a new)))))"
+                    "(let ((new @)) (cond ((string? new) (set! {name} (string-copy new))) ((not (char? new)) \
+                     (set! {name} new)) ((and (string? {name}) (> (string-length {name}) 1)) (string-set! \
+                     {name} 1 new)) (else (set! {name} (string #\\a new)))))"
                 ),
             ),
             _ => (
@@ -132,7 +134,9 @@ impl Writer {
                 "(f64vector 0.5 1.5)",
                 format!("(f64vector-ref {name} 1)"),
                 format!(
-                    "(let ((new @)) (cond ((not (real? new)) (set! {name} new)) ((f64vector? {name}) (f64vector-set! {name} 1 (inexact new))) (else (set! {name} (f64vector 0.5 (inexact new))))))"
+                    "(let ((new @)) (cond ((not (real? new)) (set! {name} new)) ((f64vector? {name}) \
+                     (f64vector-set! {name} 1 (inexact new))) (else (set! {name} (f64vector 0.5 (inexact \
+                     new))))))"
                 ),
             ),
         };
@@ -164,7 +168,8 @@ impl Writer {
             ),
             _ => (
                 format!(
-                    "(define-record-type {name}-type (make-{name} a b) {name}? (a {name}-a set-{name}-a!) (b {name}-b))\n\
+                    "(define-record-type {name}-type (make-{name} a b) {name}? (a {name}-a set-{name}-a!) (b \
+                     {name}-b))\n\
                      (define {name} (make-{name} {value} {beside}))"
                 ),
                 format!("({name}-a {name})"),

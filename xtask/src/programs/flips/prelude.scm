@@ -4,7 +4,8 @@
 (define-record-type point (make-point x y) point? (x point-x set-point-x!) (y point-y set-point-y!))
 (define-record-type pixel (make-pixel y z x) pixel? (x pixel-x set-pixel-x!) (y pixel-y) (z pixel-z))
 
-;; Where background compilation is to catch up, the program sleeps: `PROGRAMS_PAUSE` are milliseconds.
+;; Where background compilation is to catch up, the program sleeps: `PROGRAMS_PAUSE` are
+;; milliseconds.
 (define pause-seconds
   (let ((text (get-environment-variable "PROGRAMS_PAUSE")))
     (if text (/ (string->number text) 1000.0) 0)))

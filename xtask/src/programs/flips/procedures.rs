@@ -332,7 +332,8 @@ fn with_shape(procedure: &Procedure, names: &[String], body: &str, default: &str
             "(define* ({name}{required} #:key (key {default}))\n  (let (({last} key)) {body}))"
         ),
         Shape::Rest => format!(
-            "(define ({name}{required} . rest)\n  (let (({last} (if (pair? rest) (car rest) {default}))) {body}))"
+            "(define ({name}{required} . rest)\n  (let (({last} (if (pair? rest) (car rest) {default}))) \
+             {body}))"
         ),
         Shape::Cases => format!(
             "(define {name}\n  (case-lambda\n    (({}) ({name}{required} {default}))\n    (({}) {body})))",

@@ -60,32 +60,44 @@ macro_rules! commands {
 
 commands! {
     HELP: "help" ["h"] "[COMMAND]" "these lines, or more about one command" => |_, rest| help(rest);
-    HELP: "apropos" ["a"] "TEXT" "names that contain the text, also of libraries not imported" => names::apropos;
-    HELP: "describe" ["d"] "EXPR" "what a name means, or what an object is; ?NAME does it too" => names::describe;
-    LIBRARIES: "module" ["m"] "[LIBRARY]" "go inside of a library, with () back; or tell where this is" => modules::module;
+    HELP: "apropos" ["a"] "TEXT"
+        "names that contain the text, also of libraries not imported" => names::apropos;
+    HELP: "describe" ["d"] "EXPR"
+        "what a name means, or what an object is; ?NAME does it too" => names::describe;
+    LIBRARIES: "module" ["m"] "[LIBRARY]"
+        "go inside of a library, with () back; or tell where this is" => modules::module;
     LIBRARIES: "import" ["use"] "SET ..." "import libraries" => modules::import;
     LIBRARIES: "load" ["l"] "FILE" "evaluate the forms of a file" => modules::load;
     LIBRARIES: "reload" ["re"] "LIBRARY" "load a library again from its source" => modules::reload;
-    LIBRARIES: "binding" ["b"] "[LIBRARY]" "names that were defined here, or that a library exports" => names::binding;
+    LIBRARIES: "binding" ["b"] "[LIBRARY]"
+        "names that were defined here, or that a library exports" => names::binding;
     LIBRARIES: "in" [] "LIBRARY EXPR" "evaluate an expression inside of a library" => modules::inside;
     LANGUAGE: "expand" ["exp"] "EXPR" "an expression without macros" => language::expand;
     LANGUAGE: "optimize" ["opt"] "EXPR" "what the optimizer makes of an expression" => language::optimize;
-    LANGUAGE: "disassemble" ["x"] "PROC" "bytecode of a procedure, graph and machine code if there are" => language::disassemble;
+    LANGUAGE: "disassemble" ["x"] "PROC"
+        "bytecode of a procedure, graph and machine code if there are" => language::disassemble;
     LANGUAGE: "pretty-print" ["pp"] "EXPR" "all of a value, in lines" => language::pretty_print;
     LANGUAGE: "time" ["t"] "EXPR" "evaluate an expression and tell how long it took" => system::time;
-    LANGUAGE: "trace" ["tr"] "EXPR" "tell the calls that an expression makes; of a name: from now on" => trace::trace;
+    LANGUAGE: "trace" ["tr"] "EXPR"
+        "tell the calls that an expression makes; of a name: from now on" => trace::trace;
     LANGUAGE: "untrace" [] "[NAME ...]" "tell calls no more" => trace::untrace;
-    FAILURES: "backtrace" ["bt"] "" "the frames of the failed evaluation" => |prompt, _| Reply::Text(frames::backtrace(prompt));
+    FAILURES: "backtrace" ["bt"] ""
+        "the frames of the failed evaluation" => |prompt, _| Reply::Text(frames::backtrace(prompt));
     FAILURES: "frame" ["fr"] "[NUMBER]" "look at a frame" => look::frame;
-    FAILURES: "up" [] "[COUNT]" "look at the frame that called this one" => |prompt, rest| look::up(prompt, rest);
-    FAILURES: "down" [] "[COUNT]" "look at the frame that this one called" => |prompt, rest| look::down(prompt, rest);
+    FAILURES: "up" [] "[COUNT]"
+        "look at the frame that called this one" => |prompt, rest| look::up(prompt, rest);
+    FAILURES: "down" [] "[COUNT]"
+        "look at the frame that this one called" => |prompt, rest| look::down(prompt, rest);
     FAILURES: "locals" [] "" "the variables of the frame" => |prompt, _| Reply::Text(frames::locals(prompt));
-    FAILURES: "error-message" ["error"] "" "what went wrong" => |prompt, _| Reply::Text(frames::message(prompt));
+    FAILURES: "error-message" ["error"] ""
+        "what went wrong" => |prompt, _| Reply::Text(frames::message(prompt));
     SYSTEM: "gc" [] "" "collect garbage" => system::collect;
     SYSTEM: "statistics" ["stat"] "" "what the heap did" => system::statistics;
-    SYSTEM: "tasks" [] "[all]" "the tasks, and what they wait for; with all, where they stand" => modules::tasks;
+    SYSTEM: "tasks" [] "[all]"
+        "the tasks, and what they wait for; with all, where they stand" => modules::tasks;
     SYSTEM: "option" ["o"] "[NAME [VALUE]]" "see or change: width, length" => system::option;
-    SYSTEM: "quit" ["q" "continue" "cont"] "" "leave the level of the last failure, or the prompt" => |prompt, _| quit(prompt);
+    SYSTEM: "quit" ["q" "continue" "cont"] ""
+        "leave the level of the last failure, or the prompt" => |prompt, _| quit(prompt);
 }
 
 /// Whether what was typed is a command.

@@ -153,7 +153,8 @@ pub(super) fn describe(prompt: &mut Prompt, rest: &str) -> Reply {
     }))
 }
 
-/// What there is to say about a name that means nothing here: which libraries export it, or what may have been meant.
+/// What there is to say about a name that means nothing here: which libraries export it, or what may
+/// have been meant.
 fn unknown_text(prompt: &Prompt, name: &str) -> String {
     let evaluation = prompt.session.evaluation();
     let exporters: Vec<(String, NameInfo)> = evaluation
@@ -188,8 +189,8 @@ fn unknown_text(prompt: &Prompt, name: &str) -> String {
     format!("{name} means nothing here.{note} ,apropos finds names that contain a text.\n")
 }
 
-/// What is asked by `?name`, `?(a library)` or a lone `?`: the text behind the question mark. A variable may have a name
-/// that begins with one.
+/// What is asked by `?name`, `?(a library)` or a lone `?`: the text behind the question mark. A
+/// variable may have a name that begins with one.
 pub fn question_of(prompt: &Prompt, text: &str) -> Option<String> {
     let text = text.trim();
     let asked = text.strip_prefix('?')?.trim_start();

@@ -62,7 +62,8 @@ pub(super) fn statistics(prompt: &mut Prompt, _rest: &str) -> Reply {
     let heap = prompt.session.vm.heap().statistics();
     let pause = |nanoseconds| seconds(Duration::from_nanos(nanoseconds));
     Reply::Text(format!(
-        "memory in use     {}\nmost so far       {}\ncollections       {}, full {}\npauses            {}, longest {}\n",
+        "memory in use     {}\nmost so far       {}\ncollections       {}, full {}\npauses            {}, \
+         longest {}\n",
         bytes(heap.bytes_in_use as u64),
         bytes(heap.bytes_in_use_max as u64),
         heap.collections,

@@ -1,7 +1,8 @@
 //! Telling the calls of procedures that were defined at the prompt.
 //!
-//! A traced procedure's variable holds a procedure of `(canny trace)` that calls the other. Inside of a library that is what
-//! the library defines. Procedures that were imported are not traced: code may refer to them by other ways than variables.
+//! A traced procedure's variable holds a procedure of `(canny trace)` that calls the other. Inside of a
+//! library that is what the library defines. Procedures that were imported are not traced: code may
+//! refer to them by other ways than variables.
 
 use canny_lib::evaluation::NameKind;
 use canny_syntax::core::GlobalName;

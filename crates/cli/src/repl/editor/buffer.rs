@@ -1,7 +1,7 @@
 //! The text being edited: cursor, killing and yanking, undo.
 //!
-//! The cursor is a byte offset at a character's boundary. Changes at the end of the text cost what they add, so that input by
-//! the megabyte is no trouble.
+//! The cursor is a byte offset at a character's boundary. Changes at the end of the text cost what they
+//! add, so that input by the megabyte is no trouble.
 
 /// States that can be gone back to.
 const UNDO_MAX: usize = 200;

@@ -31,8 +31,8 @@ pub struct Completions {
     pub candidates: Vec<String>,
 }
 
-/// The lines below the text that tell of the candidates, `word` being what is there now. A single one and a few have a line
-/// each; of many only the one that is there already has one.
+/// The lines below the text that tell of the candidates, `word` being what is there now. A single one
+/// and a few have a line each; of many only the one that is there already has one.
 pub fn told(
     found: &Completions,
     word: &str,

@@ -1,7 +1,8 @@
 //! Bytes of a terminal to keys.
 //!
-//! Bytes come in pieces that may end anywhere; what is not a whole key waits for the rest. Nothing that a terminal sends
-//! is an error: bytes that are no UTF-8 are replacement characters, unknown sequences are [`Key::Unknown`].
+//! Bytes come in pieces that may end anywhere; what is not a whole key waits for the rest. Nothing that
+//! a terminal sends is an error: bytes that are no UTF-8 are replacement characters, unknown sequences
+//! are [`Key::Unknown`].
 
 /// A key, or what a terminal tells by the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! Line editing: keys to changes of a text of one or more lines, until it is entered.
 //!
-//! All that was typed is taken before anything is drawn, so that a paste of megabytes is drawn a few times and not once for
-//! each character. Colours, completion and indentation are the business of an [`Assistant`].
+//! All that was typed is taken before anything is drawn, so that a paste of megabytes is drawn a few
+//! times and not once for each character. Colours, completion and indentation are the business of an
+//! [`Assistant`].
 
 mod buffer;
 mod candidates;
@@ -38,7 +39,8 @@ const END_BYTE: u8 = 4;
 /// How a suggestion from the history is shown.
 const SUGGESTION: &str = "2";
 
-/// What an [`Assistant`] found out about the beginning of a text, so that asking about each line of a long one costs linear time.
+/// What an [`Assistant`] found out about the beginning of a text, so that asking about each line of a
+/// long one costs linear time.
 #[derive(Debug, Default)]
 pub struct Known {
     /// Bytes that were scanned.
@@ -48,7 +50,8 @@ pub struct Known {
 
 /// What knows the language.
 pub trait Assistant {
-    /// Whether Enter takes the text. `known` holds what was found out about the text's beginning, which has not changed since.
+    /// Whether Enter takes the text. `known` holds what was found out about the text's beginning, which
+    /// has not changed since.
     fn is_complete(&self, text: &str, known: &mut Known) -> bool;
     /// The blanks that a line begins with, behind this text.
     fn indentation(&self, text: &str) -> usize;
@@ -94,7 +97,8 @@ pub struct Editor {
     is_pasting: bool,
     below: Vec<String>,
     is_coloured: bool,
-    /// What is typed is over, for now: there is nothing but the text to be shown, and the cursor stands behind it.
+    /// What is typed is over, for now: there is nothing but the text to be shown, and the cursor stands
+    /// behind it.
     is_done: bool,
     /// What the screen shows behind the text, from the history, for a key to take.
     suggestion: String,
@@ -291,7 +295,8 @@ impl Editor {
         terminal::write(&out);
     }
 
-    /// Looks for an input of the past that begins with what was typed. Without colours nothing would tell it from that.
+    /// Looks for an input of the past that begins with what was typed. Without colours nothing would
+    /// tell it from that.
     fn suggest(&mut self, history: &History) {
         self.suggestion.clear();
         let is_wanted = self.is_coloured
@@ -489,8 +494,8 @@ impl Editor {
         true
     }
 
-    /// Tab: completes as far as all candidates agree, and lists them if there are several. Where there is nothing to be
-    /// completed it indents the line.
+    /// Tab: completes as far as all candidates agree, and lists them if there are several. Where there
+    /// is nothing to be completed it indents the line.
     fn complete(&mut self, assistant: &dyn Assistant) {
         let before = self.buffer.before();
         let line = &before[self.buffer.line_start()..];

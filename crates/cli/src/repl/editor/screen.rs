@@ -1,10 +1,12 @@
 //! What is on the screen: the prompt and the text in rows as wide as the window.
 //!
-//! The screen knows in which of its rows the cursor is, and nothing of what is above them. It draws as many rows as the
-//! window has, those around the cursor. Lines after the first begin below the text of the first.
+//! The screen knows in which of its rows the cursor is, and nothing of what is above them. It draws as
+//! many rows as the window has, those around the cursor. Lines after the first begin below the text of
+//! the first.
 //!
-//! When the window's width changes, most terminals break what they show anew: a row that was drawn then takes several, or one
-//! again. The screen knows the widths of its rows, and so how many the terminal has made of them.
+//! When the window's width changes, most terminals break what they show anew: a row that was drawn then
+//! takes several, or one again. The screen knows the widths of its rows, and so how many the terminal
+//! has made of them.
 
 use std::ops::Range;
 
@@ -136,8 +138,8 @@ impl Screen {
         self.drawn_columns = self.columns;
     }
 
-    /// Clears what was drawn; the cursor is where it began. The first row is cleared for itself: there are terminals that keep
-    /// what is cleared from the window's first place on.
+    /// Clears what was drawn; the cursor is where it began. The first row is cleared for itself: there
+    /// are terminals that keep what is cleared from the window's first place on.
     pub fn erase(&mut self, out: &mut String) {
         out.push('\r');
         let (above, has_below) = self.rows_around();
@@ -161,8 +163,9 @@ impl Screen {
         self.has_below = false;
     }
 
-    /// What brings the cursor to the start of a line, below what was written if the line is not empty. It writes blanks as
-    /// wide as the window: from the start of a line they stay on it, from elsewhere the last of them are on the next one.
+    /// What brings the cursor to the start of a line, below what was written if the line is not empty.
+    /// It writes blanks as wide as the window: from the start of a line they stay on it, from elsewhere
+    /// the last of them are on the next one.
     pub fn begin_line(&self, out: &mut String) {
         out.extend(std::iter::repeat_n(' ', self.columns));
         out.push_str("\r\x1b[J");

@@ -40,8 +40,8 @@ impl Raw {
         Ok(Raw { before })
     }
 
-    /// Ctrl-Z: gives the terminal back and stops the program until the shell continues it. Tells whether it was stopped:
-    /// without a shell that controls jobs nothing happens.
+    /// Ctrl-Z: gives the terminal back and stops the program until the shell continues it. Tells
+    /// whether it was stopped: without a shell that controls jobs nothing happens.
     pub fn suspend(&mut self) -> io::Result<bool> {
         self.give_back();
         let flag = continued();
@@ -61,7 +61,8 @@ impl Raw {
         Ok(was_stopped)
     }
 
-    /// Takes the terminal again if the program was stopped by others and continued, with the terminal as the shell has it.
+    /// Takes the terminal again if the program was stopped by others and continued, with the terminal
+    /// as the shell has it.
     pub fn resume(&mut self) -> io::Result<bool> {
         if !continued().swap(false, Ordering::SeqCst) {
             return Ok(false);
@@ -128,7 +129,8 @@ pub fn size() -> (usize, usize) {
     }
 }
 
-/// Whether the terminal breaks rows anew when its width changes, as most do. Those that cut rows off are known by name.
+/// Whether the terminal breaks rows anew when its width changes, as most do. Those that cut rows off
+/// are known by name.
 pub fn reflows() -> bool {
     let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let begins = |name: &str, start: &str| {

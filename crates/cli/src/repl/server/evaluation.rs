@@ -145,7 +145,8 @@ impl Evaluator {
         self.output.enter(&mut prompt.session.thread);
     }
 
-    /// Sends what is left to say about a request. A client has no level to leave: its failures are reported and forgotten.
+    /// Sends what is left to say about a request. A client has no level to leave: its failures are
+    /// reported and forgotten.
     fn end(
         &self,
         prompt: &mut Prompt,

@@ -7,8 +7,8 @@
 //! | `listener` | accepts connections |
 //! | one for each connection | reads its messages, answers those that need no evaluation |
 //!
-//! All clients and the prompt share one environment and the numbers of results. Anybody who can connect can do what the user
-//! can: only this machine can, unless another address is asked for.
+//! All clients and the prompt share one environment and the numbers of results. Anybody who can connect
+//! can do what the user can: only this machine can, unless another address is asked for.
 
 mod bencode;
 mod connection;

@@ -6,8 +6,8 @@
 //! | `console` | lines `$ canny …` or `$ cat FILE`, perhaps with ` < FILE` behind it, and below each what it prints |
 //! | `prompt` | a session: `> ` begins an input, `. ` continues with it, the rest is what is printed |
 //!
-//! What is printed includes errors. A line `…` stands for any number of lines, and `…` at the end of a line for the rest of
-//! that. A block `console` with any other command is for people only.
+//! What is printed includes errors. A line `…` stands for any number of lines, and `…` at the end of a
+//! line for the rest of that. A block `console` with any other command is for people only.
 
 use std::fs;
 use std::io::{self, Read};
@@ -35,8 +35,8 @@ pub fn has_pieces(text: &str) -> bool {
     !pieces_of(text).is_empty()
 }
 
-/// Writes the files of a page and runs its commands and sessions, in the order of the page. Gives how many commands and
-/// sessions there are, and how many are wrong.
+/// Writes the files of a page and runs its commands and sessions, in the order of the page. Gives how
+/// many commands and sessions there are, and how many are wrong.
 pub fn check(page: &str, text: &str, directory: &Scratch) -> (usize, usize) {
     let (mut count, mut wrong) = (0, 0);
     let mut compare =
@@ -155,8 +155,8 @@ fn session(first: usize, block: &[&str]) -> Option<Vec<Exchange>> {
     (!exchanges.is_empty()).then_some(exchanges)
 }
 
-/// Whether the lines are the expected ones, where a line `…` stands for any number of lines and `…` at the end of a line for
-/// the rest of that.
+/// Whether the lines are the expected ones, where a line `…` stands for any number of lines and `…` at
+/// the end of a line for the rest of that.
 pub fn agree(lines: &[&str], expected: &[impl AsRef<str>]) -> bool {
     let expected: Vec<&str> = expected.iter().map(AsRef::as_ref).collect();
     lines_agree(lines, &expected)

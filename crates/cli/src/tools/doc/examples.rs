@@ -1,7 +1,8 @@
 //! Running the examples in documentation.
 //!
-//! The examples of a document are a program that another process runs, so that nothing they do is felt here. The
-//! examples of one text share their definitions. If the program does not reach its end, each text is tried alone.
+//! The examples of a document are a program that another process runs, so that nothing they do is felt
+//! here. The examples of one text share their definitions. If the program does not reach its end, each
+//! text is tried alone.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
@@ -230,8 +231,9 @@ fn of_library_page(options: &Options, path: &Path) -> Result<Option<Suite>, Fail
     Ok(Some(suite))
 }
 
-/// Tests a Markdown file that is not about a library. Its blocks are one program, or one for each section of the second
-/// level if it says so. The program runs behind the files, commands and sessions, which have a directory of their own.
+/// Tests a Markdown file that is not about a library. Its blocks are one program, or one for each
+/// section of the second level if it says so. The program runs behind the files, commands and sessions,
+/// which have a directory of their own.
 fn test_page(options: &Options, path: &Path) -> Result<(usize, usize), Failure> {
     let (name, text) = markdown(path)?;
     if text.contains(NOT_RUN) {
@@ -279,7 +281,8 @@ const NOT_RUN: &str = "<!-- the examples are not run -->";
 /// What a page says if each of its sections is a program.
 const SECTIONS: &str = "<!-- each section is a program -->";
 
-/// The parts of a page that are one program, each with empty lines in place of the others so that lines keep their numbers.
+/// The parts of a page that are one program, each with empty lines in place of the others so that lines
+/// keep their numbers.
 fn programs_of(text: &str) -> Vec<String> {
     if !text.contains(SECTIONS) {
         return vec![text.to_owned()];
@@ -392,7 +395,8 @@ fn difference(expected: &Expectation, result: &str) -> Option<String> {
     }
 }
 
-/// Defines what runs an example: `(%doc-run "PLACE" thunk)`, and `%doc-print` for one that says what it prints.
+/// Defines what runs an example: `(%doc-run "PLACE" thunk)`, and `%doc-print` for one that says what it
+/// prints.
 const RUNNER: &str = r#"
 (%doc-define (%doc-line text)
   (%doc-string-map (%doc-lambda (one) (%doc-if (%doc-char=? one #\newline) #\space one)) text))
@@ -496,8 +500,8 @@ fn is_import(example: &Example) -> bool {
     example.form.starts_with("(import ")
 }
 
-/// Runs the program of some groups: what the examples gave, what was said on standard error, and whether it reached
-/// its end.
+/// Runs the program of some groups: what the examples gave, what was said on standard error, and
+/// whether it reached its end.
 fn run(options: &Options, suite: &Suite, groups: &[usize]) -> (Results, String, bool) {
     let failed = |message: String| (Results::new(), message, false);
     let program = program(suite, groups);
@@ -559,8 +563,8 @@ fn run(options: &Options, suite: &Suite, groups: &[usize]) -> (Results, String, 
     (results, errors, ended)
 }
 
-/// The results in the output of a program, and whether it reached its end. What forms without an expectation have printed
-/// belongs to the next example of their text that says what is printed.
+/// The results in the output of a program, and whether it reached its end. What forms without an
+/// expectation have printed belongs to the next example of their text that says what is printed.
 fn results_in(output: &str) -> (Results, bool) {
     let mut results = Results::new();
     let mut ended = false;

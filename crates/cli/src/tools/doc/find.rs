@@ -141,8 +141,8 @@ impl Finder<'_> {
         self.extractor.library(&LibraryName::from_words(&words))
     }
 
-    /// A library in parentheses; a path; or a word: a library, with a name if it is that too, or else a file or a directory
-    /// with sources in it, or else a name.
+    /// A library in parentheses; a path; or a word: a library, with a name if it is that too, or else a
+    /// file or a directory with sources in it, or else a name.
     fn find_one(&mut self, operand: &str) -> Result<Vec<Found>, Failure> {
         if operand.starts_with('(') {
             let document = library(&mut self.extractor, operand)?;
@@ -186,8 +186,8 @@ impl Finder<'_> {
         found
     }
 
-    /// The libraries of the project that one stands in and those below the directories of options; without a project, those
-    /// that are in the current directory itself.
+    /// The libraries of the project that one stands in and those below the directories of options;
+    /// without a project, those that are in the current directory itself.
     fn own(&mut self) -> &[Arc<Document>] {
         if self.own.is_none() {
             let own = self.read_own();

@@ -243,8 +243,8 @@ fn kind_text(entry: &Entry) -> String {
     }
 }
 
-/// Title, text and entries of each section: as the page has them, else in the order of their first entries; what is in no
-/// section comes last.
+/// Title, text and entries of each section: as the page has them, else in the order of their first
+/// entries; what is in no section comes last.
 fn sections(document: &Document) -> Vec<(&str, &str, Vec<&Entry>)> {
     let mut sections: Vec<(&str, &str, Vec<&Entry>)> = document
         .sections
@@ -283,7 +283,8 @@ fn one_line(text: &str) -> String {
 /// Writes a page about each public standard library, `scheme/base.md` and the like, and one that lists them.
 pub fn write_reference(directory: &Path) -> Result<u8, Failure> {
     let mut index = String::from(
-        "# Reference\n\nEvery standard library, with every name that it exports. `canny doc` shows the same at the terminal.\n",
+        "# Reference\n\nEvery standard library, with every name that it exports. `canny doc` shows the same \
+         at the terminal.\n",
     );
     let titles = [
         (

@@ -1,7 +1,8 @@
 //! `canny doc`: documentation of libraries, files and names.
 //!
-//! `find` turns operands into documents, `search` looks for words in all of them, `terminal` shows Markdown in a terminal, `markdown` makes pages of documents,
-//! `site` makes HTML of them, `examples` runs what is in them.
+//! `find` turns operands into documents, `search` looks for words in all of them, `terminal` shows
+//! Markdown in a terminal, `markdown` makes pages of documents, `site` makes HTML of them, `examples`
+//! runs what is in them.
 
 mod console;
 mod examples;
@@ -41,8 +42,10 @@ pub const TOOL: Tool = Tool {
         LIBRARY_OPTIONS,
     ),
     details: "Without operands it lists the standard libraries. A library is '(scheme base)' or its words,\n\
-              scheme base. Words that are no library, file or name are searched for. --test and --html take the\n\
-              current directory without operands. Exit code 1: an example does not give what it says; 66: there\n\
+              scheme base. Words that are no library, file or name are searched for. --test and --html take \
+              the\n\
+              current directory without operands. Exit code 1: an example does not give what it says; 66: \
+              there\n\
               is no such library, name or file, and a search finds nothing.",
     run,
 };
@@ -130,8 +133,8 @@ fn show(options: &Options, operands: &[String]) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What the documentation says about a name that a standard library exports, in lines of that width; nothing if it says
-/// nothing.
+/// What the documentation says about a name that a standard library exports, in lines of that width;
+/// nothing if it says nothing.
 pub fn description(library: &str, name: &str, width: usize) -> Option<String> {
     let entry = canny_reference::document(library)?.entry(name)?;
     if entry.text.is_empty() {
@@ -146,7 +149,8 @@ pub fn description(library: &str, name: &str, width: usize) -> Option<String> {
     Some(indented.collect())
 }
 
-/// How a name that a standard library exports is used, and the first sentence about it, as plain text on one line.
+/// How a name that a standard library exports is used, and the first sentence about it, as plain text
+/// on one line.
 pub fn summary(library: &str, name: &str) -> Option<(String, String)> {
     let entry = canny_reference::document(library)?.entry(name)?;
     let usage = entry.signatures.first().map(|first| first.text.clone());

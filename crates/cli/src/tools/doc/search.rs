@@ -1,7 +1,7 @@
 //! Searching the documentation for words.
 //!
-//! A name or a library is found if each of the words is in its name, in how it is called or in the text about it. A word
-//! in the name counts most, one in the first sentence more than one further behind.
+//! A name or a library is found if each of the words is in its name, in how it is called or in the text
+//! about it. A word in the name counts most, one in the first sentence more than one further behind.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -37,7 +37,8 @@ pub struct Match {
     pub summary: String,
 }
 
-/// Looks for words in documents; of the same thing in several ones the first counts. Nothing if nothing matches.
+/// Looks for words in documents; of the same thing in several ones the first counts. Nothing if nothing
+/// matches.
 pub fn search(documents: &[Arc<Document>], words: &[&str]) -> Option<Matches> {
     let given = words.join(" ");
     let words: Vec<String> = given.split_whitespace().map(str::to_lowercase).collect();

@@ -1,6 +1,7 @@
 //! Markdown as plain text for a terminal: wrapped, with bold headings and code.
 //!
-//! It knows what doc texts use: headings, paragraphs, lists, fenced code, tables, code spans, emphasis, links.
+//! It knows what doc texts use: headings, paragraphs, lists, fenced code, tables, code spans, emphasis,
+//! links.
 
 use unicode_width::UnicodeWidthStr;
 

@@ -1,8 +1,8 @@
 //! Which files are suites, and which files a suite depends on.
 //!
-//! A file named on the command line is a suite. Below a directory, a program is one if it is in a directory `test` or
-//! `tests`, if its name is `NAME-test.scm` or `NAME.test.scm`, or if it imports a test library. What holds nothing but
-//! library definitions is a library.
+//! A file named on the command line is a suite. Below a directory, a program is one if it is in a
+//! directory `test` or `tests`, if its name is `NAME-test.scm` or `NAME.test.scm`, or if it imports a
+//! test library. What holds nothing but library definitions is a library.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -164,8 +164,8 @@ fn imported(set: &Syntax) -> Syntax {
     }
 }
 
-/// The files that a program is made of: itself, its libraries in these directories and those of packages, by their names, and what
-/// they include.
+/// The files that a program is made of: itself, its libraries in these directories and those of
+/// packages, by their names, and what they include.
 pub fn dependencies(
     program: &Path,
     directories: &[PathBuf],

@@ -117,7 +117,8 @@ fn suite(out: &mut String, outcome: &Outcome) {
     if !problems.is_empty() {
         let _ = writeln!(
             out,
-            "    <testcase classname=\"{name}\" name=\"{name}\" time=\"0\"><error message=\"{}\"/></testcase>",
+            "    <testcase classname=\"{name}\" name=\"{name}\" time=\"0\"><error \
+             message=\"{}\"/></testcase>",
             escaped(&problems.join("; "))
         );
     }

@@ -1,7 +1,8 @@
 //! `canny test`: finds suites, runs them side by side, and tells what they found.
 //!
-//! Each suite is a program in a process of its own ([`suite`]); the test libraries tell their results through a file
-//! ([`report`]). So a suite that crashes or hangs is a result like another, and what it had told before is kept.
+//! Each suite is a program in a process of its own ([`suite`]); the test libraries tell their results
+//! through a file ([`report`]). So a suite that crashes or hangs is a result like another, and what it
+//! had told before is kept.
 
 mod find;
 mod junit;
@@ -63,9 +64,12 @@ pub const TOOL: Tool = Tool {
     operands: "[OPTION…] [FILE|DIRECTORY…]",
     summary: "Runs test suites side by side and tells what failed",
     options: &joined::<{ LIBRARY_OPTIONS.len() + OWN_OPTIONS.len() }>(LIBRARY_OPTIONS, OWN_OPTIONS),
-    details: "Below a directory, the current one unless given, a program is a suite if it is in a directory 'test'\n\
-              or 'tests', if it is NAME-test.scm or NAME.test.scm, or if it imports (canny test), (srfi 64) or (srfi 78).\n\
-              Each runs in a process of its own. What it prints is shown if it fails. Exit code 1: something failed;\n\
+    details: "Below a directory, the current one unless given, a program is a suite if it is in a directory \
+        'test'\n\
+              or 'tests', if it is NAME-test.scm or NAME.test.scm, or if it imports (canny test), (srfi 64) \
+              or (srfi 78).\n\
+              Each runs in a process of its own. What it prints is shown if it fails. Exit code 1: something \
+              failed;\n\
               66: nothing was found, or a place cannot be read.",
     run,
 };

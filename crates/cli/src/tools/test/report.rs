@@ -1,5 +1,5 @@
-//! What a suite tells through the file that `CANNY_TEST_REPORT` names: lines that `(canny test report)` writes, each a
-//! datum. The last line may be cut off when the suite was ended.
+//! What a suite tells through the file that `CANNY_TEST_REPORT` names: lines that `(canny test report)`
+//! writes, each a datum. The last line may be cut off when the suite was ended.
 
 use std::time::Duration;
 
@@ -155,7 +155,8 @@ mod tests {
     #[test]
     fn lines_are_read_and_a_half_one_is_not() {
         let text = "(suite)\n(open \"g\")\n(pass (\"g\" \"a\") 12)\n\
-            (fail (\"g\" \"b\\n\\x1;\") 3 (\"f.scm\" 7) \"(b)\" \"1\" \"2\" (\"- 1\" \"+ 2\"))\n(close)\n(skip (\"c\"))\n(pass (\"d";
+            (fail (\"g\" \"b\\n\\x1;\") 3 (\"f.scm\" 7) \"(b)\" \"1\" \"2\" (\"- 1\" \"+ \
+            2\"))\n(close)\n(skip (\"c\"))\n(pass (\"d";
         let report = read(text.as_bytes());
         assert!(report.has_library && report.open_groups.is_empty() && report.problems.is_empty());
         assert_eq!(report.tests.len(), 3);

@@ -1,8 +1,8 @@
 //! Running one suite in a process of its own.
 //!
-//! The process leads a group, so that what it starts ends with it. Its output goes to a pipe, of which beginning and end are
-//! kept; what it tells goes to a file ([`report`](super::report)). At the end of its time it is interrupted, which names the
-//! test that hangs, and killed if that does not help.
+//! The process leads a group, so that what it starts ends with it. Its output goes to a pipe, of which
+//! beginning and end are kept; what it tells goes to a file ([`report`](super::report)). At the end of
+//! its time it is interrupted, which names the test that hangs, and killed if that does not help.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -288,7 +288,8 @@ fn watch(
             pause = (pause * 2).min(LOOK);
         }
     }
-    // Nothing of the group is left behind. Its number is not given to others as long as nobody waited for the child.
+    // Nothing of the group is left behind. Its number is not given to others as long as nobody waited
+    // for the child.
     if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
         let _ = kill_process_group(group, Signal::KILL);
     }

@@ -1,5 +1,5 @@
-//! `canny test --watch`: looks several times a second whether a file that a suite is made of has changed, and runs again
-//! the suites that are made of it.
+//! `canny test --watch`: looks several times a second whether a file that a suite is made of has
+//! changed, and runs again the suites that are made of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

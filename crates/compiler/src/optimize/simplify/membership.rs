@@ -1,7 +1,8 @@
 //! Membership in literal lists, which is what the clauses of `case` ask for.
 //!
-//! A few members are compared one by one. Many characters or integers are a few intervals of code points or numbers mostly,
-//! and those are searched by halves: a question for each half, instead of one for each member.
+//! A few members are compared one by one. Many characters or integers are a few intervals of code
+//! points or numbers mostly, and those are searched by halves: a question for each half, instead of one
+//! for each member.
 
 use canny_syntax::core::{Expr, ExprKind, VarId};
 use canny_syntax::datum::Datum;
@@ -133,7 +134,8 @@ fn one_of(var: VarId, elements: Vec<Datum>, span: Span) -> Expr {
     })
 }
 
-/// Whether the number in a variable is in one of the intervals; `is_above` says that it is not below the first.
+/// Whether the number in a variable is in one of the intervals; `is_above` says that it is not below
+/// the first.
 fn within(var: VarId, intervals: &[Interval], is_above: bool, span: Span) -> Expr {
     let compare = |name: &'static str, with: i64| {
         let constant = Expr::constant(span, Datum::integer(with));

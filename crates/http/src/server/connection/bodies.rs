@@ -83,7 +83,8 @@ impl Connection {
         Ok(count)
     }
 
-    /// Nothing more of the body comes. A client that has ended only its own direction still learns why it gets no other answer.
+    /// Nothing more of the body comes. A client that has ended only its own direction still learns why
+    /// it gets no other answer.
     fn note_short(&self, inner: &mut Inner) {
         self.note_gone(inner);
         inner.fault = Some(Fault::BodyEnd);
@@ -101,8 +102,8 @@ impl Connection {
         Ok(count)
     }
 
-    /// Writes of the body for the handler of a request, as its coding wants it; nothing new while the other side has not
-    /// taken what was written before.
+    /// Writes of the body for the handler of a request, as its coding wants it; nothing new while the
+    /// other side has not taken what was written before.
     pub(in crate::server) fn write_body_of(
         &self,
         serial: Option<u32>,
@@ -160,7 +161,8 @@ impl Connection {
         }
     }
 
-    /// What is still to be sent of a response whose body was written; `None` if the body is shorter than was said.
+    /// What is still to be sent of a response whose body was written; `None` if the body is shorter
+    /// than was said.
     pub(in crate::server) fn last_bytes(&self, serial: u32) -> Option<&'static [u8]> {
         let inner = self.inner.lock();
         match inner.coding {

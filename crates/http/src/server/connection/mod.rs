@@ -7,9 +7,10 @@
 //! | `BUSY` | somebody works at it, or has its request | makes it `DIRTY` |
 //! | `DIRTY` | the same, and it is to be looked at afterwards | changes nothing |
 //!
-//! Events come at edges: who reads less than there was room for has read everything, and the next bytes are another event.
-//! An event may come while what was read before is still handled, and one look at the connection may end without reading. So
-//! events are kept in `may_have_input` until somebody reads, and a connection that waits for a head rests only without that.
+//! Events come at edges: who reads less than there was room for has read everything, and the next bytes
+//! are another event. An event may come while what was read before is still handled, and one look at
+//! the connection may end without reading. So events are kept in `may_have_input` until somebody reads,
+//! and a connection that waits for a head rests only without that.
 
 mod bodies;
 mod notes;
@@ -45,8 +46,8 @@ const DISCARD_MAX: u64 = 256 * 1024;
 /// How long a connection that was refused is read from, so that the answer is not lost.
 pub(super) const LINGER: u64 = 2000;
 
-/// Milliseconds for which a connection stays when the server stops, so that the next request of a busy client is answered, and not met
-/// by the end of the connection.
+/// Milliseconds for which a connection stays when the server stops, so that the next request of a busy
+/// client is answered, and not met by the end of the connection.
 pub(super) const GRACE: u64 = 250;
 
 /// Tells a client that it may send the body.
@@ -129,7 +130,8 @@ pub(super) struct Connection {
     stream: Stream,
     peer: Option<SocketAddr>,
     state: AtomicU8,
-    /// Something may have come that was not read: set by events and by reads that were filled, cleared before each read.
+    /// Something may have come that was not read: set by events and by reads that were filled, cleared
+    /// before each read.
     may_have_input: AtomicBool,
     /// The other side has ended its direction, or everything.
     pub(super) has_ended: AtomicBool,
@@ -670,7 +672,8 @@ impl Connection {
     fn discard(&self, inner: &mut Inner, scratch: &mut Scratch) -> Option<Advance> {
         let is_known_too_long = matches!(inner.body, Body::Known(left) if left > DISCARD_MAX);
         if inner.expects_continue || is_known_too_long {
-            // A client that waits for 100 Continue may send a body or not: the bytes that follow are ambiguous.
+            // A client that waits for 100 Continue may send a body or not: the bytes that follow are
+            // ambiguous.
             inner.keeps_alive = false;
             return self.end_of_response(inner);
         }
@@ -710,7 +713,8 @@ impl Connection {
         Connection::is_current(&self.inner.lock(), serial)
     }
 
-    /// Milliseconds that somebody waits for more of a body; the clock is coarse, and was not read by who waits.
+    /// Milliseconds that somebody waits for more of a body; the clock is coarse, and was not read by
+    /// who waits.
     pub(super) fn patience(&self) -> u64 {
         let time = self.common.options.body_time.as_millis() as u64;
         time.saturating_sub(CLOCK_STEP)

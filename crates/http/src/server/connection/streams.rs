@@ -27,8 +27,8 @@ impl Connection {
         self.http2.get().map(|http2| &**http2)
     }
 
-    /// Whether what came on a new connection is what a client that knows begins HTTP/2 with, or a part of that. Inside of TLS clients
-    /// have to agree on it before.
+    /// Whether what came on a new connection is what a client that knows begins HTTP/2 with, or a part
+    /// of that. Inside of TLS clients have to agree on it before.
     pub(super) fn is_preface(&self, inner: &Inner, bytes: &[u8]) -> bool {
         let count = bytes.len().min(PREFACE.len());
         inner.serial == 0
@@ -38,7 +38,8 @@ impl Connection {
             && bytes[..count] == PREFACE[..count]
     }
 
-    /// Whether both sides have agreed on HTTP/2 inside of TLS. A client that offers it and does not speak it answers as HTTP/1 does.
+    /// Whether both sides have agreed on HTTP/2 inside of TLS. A client that offers it and does not
+    /// speak it answers as HTTP/1 does.
     pub(super) fn has_agreed_on_streams(&self) -> bool {
         self.common.options.streams_max > 0 && self.stream.has_agreed_on(ALPN)
     }

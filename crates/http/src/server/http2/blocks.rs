@@ -1,5 +1,5 @@
-//! Where the frames that come begin and end, as far as it says whether the head of a request is on its way: a head that takes
-//! too long is to be noticed, and the state machine of the frames does not tell.
+//! Where the frames that come begin and end, as far as it says whether the head of a request is on its
+//! way: a head that takes too long is to be noticed, and the state machine of the frames does not tell.
 
 use super::PREFACE;
 

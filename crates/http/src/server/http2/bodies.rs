@@ -149,7 +149,8 @@ struct Body {
     /// It does not keep the connection, whose descriptor is closed with it.
     connection: Weak<Connection>,
     serial: u32,
-    /// What is given when there is something to read or room to write, and how often it was before the last attempt.
+    /// What is given when there is something to read or room to write, and how often it was before the
+    /// last attempt.
     awaited: Option<(Arc<Notice>, Seen)>,
 }
 

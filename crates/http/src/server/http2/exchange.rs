@@ -186,8 +186,9 @@ impl Exchange {
         self.pending.len()
     }
 
-    /// Throws away what still comes of the request, up to a limit: many clients take a stream that is reset for failed, though
-    /// they have the whole response. A client that waits for 100 Continue gets it by that.
+    /// Throws away what still comes of the request, up to a limit: many clients take a stream that is
+    /// reset for failed, though they have the whole response. A client that waits for 100 Continue gets
+    /// it by that.
     pub(super) fn discard(&mut self) -> Progress {
         let mut context = Context::from_waker(Waker::noop());
         let Some(receive) = self.receive.as_mut().filter(|_| !self.expects_continue) else {

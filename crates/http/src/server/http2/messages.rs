@@ -1,7 +1,9 @@
-//! Heads of HTTP/2 as those of HTTP/1, and the other way round, so that there is one reading of requests and one form of responses.
+//! Heads of HTTP/2 as those of HTTP/1, and the other way round, so that there is one reading of
+//! requests and one form of responses.
 //!
-//! A request's head is written out as HTTP/1 would have it and read by the same strict reader, with the same limits. Nothing in it can
-//! begin another field, since a value with a line's end is refused before, and the number of fields is compared.
+//! A request's head is written out as HTTP/1 would have it and read by the same strict reader, with the
+//! same limits. Nothing in it can begin another field, since a value with a line's end is refused
+//! before, and the number of fields is compared.
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, COOKIE, EXPECT, HOST, HeaderName, HeaderValue};
@@ -125,7 +127,8 @@ pub(super) fn read_head(
     Ok((head, framing))
 }
 
-/// The head at the start of a response as HTTP/1 has it, and how long that is. What concerns the connection is left out.
+/// The head at the start of a response as HTTP/1 has it, and how long that is. What concerns the
+/// connection is left out.
 pub(super) fn response_of(bytes: &[u8]) -> Option<(Response<()>, usize)> {
     let limits = HeadLimits {
         bytes: HEAD_BYTES_MAX,

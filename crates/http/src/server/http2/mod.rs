@@ -1,19 +1,20 @@
 //! A connection that speaks HTTP/2 (RFC 9113): streams, each of which is a request with its response.
 //!
-//! Frames, compression of heads, flow control and the defence against those who misuse them are the crate `h2`'s, whose state
-//! machine is driven by hand over memory ([`pipe`]): what was read is fed to it, it is polled until it has nothing more to
-//! do, and what it wrote is sent. It wakes nobody that we do not poll anyway, but who waits for the body of a stream.
+//! Frames, compression of heads, flow control and the defence against those who misuse them are the
+//! crate `h2`'s, whose state machine is driven by hand over memory ([`pipe`]): what was read is fed to
+//! it, it is polled until it has nothing more to do, and what it wrote is sent. It wakes nobody that we
+//! do not poll anyway, but who waits for the body of a stream.
 //!
-//! A stream is known to others by the connection's number and its own. Unlike with HTTP/1 nobody has the connection for
-//! himself while a request is handled: it rests, is looked at when something happens, and everybody who answers
-//! a request or moves a part of a body drives it under its lock.
+//! A stream is known to others by the connection's number and its own. Unlike with HTTP/1 nobody has
+//! the connection for himself while a request is handled: it rests, is looked at when something
+//! happens, and everybody who answers a request or moves a part of a body drives it under its lock.
 //!
-//! One request is looked ahead for. If there is one, what was answered before is held back, to be sent with the next answers:
-//! it goes out before the last request is handed out at the latest.
+//! One request is looked ahead for. If there is one, what was answered before is held back, to be sent
+//! with the next answers: it goes out before the last request is handed out at the latest.
 //!
-//! Handled at once are so many requests as the other side may have streams open, whatever it has reset meanwhile: further ones stay
-//! with the state machine, which ends a connection that resets many of them. So they do while much of what was answered waits for
-//! the client's windows (`unsent.rs`).
+//! Handled at once are so many requests as the other side may have streams open, whatever it has reset
+//! meanwhile: further ones stay with the state machine, which ends a connection that resets many of
+//! them. So they do while much of what was answered waits for the client's windows (`unsent.rs`).
 
 mod blocks;
 pub(super) mod bodies;
@@ -329,7 +330,8 @@ impl Inner {
         is_open && is_still && self.stalled == 0 && !self.has_news && self.pipe.lock().is_quiet()
     }
 
-    /// Whether no further requests are taken: as many as allowed are handled, or too much waits for the client.
+    /// Whether no further requests are taken: as many as allowed are handled, or too much waits for the
+    /// client.
     fn is_at_limit(&self, connection: &Connection) -> bool {
         self.exchanges.len() >= self.exchanges_max
             || connection.unsent.get() >= connection.options().unsent_per_connection
@@ -504,8 +506,8 @@ impl Inner {
         self.count_unsent(connection);
     }
 
-    /// Does what can be done without more input, and sends what came of it, unless that is to be held back. Whether everything
-    /// is out.
+    /// Does what can be done without more input, and sends what came of it, unless that is to be held
+    /// back. Whether everything is out.
     fn settle(&mut self, connection: &Connection, holds: bool) -> bool {
         let is_out = loop {
             let has_proceeded = self.proceed(connection);

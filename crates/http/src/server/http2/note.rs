@@ -1,4 +1,5 @@
-//! What a stream tells the observer of its server, if there is one: when it is dropped at the latest, and once.
+//! What a stream tells the observer of its server, if there is one: when it is dropped at the latest,
+//! and once.
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! Memory between the sockets of a connection and the frames in it: what came, and what is to be sent.
 //!
-//! The state machine of the frames reads and writes here and never waits: no more input and too much output are both
-//! "not now", and whoever feeds or drains the pipe polls it again.
+//! The state machine of the frames reads and writes here and never waits: no more input and too much
+//! output are both "not now", and whoever feeds or drains the pipe polls it again.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

@@ -1,7 +1,9 @@
-//! Requests that come together, however they are cut: every read size, every place of a cut, every moment for what comes later.
+//! Requests that come together, however they are cut: every read size, every place of a cut, every
+//! moment for what comes later.
 //!
-//! The socket is a pair within this process, which has delivered what was written when `write` returns. So whoever gets no
-//! request although one was written whole has found a connection that rests for ever, and no test here waits for anything.
+//! The socket is a pair within this process, which has delivered what was written when `write` returns.
+//! So whoever gets no request although one was written whole has found a connection that rests for
+//! ever, and no test here waits for anything.
 
 use std::os::unix::net::UnixStream;
 
@@ -89,8 +91,8 @@ impl Run<'_> {
         }
     }
 
-    /// Does one thing: takes a request, reads a part of its body, or answers it. `false` if there is nothing to do until more
-    /// was written.
+    /// Does one thing: takes a request, reads a part of its body, or answers it. `false` if there is
+    /// nothing to do until more was written.
     fn step(&mut self) -> bool {
         let Some((request, body)) = &mut self.held else {
             let server = &self.bench.server;

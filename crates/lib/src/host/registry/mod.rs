@@ -1,13 +1,14 @@
 //! The registry of what the library keeps for each machine outside of the Scheme heap.
 //!
-//! There are two lists. [`kinds!`] has a row for each kind of host object: something outside of the heap that a Scheme
-//! object stands for. The row gives the kind a tag and its table a place; the kind's module has the table and the sweeper,
-//! as [`HostKind`]. [`states!`] has a row for each other type of which a machine has one value. The modules that own these
-//! types have the operations on them. A place is a field, found when Canny is compiled, and made with the machine's first
-//! use of any of them.
+//! There are two lists. [`kinds!`] has a row for each kind of host object: something outside of the
+//! heap that a Scheme object stands for. The row gives the kind a tag and its table a place; the kind's
+//! module has the table and the sweeper, as [`HostKind`]. [`states!`] has a row for each other type of
+//! which a machine has one value. The modules that own these types have the operations on them. A place
+//! is a field, found when Canny is compiled, and made with the machine's first use of any of them.
 //!
-//! Invariants: nothing here holds a Scheme value. Ids that the collector reports are made by [`register`] only, so each has
-//! the tag of a row. [`sweep_dead`] gives each id to the sweeper of its row.
+//! Invariants: nothing here holds a Scheme value. Ids that the collector reports are made by
+//! [`register`] only, so each has the tag of a row. [`sweep_dead`] gives each id to the sweeper of its
+//! row.
 
 #[cfg(test)]
 mod tests;

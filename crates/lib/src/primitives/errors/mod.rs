@@ -172,8 +172,8 @@ pub(crate) fn text_of_raised(thread: &Thread, value: Value) -> String {
     text
 }
 
-/// Whether a condition says that a procedure was called with a wrong number of arguments: its irritants are the
-/// procedure and the first arguments.
+/// Whether a condition says that a procedure was called with a wrong number of arguments: its irritants
+/// are the procedure and the first arguments.
 fn counts_arguments(condition: ObjectRef) -> bool {
     kind_of(condition).as_deref() == Some("arity")
         && string_text(condition.field(field::MESSAGE))
@@ -340,7 +340,8 @@ fn uncaught(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     Err(thread.leave(Exit::Uncaught))
 }
 
-/// `%report-raised`: an object that is about to be handled, and a sentence about that or #f. It is shown with the frames.
+/// `%report-raised`: an object that is about to be handled, and a sentence about that or #f. It is
+/// shown with the frames.
 fn report_raised(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let mut report = report_of(thread, call.at(0));
     report.frames = frames_with_values(thread);
@@ -349,7 +350,8 @@ fn report_raised(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     Ok(Value::UNSPECIFIED)
 }
 
-/// `%backtrace`: of each frame outside the standard library, newest first, the name, the place and the values of variables.
+/// `%backtrace`: of each frame outside the standard library, newest first, the name, the place and the
+/// values of variables.
 fn backtrace(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
     let frames = frames_with_values(thread);
     let mut rows = Vec::new();
@@ -457,8 +459,8 @@ fn elements(mut list: Value, count_max: usize) -> Vec<Value> {
     elements
 }
 
-/// The procedure that a condition of kind `arity` blames: the first irritant, or the last one if the number of
-/// arguments was right.
+/// The procedure that a condition of kind `arity` blames: the first irritant, or the last one if the
+/// number of arguments was right.
 fn blamed(condition: ObjectRef) -> Option<Value> {
     if kind_of(condition)? != "arity" {
         return None;
@@ -481,8 +483,8 @@ fn procedure_of(thread: &Thread, object: Value) -> Option<BlamedProcedure> {
     })
 }
 
-/// A name that looks like that of the variable that a condition of kind `unbound` is about, or like the keyword
-/// that a procedure does not take; and a sentence.
+/// A name that looks like that of the variable that a condition of kind `unbound` is about, or like the
+/// keyword that a procedure does not take; and a sentence.
 fn hints_of(thread: &Thread, object: Value) -> Option<(Option<String>, Option<String>)> {
     let condition = object.as_kind(Kind::Condition)?;
     let first = condition.field(field::IRRITANTS).car()?;

@@ -1,7 +1,8 @@
 //! The rows of HTTP: servers, requests as records, responses as bytes.
 //!
-//! A request's head goes to Scheme as one bytevector: an index of its fields, then its bytes. Fields are looked for there when
-//! somebody asks, so that a head is good for as long as anybody has it, and what nobody looks at costs nothing.
+//! A request's head goes to Scheme as one bytevector: an index of its fields, then its bytes. Fields
+//! are looked for there when somebody asks, so that a head is good for as long as anybody has it, and
+//! what nobody looks at costs nothing.
 
 mod heads;
 mod observations;

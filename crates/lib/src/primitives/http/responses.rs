@@ -1,5 +1,5 @@
-//! Responses as bytes. What a field's value can be here: a string, a symbol, an integer, and for the content type a list of
-//! the type and its parameters. Anything else is the library's to convert.
+//! Responses as bytes. What a field's value can be here: a string, a symbol, an integer, and for the
+//! content type a list of the type and its parameters. Anything else is the library's to convert.
 
 use std::cell::RefCell;
 

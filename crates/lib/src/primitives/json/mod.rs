@@ -1,7 +1,8 @@
 //! JSON: objects out of what the reader of `canny_formats` notes, and the other way round in [`write`].
 //!
-//! A tape is filled under the port's lock, or while a string's characters are borrowed, and emptied without either,
-//! since objects are made then. The stack of finished values is on the thread's list of protected values.
+//! A tape is filled under the port's lock, or while a string's characters are borrowed, and emptied
+//! without either, since objects are made then. The stack of finished values is on the thread's list of
+//! protected values.
 
 mod write;
 

@@ -52,8 +52,8 @@ struct Writer {
 }
 
 impl Writer {
-    /// The settings are arguments from `position` on: width of an indentation, whether keys are sorted, whether the
-    /// text is ASCII, what is written as `null`.
+    /// The settings are arguments from `position` on: width of an indentation, whether keys are sorted,
+    /// whether the text is ASCII, what is written as `null`.
     fn new(thread: &mut Thread, call: Call, position: usize) -> Result<Writer, Raise> {
         Ok(Writer {
             text: String::new(),
@@ -345,7 +345,8 @@ impl Writer {
         }
     }
 
-    /// The condition for what cannot be written: the irritants are the object, and the keys and indexes that lead to it.
+    /// The condition for what cannot be written: the irritants are the object, and the keys and indexes
+    /// that lead to it.
     fn refuse(&self, thread: &mut Thread, call: Call, refusal: &Refusal) -> Raise {
         let base = thread.protect(refusal.object);
         let first = thread.protect(Value::FALSE);

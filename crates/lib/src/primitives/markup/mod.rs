@@ -1,7 +1,7 @@
 //! Markup: SXML out of what the readers of `canny_formats` note, and the other way round in [`write`].
 //!
-//! A text is copied, read to its end, and only then objects are made. The stack of finished values is on the thread's list of
-//! protected values.
+//! A text is copied, read to its end, and only then objects are made. The stack of finished values is
+//! on the thread's list of protected values.
 
 mod write;
 
@@ -53,8 +53,8 @@ fn read_html(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     finish(thread, call, &source, outcome)
 }
 
-/// `(%xml->sxml text prefixes depth-limit expansion-limit trim?)`: the prefixes are a list of strings, prefix and name of the
-/// namespace in turn, or #f.
+/// `(%xml->sxml text prefixes depth-limit expansion-limit trim?)`: the prefixes are a list of strings,
+/// prefix and name of the namespace in turn, or #f.
 fn read_xml(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let source = text(thread, call, 0)?;
     let mut names = Vec::new();

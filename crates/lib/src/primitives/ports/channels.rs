@@ -1,9 +1,10 @@
-//! Ports over channels, pipes in memory: what decoders, encoders, custom ports and encodings of a program's own are made
-//! of, in Scheme.
+//! Ports over channels, pipes in memory: what decoders, encoders, custom ports and encodings of a
+//! program's own are made of, in Scheme.
 //!
-//! A channel that is served has a procedure in its port object. An operation that finds the channel empty, or full, fails
-//! with `Unserved`; what it raises makes the machine call the procedure, which runs like any other, and then do the
-//! operation again. The procedure uses the rows below; it gets the number of a `canny_tables::protocols::Service`.
+//! A channel that is served has a procedure in its port object. An operation that finds the channel
+//! empty, or full, fails with `Unserved`; what it raises makes the machine call the procedure, which
+//! runs like any other, and then do the operation again. The procedure uses the rows below; it gets the
+//! number of a `canny_tables::protocols::Service`.
 
 use canny_io::{Handle, IoError, Wait};
 use canny_tables::kinds::Kind;

@@ -1,7 +1,8 @@
-//! Ports that read a short string or bytevector, as they begin: see [`heap_text`](super::heap_text) for their form.
+//! Ports that read a short string or bytevector, as they begin: see [`heap_text`](super::heap_text) for
+//! their form.
 //!
-//! Everything here is done in place and without a collection, or not at all: the answer is then none, and nothing was
-//! read. The end of input is an answer, and stays.
+//! Everything here is done in place and without a collection, or not at all: the answer is then none,
+//! and nothing was read. The end of input is an answer, and stays.
 
 use std::ops::Range;
 
@@ -151,8 +152,9 @@ pub(crate) fn fill(
     })
 }
 
-/// Runs work that reads from the start of a text as if it were behind a port, and continues behind what it read. None, and
-/// nothing done, where something was read before: then the work would have to begin at the start again each time.
+/// Runs work that reads from the start of a text as if it were behind a port, and continues behind what
+/// it read. None, and nothing done, where something was read before: then the work would have to begin
+/// at the start again each time.
 pub(super) fn hold<R, W>(thread: &mut Thread, port: Value, work: W) -> Result<Result<R, IoError>, W>
 where
     W: FnOnce(&mut Thread, &mut TextSource) -> Result<R, IoError>,

@@ -1,5 +1,6 @@
-//! Ports of strings and bytevectors as they begin: their text is an object of the Scheme heap that belongs to one thread, so that
-//! opening, reading and writing take no lock and nothing is behind the port that somebody would have to close.
+//! Ports of strings and bytevectors as they begin: their text is an object of the Scheme heap that
+//! belongs to one thread, so that opening, reading and writing take no lock and nothing is behind the
+//! port that somebody would have to close.
 //!
 //! | field of the port object | a port that has its text in the heap | any other |
 //! |---|---|---|
@@ -10,12 +11,14 @@
 //! | `id` | zero | the port in the machine's table |
 //! | `loan` | one that is never made | that of the port |
 //!
-//! Such a port [`settle`]s, which makes it like any other one, as soon as something else is done with it than to write,
-//! to read, to close it and to get what was written, or when that grows long. It happens once.
+//! Such a port [`settle`]s, which makes it like any other one, as soon as something else is done with
+//! it than to write, to read, to close it and to get what was written, or when that grows long. It
+//! happens once.
 //!
-//! The owner reads and writes these fields between two safepoints, generated code among the rest. Another thread that wants to
-//! use the port first becomes its owner, while all threads stand at safepoints. This module has the form and the ports
-//! that are written, [`heap_source`](super::heap_source) those that are read.
+//! The owner reads and writes these fields between two safepoints, generated code among the rest.
+//! Another thread that wants to use the port first becomes its owner, while all threads stand at
+//! safepoints. This module has the form and the ports that are written,
+//! [`heap_source`](super::heap_source) those that are read.
 
 use std::sync::Arc;
 
@@ -205,7 +208,8 @@ pub(crate) fn close(thread: &mut InPlace, port: Value, direction: i64) -> bool {
     }
 }
 
-/// Whether a port is open and has a direction. None says that it is no port of this thread that has its text in the heap.
+/// Whether a port is open and has a direction. None says that it is no port of this thread that has its
+/// text in the heap.
 #[inline]
 pub(crate) fn is_open(thread: &InPlace, port: Value, direction: i64) -> Option<bool> {
     let flags = own_flags(thread, port)?;
@@ -216,8 +220,8 @@ pub(crate) fn is_open(thread: &InPlace, port: Value, direction: i64) -> Option<b
 #[cold]
 #[inline(never)]
 pub(crate) fn settle(thread: &mut Thread, port: Value) {
-    // There is no safepoint from here on once the port is this thread's: another thread would become its owner there and write
-    // to it, or settle it as well, and what it wrote would be lost.
+    // There is no safepoint from here on once the port is this thread's: another thread would become
+    // its owner there and write to it, or settle it as well, and what it wrote would be lost.
     table::make_room(thread);
     while text_of(port).is_some() && !is_own(InPlace::of(thread), port) {
         let owner = owner_word(InPlace::of(thread));

@@ -94,9 +94,10 @@ pub(super) fn string_or_end(
 /// Longer lines are made with a check of the heap limit.
 const SHORT_LINE_BYTES: usize = 2048;
 
-/// The next line of a port, if it is in the port's buffer as a whole and short, and the port is at hand: copied from there straight
-/// into a string. Else nothing was done. The string is made, which does not collect, while the line is lent
-/// to the thread, or while the port's lock is held, which then lends the lines to come.
+/// The next line of a port, if it is in the port's buffer as a whole and short, and the port is at
+/// hand: copied from there straight into a string. Else nothing was done. The string is made, which
+/// does not collect, while the line is lent to the thread, or while the port's lock is held, which then
+/// lends the lines to come.
 #[inline]
 pub(crate) fn line_in_place(thread: &mut InPlace, port: Value) -> Option<Value> {
     const FLAGS: i64 = flag::TEXTUAL | flag::INPUT;

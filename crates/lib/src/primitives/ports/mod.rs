@@ -1,5 +1,5 @@
-//! Ports. A port object names, by its id, a port of `canny_io` in the machine's [`table`]. Ports of strings and
-//! bytevectors get theirs when they need it; see [`heap_text`].
+//! Ports. A port object names, by its id, a port of `canny_io` in the machine's [`table`]. Ports of
+//! strings and bytevectors get theirs when they need it; see [`heap_text`].
 //!
 //! How an operation runs: first with `Wait::NonBlocking`, under the port's lock and without leaving the
 //! heap, which is all there is to it when the buffer has what is wanted. When it would block it is
@@ -9,8 +9,9 @@
 //! Ports for both directions stand for two others; see [`sides`].
 //!
 //! Invariants:
-//! - What is not done through a port's loan (see `canny_io::lending`) is done under its lock; releasing that, an
-//!   operation lends the port to its thread, whose generated code then reads or writes characters alone.
+//! - What is not done through a port's loan (see `canny_io::lending`) is done under its lock; releasing
+//!   that, an operation lends the port to its thread, whose generated code then reads or writes
+//!   characters alone.
 //! - The lock of a port is never held across an allocation, and never awaited inside of the heap.
 //! - An operation given to [`on_port`] and its kin does not touch the Scheme heap.
 
@@ -118,7 +119,8 @@ pub(crate) fn port_argument(
     Err(call.type_error_of(thread, position, description(flags), port))
 }
 
-/// The port that argument `position` gives; it has the flags. A port for both directions is only given where none is wanted.
+/// The port that argument `position` gives; it has the flags. A port for both directions is only given
+/// where none is wanted.
 pub(crate) fn required_port(
     thread: &mut Thread,
     call: Call,
@@ -210,8 +212,9 @@ fn run_blocking<P: Lender, R>(
     })
 }
 
-/// Does outside of the heap what may wait. In a task it is put off instead: the thread keeps the ticket until the operation
-/// is done again; the ticket of one that was done in another way after all is dropped.
+/// Does outside of the heap what may wait. In a task it is put off instead: the thread keeps the ticket
+/// until the operation is done again; the ticket of one that was done in another way after all is
+/// dropped.
 pub(crate) fn put_off<R>(
     thread: &mut Thread,
     work: impl FnMut() -> Result<R, IoError>,

@@ -38,8 +38,8 @@ fn path(thread: &mut Thread, call: Call) -> Result<PathBuf, Raise> {
     crate::primitives::file_names::path(thread, call, 0)
 }
 
-/// Does outside of the heap what takes descriptors. When there are none left, those of what nobody can reach any more are given
-/// back, and it is tried once more.
+/// Does outside of the heap what takes descriptors. When there are none left, those of what nobody can
+/// reach any more are given back, and it is tried once more.
 pub(crate) fn with_descriptors<R, E>(
     thread: &mut Thread,
     is_out_of_descriptors: impl Fn(&E) -> bool,
@@ -89,8 +89,8 @@ pub(crate) fn is_out_of_descriptors(error: &std::io::Error) -> bool {
         .any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
-/// Opens the file that argument 0 names, a named pipe without holding up other tasks. When there are too many open files, those that nobody can
-/// reach any more are closed first.
+/// Opens the file that argument 0 names, a named pipe without holding up other tasks. When there are
+/// too many open files, those that nobody can reach any more are closed first.
 pub(super) fn open<R: Send + 'static>(
     thread: &mut Thread,
     call: Call,

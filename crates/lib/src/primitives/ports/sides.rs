@@ -1,11 +1,13 @@
 //! Ports for both directions: an object that stands for two ports, one that reads and one that writes.
 //!
-//! Such an object has nothing behind it of its own. What takes a port argument asks for a direction, and gets the side
-//! that has it, so that no operation knows of this. Its loan is that of nobody: generated code always takes the slow way.
+//! Such an object has nothing behind it of its own. What takes a port argument asks for a direction,
+//! and gets the side that has it, so that no operation knows of this. Its loan is that of nobody:
+//! generated code always takes the slow way.
 //!
-//! Where both sides have one position, that of a file opened for both, the side that is used next continues where the other one
-//! stopped: before a read what was written goes out, before a write what was read in advance is forgotten. Where procedures
-//! make and take the bytes, the port's service does that. Such a port is for one thread at a time.
+//! Where both sides have one position, that of a file opened for both, the side that is used next
+//! continues where the other one stopped: before a read what was written goes out, before a write what
+//! was read in advance is forgotten. Where procedures make and take the bytes, the port's service does
+//! that. Such a port is for one thread at a time.
 
 use std::sync::Arc;
 
@@ -55,7 +57,8 @@ pub(super) fn sides(port: Value) -> Option<ObjectRef> {
         .as_kind(Kind::Vector)
 }
 
-/// The port that does what the flags say: the side of a port for both directions that has one of them, else the port.
+/// The port that does what the flags say: the side of a port for both directions that has one of them,
+/// else the port.
 #[inline]
 pub(super) fn for_direction(
     thread: &mut Thread,
@@ -73,7 +76,8 @@ pub(super) fn for_direction(
     }
 }
 
-/// The side that tells about a port for both directions what both know: the input, or the output when that is closed.
+/// The side that tells about a port for both directions what both know: the input, or the output when
+/// that is closed.
 pub(crate) fn for_questions(port: Value, thread: &mut Thread) -> Value {
     let Some(sides) = sides(port) else {
         return port;

@@ -55,8 +55,8 @@ impl Lender for TextSource {
     }
 }
 
-/// What is behind a port object. Generated code knows the addresses of the loans, so that shared ports stay where they
-/// are.
+/// What is behind a port object. Generated code knows the addresses of the loans, so that shared ports
+/// stay where they are.
 pub(crate) enum HostPort {
     TextInput(Box<SharedPort<TextSource>>),
     TextOutput(Arc<SharedPort<TextOutput>>),
@@ -121,8 +121,8 @@ impl HostPort {
         }
     }
 
-    /// What becomes of the port when its object died: closed, unless an output has other users. It does not wait for who
-    /// reads what it holds.
+    /// What becomes of the port when its object died: closed, unless an output has other users. It does
+    /// not wait for who reads what it holds.
     fn abandon(&self) -> Result<(), IoError> {
         match self {
             // Another owner writes the rest.
@@ -173,7 +173,8 @@ impl HostPort {
 #[derive(Default)]
 pub(crate) struct PortTable {
     ports: Mutex<PortsById>,
-    /// With so many ports a collection looks for dead ones: what is behind a port is no part of the heap's budget.
+    /// With so many ports a collection looks for dead ones: what is behind a port is no part of the
+    /// heap's budget.
     collect_at: AtomicUsize,
     /// Ports whose objects are dead, and whose other side has not taken yet what they hold.
     late: Mutex<Vec<LatePort>>,
@@ -305,8 +306,8 @@ pub(crate) fn with_port<R>(
     })
 }
 
-/// Writes ASCII to a textual output port that this thread used lately, if it takes that at once, and whether it did. Looks at
-/// no thread but the one of the borrower, which runs this.
+/// Writes ASCII to a textual output port that this thread used lately, if it takes that at once, and
+/// whether it did. Looks at no thread but the one of the borrower, which runs this.
 #[inline]
 pub(crate) fn put_ascii(borrower: &Borrower, port: Value, text: &[u8]) -> bool {
     on_recent_port(port, |port| match port {
@@ -331,7 +332,8 @@ pub(crate) fn put_bytes(borrower: &Borrower, port: Value, bytes: &[u8]) -> bool 
     })
 }
 
-/// Runs `work`, which says whether it did something, on what is behind a port object if the thread has it at hand.
+/// Runs `work`, which says whether it did something, on what is behind a port object if the thread has
+/// it at hand.
 #[inline]
 fn on_recent_port(port: Value, work: impl FnOnce(&HostPort) -> bool) -> bool {
     let id = port
@@ -449,9 +451,10 @@ fn loan_of_none() -> Value {
     Value::from_aligned_address(Loan::never().address())
 }
 
-/// Closes the ports with these ids, whose objects are dead, and those that could not be closed before. Nobody is left to hear
-/// of an error. A collection waits for nobody: a port whose other side does not take what it holds is tried again later, for as
-/// long as its time limit allows. What is left when the program ends is written then, as by all open ports.
+/// Closes the ports with these ids, whose objects are dead, and those that could not be closed before.
+/// Nobody is left to hear of an error. A collection waits for nobody: a port whose other side does not
+/// take what it holds is tried again later, for as long as its time limit allows. What is left when the
+/// program ends is written then, as by all open ports.
 fn close_dead_ports(thread: &mut Thread, ids: &[u64]) {
     let table = host::table::<HostPort>(thread);
     let tells = table.open_port_notices.get().is_some();

@@ -1,6 +1,7 @@
 //! Textual ports in the place of binary ones, and the options that say how bytes and text correspond.
 //!
-//! An encoding is a name here. Encodings of a program's own are made in Scheme, of ports that a procedure serves.
+//! An encoding is a name here. Encodings of a program's own are made in Scheme, of ports that a
+//! procedure serves.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
 //! An expression of `regex_automata` with a text that all of its matches have.
 //!
-//! Most texts that are searched have no match, and whether one has a certain text in it is found out many times as
-//! fast as whether it matches. The engine does that for texts at the start of an expression, and for some others if
-//! they are short; here it is the longest text wherever it stands. If no match goes over the end of a line, only the lines
-//! that have the text are searched.
+//! Most texts that are searched have no match, and whether one has a certain text in it is found out
+//! many times as fast as whether it matches. The engine does that for texts at the start of an
+//! expression, and for some others if they are short; here it is the longest text wherever it stands.
+//! If no match goes over the end of a line, only the lines that have the text are searched.
 //!
 //! A part is searched as a span of the whole, so what looks around sees what is around it.
 
@@ -122,8 +122,8 @@ impl Expression {
     }
 }
 
-/// After so many lines that have the text and no match it is asked whether looking for it has been worth it, which it is if
-/// so many bytes were passed for each.
+/// After so many lines that have the text and no match it is asked whether looking for it has been
+/// worth it, which it is if so many bytes were passed for each.
 const FRUITLESS_MIN: usize = 16;
 const BYTES_WORTH_IT: usize = 512;
 
@@ -251,7 +251,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn matches_are_those_of_the_engine(text in "(xyz|[abxz]|\n){0,30}", which in 0..PATTERNS.len(), start in 0..40usize) {
+        fn matches_are_those_of_the_engine(text in
+            "(xyz|[abxz]|\n){0,30}", which in 0..PATTERNS.len(), start in 0..40usize) {
             let expression = expression(PATTERNS[which]);
             prop_assert!(expression.needle.is_some());
             let start = start.min(text.len());

@@ -1,8 +1,9 @@
 //! Regular expressions of `regex_automata` over Canny's strings.
 //!
-//! Places are indexes of characters. A range that is ASCII is searched where it is. Of another range a copy in UTF-8 is
-//! made, which the caller keeps for the next search of the same range together with a byte of the copy and the index of
-//! the character there, so that counting characters continues where the last search ended.
+//! Places are indexes of characters. A range that is ASCII is searched where it is. Of another range a
+//! copy in UTF-8 is made, which the caller keeps for the next search of the same range together with a
+//! byte of the copy and the index of the character there, so that counting characters continues where
+//! the last search ended.
 //!
 //! The compiled expressions are the host's; a thread keeps some at hand.
 
@@ -152,9 +153,9 @@ fn is_ascii(string: ObjectRef, range: &Range<usize>, known: Option<Value>) -> bo
     })
 }
 
-/// `(%regex-search regex string start end place state)`. The state is `#f` for a mere test, `()` for a single search, or a
-/// vector of three: `#f` at first, then `#t` for a
-/// range that is ASCII, or the copy, one of its bytes, and the character there, counted from the start of the range.
+/// `(%regex-search regex string start end place state)`. The state is `#f` for a mere test, `()` for a
+/// single search, or a vector of three: `#f` at first, then `#t` for a range that is ASCII, or the
+/// copy, one of its bytes, and the character there, counted from the start of the range.
 fn search(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (string, range) = call.string_range(thread, 1, 2)?;
     let place = call.index_up_to(thread, 4, range.end)?;

@@ -1,10 +1,12 @@
 //! SQLite databases: the machine's side of `(canny sqlite)`.
 //!
-//! What a statement needs is copied out of the Scheme heap, the statement runs outside of it, and its rows are made into
-//! objects afterwards. A connection is used by one task at a time, which is seen to in Scheme; what comes all the same,
-//! a cursor that the collector found dead, is kept for whoever uses the connection next.
+//! What a statement needs is copied out of the Scheme heap, the statement runs outside of it, and its
+//! rows are made into objects afterwards. A connection is used by one task at a time, which is seen to
+//! in Scheme; what comes all the same, a cursor that the collector found dead, is kept for whoever uses
+//! the connection next.
 //!
-//! Nothing here raises but for a wrong database or cursor: the caller holds a lock of Scheme's, gives it up and raises what it was given.
+//! Nothing here raises but for a wrong database or cursor: the caller holds a lock of Scheme's, gives
+//! it up and raises what it was given.
 
 mod offload;
 mod rows;

@@ -1,8 +1,8 @@
 //! Offloads SQL statements to helper threads, for tasks on the main thread.
 //!
-//! A statement that blocks there would also stop the main program, which can run on no other thread. A database has at most one
-//! offloaded statement, since the task that began it has the database's lock. An abandoned statement is interrupted and its
-//! result dropped.
+//! A statement that blocks there would also stop the main program, which can run on no other thread. A
+//! database has at most one offloaded statement, since the task that began it has the database's lock.
+//! An abandoned statement is interrupted and its result dropped.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

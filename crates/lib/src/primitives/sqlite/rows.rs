@@ -20,7 +20,8 @@ use crate::list::{Extent, measure};
 /// The symbol that stands for NULL.
 const NULL: &str = "null";
 
-/// The arguments of a statement: a list of values, or of keywords and values in turn, or of one association list.
+/// The arguments of a statement: a list of values, or of keywords and values in turn, or of one
+/// association list.
 pub(super) fn parameters(
     thread: &mut Thread,
     call: Call,

@@ -197,7 +197,8 @@ impl Expander<'_> {
                 DeferredKind::Expression(value.clone(), name)
             }
             [_, extra, ..] => {
-                let message = "a definition of a variable has one value; to define a procedure, put parentheses \
+                let message = "a definition of a variable has one value; to define a procedure, put \
+                    parentheses \
                                around the name and its parameters";
                 let diagnostic = Diagnostic::error(
                     "bad-syntax",

@@ -4,9 +4,10 @@
 //! (%interpolate procedure "text ~name text ~(operator operand …) text ~{expression} text ~~")
 //! ```
 //!
-//! The value is `string-append` of the texts and of what the procedure makes of the values. A name behind a tilde consists of
-//! letters, digits and inner hyphens. Names mean what they mean at the place of the form. Positions of the expressions are
-//! those inside of the literal, if the source text can be found and has it.
+//! The value is `string-append` of the texts and of what the procedure makes of the values. A name
+//! behind a tilde consists of letters, digits and inner hyphens. Names mean what they mean at the place
+//! of the form. Positions of the expressions are those inside of the literal, if the source text can be
+//! found and has it.
 
 use crate::core::Expr;
 use crate::core_form::CoreForm;
@@ -72,7 +73,8 @@ impl Literal<'_> {
     }
 }
 
-/// Where each byte of a string's value, and its end, stands in the source, whose text of the literal is `raw`.
+/// Where each byte of a string's value, and its end, stands in the source, whose text of the literal is
+/// `raw`.
 fn offsets_of(raw: &str, value: &str, start: u32) -> Option<Vec<u32>> {
     let mut offsets = Vec::with_capacity(value.len() + 1);
     let mut rest = value.chars();

@@ -8,7 +8,8 @@
 //! <clause>  (pattern [(=> failure)] [(where expression …)] body …)
 //! ```
 //!
-//! A value that nothing takes is given to the primitive `%match-failure`, whose call stands where the form does.
+//! A value that nothing takes is given to the primitive `%match-failure`, whose call stands where the
+//! form does.
 
 use std::collections::HashSet;
 

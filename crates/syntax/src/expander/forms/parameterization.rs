@@ -1,11 +1,12 @@
-//! `syntax-parameterize`, as in SRFI 139: a keyword means something else in a body, and in what macros insert there.
+//! `syntax-parameterize`, as in SRFI 139: a keyword means something else in a body, and in what macros
+//! insert there.
 //!
 //! ```text
 //! (syntax-parameterize ((keyword transformer) …) body …)
 //! ```
 //!
-//! Any macro can be parameterized. Beyond the SRFI, a transformer may be the name of a variable: then the keyword stands
-//! for that variable in the body.
+//! Any macro can be parameterized. Beyond the SRFI, a transformer may be the name of a variable: then
+//! the keyword stands for that variable in the body.
 
 use std::sync::Arc;
 

@@ -8,8 +8,8 @@
 //! <field>       name | (name) | (name accessor) | (name accessor modifier)
 //! ```
 //!
-//! Where a procedure has a name, `#t` stands for the name that SRFI 99 gives it: `make-type`, `type?`, `type-field`
-//! or `type-field-set!`, without the angle brackets of the type's name.
+//! Where a procedure has a name, `#t` stands for the name that SRFI 99 gives it: `make-type`, `type?`,
+//! `type-field` or `type-field-set!`, without the angle brackets of the type's name.
 //!
 //! The fields of a parent precede those of its child. Usually the parent is a variable that a
 //! `define-record-type` defined; then its fields are known here, and a constructor may name them or,

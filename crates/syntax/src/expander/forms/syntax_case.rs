@@ -1,8 +1,9 @@
 //! `syntax-case`, `syntax` and `quasisyntax`: patterns and templates in transformer procedures.
 //!
-//! Patterns become constants that `match-syntax` of `(canny machine syntax-runtime)` interprets; what it gives is a vector with
-//! the value of each variable, a list (of lists …) for one under ellipses. Templates become code that
-//! builds the result. Syntax objects are pairs and vectors as in data; only identifiers are objects of their own.
+//! Patterns become constants that `match-syntax` of `(canny machine syntax-runtime)` interprets; what
+//! it gives is a vector with the value of each variable, a list (of lists …) for one under ellipses.
+//! Templates become code that builds the result. Syntax objects are pairs and vectors as in data; only
+//! identifiers are objects of their own.
 
 use crate::core::{Expr, ExprKind, GlobalName, Lambda, LibraryKey, LibraryName, VarId};
 use crate::core_form::CoreForm;
@@ -593,8 +594,8 @@ fn pattern_datum(pattern: &Pattern) -> Datum {
     }
 }
 
-/// `#(list before repeated after tail)`: lists of patterns, `#f` or `#(pattern first end)`, and `#f` or a list
-/// of the pattern for the tail.
+/// `#(list before repeated after tail)`: lists of patterns, `#f` or `#(pattern first end)`, and `#f` or
+/// a list of the pattern for the tail.
 fn list_datum(list: &ListPattern) -> Datum {
     let patterns = |patterns: &[Pattern]| datum_list(patterns.iter().map(pattern_datum).collect());
     let repeated = match &list.repeated {

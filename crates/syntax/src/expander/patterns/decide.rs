@@ -1,13 +1,14 @@
 //! From rows of patterns to tests.
 //!
-//! The method is Wadler's (chapter 5 of Peyton Jones, "The Implementation of Functional Programming Languages"): rows are
-//! looked at column by column. Consecutive rows whose first patterns exclude one another (pairs, vectors, literals) are
-//! taken together, so that what they ask of one place is asked once. When a group has no row that fits, its *failure*,
-//! a procedure without parameters, continues with the rows below. Every row's action occurs once, so code does not grow.
-//! All calls of failures and loops are in tail position: the compiler makes jumps of them.
+//! The method is Wadler's (chapter 5 of Peyton Jones, "The Implementation of Functional Programming
+//! Languages"): rows are looked at column by column. Consecutive rows whose first patterns exclude one
+//! another (pairs, vectors, literals) are taken together, so that what they ask of one place is asked
+//! once. When a group has no row that fits, its *failure*, a procedure without parameters, continues
+//! with the rows below. Every row's action occurs once, so code does not grow. All calls of failures
+//! and loops are in tail position: the compiler makes jumps of them.
 //!
-//! The order of tests is not the order of the text, but a pattern behind another one of the same `and` or `?` is asked
-//! only when that one fitted.
+//! The order of tests is not the order of the text, but a pattern behind another one of the same `and`
+//! or `?` is asked only when that one fitted.
 
 use std::collections::HashSet;
 
@@ -201,7 +202,8 @@ impl Row {
 }
 
 impl Decider {
-    /// The tests of rows for values, of which the last one is looked at first. `failure` is called when no row fits.
+    /// The tests of rows for values, of which the last one is looked at first. `failure` is called when
+    /// no row fits.
     pub fn decide(
         &mut self,
         expander: &mut Expander<'_>,
@@ -236,8 +238,8 @@ impl Decider {
         Expr::call(span, local(failure, span), Vec::new())
     }
 
-    /// The failure of each group but the last one continues with the next. What comes after a group that never fails is
-    /// left out.
+    /// The failure of each group but the last one continues with the next. What comes after a group
+    /// that never fails is left out.
     fn groups(
         &mut self,
         expander: &mut Expander<'_>,

@@ -1,9 +1,11 @@
 //! Patterns of `match` and its relatives.
 //!
-//! [`parse`] makes a [`Pattern`] of what stands in the program and reports what is wrong there; [`decide`] makes the
-//! tests of rows of patterns. Neither knows which form the patterns belong to beyond its name.
+//! [`parse`] makes a [`Pattern`] of what stands in the program and reports what is wrong there;
+//! [`decide`] makes the tests of rows of patterns. Neither knows which form the patterns belong to
+//! beyond its name.
 //!
-//! The operators (`?`, `and`, `$` …) are names that are not local variables, so that a library need not export them.
+//! The operators (`?`, `and`, `$` …) are names that are not local variables, so that a library need not
+//! export them.
 
 pub(crate) mod decide;
 pub(crate) mod parse;

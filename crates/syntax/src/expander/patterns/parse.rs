@@ -271,7 +271,8 @@ impl Parser {
                     let name =
                         differing.map_or(Name::new("_"), |number| self.variables[*number].0.name);
                     let message = format!(
-                        "the patterns of `or` must bind the same variables, but `{name}` is not bound by all of them"
+                        "the patterns of `or` must bind the same variables, but `{name}` is not bound by all \
+                         of them"
                     );
                     self.wrong(expander, syntax.span, message);
                 }
@@ -456,7 +457,8 @@ impl Parser {
         if expander.is_auxiliary(&pair.car, CoreForm::UnquoteSplicing, self.scope)
             || expander.is_auxiliary(&pair.car, CoreForm::Quasiquote, self.scope)
         {
-            let message = "here a pattern takes one value; `,@` stands at the end of a list, and quasiquotations are not nested";
+            let message = "here a pattern takes one value; `,@` stands at the end of a list, and \
+                quasiquotations are not nested";
             return self.wrong(expander, syntax.span, message);
         }
         self.list(expander, syntax, Mode::Template)

@@ -1,7 +1,7 @@
 //! Tests of patterns with a repeated part: loops over the elements of lists and vectors.
 //!
-//! The values of each variable are collected in a list. A loop ends with a call of the failure or continues to the rest of
-//! the row, both in tail position.
+//! The values of each variable are collected in a list. A loop ends with a call of the failure or
+//! continues to the rest of the row, both in tail position.
 
 use crate::core::{Expr, VarId};
 use crate::datum::Datum;
@@ -10,8 +10,8 @@ use crate::expander::patterns::decide::{Action, Decider, Row, bind, local};
 use crate::expander::patterns::{Pattern, PatternKind, Repeated};
 use crate::span::Span;
 
-/// What a repeated pattern is asked of: the value, those looked at afterwards (the last one first), what is called when
-/// it does not fit, and where the pattern stands.
+/// What a repeated pattern is asked of: the value, those looked at afterwards (the last one first),
+/// what is called when it does not fit, and where the pattern stands.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'v> {
     pub value: VarId,
@@ -103,7 +103,8 @@ impl Decider {
         Expr::conditional(span, is_list, loops, self.fail(place.failure, span))
     }
 
-    /// A loop over so many elements that those behind them are left. A list that may be circular is measured first.
+    /// A loop over so many elements that those behind them are left. A list that may be circular is
+    /// measured first.
     fn counted_elements(
         &mut self,
         expander: &mut Expander<'_>,
@@ -164,7 +165,8 @@ impl Decider {
         repeated.variables.iter().map(fresh).collect()
     }
 
-    /// The values of the variables when the loop is over. The lists stay as they are: a predicate may be returned to.
+    /// The values of the variables when the loop is over. The lists stay as they are: a predicate may
+    /// be returned to.
     fn finished(
         &self,
         expander: &mut Expander<'_>,

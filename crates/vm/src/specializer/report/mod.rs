@@ -1,8 +1,10 @@
-//! The report at the end of a run: what was specialized, inlined, compiled and left, and why something was not.
+//! The report at the end of a run: what was specialized, inlined, compiled and left, and why something
+//! was not.
 //!
-//! Exact: compiled code, its sizes and times, exits, entries at loops, pauses. Estimated: the share of calls
-//! that run compiled or inlined. Counting calls would slow down what is being looked at, so the calls that were
-//! logged while the program was interpreted are taken, each asked where it would go now.
+//! Exact: compiled code, its sizes and times, exits, entries at loops, pauses. Estimated: the share of
+//! calls that run compiled or inlined. Counting calls would slow down what is being looked at, so the
+//! calls that were logged while the program was interpreted are taken, each asked where it would go
+//! now.
 
 mod table;
 #[cfg(test)]
@@ -199,7 +201,8 @@ impl Report<'_> {
             let percent = |part: u64| part as f64 * 100.0 / shares.logged.max(1) as f64;
             let _ = writeln!(
                 text,
-                "  calls        {:.1} % inlined, {:.1} % compiled, {:.1} % interpreted (estimate: where the {} logged \
+                "  calls        {:.1} % inlined, {:.1} % compiled, {:.1} % interpreted (estimate: where the \
+                 {} logged \
                  calls would go",
                 percent(shares.inlined),
                 percent(shares.compiled),

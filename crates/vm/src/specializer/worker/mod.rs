@@ -1,12 +1,13 @@
 //! The worker: takes logs in, plans, and has the plans compiled, beside the running program.
 //!
-//! There is one worker for a machine. It starts with the first full log, ends when the machine goes, and keeps no
-//! process alive. It is no mutator: it never touches the heap, names code by words that it only compares, and reads code
-//! from snapshots, which the machine keeps alive while somebody holds them. The compiler is behind [`Compile`],
-//! and the machine behind [`Machine`], so that the worker can be tested without either.
+//! There is one worker for a machine. It starts with the first full log, ends when the machine goes,
+//! and keeps no process alive. It is no mutator: it never touches the heap, names code by words that it
+//! only compares, and reads code from snapshots, which the machine keeps alive while somebody holds
+//! them. The compiler is behind [`Compile`], and the machine behind [`Machine`], so that the worker can
+//! be tested without either.
 //!
-//! What goes wrong here never takes the program down: a plan whose compilation panics is turned off, a panic anywhere
-//! else turns the worker off; both say so in the specializer's log.
+//! What goes wrong here never takes the program down: a plan whose compilation panics is turned off, a
+//! panic anywhere else turns the worker off; both say so in the specializer's log.
 
 pub(super) mod account;
 #[cfg(test)]
@@ -64,7 +65,8 @@ const WORDS_TO_LEARN_FROM: usize = 200;
 const TIME_FREE: Duration = Duration::from_millis(20);
 /// See [`TIME_FREE`].
 const TIME_SHARE: u32 = 8;
-/// What a program has run for that is likely to run on: one part in [`LONG_RUN_SHARE`] of its time from then on is free too.
+/// What a program has run for that is likely to run on: one part in [`LONG_RUN_SHARE`] of its time from
+/// then on is free too.
 const LONG_RUN: Duration = Duration::from_millis(400);
 /// See [`LONG_RUN`].
 const LONG_RUN_SHARE: u32 = 2;
@@ -295,13 +297,13 @@ fn start(worker: Box<Worker>) -> WorkerState {
     }
 }
 
-/// The program comes first where there are fewer processors than threads, and who hands a log over continues: the system
-/// does not put a thread of the batch policy in the place of the one that wakes it. Threads that somebody gave another
-/// policy keep it.
+/// The program comes first where there are fewer processors than threads, and who hands a log over
+/// continues: the system does not put a thread of the batch policy in the place of the one that wakes
+/// it. Threads that somebody gave another policy keep it.
 fn lower_priority() {
     #[cfg(target_os = "linux")]
-    // SAFETY: changes the priority and the policy of the calling thread only; the parameter lives until the call ends,
-    // and zero is what this policy wants in it.
+    // SAFETY: changes the priority and the policy of the calling thread only; the parameter lives until
+    // the call ends, and zero is what this policy wants in it.
     unsafe {
         libc::setpriority(libc::PRIO_PROCESS, libc::gettid() as libc::id_t, 5);
         if libc::sched_getscheduler(0) == libc::SCHED_OTHER {
@@ -311,7 +313,8 @@ fn lower_priority() {
     }
 }
 
-/// Processor time of this thread: where others want the processor too, the clock on the wall tells what they cost.
+/// Processor time of this thread: where others want the processor too, the clock on the wall tells what
+/// they cost.
 fn processor_time() -> Duration {
     let mut now = libc::timespec {
         tv_sec: 0,
@@ -636,8 +639,8 @@ impl Worker {
         }
     }
 
-    /// The snapshots of what was touched and ran more than a few times, and of what that called; those with most hits
-    /// first if there are many.
+    /// The snapshots of what was touched and ran more than a few times, and of what that called; those
+    /// with most hits first if there are many.
     fn snapshots(&mut self, touched: &CodeSet, waiting: Option<&LogQuota>) -> Snapshots {
         let mut wanted: Vec<(u32, CodeWord)> = touched
             .iter()

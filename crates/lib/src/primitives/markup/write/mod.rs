@@ -1,8 +1,9 @@
 //! Writing SXML as HTML or XML, with a stack of open lists instead of recursion.
 //!
-//! All is written to memory and nothing is allocated on the heap meanwhile, so that values in Rust collections stay what they
-//! are. Names are checked and spelled once for each symbol and writing. When something cannot be written the tree is gone
-//! through again with siblings counted, which tells the path to it.
+//! All is written to memory and nothing is allocated on the heap meanwhile, so that values in Rust
+//! collections stay what they are. Names are checked and spelled once for each symbol and writing. When
+//! something cannot be written the tree is gone through again with siblings counted, which tells the
+//! path to it.
 
 mod attributes;
 mod special;
@@ -148,7 +149,8 @@ pub(super) struct Writer {
     dialect: Dialect,
     stack: Vec<Open>,
     names: Vec<Name>,
-    /// One more than the index of a name, at a place that its symbol's word tells or behind it; 0 for no name.
+    /// One more than the index of a name, at a place that its symbol's word tells or behind it; 0 for
+    /// no name.
     slots: Vec<u32>,
     spelled: Vec<u8>,
     compared_depth: usize,
@@ -160,7 +162,8 @@ pub(super) struct Writer {
     seen: Vec<Value>,
     /// What the attributes of the element say about its header.
     refresh: Refresh,
-    /// Steps to where the writer is, and how often each name was met at each depth; when a refusal has to be placed.
+    /// Steps to where the writer is, and how often each name was met at each depth; when a refusal has
+    /// to be placed.
     steps: Option<Vec<Step>>,
 }
 
