@@ -248,12 +248,10 @@ fn table(
         "# SRFIs\n\n\
          {} SRFIs. Each has the names `(srfi N)` and `(srfi srfi-N)`; `cond-expand` knows `srfi-N`.\n\n\
          Written by `cargo xtask srfis`, which runs the tests that it counts: ours, of which {own_passed} of \
-         {own_all} pass, and\n\
-         where there is one that can be run, the suite of the SRFI's own repository ({upstream_passed} of \
-         {upstream_all}).\n\
-         What a failure of the latter means is said in its driver, `tests/srfi/upstream`. SRFIs of a few \
-         lines are tested\n\
-         together, in `tests/srfi/small.scm`.\n\n\
+         {own_all}\n\
+         pass, and where there is one that can be run, the suite of the SRFI's own repository\n\
+         ({upstream_passed} of {upstream_all}). The driver of such a suite, in `tests/srfi/upstream`, says\n\
+         what its failures mean. SRFIs of a few lines are tested together, in `tests/srfi/small.scm`.\n\n\
          | SRFI | about | our tests that pass | of its repository |\n|---|---|---|---|\n",
         srfis.len()
     );

@@ -45,7 +45,12 @@ fn list() -> String {
 }
 
 fn explanation(row: &Message) -> String {
-    let mut text = format!("{}: {}.\n\n{}\n", row.code, row.title, wrapped(row.text));
+    let mut text = format!(
+        "{}: {}.\n\n{}\n",
+        row.code,
+        row.title,
+        messages::wrapped(row.text, COLUMNS_MAX)
+    );
     for (heading, example) in [("Wrong", row.wrong), ("Right", row.repaired)] {
         if !example.is_empty() {
             let lines: Vec<String> = example.lines().map(|line| format!("    {line}")).collect();
@@ -66,25 +71,6 @@ fn explanation(row: &Message) -> String {
 /// Columns of a line of text.
 const COLUMNS_MAX: usize = 80;
 
-/// The text in lines of a readable length.
-fn wrapped(text: &str) -> String {
-    let mut lines = String::new();
-    let mut columns = 0;
-    for word in text.split(' ') {
-        let length = word.chars().count();
-        if columns > 0 && columns + 1 + length > COLUMNS_MAX {
-            lines.push('\n');
-            columns = 0;
-        } else if columns > 0 {
-            lines.push(' ');
-            columns += 1;
-        }
-        lines.push_str(word);
-        columns += length;
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,7 +78,7 @@ mod tests {
     #[test]
     fn lines_are_short() {
         for row in messages::all() {
-            let text = wrapped(row.text);
+            let text = messages::wrapped(row.text, COLUMNS_MAX);
             assert!(
                 text.lines().all(|line| line.chars().count() <= COLUMNS_MAX),
                 "{text}"

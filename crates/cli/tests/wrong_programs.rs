@@ -157,12 +157,10 @@ fn page(programs: &[PathBuf]) -> String {
     let mut page = format!(
         "# Twenty wrong programs\n\n\
         What Canny prints on standard error, and what {} print.\n\
-        Racket's programs begin with `#lang racket/base` in place of the comment; Guile compiles before it \
-        runs; of its \
-        output\nthe lines that tell of that are left out. Chez Scheme runs them by `--script`. Racket's \
-        errortrace and Chez Scheme's \
-        inspector tell more; they are not on by themselves.\n\n\
-        This page is written by `crates/cli/tests/wrong_programs.rs`, which also checks that Canny still \
+        Racket's programs begin with `#lang racket/base` in place of the comment; Guile compiles before it\n\
+        runs; of its output the lines that tell of that are left out. Chez Scheme runs them by `--script`.\n\
+        Racket's errortrace and Chez Scheme's inspector tell more; they are not on by themselves.\n\n\
+        This page is written by `crates/cli/tests/wrong_programs.rs`, which also checks that Canny still\n\
         prints this.\n\n",
         versions.join(", ")
     );

@@ -140,19 +140,20 @@ pub fn is_off_by_default(code: &str) -> bool {
 pub fn page() -> String {
     let mut page = String::from(
         "# Errors and warnings\n\n\
-        Every message has a code in brackets. `canny explain CODE` prints what stands here about it, `canny \
-        explain`\n\
-        lists all codes. A code never changes its meaning. [The command](cli.md) says how to turn warnings \
-        off.\n\n\
-        This page is generated from the table in `crates/syntax/src/messages`; its examples are run by the \
-        tests.\n",
+         Every message has a code in brackets. `canny explain CODE` prints what stands here about it,\n\
+         `canny explain` lists all codes. A code never changes its meaning. [The command](cli.md) says how to\n\
+         turn warnings off.\n\n\
+         This page is generated from the table in `crates/syntax/src/messages`; its examples are run by the\n\
+         tests.\n",
     );
     for stage in Stage::ALL {
         page.push_str(&format!("\n## {}\n", stage.title()));
         for row in all().filter(|row| row.stage == stage) {
             page.push_str(&format!(
                 "\n### {}\n\n{}.\n\n{}\n",
-                row.code, row.title, row.text
+                row.code,
+                row.title,
+                wrapped(row.text, PAGE_COLUMNS_MAX)
             ));
             if row.stage == Stage::Warnings {
                 let state = if is_off_by_default(row.code) {
@@ -177,6 +178,28 @@ pub fn page() -> String {
         }
     }
     page
+}
+
+/// Columns of a line of the page.
+const PAGE_COLUMNS_MAX: usize = 100;
+
+/// A text in lines of at most so many columns.
+pub fn wrapped(text: &str, columns_max: usize) -> String {
+    let mut lines = String::new();
+    let mut columns = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if columns > 0 && columns + 1 + length > columns_max {
+            lines.push('\n');
+            columns = 0;
+        } else if columns > 0 {
+            lines.push(' ');
+            columns += 1;
+        }
+        lines.push_str(word);
+        columns += length;
+    }
+    lines
 }
 
 #[cfg(test)]
