@@ -34,7 +34,7 @@ fn a_malformed_value_ends_every_command() {
             "nopass",
             "canny: CANNY_COMPILE_DISABLE: there is no pass 'nopass'; the passes are check-calls, \
              split-entries, \
-             simplify, inline, remove-globals\n",
+             simplify, inline, propagate, remove-globals\n",
         ),
     ] {
         let outcome = program(HELLO).environment(name, value).run();

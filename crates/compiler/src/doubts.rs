@@ -14,9 +14,9 @@ use canny_syntax::datum::Datum;
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::name::Name;
 use canny_syntax::span::{SourceMap, Span};
-use canny_tables::primitives::{self, Flags};
+use canny_tables::primitives;
 
-use crate::walk::for_each_child;
+use crate::walk::{for_each_child, never_returns};
 
 /// Warnings in the order of the text.
 pub fn warnings(unit: &Unit, sources: &SourceMap) -> Vec<Diagnostic> {
@@ -81,9 +81,6 @@ struct Pass<'a> {
 /// Standard procedures whose names are usual for data too; who calls a parameter of that name means the
 /// procedure.
 const NAMES_OF_DATA: [&str; 6] = ["list", "string", "vector", "bytevector", "length", "symbol"];
-
-/// Procedures of `(canny machine control)` that do not return.
-const NEVER_RETURNING: [&str; 4] = ["raise", "error", "exit", "emergency-exit"];
 
 impl<'a> Pass<'a> {
     fn bind(&mut self, var: VarId, binder: Binder, form: Span) {
@@ -369,18 +366,4 @@ fn is_definition(before: &str) -> bool {
     ["(define", "(define*", "[define"]
         .iter()
         .any(|keyword| before.ends_with(keyword))
-}
-
-fn never_returns(expr: &Expr) -> bool {
-    let ExprKind::Call { operator, .. } = &expr.kind else {
-        return false;
-    };
-    match &operator.kind {
-        ExprKind::PrimitiveRef(id) => id.row().flags.has(Flags::NEVER_RETURNS),
-        ExprKind::GlobalRef(global) => {
-            global.library.as_str() == "(canny machine control)"
-                && NEVER_RETURNING.contains(&global.name.as_str())
-        }
-        _ => false,
-    }
 }

@@ -2,10 +2,11 @@
 //!
 //! Children come in the order of evaluation, and each exactly once. Passes use this for the kinds
 //! that they do not treat themselves. Visits are not recursive; the pass itself decides whether to
-//! descend. Two questions that passes before and after the optimizer ask of an expression are here too:
-//! [`is_fixed`] and [`has_plain_parameters`]. Nothing here depends on a pass.
+//! descend. Questions that passes before and after the optimizer ask of an expression are here too:
+//! [`is_fixed`], [`has_plain_parameters`] and [`never_returns`]. Nothing here depends on a pass.
 
 use canny_syntax::core::{Expr, ExprKind, Lambda, TopForm, VarId, VarTable};
+use canny_tables::primitives::Flags;
 
 /// The expression of a top-level form.
 pub fn form_expr(form: &TopForm) -> &Expr {
@@ -127,4 +128,22 @@ pub fn is_fixed(bindings: &[(VarId, Expr)], locals: &VarTable) -> bool {
 /// Whether the expression makes a procedure.
 pub fn is_procedure(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Lambda(_) | ExprKind::CaseLambda(_))
+}
+
+/// Procedures of `(canny machine control)` that do not return.
+const NEVER_RETURNING: [&str; 4] = ["raise", "error", "exit", "emergency-exit"];
+
+/// Whether a call certainly does not return to its place.
+pub fn never_returns(expr: &Expr) -> bool {
+    let ExprKind::Call { operator, .. } = &expr.kind else {
+        return false;
+    };
+    match &operator.kind {
+        ExprKind::PrimitiveRef(id) => id.row().flags.has(Flags::NEVER_RETURNS),
+        ExprKind::GlobalRef(global) => {
+            global.library.as_str() == "(canny machine control)"
+                && NEVER_RETURNING.contains(&global.name.as_str())
+        }
+        _ => false,
+    }
 }

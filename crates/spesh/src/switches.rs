@@ -23,7 +23,7 @@ pub const PASSES: &[Pass] = &[
     },
     Pass {
         name: "number",
-        effect: "finds computations that were made before",
+        effect: "finds computations that were made before, and branches whose answer is known",
         turn_off: |options| options.number_values = false,
     },
     Pass {

@@ -8,6 +8,7 @@
 //! | [`simplify`] | copy propagation, folding, dead code, direct application | `simplify` |
 //! | [`inline`] | copies small procedures to their calls | `inline` |
 //! | [`workers`] | splits procedures with optional or keyword parameters | `split-entries` |
+//! | [`propagate`] | tests whose answer is known, values that a variable has already | `propagate` |
 //! | [`remove_globals`] | drops definitions that nobody mentions | `remove-globals` |
 //! | [`fit_limits`] | what would not fit the bytecode | no |
 //!
@@ -28,6 +29,7 @@ pub mod inlinings;
 pub mod known;
 pub mod limits;
 pub mod portable;
+pub mod propagate;
 pub mod remove_globals;
 pub mod simplify;
 pub mod size;
@@ -55,6 +57,7 @@ pub const PASSES: &[&str] = &[
     "split-entries",
     "simplify",
     "inline",
+    "propagate",
     "remove-globals",
 ];
 
@@ -173,6 +176,12 @@ pub fn optimize_unit(unit: &mut Unit, options: &Options) -> Report {
         }
         sort_letrec::run(unit);
         globals = globals.collect_again(unit, options.imports);
+    }
+    if options.runs("propagate") && propagate::run(unit, &globals, &mut budget) {
+        if options.runs("simplify") {
+            simplify::run(unit, &globals, folder, &mut report.inlinings, &mut budget);
+        }
+        sort_letrec::run(unit);
     }
     let kept = portable::mentioned_globals(&portable);
     report.exports = portable::describe_exports(unit, &globals, portable, &kept);

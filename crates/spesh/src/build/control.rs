@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashSet};
 use canny_compiler::instruction::Instruction;
 use canny_tables::opcodes::Flow;
 
-use super::environment::{Arrival, Environment};
+use super::environment::{Arrival, Environment, asked};
 use super::instructions::TypeQuestion;
 use super::{Activation, BuildError, Builder, LoopKey, decode_flonum};
 use crate::graph::{BlockId, Condition, Edge, NodeId, Op, Representation, Terminator, Test};
@@ -289,7 +289,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Goes to `target` if the condition holds, else to `next`, with what either way tells.
+    /// Goes to `target` if the condition holds, else to `next`, with what either way tells. A condition
+    /// whose answer an earlier branch has found is not asked again.
     pub(super) fn branch(
         &mut self,
         activation: &mut Activation,
@@ -297,13 +298,22 @@ impl Builder<'_> {
         target: (usize, Facts),
         next: (usize, Facts),
     ) {
-        let [then, otherwise] = [self.graph.add_block(), self.graph.add_block()];
-        self.terminate(Terminator::Branch {
-            condition,
-            then: to(then),
-            otherwise: to(otherwise),
-        });
+        let (question, is_opposite) = asked(condition, |value| self.graph.unchecked(value));
+        if self.options.number_values
+            && let Some(answer) = self.numbering.answer(&question)
+            && let Some(block) = self.block.take()
+        {
+            let way = if answer != is_opposite { target } else { next };
+            self.arrive(activation, block, way);
+            self.block = None;
+            return;
+        }
+        let [then, otherwise] = self.fork(condition);
+        let numbering = self.numbering.clone();
+        self.numbering.add_answer(question, !is_opposite);
         self.arrive(activation, then, target);
+        self.numbering = numbering;
+        self.numbering.add_answer(question, is_opposite);
         self.arrive(activation, otherwise, next);
         self.block = None;
     }

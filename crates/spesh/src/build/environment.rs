@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use canny_tables::leaves::LeafId;
 
 use crate::code_map::FastMap;
-use crate::graph::{BlockId, FixnumOperation, Memory, NodeId, Op, StateId};
+use crate::graph::{BlockId, Comparison, Condition, FixnumOperation, Memory, NodeId, Op, StateId};
 
 /// The node in each register; none where the register is dead or was never written.
 #[derive(Clone, Debug)]
@@ -58,6 +58,9 @@ pub(super) struct Arrival {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Numbering {
     values: FastMap<Key, NodeId>,
+    /// Conditions that branches have asked, in the form of [`asked`], with their answers. A condition
+    /// is about values, so its answer holds for ever.
+    answers: FastMap<Condition, bool>,
     /// What is in boxes that are not made ([`super::boxes`]).
     pub(super) boxes: BTreeMap<NodeId, NodeId>,
     /// Objects as they are with these contents, for states.
@@ -73,7 +76,7 @@ enum Key {
     PoolSlot(u64),
     Float(u64),
     Guard(crate::graph::Test, NodeId),
-    Require(crate::graph::Condition),
+    Require(Condition),
     Mutable(NodeId),
     Index(NodeId, NodeId),
     Fixnum(FixnumOperation, NodeId, NodeId),
@@ -84,7 +87,7 @@ enum Key {
     Load(Memory, NodeId, i32),
     Element(NodeId, NodeId),
     Length(u8, NodeId),
-    Boolean(crate::graph::Condition),
+    Boolean(Condition),
     ArgumentCount,
     /// The class key of a record; the node is a constant.
     ClassOf(NodeId),
@@ -142,7 +145,82 @@ impl Key {
     }
 }
 
+/// A condition without the checks that its values passed, and in one of the forms that mean the same,
+/// with whether its answer is the opposite.
+pub(super) fn asked(condition: Condition, value: impl Fn(NodeId) -> NodeId) -> (Condition, bool) {
+    use Comparison::{Equal, Greater, GreaterEqual, Less, LessEqual};
+    let ordered = |a: NodeId, b: NodeId| (value(a).min(value(b)), value(a).max(value(b)));
+    // Two fixnums or characters are ordered or equal; a float may be neither.
+    let total = |comparison, a, b| match comparison {
+        Less => (Less, value(a), value(b), false),
+        Greater => (Less, value(b), value(a), false),
+        LessEqual => (Less, value(b), value(a), true),
+        GreaterEqual => (Less, value(a), value(b), true),
+        Equal => (Equal, ordered(a, b).0, ordered(a, b).1, false),
+    };
+    match condition {
+        Condition::Fixnums(comparison, a, b) => {
+            let (comparison, a, b, is_opposite) = total(comparison, a, b);
+            (Condition::Fixnums(comparison, a, b), is_opposite)
+        }
+        Condition::Characters(comparison, a, b) => {
+            let (comparison, a, b, is_opposite) = total(comparison, a, b);
+            (Condition::Characters(comparison, a, b), is_opposite)
+        }
+        Condition::Floats(comparison, a, b) => {
+            let (comparison, a, b) = match comparison {
+                Less | LessEqual => (comparison, value(a), value(b)),
+                Greater => (Less, value(b), value(a)),
+                GreaterEqual => (LessEqual, value(b), value(a)),
+                Equal => (Equal, ordered(a, b).0, ordered(a, b).1),
+            };
+            (Condition::Floats(comparison, a, b), false)
+        }
+        Condition::Same(a, b) => {
+            let (a, b) = ordered(a, b);
+            (Condition::Same(a, b), false)
+        }
+        Condition::Test(test, x) => (Condition::Test(test, value(x)), false),
+        Condition::RecordOf(x, ty) => (Condition::RecordOf(value(x), value(ty)), false),
+    }
+}
+
 impl Numbering {
+    /// Notes the answer to a condition in the form of [`asked`], and what follows if one of two values
+    /// is less than the other, or equal to it.
+    pub(super) fn add_answer(&mut self, condition: Condition, answer: bool) {
+        use Comparison::{Equal, Less, LessEqual};
+        self.answers.insert(condition, answer);
+        let (order, comparison, a, b): (fn(Comparison, NodeId, NodeId) -> Condition, _, _, _) =
+            match condition {
+                Condition::Fixnums(comparison, a, b) => (Condition::Fixnums, comparison, a, b),
+                Condition::Characters(comparison, a, b) => {
+                    (Condition::Characters, comparison, a, b)
+                }
+                Condition::Floats(comparison, a, b) => (Condition::Floats, comparison, a, b),
+                _ => return,
+            };
+        if !answer || !matches!(comparison, Less | Equal) {
+            return;
+        }
+        let is_equal = comparison == Equal;
+        let implied = [
+            (Less, a, b, !is_equal),
+            (Less, b, a, false),
+            (Equal, a.min(b), a.max(b), is_equal),
+            (LessEqual, a, b, true),
+            (LessEqual, b, a, is_equal),
+        ];
+        for (comparison, a, b, answer) in implied {
+            self.answers.insert(order(comparison, a, b), answer);
+        }
+    }
+
+    /// The answer to a condition in the form of [`asked`], if it is known.
+    pub(super) fn answer(&self, condition: &Condition) -> Option<bool> {
+        self.answers.get(condition).copied()
+    }
+
     pub(super) fn find(&self, op: &Op) -> Option<NodeId> {
         self.values.get(&Key::of(op)?).copied()
     }
@@ -208,6 +286,8 @@ impl Numbering {
     pub(super) fn intersect(&mut self, other: &Numbering, before: impl Fn(NodeId) -> NodeId) {
         self.epoch = self.epoch.max(other.epoch);
         self.copies.clear();
+        self.answers
+            .retain(|condition, answer| other.answers.get(condition) == Some(answer));
         self.values.retain(|key, node| {
             let Some(there) = other.values.get(key) else {
                 return false;
