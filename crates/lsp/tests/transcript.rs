@@ -142,8 +142,8 @@ fn the_page_is_what_happens() {
     };
     page.text.push_str(
         "# A session with `canny lsp`\n\n\
-         What an editor and the server say to each other. A test runs it and compares. Positions are written\n\
-         `line:character` and ranges with a `-`, both from zero; `^` marks a place in the text.\n\n\
+         What an editor and the server say to each other. A test runs it and compares. Positions are\n\
+         written `line:character` and ranges with a `-`, both from zero; `^` marks a place in the text.\n\n\
          `shapes.sld` lies beside the program:\n",
     );
     writeln!(

@@ -292,9 +292,10 @@ fn section() -> String {
         others.map(|&(name, meaning)| (name.to_owned(), meaning.to_owned(), String::new()));
     format!(
         "{HEADING}\n\n\
-         Canny checks its variables when it starts, and so do programs made by `canny compile`. A value that\n\
-         a variable does not take is an error, with exit code 64. A name that begins with `CANNY_` and is not\n\
-         on this page gives a warning. An empty value is the same as none, except for `CANNY_HISTORY`.\n\n\
+         Canny checks its variables when it starts, and so do programs made by `canny compile`. A value\n\
+         that a variable does not take is an error, with exit code 64. A name that begins with `CANNY_`\n\
+         and is not on this page gives a warning. An empty value is the same as none, except for\n\
+         `CANNY_HISTORY`.\n\n\
          {}\nThese are for work on Canny itself:\n\n{}\n\
          Canny sets these for processes that it starts:\n\n{}\n\
          Tests of Canny and its build read these:\n\n{}\n",

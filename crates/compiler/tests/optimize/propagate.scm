@@ -11,7 +11,8 @@
 (define (checked x)
   (if (not (pair? x)) (error "not a pair" x))
   (if (pair? x) (list (car x) (symbol? x)) 'no))
-(define (kinds x) (cond ((symbol? x) 1) ((eq? x 'a) 2) ((string? x) (symbol? x)) (else (string? x))))
+(define (kinds x)
+  (cond ((symbol? x) 1) ((eq? x 'a) 2) ((string? x) (symbol? x)) (else (string? x))))
 (display (list (shown '(1)) (checked '(1)) (kinds 'b)))
 ;; Values that a variable has; memory that was written in between.
 (define (again x) (let ((y (car x))) (display y) (set-car! x 1) (list y (car x) (car x))))

@@ -141,10 +141,10 @@ pub fn page() -> String {
     let mut page = String::from(
         "# Errors and warnings\n\n\
          Every message has a code in brackets. `canny explain CODE` prints what stands here about it,\n\
-         `canny explain` lists all codes. A code never changes its meaning. [The command](cli.md) says how to\n\
-         turn warnings off.\n\n\
-         This page is generated from the table in `crates/syntax/src/messages`; its examples are run by the\n\
-         tests.\n",
+         `canny explain` lists all codes. A code never changes its meaning. [The command](cli.md) says\n\
+         how to turn warnings off.\n\n\
+         This page is generated from the table in `crates/syntax/src/messages`; its examples are run by\n\
+         the tests.\n",
     );
     for stage in Stage::ALL {
         page.push_str(&format!("\n## {}\n", stage.title()));
