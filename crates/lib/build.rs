@@ -17,7 +17,8 @@ use canny_compiler::unit::CompiledUnit;
 use canny_syntax::binding::Binding;
 use canny_syntax::core::{GlobalName, LibraryName};
 use canny_syntax::diagnostic::Diagnostic;
-use canny_syntax::library::{Interface, Libraries, LibraryLoader, Loaded, SearchPath};
+use canny_syntax::interface::Interface;
+use canny_syntax::library::{Libraries, LibraryLoader, Loaded, SearchPath};
 use canny_syntax::messages::is_off_by_default;
 use canny_syntax::name::Name;
 use canny_syntax::span::{SourceMap, Span};
@@ -313,8 +314,9 @@ fn render(diagnostics: &[Diagnostic], sources: &SourceMap) -> String {
 /// that may show only in an error handler.
 fn report(diagnostics: &[Diagnostic], sources: &SourceMap) -> Result<(), String> {
     let counts = |one: &Diagnostic| one.is_error() || !is_off_by_default(one.code);
-    match diagnostics.iter().any(counts) {
-        true => Err(render(diagnostics, sources)),
-        false => Ok(()),
+    if diagnostics.iter().any(counts) {
+        Err(render(diagnostics, sources))
+    } else {
+        Ok(())
     }
 }

@@ -144,9 +144,10 @@ pub fn quiet_times(mut command: Command) -> Result<(Duration, Duration), String>
         .wait4()
         .map_err(|error| format!("waiting for a process: {error}"))?;
     let wall = start.elapsed();
-    match used.status.success() {
-        true => Ok((wall, used.rusage.utime + used.rusage.stime)),
-        false => Err(format!("{:?} failed", command.get_program())),
+    if used.status.success() {
+        Ok((wall, used.rusage.utime + used.rusage.stime))
+    } else {
+        Err(format!("{:?} failed", command.get_program()))
     }
 }
 

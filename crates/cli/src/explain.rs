@@ -3,9 +3,9 @@
 //! The texts are rows of `canny_syntax::messages`; this module only selects and wraps them. An
 //! unknown code is an error that suggests a similar one.
 
-use canny_syntax::library::similar_name;
 use canny_syntax::messages::{self, Message, Stage};
 use canny_syntax::name::Name;
+use canny_syntax::spelling::similar_name;
 
 use crate::exit_code;
 

@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use canny_syntax::library::similar_name;
 use canny_syntax::name::Name;
+use canny_syntax::spelling::similar_name;
 
 use crate::exit_code;
 use crate::options::{Options, Source};

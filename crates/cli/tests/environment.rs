@@ -151,9 +151,10 @@ fn walk(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(directory).expect("a directory") {
         let path = entry.expect("an entry").path();
-        match path.is_dir() {
-            true => files.extend(walk(&path)),
-            false => files.push(path),
+        if path.is_dir() {
+            files.extend(walk(&path))
+        } else {
+            files.push(path)
         }
     }
     files

@@ -131,9 +131,10 @@ fn cache_files(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
     let mut pending = vec![directory.join("cache")];
     while let Some(next) = pending.pop() {
         for entry in std::fs::read_dir(&next).into_iter().flatten().flatten() {
-            match entry.path().is_dir() {
-                true => pending.push(entry.path()),
-                false => found.push(entry.path()),
+            if entry.path().is_dir() {
+                pending.push(entry.path())
+            } else {
+                found.push(entry.path())
             }
         }
     }

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use canny_syntax::core::{GlobalName, Unit};
 use canny_syntax::diagnostic::Diagnostic;
-use canny_syntax::library::{ExpandedLibrary, Interface, Libraries};
+use canny_syntax::interface::Interface;
+use canny_syntax::library::{ExpandedLibrary, Libraries};
 use canny_syntax::span::SourceMap;
 
 use crate::assembler::AssemblyError;

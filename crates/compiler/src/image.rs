@@ -6,7 +6,7 @@
 //! they carry a checksum, decoding gives an error for anything odd, and the unit goes through the
 //! verifier.
 
-use canny_syntax::library::Interface;
+use canny_syntax::interface::Interface;
 use serde::{Deserialize, Serialize};
 
 use crate::unit::CompiledUnit;

@@ -13,6 +13,7 @@ pub mod doubts;
 pub mod image;
 pub mod instruction;
 pub(crate) mod ir;
+pub(crate) mod literals;
 pub mod liveness;
 pub(crate) mod lower;
 pub mod optimize;

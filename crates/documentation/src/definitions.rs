@@ -111,9 +111,10 @@ fn syntax_definition(form: &Syntax, operands: &[Syntax]) -> Option<Definition> {
     if let Some(pair) = name.as_pair() {
         // `(define-syntax (name form …) …)` and `(define-syntax-rule (name . pattern) …)`
         let is_rule = form.as_pair()?.car.as_identifier()?.name.as_str() == "define-syntax-rule";
-        let signatures = match is_rule {
-            true => vec![Signature::of_syntax(name.to_string())],
-            false => Vec::new(),
+        let signatures = if is_rule {
+            vec![Signature::of_syntax(name.to_string())]
+        } else {
+            Vec::new()
         };
         return definition(&pair.car, form, known(Kind::Syntax, signatures));
     }

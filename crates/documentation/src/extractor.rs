@@ -468,9 +468,10 @@ impl Extractor {
                 ..empty_entry(name)
             },
             Meaning::Alias(other) => {
-                let mut entry = match other == name {
-                    true => None,
-                    false => self.entry_of_name(scope, other, depth + 1),
+                let mut entry = if other == name {
+                    None
+                } else {
+                    self.entry_of_name(scope, other, depth + 1)
                 }
                 .unwrap_or_else(|| empty_entry(name));
                 entry.origin = None;

@@ -47,9 +47,10 @@ impl Extents {
             let ends_line = own.kind == Kind::LineComment
                 || (next.newlines > 0 && next.kind != Kind::Close)
                 || source[own.start..own.end].contains('\n');
-            breaks[index] = match ends_line {
-                true => index + 1,
-                false => breaks[index + 1],
+            breaks[index] = if ends_line {
+                index + 1
+            } else {
+                breaks[index + 1]
             };
             if next.kind == Kind::Close {
                 closings[index] = next.end - next.start + closings[index + 1];

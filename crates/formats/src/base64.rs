@@ -126,9 +126,10 @@ fn is_space(byte: u8) -> bool {
 
 /// How many bytes a text stands for, if nothing is wrong with it.
 pub fn decoded_length(text: &[u8], skips_space: bool) -> usize {
-    let spaces = match skips_space {
-        true => text.iter().filter(|&&byte| is_space(byte)).count(),
-        false => 0,
+    let spaces = if skips_space {
+        text.iter().filter(|&&byte| is_space(byte)).count()
+    } else {
+        0
     };
     let end = text
         .iter()

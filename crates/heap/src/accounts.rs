@@ -200,9 +200,10 @@ pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
     for (account, entry) in &mut accounts.entries {
         let now = now_of(account);
         let growth = growth_of((account, entry));
-        entry.heat = match accounts.closed.contains(account) {
-            true => 0,
-            false => (entry.heat * kept / heap.limit_blocks + growth).min(now),
+        entry.heat = if accounts.closed.contains(account) {
+            0
+        } else {
+            (entry.heat * kept / heap.limit_blocks + growth).min(now)
         };
         entry.used = now;
         match entry.limit {

@@ -247,9 +247,10 @@ impl Heap {
     /// while the accounts that were notified that they have used it up are still to give something
     /// back.
     pub(crate) fn ceiling_blocks(&self, state: &HeapState) -> usize {
-        let more = match state.accounts.is_any_ending() {
-            true => 2 * self.reserve_blocks,
-            false => 0,
+        let more = if state.accounts.is_any_ending() {
+            2 * self.reserve_blocks
+        } else {
+            0
         };
         self.limit_blocks_now() + more
     }

@@ -314,9 +314,10 @@ impl TextWindow {
 
     fn count_regular(&mut self, end: usize, decoder: &dyn Decoder) {
         let is_ascii = self.mark >= self.ascii_start && end <= self.ascii_end;
-        let length = match is_ascii && decoder.has_ascii_bytes() {
-            true => end - self.mark,
-            false => decoder.source_length(&self.text[self.mark..end]),
+        let length = if is_ascii && decoder.has_ascii_bytes() {
+            end - self.mark
+        } else {
+            decoder.source_length(&self.text[self.mark..end])
         };
         self.mark_location.byte_offset += length as u64;
         self.count_text(end);

@@ -77,9 +77,10 @@ impl Doubles {
         let doubles = (0..argument)
             .filter(|before| self.contains(*before))
             .count();
-        match self.contains(argument) {
-            true => Argument::Double(DOUBLES[doubles]),
-            false => Argument::Word(ARGUMENTS[argument - doubles]),
+        if self.contains(argument) {
+            Argument::Double(DOUBLES[doubles])
+        } else {
+            Argument::Word(ARGUMENTS[argument - doubles])
         }
     }
 }
@@ -148,9 +149,10 @@ impl Arguments {
         let (mut word, mut double) = (0, first_double);
         (0..self.count)
             .map(|argument| {
-                let next = match self.doubles.contains(argument) {
-                    true => &mut double,
-                    false => &mut word,
+                let next = if self.doubles.contains(argument) {
+                    &mut double
+                } else {
+                    &mut word
                 };
                 let parameter = parameters[*next];
                 // fp and the thread block come behind the first word.
@@ -198,12 +200,11 @@ impl Front {
             let test = Test::of_type(*ty).ok_or_else(|| {
                 JitError::Invalid(format!("no test tells arguments of type {ty}"))
             })?;
-            let register = match (*slot as usize) < arguments.count {
-                true => ARGUMENTS[*slot as usize],
-                false => {
-                    to.load(SCRATCH, slot_of(*slot));
-                    SCRATCH
-                }
+            let register = if (*slot as usize) < arguments.count {
+                ARGUMENTS[*slot as usize]
+            } else {
+                to.load(SCRATCH, slot_of(*slot));
+                SCRATCH
             };
             test_or_pass_on(&mut to, test, register)?;
         }

@@ -15,7 +15,8 @@ use canny_compiler::image;
 use canny_compiler::unit::CompiledUnit;
 use canny_locks::Mutex;
 use canny_syntax::core::{LibraryKey, LibraryName};
-use canny_syntax::library::{ExpandedLibrary, Interface};
+use canny_syntax::interface::Interface;
+use canny_syntax::library::ExpandedLibrary;
 use serde::{Deserialize, Serialize};
 
 use crate::library_loader::{standard_image_checksum, standard_library};

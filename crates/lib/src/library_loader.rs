@@ -7,7 +7,8 @@ use std::sync::{Arc, OnceLock};
 
 use canny_compiler::image::{self, ImageEntry};
 use canny_syntax::core::LibraryName;
-use canny_syntax::library::{Interface, LibraryLoader, Loaded, SearchPath};
+use canny_syntax::interface::Interface;
+use canny_syntax::library::{LibraryLoader, Loaded, SearchPath};
 use canny_syntax::library_name::NamePart;
 use canny_syntax::name::Name;
 

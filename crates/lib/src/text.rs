@@ -89,9 +89,10 @@ impl<'a> Units<'a> {
         match self {
             Units::Narrow(bytes) => {
                 let copy = bytes.to_vec();
-                match copy.is_ascii() {
-                    true => String::from_utf8(copy).unwrap_or_default(),
-                    false => copy.into_iter().map(char::from).collect(),
+                if copy.is_ascii() {
+                    String::from_utf8(copy).unwrap_or_default()
+                } else {
+                    copy.into_iter().map(char::from).collect()
                 }
             }
             units => units.characters().collect(),

@@ -63,9 +63,10 @@ pub fn emit_object(target: &str) -> Result<Vec<u8>, GenerateError> {
     let mut handlers = Vec::new();
     let mut stubs = Vec::new();
     for &opcode in Opcode::ALL {
-        let stub = match opcode.has_runtime_entry() {
-            true => emitter.slow_stub(opcode)?,
-            false => invalid,
+        let stub = if opcode.has_runtime_entry() {
+            emitter.slow_stub(opcode)?
+        } else {
+            invalid
         };
         stubs.push(stub);
         let handler = emitter.opcode(opcode, stub)?;

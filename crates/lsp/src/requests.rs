@@ -92,16 +92,18 @@ pub fn of_document(server: &mut Server, id: Value, uri: &str, method: &str, para
         }
         ("textDocument/documentSymbol", Some(view)) => {
             let make = || symbols::outline(&view);
-            return match view.is_current {
-                true => server.answer_text(&id, view.snapshot.outline.get_or_init(make)),
-                false => server.answer_text(&id, &make()),
+            return if view.is_current {
+                server.answer_text(&id, view.snapshot.outline.get_or_init(make))
+            } else {
+                server.answer_text(&id, &make())
             };
         }
         ("textDocument/semanticTokens/full", Some(view)) => {
             let make = || tokens::tokens_between(&view, 0, text.content.len()).to_string();
-            return match view.is_current {
-                true => server.answer_text(&id, view.snapshot.colours.get_or_init(make)),
-                false => server.answer_text(&id, &make()),
+            return if view.is_current {
+                server.answer_text(&id, view.snapshot.colours.get_or_init(make))
+            } else {
+                server.answer_text(&id, &make())
             };
         }
         (_, Some(view)) => answer(server, method, params, uri, &path, &view),
@@ -356,9 +358,10 @@ fn word_of(meaning: &Meaning) -> String {
 }
 
 fn address(path: &Path, own: &Path, own_uri: &str) -> String {
-    match path == own {
-        true => own_uri.to_owned(),
-        false => uri::of_path(path),
+    if path == own {
+        own_uri.to_owned()
+    } else {
+        uri::of_path(path)
     }
 }
 
@@ -436,11 +439,12 @@ fn renaming(server: &mut Server, id: Value, uri: &str, snapshot: &Arc<Snapshot>,
     let (own, own_uri) = (snapshot.clone(), uri.to_owned());
     let run = move |worker: &Worker, stop: &Arc<AtomicBool>| {
         let result = rename_everywhere(worker, &files, &target, &new, (&own, &own_uri), stop);
-        let result = match stop.load(Ordering::Relaxed) {
-            true => Err(Failure::refused(
+        let result = if stop.load(Ordering::Relaxed) {
+            Err(Failure::refused(
                 "the renaming took too long; nothing was renamed",
-            )),
-            false => result,
+            ))
+        } else {
+            result
         };
         let _ = events.send(Event::Answered {
             id: answer_id,

@@ -90,13 +90,14 @@ pub fn tokens(text: &str) -> Vec<Token> {
                 }
                 let word = &text[start..place];
                 is_open = word.matches('|').count() % 2 == 1;
-                match word.starts_with(|c: char| c.is_ascii_digit())
+                if word.starts_with(|c: char| c.is_ascii_digit())
                     || (word.len() > 1
                         && word.starts_with(['+', '-', '.'])
                         && word[1..].starts_with(|c: char| c.is_ascii_digit()))
                 {
-                    true => Kind::Number,
-                    false => Kind::Symbol,
+                    Kind::Number
+                } else {
+                    Kind::Symbol
                 }
             }
         };

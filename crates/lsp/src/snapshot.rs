@@ -381,9 +381,10 @@ impl Snapshot {
             .and_then(|top| top.imported_from.as_ref());
         let exported = from.and_then(|library| from_reference(&library.to_string(), one.name));
         let found = exported.unwrap_or_else(|| self.describe(&one.meaning));
-        match found.signatures.is_empty() && found.text.is_empty() {
-            true => self.describe(&one.meaning),
-            false => found,
+        if found.signatures.is_empty() && found.text.is_empty() {
+            self.describe(&one.meaning)
+        } else {
+            found
         }
     }
 
@@ -440,9 +441,10 @@ impl Snapshot {
             let own = self.own_recordings(key).next();
             if let Some(recording) = own {
                 if let Some(span) = definitions(recording, meaning, name).first() {
-                    found = match span.source == self.analysis.source {
-                        true => describe(&self.text.content, &self.forms, *span, name.as_str()),
-                        false => self.describe_elsewhere(*span, name),
+                    found = if span.source == self.analysis.source {
+                        describe(&self.text.content, &self.forms, *span, name.as_str())
+                    } else {
+                        self.describe_elsewhere(*span, name)
                     };
                 }
             } else if let Some(foreign) = self.foreign.get(key) {
@@ -450,15 +452,13 @@ impl Snapshot {
                     && let Some(source) = self.sources.get(span.source)
                 {
                     let main = foreign.recording.span.source;
-                    found = match span.source == main {
-                        true => {
-                            let forms = foreign.forms.get_or_init(|| {
-                                canny_syntax::reader::read_text(&source.text, span.source, false)
-                                    .forms
-                            });
-                            describe(&source.text, forms, *span, name.as_str())
-                        }
-                        false => self.describe_elsewhere(*span, name),
+                    found = if span.source == main {
+                        let forms = foreign.forms.get_or_init(|| {
+                            canny_syntax::reader::read_text(&source.text, span.source, false).forms
+                        });
+                        describe(&source.text, forms, *span, name.as_str())
+                    } else {
+                        self.describe_elsewhere(*span, name)
                     };
                 }
             } else if let Some(known) = from_reference(key.as_str(), name) {
@@ -522,9 +522,10 @@ fn definitions(recording: &Recording, meaning: &Meaning, name: Name) -> Vec<Span
         .filter(|one| one.name == name)
         .map(|one| one.span)
         .collect();
-    match named.is_empty() {
-        true => all.iter().map(|one| one.span).take(1).collect(),
-        false => named,
+    if named.is_empty() {
+        all.iter().map(|one| one.span).take(1).collect()
+    } else {
+        named
     }
 }
 
@@ -534,13 +535,16 @@ fn from_reference(library: &str, name: Name) -> Option<Description> {
     let entry = canny_reference::document(library)?.definition(name.as_str())?;
     let kind = match &entry.kind {
         Kind::Procedure => "procedure",
-        Kind::Syntax => match canny_syntax::core_form::CoreForm::ALL
-            .iter()
-            .any(|form| form.name() == name.as_str())
-        {
-            true => "keyword",
-            false => "macro",
-        },
+        Kind::Syntax => {
+            if canny_syntax::core_form::CoreForm::ALL
+                .iter()
+                .any(|form| form.name() == name.as_str())
+            {
+                "keyword"
+            } else {
+                "macro"
+            }
+        }
         Kind::RecordType { .. } => "record type",
         Kind::RecordPart {
             part: Part::Constructor | Part::Predicate,

@@ -157,9 +157,10 @@ impl View {
     pub fn new(snapshot: Arc<Snapshot>, text: Text, changes: Changes) -> View {
         View {
             is_current: *snapshot.text.content == *text.content,
-            changes: match *snapshot.text.content == *text.content {
-                true => Changes::default(),
-                false => changes,
+            changes: if *snapshot.text.content == *text.content {
+                Changes::default()
+            } else {
+                changes
             },
             snapshot,
             text,

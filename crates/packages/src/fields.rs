@@ -8,10 +8,11 @@ use std::path::Path;
 
 use canny_syntax::datum::Datum;
 use canny_syntax::diagnostic::Diagnostic;
-use canny_syntax::library::{library_name_of, similar_name};
+use canny_syntax::library::library_name_of;
 use canny_syntax::name::Name;
 use canny_syntax::reader::read_source;
 use canny_syntax::span::{SourceId, SourceMap, Span};
+use canny_syntax::spelling::similar_name;
 use canny_syntax::syntax::Syntax;
 
 use crate::problem::{Fallible, Problem};

@@ -554,8 +554,8 @@ impl Workplace {
 }
 
 fn no_dependency(name: &PackageName, manifest: &Manifest) -> Problem {
-    use canny_syntax::library::similar_name;
     use canny_syntax::name::Name;
+    use canny_syntax::spelling::similar_name;
     let names: Vec<Name> = manifest
         .depends
         .iter()

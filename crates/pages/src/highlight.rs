@@ -92,9 +92,10 @@ fn lines(code: &str, marks: &[&str]) -> String {
             Some(mark) => {
                 html.push_str(&format!("<i class=\"mark\">{}</i>", escaped(mark)));
                 let input = &line[mark.len()..];
-                html.push_str(&match is_prompt {
-                    true => scheme(input),
-                    false => escaped(input),
+                html.push_str(&if is_prompt {
+                    scheme(input)
+                } else {
+                    escaped(input)
                 });
             }
             None => html.push_str(&format!("<i class=\"out\">{}</i>", escaped(line))),

@@ -225,9 +225,10 @@ impl Writer {
         });
         let number = level as u8;
         if (2..=3).contains(&number) {
-            let shown = match is_definition {
-                true => format!("<code>{}</code>", escaped(&title)),
-                false => html.clone(),
+            let shown = if is_definition {
+                format!("<code>{}</code>", escaped(&title))
+            } else {
+                html.clone()
             };
             self.page.headings.push(Heading {
                 level: number,

@@ -68,9 +68,10 @@ fn header(html: &mut String, site: &Site, pages: &[Finished], page: &Finished) {
         let Some(first) = pages.iter().find(|one| one.group == Some(number)) else {
             continue;
         };
-        let current = match page.group == Some(number) {
-            true => " aria-current=\"true\"",
-            false => "",
+        let current = if page.group == Some(number) {
+            " aria-current=\"true\""
+        } else {
+            ""
         };
         let _ = write!(
             html,
@@ -105,9 +106,10 @@ fn navigation(html: &mut String, site: &Site, pages: &[Finished], page: &Finishe
             section = &other.page.section;
             let _ = writeln!(html, "<li class=\"section\">{}</li>", escaped(section));
         }
-        let current = match other.target == page.target {
-            true => " aria-current=\"page\"",
-            false => "",
+        let current = if other.target == page.target {
+            " aria-current=\"page\""
+        } else {
+            ""
         };
         let _ = writeln!(
             html,

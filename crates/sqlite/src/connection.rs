@@ -151,9 +151,10 @@ impl Connection {
         tape.width = statement.column_count();
         statement.reset();
         outcome?;
-        Ok(match raw.total_changes() == changed_before {
-            true => 0,
-            false => raw.changes(),
+        Ok(if raw.total_changes() == changed_before {
+            0
+        } else {
+            raw.changes()
         })
     }
 

@@ -261,9 +261,10 @@ impl RawConnection {
 
     /// Why the statement that was run last has failed.
     pub(crate) fn failure_of_run(&self, code: c_int) -> Failure {
-        match self.hooks.has_left.get() {
-            true => Failure::Elsewhere,
-            false => self.failure(code),
+        if self.hooks.has_left.get() {
+            Failure::Elsewhere
+        } else {
+            self.failure(code)
         }
     }
 
@@ -473,9 +474,10 @@ impl RawStatement {
                 // SAFETY: as above; the column exists, and the text is copied at once.
                 unsafe {
                     let name = ffi::sqlite3_column_name(self.pointer(), column as c_int);
-                    match name.is_null() {
-                        true => String::new(),
-                        false => CStr::from_ptr(name).to_string_lossy().into_owned(),
+                    if name.is_null() {
+                        String::new()
+                    } else {
+                        CStr::from_ptr(name).to_string_lossy().into_owned()
                     }
                 }
             })

@@ -35,6 +35,8 @@ pub struct Diagnostic {
     pub labels: Vec<(Span, String)>,
     /// Sentences that belong to no place.
     pub notes: Vec<String>,
+    /// The name that it is about, if that is bound to nothing here; the first one of several.
+    pub missing_name: Option<Name>,
     /// A name that may have been meant.
     pub similar: Option<String>,
     /// The macro uses that led here, innermost first: macro and the span of its use.
@@ -54,6 +56,7 @@ impl Diagnostic {
             span,
             labels: Vec::new(),
             notes: Vec::new(),
+            missing_name: None,
             similar: None,
             expansion: Vec::new(),
             incomplete: false,
@@ -77,6 +80,12 @@ impl Diagnostic {
     /// The same with another sentence.
     pub fn note(mut self, text: impl Into<String>) -> Diagnostic {
         self.notes.push(text.into());
+        self
+    }
+
+    /// The same with the name that is bound to nothing.
+    pub fn missing_name(mut self, name: Name) -> Diagnostic {
+        self.missing_name = Some(name);
         self
     }
 

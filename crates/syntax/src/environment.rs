@@ -11,9 +11,9 @@ use canny_tables::hashing::{SeededMap, SeededSet};
 use crate::binding::{Binding, MacroName};
 use crate::core::{GlobalName, LibraryKey, LibraryName, UnitKind};
 use crate::core_form::CoreForm;
-use crate::expander::MacroDefinition;
-use crate::library::Interface;
+use crate::interface::Interface;
 use crate::library_name::NamePart;
+use crate::macro_definition::MacroDefinition;
 use crate::name::Name;
 use crate::span::Span;
 

@@ -27,3 +27,11 @@ pub fn as_integer(number: &Number) -> Option<i64> {
 pub fn integer(value: i64) -> Number {
     Number::Fixnum(value)
 }
+
+/// Tokens made like a number of digits alone that are none (`1/0`, `1.2.3`), surely slips.
+pub(crate) fn is_malformed(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_digit())
+        && text
+            .chars()
+            .all(|character| character.is_ascii_digit() || matches!(character, '.' | '/'))
+}

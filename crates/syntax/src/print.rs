@@ -10,7 +10,6 @@ use canny_number::elements::write_elements;
 
 use crate::datum::Datum;
 use crate::number;
-use crate::reader::is_malformed_number;
 
 /// What is left to print, last first.
 enum Work<'a> {
@@ -201,7 +200,7 @@ fn needs_bars(text: &str) -> bool {
         || text.contains(['{', '}'])
         || !text.chars().all(plain)
         || !matches!(number::parse(text, 10), Ok(None))
-        || is_malformed_number(text)
+        || number::is_malformed(text)
         || begins_like_infinity(text)
 }
 

@@ -1,33 +1,18 @@
 //! Macros whose transformers are procedures: what the expander asks of the machine that runs them.
 //!
 //! The expander knows nothing of bytecode. It hands the expanded transformer expression to a
-//! [`MacroHost`], which compiles and runs it wherever it likes, and gets a [`ProcedureTransformer`]
-//! back. That machine does not share the expander's tables, so the identifiers that cross the border
+//! [`MacroHost`](crate::library::MacroHost), which compiles and runs it wherever it likes, and gets
+//! a [`ProcedureTransformer`] back. That machine does not share the expander's tables, so the identifiers that cross the border
 //! are [`MacroIdentifier`]s: descriptions that the expander turns into its own identifiers when they
 //! come back ([`Hygiene`]).
 
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
-use crate::core::{LibraryKey, Unit};
-use crate::library::Libraries;
+use crate::macro_definition::ClosedAlias;
 use crate::name::Name;
 use crate::span::Span;
 use crate::syntax::{Identifier, Syntax};
-
-/// An identifier of a macro that outlives the expansion which made it: the symbol `name`, looked up as
-/// `lookup` among the globals of `library`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct ClosedAlias {
-    /// The symbol that `quote` gives.
-    pub name: Name,
-    /// The name to look up.
-    pub lookup: Name,
-    /// Where to look it up.
-    pub library: LibraryKey,
-}
 
 /// An identifier as a transformer procedure sees it. Equal ones are `bound-identifier=?` within one step.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -121,32 +106,4 @@ pub struct MadeTransformer {
     pub transformer: Arc<dyn ProcedureTransformer>,
     /// What [`MacroHost::load`] makes it from again.
     pub code: Arc<[u8]>,
-}
-
-/// Where transformer expressions run.
-pub trait MacroHost: Send {
-    /// Compiles and evaluates a unit whose last form is a transformer expression.
-    fn make(
-        &mut self,
-        libraries: &mut Libraries,
-        unit: Unit,
-    ) -> Result<MadeTransformer, MacroFailure>;
-
-    /// Makes a transformer from its code.
-    fn load(
-        &mut self,
-        libraries: &mut Libraries,
-        code: &[u8],
-    ) -> Result<Arc<dyn ProcedureTransformer>, MacroFailure>;
-
-    /// Compiles and runs definitions that transformers need; gives their code.
-    fn define(&mut self, libraries: &mut Libraries, unit: Unit) -> Result<Arc<[u8]>, MacroFailure>;
-
-    /// Runs such definitions from their code, unless that was done before.
-    fn define_again(
-        &mut self,
-        libraries: &mut Libraries,
-        code: &[Vec<u8>],
-        library: &LibraryKey,
-    ) -> Result<(), MacroFailure>;
 }

@@ -12,7 +12,7 @@ mod support;
 use std::sync::Arc;
 
 use canny_syntax::datum::Datum;
-use canny_syntax::library::Interface;
+use canny_syntax::interface::Interface;
 use canny_syntax::reader::read_text;
 use canny_syntax::span::SourceId;
 use memory::{Memory, registry};

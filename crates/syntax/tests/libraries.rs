@@ -9,10 +9,12 @@ use std::sync::Arc;
 use canny_syntax::core::{LibraryKey, Unit, UnitKind};
 use canny_syntax::environment::{Environment, EnvironmentKind};
 use canny_syntax::expander::{NESTING_LIMIT, expand_toplevel_form};
-use canny_syntax::library::{Interface, Libraries};
+use canny_syntax::interface::Interface;
+use canny_syntax::library::Libraries;
+use canny_syntax::library::MacroHost;
 use canny_syntax::name::Name;
 use canny_syntax::procedural::{
-    Hygiene, MacroFailure, MacroHost, MacroIdentifier, MadeTransformer, ProcedureTransformer,
+    Hygiene, MacroFailure, MacroIdentifier, MadeTransformer, ProcedureTransformer,
 };
 use canny_syntax::reader::read_text;
 use canny_syntax::span::SourceId;

@@ -14,9 +14,10 @@ use crate::random::Random;
 pub fn json_text(random: &mut Random, _: &Corpus) -> Vec<u8> {
     let mut text = Vec::new();
     json_value(random, 4, &mut text);
-    match random.once_in(3) {
-        true => text,
-        false => mutated(random, text, JSON_PIECES),
+    if random.once_in(3) {
+        text
+    } else {
+        mutated(random, text, JSON_PIECES)
     }
 }
 

@@ -113,9 +113,10 @@ pub fn program(random: &mut Random, corpus: &Corpus) -> Vec<u8> {
         out.extend(nested(random, form));
         out.push(b'\n');
     }
-    match random.once_in(2) {
-        true => mutated(random, out, FORMS),
-        false => out,
+    if random.once_in(2) {
+        mutated(random, out, FORMS)
+    } else {
+        out
     }
 }
 
@@ -215,9 +216,10 @@ fn real(random: &mut Random, out: &mut Vec<u8>) {
     if random.once_in(3) {
         out.push(*random.choose(b"eEeesfdl"));
         out.extend_from_slice(random.choose(&["", "+", "-"]).as_bytes());
-        match random.once_in(4) {
-            true => digits(random, out),
-            false => out.extend_from_slice(random.below(400).to_string().as_bytes()),
+        if random.once_in(4) {
+            digits(random, out)
+        } else {
+            out.extend_from_slice(random.below(400).to_string().as_bytes())
         }
     }
 }

@@ -96,9 +96,10 @@ pub fn expander(bytes: &[u8]) -> Result<(), String> {
         errors |= diagnostic.is_error();
     }
     let Some(unit) = unit else {
-        return match errors {
-            true => Ok(()),
-            false => Err("no unit and no error".to_owned()),
+        return if errors {
+            Ok(())
+        } else {
+            Err("no unit and no error".to_owned())
         };
     };
     if errors {

@@ -80,9 +80,10 @@ pub fn head_text(random: &mut Random, _: &Corpus) -> Vec<u8> {
     if random.once_in(3) {
         text.extend_from_slice(b"body GET / HTTP/1.1\r\n\r\n");
     }
-    match random.once_in(3) {
-        true => text,
-        false => mutated(random, text, HEAD_PIECES),
+    if random.once_in(3) {
+        text
+    } else {
+        mutated(random, text, HEAD_PIECES)
     }
 }
 

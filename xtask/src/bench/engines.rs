@@ -210,13 +210,14 @@ fn compile(command: Command, stem: &Path) -> Result<Outcome, String> {
         time_limit: COMPILE_LIMIT,
     };
     let outcome = run.run()?;
-    match outcome.succeeded() {
-        true => Ok(outcome),
-        false => Err(format!(
+    if outcome.succeeded() {
+        Ok(outcome)
+    } else {
+        Err(format!(
             "{program} does not compile it ({}): {}",
             outcome.ending(),
             outcome.complaint()
-        )),
+        ))
     }
 }
 

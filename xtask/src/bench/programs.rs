@@ -120,12 +120,13 @@ fn read(
             check: Check::Output(expected),
         });
     }
-    match programs.iter().any(|program| program.name == START_UP) {
-        true => Ok(programs),
-        false => Err(format!(
+    if programs.iter().any(|program| program.name == START_UP) {
+        Ok(programs)
+    } else {
+        Err(format!(
             "{}: there is no {START_UP}.scm",
             directory.display()
-        )),
+        ))
     }
 }
 
@@ -139,9 +140,10 @@ pub fn defined_names(source: &str) -> Vec<&str> {
         if line.starts_with('(') {
             inside_begin = line.starts_with("(begin");
         }
-        let line = match inside_begin {
-            true => line.trim_start(),
-            false => line,
+        let line = if inside_begin {
+            line.trim_start()
+        } else {
+            line
         };
         let Some(rest) = ["(define-syntax ", "(define "]
             .iter()

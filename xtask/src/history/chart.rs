@@ -248,9 +248,10 @@ fn first_and_last(lines: &[Line]) -> String {
             let first = values.next()?;
             let last = values.next_back().unwrap_or(first);
             let (first, last) = ((metric.shown)(first), (metric.shown)(last));
-            Some(match first == last {
-                true => first,
-                false => format!("{first} → {last}"),
+            Some(if first == last {
+                first
+            } else {
+                format!("{first} → {last}")
             })
         })
         .collect();

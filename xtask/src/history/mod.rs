@@ -148,9 +148,12 @@ fn measure_all(plan: &Plan, commits: &[Commit]) -> Result<(), String> {
         let missing: Vec<&(String, Program)> = plan
             .programs
             .iter()
-            .filter(|(name, _)| match plan.again {
-                true => history.builds(&commit.hash),
-                false => !history.has(&commit.hash, name),
+            .filter(|(name, _)| {
+                if plan.again {
+                    history.builds(&commit.hash)
+                } else {
+                    !history.has(&commit.hash, name)
+                }
             })
             .collect();
         eprintln!(

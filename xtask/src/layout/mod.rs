@@ -119,12 +119,13 @@ fn callgrind(canny: &Path, program: &str, scratch: &Path) -> Result<String, Stri
         time_limit: TIME_LIMIT,
     }
     .run()?;
-    match outcome.succeeded() {
-        true => workspace::read(&out),
-        false => Err(format!(
+    if outcome.succeeded() {
+        workspace::read(&out)
+    } else {
+        Err(format!(
             "{program} under callgrind: {}, {}",
             outcome.ending(),
             outcome.complaint()
-        )),
+        ))
     }
 }

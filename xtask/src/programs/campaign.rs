@@ -410,9 +410,10 @@ impl Bench<'_> {
         other: &Outcome,
     ) -> Result<(), String> {
         let ended = !other.timed_out && other.code == Some(0);
-        let suspects = match ended {
-            true => suspects(programs, plain, other),
-            false => self.first_to_fail(mode, suspects(programs, plain, other), order)?,
+        let suspects = if ended {
+            suspects(programs, plain, other)
+        } else {
+            self.first_to_fail(mode, suspects(programs, plain, other), order)?
         };
         if suspects.is_empty() {
             let all = programs.iter().collect();
@@ -477,9 +478,10 @@ impl Bench<'_> {
                 let mut fewer = programs.clone();
                 fewer.drain(at..(at + size).min(fewer.len()));
                 let pair = self.pair(mode, &file(fewer.iter().copied(), order), fewer.len())?;
-                match holds(&pair) {
-                    true => programs = fewer,
-                    false => at += size,
+                if holds(&pair) {
+                    programs = fewer
+                } else {
+                    at += size
                 }
             }
             size /= 2;
@@ -591,9 +593,10 @@ impl Bench<'_> {
         least: Duration,
     ) -> Result<Pair, String> {
         let plain = self.run_text(text, &INTERPRETER, None, plain_limit)?;
-        let other = match plain.timed_out || plain.code != Some(0) {
-            true => None,
-            false => Some(self.run_text(text, &mode.mode, mode.pause, least + plain.wall * 20)?),
+        let other = if plain.timed_out || plain.code != Some(0) {
+            None
+        } else {
+            Some(self.run_text(text, &mode.mode, mode.pause, least + plain.wall * 20)?)
         };
         Ok(Pair { plain, other })
     }

@@ -264,9 +264,12 @@ impl Generator {
         let call = |generator: &mut Generator, less: usize| {
             let name = generator.random.choose(names).clone();
             let arguments: Vec<String> = (0..doubles)
-                .map(|_| match generator.random.once_in(20) {
-                    true => generator.leaf(Type::Integer),
-                    false => generator.expression(Type::Double, 1),
+                .map(|_| {
+                    if generator.random.once_in(20) {
+                        generator.leaf(Type::Integer)
+                    } else {
+                        generator.expression(Type::Double, 1)
+                    }
                 })
                 .collect();
             format!("({name} (- n {less}) {})", arguments.join(" "))

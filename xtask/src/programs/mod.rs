@@ -92,9 +92,10 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
         Some(other) => return Err(format!("--family is mixed or flips, not `{other}`")),
     };
     if arguments.flag("--print") {
-        match flips && !mixed {
-            true => print!("{}", flips_file(seed, first)),
-            false => print!("{}", generate::program(seed, first)),
+        if flips && !mixed {
+            print!("{}", flips_file(seed, first))
+        } else {
+            print!("{}", generate::program(seed, first))
         }
         return Ok(());
     }

@@ -95,9 +95,10 @@ fn standard_locks(file: &RustFile) -> Vec<usize> {
         return Vec::new();
     }
     let takes_lock = |rest: &str| {
-        let end = match rest.starts_with('{') {
-            true => rest.find('}'),
-            false => rest.find(|character: char| !character.is_alphanumeric()),
+        let end = if rest.starts_with('{') {
+            rest.find('}')
+        } else {
+            rest.find(|character: char| !character.is_alphanumeric())
         };
         let names = &rest[..end.unwrap_or(rest.len())];
         LOCKS.iter().any(|lock| words(names, lock).next().is_some())

@@ -4,6 +4,7 @@
 //! changes a file.
 
 mod charts;
+mod circles;
 mod code_map;
 mod dead_files;
 mod doc_links;
@@ -30,8 +31,8 @@ use crate::workspace;
 const HELP: &str = "\
 usage: cargo xtask tidy [--update]
 
-Checks the crate order, dead files, where modules are declared and their folders, links in documents,
-sizes of files and functions, where unsafe code may stand, words that must not be committed, that
+Checks the crate order, circles of modules, dead files, where modules are declared and their folders,
+links in documents, sizes of files and functions, where unsafe code may stand, words that must not be committed, that
 ARCHITECTURE.md lists the crates and docs/srfis.md the SRFIs, that only docs/missing.md says what is
 missing, that the how-tos list the places to touch, that long modules have headers, that the Scheme
 sources are laid out by `canny fmt`, that libraries which programs do not import are in directories of
@@ -94,6 +95,7 @@ pub fn check(update: bool) -> Result<(), String> {
     let mut complaints = layers::check(&root)?;
     complaints.extend(dead_files::check(&files));
     complaints.extend(module_files::check(&files));
+    complaints.extend(circles::check(&files));
     complaints.extend(module_headers::check(&files));
     complaints.extend(doc_links::check(&root)?);
     complaints.extend(ratchet::check(&root, &files, update)?);

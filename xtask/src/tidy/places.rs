@@ -118,9 +118,10 @@ fn places(text: &str) -> Vec<Place<'_>> {
 fn wrong(root: &Path, place: &Place) -> Option<String> {
     let path = Path::new(place.path);
     let is_new = |part: &std::ffi::OsStr| part.to_string_lossy().starts_with("NAME");
-    let known = match path.iter().any(is_new) {
-        true => path.parent().unwrap_or(path),
-        false => path,
+    let known = if path.iter().any(is_new) {
+        path.parent().unwrap_or(path)
+    } else {
+        path
     };
     let full = root.join(known);
     if !full.exists() {

@@ -88,9 +88,10 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
         all.retain(|program| names.contains(&program.name.as_str()));
     }
     let rows = plan.measure_all(&all)?;
-    let cold = match only.is_none_or(|names| names.contains(&COLD)) {
-        true => cold::measure(&plan.canny, cold_rounds, plan.limit, &plan.scratch)?,
-        false => Vec::new(),
+    let cold = if only.is_none_or(|names| names.contains(&COLD)) {
+        cold::measure(&plan.canny, cold_rounds, plan.limit, &plan.scratch)?
+    } else {
+        Vec::new()
     };
     eprintln!("\r{:<60}", "");
     write(&rows, &cold, print_csv)?;

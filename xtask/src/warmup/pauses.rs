@@ -25,9 +25,10 @@ impl Pauses {
         let mut pauses = Pauses::default();
         let mut lines = report.lines().skip_while(|line| *line != TITLE);
         if lines.next().is_none() {
-            return match report.contains("Specializer report") {
-                true => Ok(pauses),
-                false => Err("it printed no report".to_owned()),
+            return if report.contains("Specializer report") {
+                Ok(pauses)
+            } else {
+                Err("it printed no report".to_owned())
             };
         }
         for line in lines.skip(1).take_while(|line| line.starts_with("  ")) {

@@ -172,14 +172,16 @@ impl Connection {
         }
         let answer = &self.buffer[..self.there];
         if !answer.ends_with(BODY) {
-            return match self.there < self.buffer.len() {
-                true => Ok(false),
-                false => Err("another answer".to_owned()),
+            return if self.there < self.buffer.len() {
+                Ok(false)
+            } else {
+                Err("another answer".to_owned())
             };
         }
-        match answer.starts_with(b"HTTP/1.1 200 OK\r\n") {
-            true => Ok(true),
-            false => Err("another status".to_owned()),
+        if answer.starts_with(b"HTTP/1.1 200 OK\r\n") {
+            Ok(true)
+        } else {
+            Err("another status".to_owned())
         }
     }
 }

@@ -27,9 +27,10 @@ impl Processors {
             .filter(|&processor| all.is_set(processor))
             .enumerate()
         {
-            match number < servers {
-                true => own.set(processor),
-                false => others.set(processor),
+            if number < servers {
+                own.set(processor)
+            } else {
+                others.set(processor)
             }
         }
         Ok(Processors(Some((own, others))))

@@ -114,9 +114,10 @@ impl Choice {
         for server in &servers {
             wait_for(server)?;
         }
-        match servers.is_empty() {
-            true => Err("none of these servers is installed".to_owned()),
-            false => Ok(servers),
+        if servers.is_empty() {
+            Err("none of these servers is installed".to_owned())
+        } else {
+            Ok(servers)
         }
     }
 }
@@ -149,12 +150,13 @@ impl Identity {
             .arg(&identity.key)
             .output()
             .map_err(|error| format!("openssl: {error}"))?;
-        match outcome.status.success() {
-            true => Ok(Some(identity)),
-            false => Err(format!(
+        if outcome.status.success() {
+            Ok(Some(identity))
+        } else {
+            Err(format!(
                 "openssl: {}",
                 String::from_utf8_lossy(&outcome.stderr)
-            )),
+            ))
         }
     }
 }
@@ -238,9 +240,10 @@ pub fn has_page(server: &Server, path: &str) -> bool {
         // Guile does not always close, so that what has come until nothing does is the answer.
         let _ = stream.read_to_end(&mut answer);
         let text = String::from_utf8_lossy(&answer);
-        let is_right = match path.starts_with("/rows") {
-            true => text.contains(r#""id":509"#),
-            false => true,
+        let is_right = if path.starts_with("/rows") {
+            text.contains(r#""id":509"#)
+        } else {
+            true
         };
         Ok(is_right
             && text

@@ -20,8 +20,8 @@ use std::sync::OnceLock;
 
 use canny_compiler::optimize::Switches;
 use canny_heap::HeapConfig;
-use canny_syntax::library::similar_name;
 use canny_syntax::name::Name;
+use canny_syntax::spelling::similar_name;
 use canny_vm::TasksConfig;
 use canny_vm::specializer::SpecializerConfig;
 use canny_vm::specializer::compiler::CompilerOptions;

@@ -9,8 +9,8 @@
 
 use std::ffi::OsString;
 
-use canny_syntax::library::similar_name;
 use canny_syntax::name::Name;
+use canny_syntax::spelling::similar_name;
 use lexopt::{Arg, Parser};
 
 use super::Tool;

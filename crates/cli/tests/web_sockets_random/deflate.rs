@@ -384,9 +384,10 @@ impl Writer {
             self.history.clear();
         }
         let mut output = Output::default();
-        let cut = match random.once_in(3) {
-            true => random.below(content.len() + 1),
-            false => 0,
+        let cut = if random.once_in(3) {
+            random.below(content.len() + 1)
+        } else {
+            0
         };
         for part in [&content[..cut], &content[cut..]] {
             let is_final = random.once_in(30);

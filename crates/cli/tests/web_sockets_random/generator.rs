@@ -50,9 +50,10 @@ pub fn frame(random: &mut Random, first: u8, payload: &[u8]) -> Vec<u8> {
             bytes.extend_from_slice(&(length as u64).to_be_bytes());
         }
     }
-    let key = match random.once_in(3) {
-        true => [0; 4],
-        false => (random.next() as u32).to_be_bytes(),
+    let key = if random.once_in(3) {
+        [0; 4]
+    } else {
+        (random.next() as u32).to_be_bytes()
     };
     bytes.extend_from_slice(&key);
     bytes.extend(
@@ -203,9 +204,10 @@ fn mutate_bytes(random: &mut Random, frames: &mut [Vec<u8>]) {
     let frame = random.below(frame + 1);
     let bytes = &mut frames[frame];
     // Heads are where most is to be found.
-    let length = match random.once_in(4) {
-        true => bytes.len(),
-        false => bytes.len().min(14),
+    let length = if random.once_in(4) {
+        bytes.len()
+    } else {
+        bytes.len().min(14)
     };
     if length == 0 {
         return;

@@ -214,9 +214,10 @@ fn farewell(payload: Vec<u8>) -> End {
     // 1004 is reserved, 1005, 1006 and 1015 are never sent.
     let is_code = (1000..1015).contains(&code) && !(1004..=1006).contains(&code)
         || (3000..5000).contains(&code);
-    match is_code {
-        true => End::Answered(payload),
-        false => End::Refused(1002),
+    if is_code {
+        End::Answered(payload)
+    } else {
+        End::Refused(1002)
     }
 }
 

@@ -31,6 +31,7 @@ use canny_tables::opcodes::Opcode;
 
 use crate::assembler::{Assembler, AssemblyError, CodeLabel};
 use crate::ir::{self, Kind, Node, Procedure, ProcedureId, Program};
+use crate::literals::immediate_word;
 use crate::unit::PoolEntry;
 
 use closures::Slot;
@@ -349,43 +350,5 @@ impl Generator<'_> {
                 body,
             } => self.bind_values(required, *rest, init, body, destination, top),
         }
-    }
-}
-
-/// The sign-extended 16 bits that stand for a literal's word, if they do.
-pub(crate) fn immediate_word(datum: &Datum) -> Option<i16> {
-    let word = match datum {
-        Datum::Nil => layout::NIL as i64,
-        Datum::Boolean(true) => layout::TRUE as i64,
-        Datum::Boolean(false) => layout::FALSE as i64,
-        Datum::Eof => layout::EOF as i64,
-        Datum::Unspecified => layout::UNSPECIFIED as i64,
-        Datum::DefaultObject => layout::DEFAULT as i64,
-        Datum::Character(character) => {
-            (i64::from(u32::from(*character)) << 8) | layout::CHARACTER_LOW_BYTE as i64
-        }
-        Datum::Number(number) => {
-            let value = canny_syntax::number::as_integer(number)?;
-            value.checked_mul(1 << layout::FIXNUM_SHIFT)?
-        }
-        _ => return None,
-    };
-    i16::try_from(word).ok()
-}
-
-/// Whether `eq?` and `eqv?` (and `equal?`) agree for every object compared with this literal.
-pub(crate) fn has_word_identity(datum: &Datum) -> bool {
-    match datum {
-        Datum::Nil
-        | Datum::Boolean(_)
-        | Datum::Character(_)
-        | Datum::Symbol(_)
-        | Datum::Keyword(_)
-        | Datum::Eof
-        | Datum::Unspecified
-        | Datum::DefaultObject => true,
-        Datum::Number(number) => canny_syntax::number::as_integer(number)
-            .is_some_and(|value| (layout::FIXNUM_MIN..=layout::FIXNUM_MAX).contains(&value)),
-        _ => false,
     }
 }

@@ -10,9 +10,10 @@ use canny_tables::layout;
 use canny_tables::opcodes::Opcode;
 
 use super::integrated::{Comparison, Integration, Sign, TypeTest, integration};
-use super::{Destination, Generator, Outcome, has_word_identity, immediate_word};
+use super::{Destination, Generator, Outcome};
 use crate::assembler::CodeLabel;
 use crate::ir::{Kind, Node};
+use crate::literals::{has_word_identity, immediate_word};
 use crate::unit::Written;
 
 /// The operands of a comparison are in the other order.

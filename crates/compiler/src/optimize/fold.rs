@@ -7,6 +7,8 @@ use canny_syntax::core::PrimitiveId;
 use canny_syntax::datum::Datum;
 use std::sync::Arc;
 
+use crate::literals::has_word_identity;
+
 /// Greatest size, in limbs, of an integer that folding may put into the code.
 const LIMBS_MAX: usize = 16;
 
@@ -163,8 +165,7 @@ fn fold_objects(name: &str, operands: &[&Datum]) -> Option<Datum> {
         },
         [datum] => type_test(name, datum).map(Datum::Boolean),
         [left, right] if matches!(name, "eq?" | "eqv?" | "equal?") => {
-            let known =
-                crate::codegen::has_word_identity(left) || crate::codegen::has_word_identity(right);
+            let known = has_word_identity(left) || has_word_identity(right);
             known.then(|| Datum::Boolean(left == right))
         }
         _ => None,

@@ -299,9 +299,12 @@ impl Inliner<'_> {
             Source::Own(_) => {
                 let mut marks = self.inlinings.copy(clause.name.or(name), span);
                 let keeps = self.inlinings.is_imported(clause.span);
-                let position = &mut |span| match keeps {
-                    true => span,
-                    false => self.inlinings.mark(&mut marks, span),
+                let position = &mut |span| {
+                    if keeps {
+                        span
+                    } else {
+                        self.inlinings.mark(&mut marks, span)
+                    }
                 };
                 copy_lambda(clause, None, self.locals, position)
             }

@@ -194,8 +194,9 @@ pub fn optimize_unit(unit: &mut Unit, options: &Options) -> Report {
 
 /// The warnings that optimizing a unit would give.
 pub fn warnings(unit: &Unit, options: &Options) -> Vec<Diagnostic> {
-    match options.runs("check-calls") {
-        true => check_calls::run(unit, &Globals::collect(unit, options.imports)),
-        false => Vec::new(),
+    if options.runs("check-calls") {
+        check_calls::run(unit, &Globals::collect(unit, options.imports))
+    } else {
+        Vec::new()
     }
 }

@@ -61,9 +61,10 @@ impl MessageDeflater {
             keeps_context,
         } = self.window;
         let is_shared = !keeps_context && bits == WINDOW_BITS_MAX;
-        let coder = match is_shared {
-            true => SPARE_DEFLATER.take(),
-            false => self.context.take(),
+        let coder = if is_shared {
+            SPARE_DEFLATER.take()
+        } else {
+            self.context.take()
         };
         let coder = coder
             .unwrap_or_else(|| Compress::new_with_window_bits(Compression::default(), false, bits));
@@ -128,9 +129,10 @@ impl MessageInflater {
     ) -> Result<(), InflateFault> {
         const STEP_BYTES: usize = 1 << 12;
         let keeps_context = self.window.keeps_context;
-        let bits = match keeps_context {
-            true => self.window.bits.max(WINDOW_BITS_MIN),
-            false => WINDOW_BITS_MAX,
+        let bits = if keeps_context {
+            self.window.bits.max(WINDOW_BITS_MIN)
+        } else {
+            WINDOW_BITS_MAX
         };
         let coder = self.context.get_or_insert_with(|| {
             let spare = if keeps_context {

@@ -79,9 +79,10 @@ fn feed(parser: &Parser<Tree>, text: &str, options: &Options<'_>) -> Result<(), 
         while !matches!(parser.tokenizer.feed(&queue), TokenizerResult::Done) {}
         start = end;
         check(tree, text, start, options)?;
-        spaces = match tree.changes.get() == changes {
-            true => spaces + piece.bytes().filter(u8::is_ascii_whitespace).count(),
-            false => 0,
+        spaces = if tree.changes.get() == changes {
+            spaces + piece.bytes().filter(u8::is_ascii_whitespace).count()
+        } else {
+            0
         };
         if spaces > SPACES_MAX {
             return Err(Fault::new("a tag has too many attributes", start));
@@ -394,9 +395,10 @@ impl TreeSink for Tree {
         flags: ElementFlags,
     ) -> Handle {
         let name = Rc::new(name);
-        let template = match flags.template {
-            true => self.add(Data::Root),
-            false => NONE,
+        let template = if flags.template {
+            self.add(Data::Root)
+        } else {
+            NONE
         };
         let index = self.add(Data::Element {
             name: Rc::clone(&name),
@@ -428,9 +430,10 @@ impl TreeSink for Tree {
         child: NodeOrText<Handle>,
     ) {
         let has_parent = self.nodes.borrow()[element.index].parent != NONE;
-        match has_parent {
-            true => self.append_before_sibling(element, child),
-            false => self.append(previous, child),
+        if has_parent {
+            self.append_before_sibling(element, child)
+        } else {
+            self.append(previous, child)
         }
     }
 

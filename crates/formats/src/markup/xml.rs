@@ -184,9 +184,10 @@ impl<'a> Document<'a> {
         }
         let is_space = is_space(text);
         if self.depth == 0 {
-            return match is_space {
-                true => Ok(()),
-                false => self.fault("text stands outside of the root element"),
+            return if is_space {
+                Ok(())
+            } else {
+                self.fault("text stands outside of the root element")
             };
         }
         self.has_text |= !is_space;
@@ -286,9 +287,10 @@ impl<'a> Document<'a> {
                 part.starts_with(|character| character != ':' && is_name_start(character))
             })
             && name.matches(':').count() <= 1;
-        match is_qualified {
-            true => Ok(()),
-            false => self.fault(format!("{} is no name", brief(name))),
+        if is_qualified {
+            Ok(())
+        } else {
+            self.fault(format!("{} is no name", brief(name)))
         }
     }
 
@@ -364,9 +366,10 @@ impl<'a> Document<'a> {
         while let Some(at) = rest.find(['&', '<']) {
             push_text(&rest[..at], is_attribute, output);
             if rest.as_bytes()[at] == b'<' {
-                return match is_attribute {
-                    true => self.fault("the value of an attribute has a <"),
-                    false => self.fault("an entity has markup, which is not supported"),
+                return if is_attribute {
+                    self.fault("the value of an attribute has a <")
+                } else {
+                    self.fault("an entity has markup, which is not supported")
                 };
             }
             rest = &rest[at + 1..];
@@ -481,9 +484,10 @@ impl<'a> Document<'a> {
             self.declarations(&mut scanner)?;
             scanner.space();
         }
-        match scanner.takes(">") {
-            true => Ok(()),
-            false => Err(scanner.fault("a document type has something unexpected")),
+        if scanner.takes(">") {
+            Ok(())
+        } else {
+            Err(scanner.fault("a document type has something unexpected"))
         }
     }
 
@@ -672,9 +676,10 @@ fn is_space(text: &str) -> bool {
 
 /// Ends of lines are line feeds.
 fn normal_lines(text: &str) -> std::borrow::Cow<'_, str> {
-    match text.contains('\r') {
-        true => text.replace("\r\n", "\n").replace('\r', "\n").into(),
-        false => text.into(),
+    if text.contains('\r') {
+        text.replace("\r\n", "\n").replace('\r', "\n").into()
+    } else {
+        text.into()
     }
 }
 

@@ -700,9 +700,10 @@ impl Server {
             let answered = http2.abort(&connection, id.serial);
             self.attend(&connection, answered);
         } else if connection.is_at(id.serial) {
-            connection.decide(match self.is_gone(id) {
-                true => Outcome::ClientGone,
-                false => Outcome::Aborted,
+            connection.decide(if self.is_gone(id) {
+                Outcome::ClientGone
+            } else {
+                Outcome::Aborted
             });
             self.close(&connection);
         }

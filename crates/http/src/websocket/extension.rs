@@ -117,9 +117,10 @@ pub fn accept(offers: &str, keeps_context: bool) -> Option<(String, Agreement)> 
 
 /// What a client offers.
 pub fn offer(keeps_context: bool) -> String {
-    match keeps_context {
-        true => format!("{NAME}; {CLIENT_BITS}"),
-        false => format!("{NAME}; {SERVER_CONTEXT}; {CLIENT_CONTEXT}; {CLIENT_BITS}"),
+    if keeps_context {
+        format!("{NAME}; {CLIENT_BITS}")
+    } else {
+        format!("{NAME}; {SERVER_CONTEXT}; {CLIENT_CONTEXT}; {CLIENT_BITS}")
     }
 }
 

@@ -204,9 +204,10 @@ impl Decoder for WhatwgDecoder {
             return Decoded { consumed, stop };
         }
         // If another one follows, an escape sequence is malformed, so it is seen again.
-        let held_back = match self.ends_with_escape(&source[..consumed]) && !end {
-            true => ESCAPE_BYTES,
-            false => 0,
+        let held_back = if self.ends_with_escape(&source[..consumed]) && !end {
+            ESCAPE_BYTES
+        } else {
+            0
         };
         Decoded {
             consumed: consumed - held_back,

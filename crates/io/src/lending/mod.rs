@@ -306,9 +306,10 @@ impl<P: Lender> SharedPort<P> {
             return false;
         }
         let cursor = self.loan.cursor.load(Ordering::Relaxed);
-        let limit = match is_wide {
-            true => self.loan.text_limit.load(Ordering::Relaxed),
-            false => self.loan.limit.load(Ordering::Relaxed),
+        let limit = if is_wide {
+            self.loan.text_limit.load(Ordering::Relaxed)
+        } else {
+            self.loan.limit.load(Ordering::Relaxed)
         };
         if limit.saturating_sub(cursor) < text.len() as u64 {
             return false;

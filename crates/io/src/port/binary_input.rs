@@ -330,9 +330,10 @@ impl BinaryInput {
         }
         self.position = 0;
         let start = self.buffer.len();
-        let step = match self.has_waited {
-            true => BYTES_AFTER_WAIT,
-            false => READ_BYTES,
+        let step = if self.has_waited {
+            BYTES_AFTER_WAIT
+        } else {
+            READ_BYTES
         };
         self.buffer.resize(start + step, 0);
         let outcome = handle.read(&mut self.buffer[start..], wait);

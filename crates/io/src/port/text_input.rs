@@ -352,9 +352,10 @@ impl Lender for TextInput {
 
     #[inline]
     fn text_limit(&self, _lent: &Range<usize>) -> usize {
-        match self.lends_wide {
-            true => self.decoder.window.end_address(),
-            false => 0,
+        if self.lends_wide {
+            self.decoder.window.end_address()
+        } else {
+            0
         }
     }
 

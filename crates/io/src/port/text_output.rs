@@ -385,10 +385,13 @@ impl TextOutput {
 
 /// The column behind text in UTF-8, counted from the last line feed.
 fn column_behind(column: u64, text: &[u8]) -> u64 {
-    let characters = |bytes: &[u8]| match bytes.is_ascii() {
-        true => bytes.len() as u64,
-        // Each character has one byte that continues no other.
-        false => bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count() as u64,
+    let characters = |bytes: &[u8]| {
+        if bytes.is_ascii() {
+            bytes.len() as u64
+        } else {
+            // Each character has one byte that continues no other.
+            bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count() as u64
+        }
     };
     match memrchr(b'\n', text) {
         Some(offset) => characters(&text[offset + 1..]),
@@ -415,9 +418,6 @@ impl Lender for TextOutput {
 
     #[inline]
     fn text_limit(&self, lent: &Range<usize>) -> usize {
-        match self.is_utf8 {
-            true => lent.end,
-            false => 0,
-        }
+        if self.is_utf8 { lent.end } else { 0 }
     }
 }

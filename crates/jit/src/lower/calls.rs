@@ -320,9 +320,10 @@ impl Segment<'_, '_> {
             return self.jump_directly(target, fp, &[], &[value]);
         }
         let ty = self.procedure.graph.node(x).ty;
-        let place = match ty == Type::FIXNUM {
-            true => RETURN_FIXNUM,
-            false => RETURN_NATIVE,
+        let place = if ty == Type::FIXNUM {
+            RETURN_FIXNUM
+        } else {
+            RETURN_NATIVE
         };
         let target = self.load(I64, pc, place as i32);
         let registers = [value, fp, self.thread];

@@ -152,9 +152,10 @@ impl Segment<'_, '_> {
     fn operand_put(&mut self, used: PortUse, operand: NodeId, slow: Block) -> Value {
         let operand = self.tagged(operand);
         let fine = self.new_block();
-        let (mask, low_bits) = match used.is_of_bytes {
-            true => (NOT_BYTE, 0),
-            false => (NOT_ASCII, CHARACTER_LOW_BYTE),
+        let (mask, low_bits) = if used.is_of_bytes {
+            (NOT_BYTE, 0)
+        } else {
+            (NOT_ASCII, CHARACTER_LOW_BYTE)
         };
         self.masked_branch(operand, mask, low_bits, fine, slow);
         self.begin(fine);
@@ -179,9 +180,10 @@ impl Segment<'_, '_> {
         self.begin(is_owner);
         let cursor = self.load(I64, lent, loan::CURSOR);
         let limit = self.load(I64, lent, loan::LIMIT);
-        let beyond = match used.lent == loan::TEXT_INPUT {
-            true => self.cold_block(),
-            false => ways.release,
+        let beyond = if used.lent == loan::TEXT_INPUT {
+            self.cold_block()
+        } else {
+            ways.release
         };
         self.branch_if_less(cursor, limit, is_usable, beyond);
         self.begin(is_usable);
@@ -310,9 +312,10 @@ impl Segment<'_, '_> {
 
     fn take(&mut self, used: PortUse, place: Value, offset: i32) -> Value {
         let byte = self.load_byte(place, offset);
-        match used.is_of_bytes {
-            true => self.builder.ins().ishl_imm_u(byte, SHIFT),
-            false => self.character(byte),
+        if used.is_of_bytes {
+            self.builder.ins().ishl_imm_u(byte, SHIFT)
+        } else {
+            self.character(byte)
         }
     }
 

@@ -143,9 +143,10 @@ impl<'a, 'b> Segment<'a, 'b> {
         debug_assert!(segment.ways.values().all(|left| *left == 0));
         segment.builder.seal_all_blocks();
         let loops = |id: &BlockId| procedure.graph.blocks[id.index()].is_loop;
-        let effort = match segment.blocks.keys().any(loops) {
-            true => Effort::Much,
-            false => Effort::Little,
+        let effort = if segment.blocks.keys().any(loops) {
+            Effort::Much
+        } else {
+            Effort::Little
         };
         let isa = machine::target(procedure.environment.processor, effort)?;
         segment.builder.finalize(isa.frontend_config());
@@ -253,9 +254,10 @@ impl<'a, 'b> Segment<'a, 'b> {
         for register in 0..self.arguments.len() {
             if is_stored(&self.procedure.arguments, register) {
                 let argument = self.arguments[register];
-                let word = match self.procedure.arguments.doubles.contains(register) {
-                    true => self.box_float(argument),
-                    false => argument,
+                let word = if self.procedure.arguments.doubles.contains(register) {
+                    self.box_float(argument)
+                } else {
+                    argument
                 };
                 self.store_slot(word, register as i32);
             }

@@ -16,9 +16,10 @@ const DOUBLES: [f64; 4] = [1.5, 0.0, -3.25, 1e300];
 
 /// The word of a double.
 fn word_of(machine: &mut Machine, number: f64) -> u64 {
-    match number.abs() > 1e70 {
-        true => machine.object(Kind::Flonum, 1, &[number.to_bits()]),
-        false => flonum(number),
+    if number.abs() > 1e70 {
+        machine.object(Kind::Flonum, 1, &[number.to_bits()])
+    } else {
+        flonum(number)
     }
 }
 
@@ -29,9 +30,12 @@ fn is_double(mask: u32, argument: usize) -> bool {
 /// Flonums where the mask says, and fixnums.
 fn types_of(mask: u32, count: usize) -> Vec<Type> {
     (0..count)
-        .map(|argument| match is_double(mask, argument) {
-            true => Type::FLONUM,
-            false => Type::FIXNUM,
+        .map(|argument| {
+            if is_double(mask, argument) {
+                Type::FLONUM
+            } else {
+                Type::FIXNUM
+            }
         })
         .collect()
 }
@@ -87,9 +91,10 @@ fn passing_caller(code: &FakeCode, callee: &FakeCode, types: &[Type]) -> Builder
     for (register, ty) in (1..).zip(types) {
         b.graph.required.push((register, *ty));
         // The first ones come as doubles themselves.
-        let op = match *ty == Type::FLONUM && register <= 2 {
-            true => Op::FloatSlot(register),
-            false => Op::Slot(register),
+        let op = if *ty == Type::FLONUM && register <= 2 {
+            Op::FloatSlot(register)
+        } else {
+            Op::Slot(register)
         };
         arguments.push(b.typed(op, *ty));
     }
@@ -136,14 +141,16 @@ fn doubles_arrive_wherever_links_lead() {
             let mut arguments = vec![machine.closure(&code, &[])];
             let mut wanted = 0.0;
             for argument in 0..count {
-                let number = match is_double(mask, argument) {
-                    true => DOUBLES[(argument + mask as usize) % DOUBLES.len()],
-                    false => argument as f64 + 7.0,
+                let number = if is_double(mask, argument) {
+                    DOUBLES[(argument + mask as usize) % DOUBLES.len()]
+                } else {
+                    argument as f64 + 7.0
                 };
                 wanted += number * weight(argument);
-                arguments.push(match is_double(mask, argument) {
-                    true => word_of(&mut machine, number),
-                    false => fixnum(number as i64),
+                arguments.push(if is_double(mask, argument) {
+                    word_of(&mut machine, number)
+                } else {
+                    fixnum(number as i64)
                 });
             }
             let f = machine.closure(&caller_code, &[]);
@@ -164,9 +171,10 @@ fn doubles_arrive_wherever_links_lead() {
             code.enter_bytecode();
             caller.lead_link(0, LinkGoal::Code);
             let first = machine.call(f, &arguments);
-            match is_double(mask, 0) {
-                true => assert_eq!(double(first), double(arguments[1])),
-                false => assert_eq!(first, arguments[1]),
+            if is_double(mask, 0) {
+                assert_eq!(double(first), double(arguments[1]))
+            } else {
+                assert_eq!(first, arguments[1])
             }
             // So it does where the callee leaves for want of room.
             caller.lead_link(0, LinkGoal::Known(starts));

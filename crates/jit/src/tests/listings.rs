@@ -118,9 +118,10 @@ fn listing(compiled: &Compiled) -> String {
             let _ = match (relocation(instruction), label) {
                 (Some(relocation), _) => {
                     let goal = target_name(relocation.target);
-                    match is_branch(instruction) {
-                        true => writeln!(out, "    {mnemonic} {goal}"),
-                        false => writeln!(out, "    {text} ; {goal}"),
+                    if is_branch(instruction) {
+                        writeln!(out, "    {mnemonic} {goal}")
+                    } else {
+                        writeln!(out, "    {text} ; {goal}")
                     }
                 }
                 (None, Some(label)) => writeln!(out, "    {mnemonic} L{label}"),

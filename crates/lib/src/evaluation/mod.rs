@@ -24,10 +24,11 @@ use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::environment::{Environment, EnvironmentKind};
 use canny_syntax::expander::{Expansion, expand_program, expand_toplevel_forms};
 use canny_syntax::foreign_names;
-use canny_syntax::library::{Libraries, similar_name};
+use canny_syntax::library::Libraries;
 use canny_syntax::name::Name;
 use canny_syntax::reader::read_source;
 use canny_syntax::span::{SourceId, SourceMap, Span};
+use canny_syntax::spelling::similar_name;
 use canny_syntax::syntax::Syntax;
 use canny_value::Value;
 use canny_vm::{InterruptState, Raise, Thread, Vm};
@@ -530,10 +531,10 @@ impl Inner {
     fn keep_hints(&mut self, diagnostics: &[Diagnostic]) {
         for warning in diagnostics {
             if matches!(warning.code, "unbound-variable" | "misspelt-keyword")
-                && let Some(name) = warning.message.split('`').nth(1)
+                && let Some(name) = warning.missing_name
             {
                 let hints = (warning.similar.clone(), warning.notes.first().cloned());
-                self.hints.insert(name.to_owned(), hints);
+                self.hints.insert(name.as_str().to_owned(), hints);
             }
         }
     }

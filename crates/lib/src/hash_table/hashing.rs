@@ -28,9 +28,10 @@ pub(crate) fn hash_text(seed: u64, units: Units<'_>) -> u64 {
             let state = words.iter().fold(mix(seed, length), |state, word| {
                 mix(state, u64::from_le_bytes(*word))
             });
-            match rest.is_empty() {
-                true => state,
-                false => mix(state, last_word(rest)),
+            if rest.is_empty() {
+                state
+            } else {
+                mix(state, last_word(rest))
             }
         }
         Units::Wide(units) if units.iter().all(|&unit| unit <= 0xff) => {

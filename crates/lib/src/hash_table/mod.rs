@@ -261,10 +261,11 @@ impl Probe {
         let seed = hashing::process_seed();
         let place = mix(seed, u64::from(self.jumps) << 32 | u64::from(self.hash));
         self.at = place as usize & self.mask;
-        self.neighbours = match self.jumps < Probe::JUMPS {
-            true => Probe::NEIGHBOURS,
+        self.neighbours = if self.jumps < Probe::JUMPS {
+            Probe::NEIGHBOURS
+        } else {
             // More than there are slots.
-            false => u32::MAX,
+            u32::MAX
         };
     }
 }

@@ -190,9 +190,10 @@ pub(super) fn make_entries(
 
 /// An empty index for so many entries.
 pub(super) fn make_index(thread: &mut Thread, capacity: usize) -> Result<Value, Raise> {
-    let slots = match capacity <= CAPACITY_SPARSE_MAX {
-        true => 4 * capacity,
-        false => 2 * capacity,
+    let slots = if capacity <= CAPACITY_SPARSE_MAX {
+        4 * capacity
+    } else {
+        2 * capacity
     };
     thread.try_leaf(Kind::Bytevector, 0, 8 * slots)
 }

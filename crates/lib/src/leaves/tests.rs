@@ -271,14 +271,16 @@ fn short_inputs_are_read_like_long_ones() {
         };
         let text: String = (0..next(12)).map(|_| PIECES[next(limit)]).collect();
         let is_of_bytes = seed % 2 == 1;
-        let (open, operations) = match is_of_bytes {
-            true => ("open-input-bytevector", &OPERATIONS[5..]),
-            false => ("open-input-string", &OPERATIONS[..5]),
+        let (open, operations) = if is_of_bytes {
+            ("open-input-bytevector", &OPERATIONS[5..])
+        } else {
+            ("open-input-string", &OPERATIONS[..5])
         };
         let source = thread.string(&text);
-        let source = match is_of_bytes {
-            true => call(thread, "string->utf8", [source]),
-            false => source,
+        let source = if is_of_bytes {
+            call(thread, "string->utf8", [source])
+        } else {
+            source
         };
         let [quick, plain] = [0, 0].map(|_| call(thread, open, [source]));
         call(thread, "%port-position", [plain]);

@@ -615,9 +615,12 @@ extern "C" fn string_to_utf8(thread: &mut InPlace, string: Word, _: Word, _: Wor
 extern "C" fn utf8_to_string(thread: &mut InPlace, bytes: Word, _: Word, _: Word) -> Word {
     let bytes = bytes.as_kind(Kind::Bytevector);
     or_decline(bytes.and_then(|bytes| {
-        bytes.with_bytes(|bytes| match bytes.is_ascii() {
-            true => thread.ascii_string(&[bytes]),
-            false => None,
+        bytes.with_bytes(|bytes| {
+            if bytes.is_ascii() {
+                thread.ascii_string(&[bytes])
+            } else {
+                None
+            }
         })
     }))
 }

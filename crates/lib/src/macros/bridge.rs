@@ -10,10 +10,8 @@ use canny_compiler::unit::{CompiledUnit, PoolEntry};
 use canny_locks::Mutex;
 use canny_syntax::core::{LibraryKey, Unit};
 use canny_syntax::diagnostic::Diagnostic;
-use canny_syntax::library::Libraries;
-use canny_syntax::procedural::{
-    Hygiene, MacroFailure, MacroHost, MadeTransformer, ProcedureTransformer,
-};
+use canny_syntax::library::{Libraries, MacroHost};
+use canny_syntax::procedural::{Hygiene, MacroFailure, MadeTransformer, ProcedureTransformer};
 use canny_syntax::span::SourceMap;
 use canny_syntax::syntax::{AliasId, Syntax};
 use canny_vm::InterruptState;

@@ -375,9 +375,10 @@ fn exchange_bytes(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
                 0 => protocols::Exchange::Output,
                 _ => protocols::Exchange::Error,
             };
-            let what = match bytes.is_empty() {
-                true => Value::EOF,
-                false => thread.bytevector(&bytes)?,
+            let what = if bytes.is_empty() {
+                Value::EOF
+            } else {
+                thread.bytevector(&bytes)?
             };
             (which, what)
         }

@@ -5,8 +5,9 @@
 //! up here.
 
 use canny_syntax::core::LibraryKey;
+use canny_syntax::macro_definition::ClosedAlias;
 use canny_syntax::name::Name;
-use canny_syntax::procedural::{ClosedAlias, MacroIdentifier};
+use canny_syntax::procedural::MacroIdentifier;
 use canny_syntax::syntax::Identifier;
 use canny_tables::kinds::Kind;
 use canny_value::Value;

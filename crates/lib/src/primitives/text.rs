@@ -36,9 +36,12 @@ fn normalize(
     form: impl Fn(&str) -> String,
 ) -> Result<Value, Raise> {
     let string = call.string(thread, 0)?;
-    let normalized = with_units(string, |units| match units.is_ascii() {
-        true => None,
-        false => Some(form(&units.to_text())),
+    let normalized = with_units(string, |units| {
+        if units.is_ascii() {
+            None
+        } else {
+            Some(form(&units.to_text()))
+        }
     });
     let Some(normalized) = normalized else {
         let length = string_length(string);

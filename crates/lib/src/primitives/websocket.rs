@@ -73,9 +73,10 @@ impl WebSocketCodec {
 /// What one side reads and writes with as a number: four bits of each window, whether contexts are kept.
 fn value_of_agreement(agreement: Agreement, is_client: bool) -> Value {
     let Agreement { server, client } = agreement;
-    let (read, written) = match is_client {
-        true => (server, client),
-        false => (client, server),
+    let (read, written) = if is_client {
+        (server, client)
+    } else {
+        (client, server)
     };
     let code =
         |window: MessageWindow| i64::from(window.bits) | i64::from(window.keeps_context) << 4;
@@ -188,16 +189,15 @@ fn make_frame(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         Frame::Ping => Opcode::Ping,
         Frame::Pong => Opcode::Pong,
     };
-    let key = match codec.is_client {
-        false => None,
-        true => {
-            let key = random_bytes(4).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
-            if key.is_none() {
-                let message = "the system has no random bytes";
-                return Err(thread.raise(ConditionKind::System, message, &[], Some(call.who)));
-            }
-            key
+    let key = if codec.is_client {
+        let key = random_bytes(4).and_then(|bytes| <[u8; 4]>::try_from(bytes).ok());
+        if key.is_none() {
+            let message = "the system has no random bytes";
+            return Err(thread.raise(ConditionKind::System, message, &[], Some(call.who)));
         }
+        key
+    } else {
+        None
     };
     if matches!(opcode, Opcode::Text | Opcode::Binary)
         && let Some(compressed) = compressed(thread, call, &codec)?
@@ -235,9 +235,10 @@ fn compressed(
             .map_or_else(Vec::new, |bytes| bytes.with_bytes(<[u8]>::to_vec)),
     };
     let keeps_context = deflater.keeps_context();
-    let least = match keeps_context {
-        true => COMPRESSED_BYTES_MIN_IN_CONTEXT,
-        false => COMPRESSED_BYTES_MIN,
+    let least = if keeps_context {
+        COMPRESSED_BYTES_MIN_IN_CONTEXT
+    } else {
+        COMPRESSED_BYTES_MIN
     };
     let outcome = match message.len() {
         length if length < least => Ok(None),

@@ -83,9 +83,10 @@ fn read_rest_bytes(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         }
         Ok(())
     })?;
-    match gathered.is_empty() {
-        true => Ok(Value::EOF),
-        false => thread.bytevector(&gathered),
+    if gathered.is_empty() {
+        Ok(Value::EOF)
+    } else {
+        thread.bytevector(&gathered)
     }
 }
 
@@ -133,9 +134,10 @@ impl Gathered {
         if self.is_ascii {
             return thread.string_from_latin1(self.utf8.as_bytes());
         }
-        let kind = match self.is_wide {
-            true => Kind::String32,
-            false => Kind::String8,
+        let kind = if self.is_wide {
+            Kind::String32
+        } else {
+            Kind::String8
         };
         let data = thread.try_leaf_to_fill(kind, 0, self.length)?;
         if let Some(object) = data.as_object() {

@@ -23,9 +23,10 @@ pub fn write(opcode: Opcode, h: &mut Handler) {
         Opcode::ReadByte | Opcode::PeekByte | Opcode::WriteByte
     );
     let puts = matches!(opcode, Opcode::WriteCharacter | Opcode::WriteByte);
-    let (mask, low_bits, shift) = match is_of_bytes {
-        true => (NOT_BYTE, 0, i64::from(FIXNUM_SHIFT)),
-        false => (NOT_ASCII, CHARACTER_LOW_BYTE as i64, 8),
+    let (mask, low_bits, shift) = if is_of_bytes {
+        (NOT_BYTE, 0, i64::from(FIXNUM_SHIFT))
+    } else {
+        (NOT_ASCII, CHARACTER_LOW_BYTE as i64, 8)
     };
     let lends = match (is_of_bytes, puts) {
         (false, false) => loan::TEXT_INPUT,

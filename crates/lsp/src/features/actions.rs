@@ -117,14 +117,10 @@ pub fn actions(
 
 /// Libraries that would give an unbound name a meaning.
 fn importable(one: &Diagnostic, catalog: &Catalog) -> Vec<String> {
-    let is_missing = ["unbound-variable", "misspelt-keyword", "missing-import"].contains(&one.code);
-    if !is_missing {
-        return Vec::new();
-    }
-    let Some(name) = one.message.split('`').nth(1) else {
+    let Some(name) = one.missing_name else {
         return Vec::new();
     };
-    let exporters = catalog.exporters(name).iter();
+    let exporters = catalog.exporters(name.as_str()).iter();
     exporters
         .map(|export| export.library.to_string())
         .take(LIBRARIES_MAX)

@@ -220,9 +220,10 @@ fn imports(
     let typed: Vec<&str> = content[open..items.offset].split_whitespace().collect();
     let typed = typed.join(" ");
     let wants_blank = content[open..items.offset].ends_with(' ');
-    let prefix = match wants_blank {
-        true => format!("({typed} "),
-        false => format!("({typed}"),
+    let prefix = if wants_blank {
+        format!("({typed} ")
+    } else {
+        format!("({typed}")
     };
     let prefix = if inner.is_empty() {
         "("
@@ -263,12 +264,13 @@ fn library_text(content: &str, start: usize) -> Option<String> {
     let open = rest.find('(')?;
     let close = rest[open..].find(')')? + open;
     let inside = &rest[open + 1..close];
-    match inside.contains('(') {
-        true => library_text(content, start + 1 + open),
-        false => Some(format!(
+    if inside.contains('(') {
+        library_text(content, start + 1 + open)
+    } else {
+        Some(format!(
             "({})",
             inside.split_whitespace().collect::<Vec<_>>().join(" ")
-        )),
+        ))
     }
 }
 

@@ -53,9 +53,10 @@ fn shown_at(snapshot: &Snapshot, own_uri: &str, one: &Diagnostic) -> Option<Valu
     let mut related: Vec<(Value, String)> = Vec::new();
     let place_of = |span| {
         let place = snapshot.place(span)?;
-        let address = match place.path == snapshot.path {
-            true => own_uri.to_owned(),
-            false => uri::of_path(&place.path),
+        let address = if place.path == snapshot.path {
+            own_uri.to_owned()
+        } else {
+            uri::of_path(&place.path)
         };
         Some(json!({"uri": address, "range": place.text.range(place.start, place.end)}))
     };

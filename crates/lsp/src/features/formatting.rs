@@ -57,14 +57,12 @@ fn laid_out(piece: &str, whole: &str) -> Result<String, Failure> {
         ))
     };
     let crlf = whole.contains("\r\n");
-    let new = match crlf {
-        true => canny_format::format(&piece.replace("\r\n", "\n")).map_err(refused)?,
-        false => canny_format::format(piece).map_err(refused)?,
+    let new = if crlf {
+        canny_format::format(&piece.replace("\r\n", "\n")).map_err(refused)?
+    } else {
+        canny_format::format(piece).map_err(refused)?
     };
-    Ok(match crlf {
-        true => new.replace('\n', "\r\n"),
-        false => new,
-    })
+    Ok(if crlf { new.replace('\n', "\r\n") } else { new })
 }
 
 /// One edit for the lines that differ; none if nothing does.

@@ -39,9 +39,10 @@ pub fn definition(view: &View, own_uri: &str, offset: usize) -> Value {
             location
         })
         .collect();
-    match locations.is_empty() {
-        true => Value::Null,
-        false => locations.into(),
+    if locations.is_empty() {
+        Value::Null
+    } else {
+        locations.into()
     }
 }
 

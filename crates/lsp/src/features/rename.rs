@@ -100,9 +100,10 @@ pub fn check_name(new: &str) -> Result<(), Failure> {
         }
         _ => false,
     };
-    match is_symbol {
-        true => Ok(()),
-        false => Err(Failure::refused(format!("`{new}` is not a name"))),
+    if is_symbol {
+        Ok(())
+    } else {
+        Err(Failure::refused(format!("`{new}` is not a name")))
     }
 }
 

@@ -73,9 +73,10 @@ fn answer(
         .last()
         .is_some_and(|last| last.start != list.start);
     let written = list.elements.saturating_sub(1);
-    let position = match is_inside || behind {
-        true => written.saturating_sub(1),
-        false => written,
+    let position = if is_inside || behind {
+        written.saturating_sub(1)
+    } else {
+        written
     };
     let keyword = list
         .keywords

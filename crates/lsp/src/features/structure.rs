@@ -49,9 +49,10 @@ pub fn folding(text: &Text) -> Value {
                     let first = text.line_of(start);
                     if first < line && first != line_folded {
                         let is_import = content[start..].starts_with("(import");
-                        found.push(match is_import {
-                            true => json!({"startLine": first, "endLine": line, "kind": "imports"}),
-                            false => json!({"startLine": first, "endLine": line}),
+                        found.push(if is_import {
+                            json!({"startLine": first, "endLine": line, "kind": "imports"})
+                        } else {
+                            json!({"startLine": first, "endLine": line})
                         });
                         line_folded = first;
                     }

@@ -65,9 +65,10 @@ fn defining_forms(forms: &[Syntax]) -> Vec<(Syntax, Vec<u32>)> {
                 places.push(target.span.start);
                 if target.as_pair().is_some() && head != "define-library" {
                     let inner = target.parts();
-                    match is_curried {
-                        true => targets.extend(inner.elements.first().cloned()),
-                        false => targets.extend(inner.elements.into_iter().chain([inner.tail])),
+                    if is_curried {
+                        targets.extend(inner.elements.first().cloned())
+                    } else {
+                        targets.extend(inner.elements.into_iter().chain([inner.tail]))
                     }
                 }
             }

@@ -86,9 +86,10 @@ pub fn tokens_between(view: &View, start: usize, end: usize) -> Value {
             let piece_end = last.min(line_end);
             if piece_end > piece_start {
                 let (line, character) = text.line_and_character(piece_start);
-                let delta_character = match line == last_line {
-                    true => character - last_character,
-                    false => character,
+                let delta_character = if line == last_line {
+                    character - last_character
+                } else {
+                    character
                 };
                 let length = text.units(piece_start, piece_end);
                 data.extend([line - last_line, delta_character, length, kind, modifiers]);
@@ -106,10 +107,7 @@ pub fn tokens_between(view: &View, start: usize, end: usize) -> Value {
 fn kind_of(snapshot: &Snapshot, one: &Occurrence) -> Option<(usize, usize)> {
     let start = one.span.start as usize;
     let is_called = snapshot.text.content[..start].ends_with('(');
-    let called = match is_called {
-        true => FUNCTION,
-        false => VARIABLE,
-    };
+    let called = if is_called { FUNCTION } else { VARIABLE };
     let (kind, is_standard) = match &one.meaning {
         Meaning::Core(_) => (KEYWORD, true),
         Meaning::Primitive(_) => (FUNCTION, true),

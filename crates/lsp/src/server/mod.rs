@@ -610,9 +610,10 @@ impl Server {
         };
         document.generation = self.generations;
         let is_first = document.snapshot.is_none() && document.due.is_some();
-        document.due = match is_first {
-            true => document.due,
-            false => Some(Instant::now() + pause),
+        document.due = if is_first {
+            document.due
+        } else {
+            Some(Instant::now() + pause)
         };
         if let Some(running) = &self.running
             && running.uri.as_deref() == Some(uri)
@@ -631,9 +632,10 @@ impl Server {
     fn next_deadline(&self) -> Option<Instant> {
         match &self.running {
             // Told once more in a while, should a macro that begins just now have missed it.
-            Some(running) => Some(match running.stop.load(Ordering::Relaxed) {
-                true => Instant::now() + PAUSE,
-                false => running.since + ANALYSIS_TIME_MAX,
+            Some(running) => Some(if running.stop.load(Ordering::Relaxed) {
+                Instant::now() + PAUSE
+            } else {
+                running.since + ANALYSIS_TIME_MAX
             }),
             None => self
                 .documents

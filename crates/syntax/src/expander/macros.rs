@@ -1,18 +1,12 @@
-//! Macros: their lasting form, their form during an expansion, and the way between the two.
+//! Macros during an expansion: how a macro transforms its uses, and the scope of its definition.
 //!
-//! While a unit is expanded, a macro's identifiers may be aliases, which are numbers in that
-//! expansion's tables. What lives longer (a library's macro, a macro typed at the prompt) is
-//! *closed*: each alias becomes an entry that says "the symbol `name`, looked up as `lookup` among
-//! the globals of `library`". Opening such a macro makes fresh aliases from the entries. This is
-//! enough because a macro defined at top level can only mention names of top levels: of its own
-//! library or of those whose macros took part in making it.
-
-use serde::{Deserialize, Serialize};
+//! The identifiers of a macro may be aliases, which are numbers in this expansion's tables. See
+//! [`MacroDefinition`](crate::macro_definition::MacroDefinition) for the form that lasts longer.
 
 use crate::expander::scope::ScopeId;
-use crate::expander::syntax_rules::RuleSet;
 use crate::name::Name;
-use crate::procedural::{ClosedAlias, MadeTransformer};
+use crate::procedural::MadeTransformer;
+use crate::rules::RuleSet;
 
 /// How a macro transforms its uses.
 #[derive(Clone)]
@@ -30,18 +24,4 @@ pub(crate) struct Macro {
     pub transformer: Transformer,
     /// A macro of another library, which does not export it: whoever imports that library does not know it.
     pub is_hidden: bool,
-}
-
-/// The lasting form of a macro.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub enum MacroDefinition {
-    /// `syntax-rules`.
-    Rules {
-        /// The rules; an alias `n` in them, other than zero, is `aliases[n - 1]`.
-        rules: RuleSet,
-        /// The identifiers that other macros inserted into the rules.
-        aliases: Vec<ClosedAlias>,
-    },
-    /// A procedure, as the code that a [`MacroHost`](crate::procedural::MacroHost) makes it from.
-    Procedure(Vec<u8>),
 }

@@ -3,7 +3,7 @@
 //! The depth of native recursion is the depth of the pattern, which is limited; the input is only
 //! walked along.
 
-use crate::expander::syntax_rules::{ListPattern, Pattern, Repeated, Rule};
+use crate::rules::{ListPattern, Pattern, Repeated, Rule};
 use crate::syntax::{Identifier, Syntax};
 
 /// What a pattern variable matched.

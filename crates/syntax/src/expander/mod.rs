@@ -15,6 +15,7 @@ mod call_syntax;
 mod denotation;
 mod expression;
 mod forms;
+mod libraries;
 mod macros;
 mod matching;
 mod observation;
@@ -46,13 +47,8 @@ use crate::span::Span;
 use crate::syntax::Identifier;
 
 pub use denotation::lookup_primitive;
-pub use macros::MacroDefinition;
+pub use libraries::FailedImport;
 pub use toplevel::{expand_program, expand_toplevel_form, expand_toplevel_forms};
-
-pub(crate) use applicable::MARKER as APPLICABLE_MARKER;
-pub(crate) use call_syntax::call_syntax_of;
-pub(crate) use observation::unused_imports;
-pub(crate) use toplevel::expand_library_body;
 
 /// Deepest nesting of code. Code that runs the expander or walks the core language recursively gives
 /// it a stack of 256 MiB; this many levels fit with room to spare.

@@ -143,9 +143,10 @@ impl Expander<'_> {
         let Some(recording) = self.recording() else {
             return;
         };
-        let role = match defined_at == span {
-            true => Role::Definition,
-            false => Role::Reference,
+        let role = if defined_at == span {
+            Role::Definition
+        } else {
+            Role::Reference
         };
         let meaning = Meaning::Local {
             name,

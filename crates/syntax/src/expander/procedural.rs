@@ -172,9 +172,10 @@ impl Expander<'_> {
         failure: MacroFailure,
     ) {
         let prefix = format!("{what}: ");
-        let message = match failure.message.starts_with(&prefix) {
-            true => failure.message,
-            false => prefix + &failure.message,
+        let message = if failure.message.starts_with(&prefix) {
+            failure.message
+        } else {
+            prefix + &failure.message
         };
         let span = failure.span.filter(|span| span.is_some()).unwrap_or(span);
         let diagnostic = Diagnostic::error(code, span, message);

@@ -13,9 +13,10 @@ use crate::diagnostic::Diagnostic;
 use crate::environment::{EnvironmentKind, Origin};
 use crate::expander::Expander;
 use crate::expander::denotation::{Denotation, lookup_primitive};
-use crate::expander::macros::{Macro, MacroDefinition, Transformer};
+use crate::expander::macros::{Macro, Transformer};
 use crate::expander::scope::{ScopeId, ScopeKind};
 use crate::foreign_names;
+use crate::macro_definition::MacroDefinition;
 use crate::name::Name;
 use crate::recording::{Meaning, Role};
 use crate::span::Span;
@@ -126,17 +127,16 @@ impl Expander<'_> {
             self.scopes.foreign(&name.library)
         };
         // Those who import the library know the macro by the name under which it is exported, if it is.
-        let public_name = match own {
-            true => Some(name.name),
-            false => {
-                let exports = &self.libraries.interface_by_key(&name.library)?.exports;
-                let exported = Binding::Macro(name.clone());
-                if exports.get(&name.name) == Some(&exported) {
-                    Some(name.name)
-                } else {
-                    let names = exports.iter().filter(|(_, binding)| **binding == exported);
-                    names.map(|(name, _)| *name).min()
-                }
+        let public_name = if own {
+            Some(name.name)
+        } else {
+            let exports = &self.libraries.interface_by_key(&name.library)?.exports;
+            let exported = Binding::Macro(name.clone());
+            if exports.get(&name.name) == Some(&exported) {
+                Some(name.name)
+            } else {
+                let names = exports.iter().filter(|(_, binding)| **binding == exported);
+                names.map(|(name, _)| *name).min()
             }
         };
         let is_hidden = public_name.is_none();
@@ -256,9 +256,7 @@ impl Expander<'_> {
         Expr::new(span, kind)
     }
 
-    /// Programs and libraries know all their definitions, so a free identifier there is surely unbound.
-    /// It is an error only when it is evaluated. What is wrong with a macro's name where a value is
-    /// expected. Names that begin with % are a library's own: there the macro that passed such a name
+    /// What is wrong with a macro's name where a value is expected. Names that begin with % are a library's own: there the macro that passed such a name
     /// on gets an error.
     fn macro_as_variable(&self, name: &str) -> String {
         let mut macros = self.macro_uses().map(|(name, _)| name.to_string());
@@ -270,6 +268,9 @@ impl Expander<'_> {
         }
     }
 
+    /// Warns of a variable that is bound to nothing. Programs and libraries know all their
+    /// definitions, so a free identifier there is surely unbound; it is an error only when it is
+    /// evaluated.
     fn warn_unbound(&mut self, symbol: Name, name: &GlobalName, span: Span, scope: ScopeId) {
         let own = name.library == *self.environment.key();
         if own
@@ -284,8 +285,9 @@ impl Expander<'_> {
         if !self.warned.insert(name.clone()) {
             return;
         }
+        let message = format!("`{symbol}` is not bound");
         let mut diagnostic =
-            Diagnostic::warning("unbound-variable", span, format!("`{symbol}` is not bound"));
+            Diagnostic::warning("unbound-variable", span, message).missing_name(symbol);
         if CoreForm::ALL
             .iter()
             .any(|form| form.name() == symbol.as_str())
@@ -303,7 +305,7 @@ impl Expander<'_> {
             let locals = self.scopes.local_names(scope);
             let names = self.environment.bindings().map(|(name, _)| name);
             let names = names.chain(locals);
-            if let Some(similar) = crate::library::similar_name(symbol, names) {
+            if let Some(similar) = crate::spelling::similar_name(symbol, names) {
                 diagnostic = diagnostic.similar(similar.as_str());
                 // A program that meant it uses its import.
                 self.environment.use_name(similar);

@@ -3,7 +3,7 @@
 //! Everything inserted gets the span of the macro use; what was matched is shared, not copied.
 
 use crate::expander::matching::Matched;
-use crate::expander::syntax_rules::{Element, Template};
+use crate::rules::{Element, Template};
 use crate::span::Span;
 use crate::syntax::{Identifier, Syntax};
 

@@ -11,16 +11,17 @@ use crate::core::LibraryKey;
 use crate::core_form::CoreForm;
 use crate::diagnostic::Diagnostic;
 use crate::expander::denotation::Denotation;
-use crate::expander::macros::{Macro, MacroDefinition, Transformer};
+use crate::expander::macros::{Macro, Transformer};
 use crate::expander::matching::match_rule;
 use crate::expander::scope::{ScopeId, ScopeKind};
-use crate::expander::syntax_rules::{RuleContext, RuleSet, compile_rules};
+use crate::expander::syntax_rules::{RuleContext, compile_rules};
 use crate::expander::transcribe::{TranscribeError, Transcriber};
 use crate::expander::{EXPANSION_STEPS_MAX, Expander, STEP_NODES_MAX, Step, StepId};
 use crate::library::SYNTAX_LIBRARY;
+use crate::macro_definition::{ClosedAlias, MacroDefinition};
 use crate::name::Name;
-use crate::procedural::ClosedAlias;
 use crate::recording::Role;
+use crate::rules::RuleSet;
 use crate::syntax::{AliasId, Identifier, Syntax};
 
 impl Expander<'_> {

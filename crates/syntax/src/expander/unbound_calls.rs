@@ -89,7 +89,8 @@ impl Expander<'_> {
         let mut message = listed(&names);
         message.push_str(if names.len() == 1 { " is" } else { " are" });
         message.push_str(" not imported");
-        let mut diagnostic = Diagnostic::error("missing-import", first, message);
+        let mut diagnostic =
+            Diagnostic::error("missing-import", first, message).missing_name(names[0]);
         if !libraries.is_empty() {
             let libraries = libraries.join(" ");
             let note = format!("write (import {libraries}) before the first form that needs it");

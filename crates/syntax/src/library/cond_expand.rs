@@ -5,7 +5,7 @@
 
 use crate::diagnostic::Diagnostic;
 use crate::library::Libraries;
-use crate::library::import_set::library_name;
+use crate::library::written_name::library_name;
 use crate::syntax::Syntax;
 
 /// Deepest nesting of a requirement.

@@ -128,7 +128,7 @@ impl Libraries {
                 diagnostics.push(Diagnostic::error("not-a-library", form.span, message));
                 continue;
             }
-            let name = super::definition::declared_name(form);
+            let name = super::declared_name(form);
             let name = name.map(|name| match known_as {
                 Some((defined, known)) if *defined == name => known.clone(),
                 _ => name,

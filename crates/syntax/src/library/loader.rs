@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::library::interface::Interface;
+use crate::interface::Interface;
 use crate::library_name::{LibraryName, NamePart};
 use crate::name::Name;
 

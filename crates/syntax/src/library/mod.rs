@@ -1,18 +1,17 @@
-//! Libraries: the registry of interfaces, and everything between `import` and a loaded library.
+//! The registry of libraries: what is known of each, and how sources are found.
 //!
-//! [`Libraries`] holds the interface of every library seen so far. What is missing is asked of a
-//! [`LibraryLoader`]; sources are expanded on the spot, and their units wait in
-//! [`Libraries::take_units`] for the compiler, in the order in which they must be instantiated.
-//! Two pseudo-libraries exist from the beginning: `(canny syntax)`, the core forms, and
-//! `(canny primitives)`, the primitives.
+//! [`Libraries`] holds the interface of every library seen so far. It asks a [`LibraryLoader`] for
+//! a missing one. The registry expands nothing: `expander::libraries` has the methods that load and
+//! import, which expand sources on the spot. Their units wait in [`Libraries::take_units`] for the
+//! compiler, in the order in which they must be instantiated. Two pseudo-libraries exist from the
+//! beginning: `(canny syntax)`, the core forms, and `(canny primitives)`, the primitives.
 
 mod cond_expand;
-mod definition;
-mod import_set;
 mod include;
-mod interface;
 mod loader;
+mod macro_host;
 mod r6rs;
+mod written_name;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -27,19 +26,21 @@ use crate::core::{GlobalName, LibraryKey, LibraryName, Unit};
 use crate::core_form::CoreForm;
 use crate::diagnostic::Diagnostic;
 use crate::foreign_libraries;
+use crate::interface::Interface;
 use crate::name::Name;
-use crate::procedural::{MacroFailure, MacroHost, MadeTransformer};
+use crate::procedural::{MacroFailure, MadeTransformer};
 use crate::recording::Recording;
 use crate::span::{SourceId, SourceMap, Span};
+use crate::spelling::similar_name;
 use crate::syntax::Syntax;
 
 pub(crate) use r6rs::{diagnostic as r6rs_library, is_library as is_r6rs_library};
 
-pub use import_set::FailedImport;
-pub use import_set::library_name as library_name_of;
-pub use import_set::similar_name;
-pub use interface::Interface;
 pub use loader::{LibraryLoader, Loaded, SearchPath};
+pub use macro_host::MacroHost;
+pub use written_name::library_name as library_name_of;
+
+use written_name::declared_name;
 
 /// The key of the library of core forms.
 pub(crate) const SYNTAX_LIBRARY: &str = "(canny syntax)";
@@ -73,6 +74,22 @@ struct Declared {
 struct Loading {
     name: LibraryName,
     at: Span,
+}
+
+/// What is known of a library that has to be loaded.
+pub(crate) enum Found {
+    /// It was compiled before.
+    Compiled(Arc<Interface>),
+    /// Its `define-library` form.
+    Source(Syntax),
+}
+
+/// What was gathered for the library around another one whose expansion begins.
+pub(crate) struct OuterLibrary {
+    files: Vec<PathBuf>,
+    asked: Vec<(LibraryName, bool)>,
+    has_searched: bool,
+    recording: Option<Recording>,
 }
 
 /// All libraries that are known.
@@ -303,112 +320,144 @@ impl Libraries {
         self.loading.clear();
     }
 
-    /// The interface of a library, loading it if needed. `None` after an error, which is in
-    /// `diagnostics` unless it was reported before.
-    pub fn load(
-        &mut self,
-        name: &LibraryName,
-        at: Span,
-        diagnostics: &mut Vec<Diagnostic>,
-    ) -> Option<Arc<Interface>> {
-        let key = name.key();
-        if let Some(interface) = self.interfaces.get(&key) {
-            return Some(interface.clone());
-        }
-        if let Some(position) = self
-            .loading
-            .iter()
-            .position(|loading| loading.name == *name)
-        {
-            diagnostics.push(self.cyclic_import(position, at));
-            return None;
-        }
-        if self.failed.contains(&key) {
-            // Its errors were reported in this operation.
-            return None;
-        }
-        self.loading.push(Loading {
-            name: name.clone(),
-            at,
-        });
-        let errors_before = diagnostics.len();
-        let interface = self.load_missing(name, at, diagnostics);
-        self.loading.pop();
-        if interface.is_none() {
-            self.failed.insert(key);
-            if !diagnostics[errors_before..]
-                .iter()
-                .any(Diagnostic::is_error)
-            {
-                diagnostics.push(Diagnostic::error(
-                    "failed-import",
-                    at,
-                    format!("the library {name} has errors"),
-                ));
-            }
-        }
-        interface
+    /// Notes a `define-library` form. A form for a library that exists replaces it, as a prompt
+    /// needs.
+    pub(crate) fn declare(&mut self, form: &Syntax) -> Result<(), Box<Diagnostic>> {
+        let name = declared_name(form)?;
+        self.interfaces.remove(&name.key());
+        self.declared
+            .insert(name.key(), Declared { form: form.clone() });
+        Ok(())
     }
 
-    fn load_missing(
+    /// The name in a `define-library` form, unless that library failed in this operation.
+    pub(crate) fn declared_name(&self, form: &Syntax) -> Option<LibraryName> {
+        declared_name(form)
+            .ok()
+            .filter(|name| !self.failed.contains(&name.key()))
+    }
+
+    /// Begins to load a library. Refuses one that failed in this operation, whose errors were
+    /// reported, and with an error one that is being loaded.
+    pub(crate) fn begin_loading(
         &mut self,
         name: &LibraryName,
         at: Span,
         diagnostics: &mut Vec<Diagnostic>,
-    ) -> Option<Arc<Interface>> {
+    ) -> bool {
+        let is_same = |loading: &Loading| loading.name == *name;
+        if let Some(position) = self.loading.iter().position(is_same) {
+            diagnostics.push(self.cyclic_import(position, at));
+            return false;
+        }
+        if self.failed.contains(&name.key()) {
+            return false;
+        }
+        let name = name.clone();
+        self.loading.push(Loading { name, at });
+        true
+    }
+
+    /// Ends what [`Libraries::begin_loading`] began.
+    pub(crate) fn end_loading(&mut self, is_loaded: bool) {
+        if let Some(loading) = self.loading.pop()
+            && !is_loaded
+        {
+            self.failed.insert(loading.name.key());
+        }
+    }
+
+    /// Finds a library that has no interface here. `None` after an error.
+    pub(crate) fn find(
+        &mut self,
+        name: &LibraryName,
+        at: Span,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Option<Found> {
         let key = name.key();
-        if !self.declared.contains_key(&key) {
-            let defined = self.loader.replaced_by(name);
-            match self.loader.load(name) {
-                Loaded::Interface(interface) => return self.adopt(interface, at, diagnostics),
-                Loaded::Source { path, bytes } => {
-                    let defined = defined.as_ref().map(|defined| (defined, name));
-                    self.declare_file(&path, &bytes, defined, diagnostics);
-                }
-                Loaded::NotFound { searched } => {
-                    let known = self.loader.known_libraries();
-                    let known = known.iter().map(|name| Name::new(name));
-                    let diagnostic = not_found(name, at, &searched, known);
-                    let advice = self.loader.advice(name).into_iter();
-                    diagnostics.push(advice.fold(diagnostic, Diagnostic::note));
-                    return None;
-                }
-                Loaded::Failed(message) => {
-                    let message = format!("the library {name} cannot be read: {message}");
-                    diagnostics.push(Diagnostic::error("unreadable-library", at, message));
-                    return None;
-                }
+        if let Some(declared) = self.declared.remove(&key) {
+            return Some(Found::Source(declared.form));
+        }
+        let defined = self.loader.replaced_by(name);
+        match self.loader.load(name) {
+            Loaded::Interface(interface) => return Some(Found::Compiled(interface)),
+            Loaded::Source { path, bytes } => {
+                let defined = defined.as_ref().map(|defined| (defined, name));
+                self.declare_file(&path, &bytes, defined, diagnostics);
             }
-            if !self.declared.contains_key(&key) {
-                if !diagnostics.iter().any(Diagnostic::is_error) {
-                    let message =
-                        format!("the file found for the library {name} does not define it");
-                    diagnostics.push(Diagnostic::error("library-not-defined", at, message));
-                }
+            Loaded::NotFound { searched } => {
+                let known = self.loader.known_libraries();
+                let known = known.iter().map(|name| Name::new(name));
+                let diagnostic = not_found(name, at, &searched, known);
+                let advice = self.loader.advice(name).into_iter();
+                diagnostics.push(advice.fold(diagnostic, Diagnostic::note));
+                return None;
+            }
+            Loaded::Failed(message) => {
+                let message = format!("the library {name} cannot be read: {message}");
+                diagnostics.push(Diagnostic::error("unreadable-library", at, message));
                 return None;
             }
         }
-        let declared = self.declared.remove(&key)?;
-        let expanded = self.expand_library(name, &declared.form, diagnostics)?;
-        let interface = expanded.interface.clone();
-        self.interfaces.insert(key, interface.clone());
-        self.expanded.push(expanded);
-        Some(interface)
+        let declared = self.declared.remove(&key);
+        if declared.is_none() && !diagnostics.iter().any(Diagnostic::is_error) {
+            let message = format!("the file found for the library {name} does not define it");
+            diagnostics.push(Diagnostic::error("library-not-defined", at, message));
+        }
+        declared.map(|declared| Found::Source(declared.form))
     }
 
-    /// Takes a compiled interface, after loading the libraries it refers to.
-    fn adopt(
-        &mut self,
-        interface: Arc<Interface>,
-        at: Span,
-        diagnostics: &mut Vec<Diagnostic>,
-    ) -> Option<Arc<Interface>> {
-        for required in &interface.requires {
-            self.load(required, at, diagnostics)?;
+    /// Begins the expansion of a library, inside of that of another one perhaps.
+    pub(crate) fn enter_library(&mut self) -> OuterLibrary {
+        let outer = OuterLibrary {
+            files: std::mem::take(&mut self.files),
+            asked: std::mem::take(&mut self.asked),
+            has_searched: std::mem::take(&mut self.has_searched),
+            recording: self.recording.take(),
+        };
+        if outer.recording.is_some() {
+            self.begin_recording();
         }
-        self.interfaces
-            .insert(interface.name.key(), interface.clone());
-        Some(interface)
+        outer
+    }
+
+    /// Ends the expansion of the library `name` from `form`, and gives it what was gathered.
+    pub(crate) fn leave_library(
+        &mut self,
+        outer: OuterLibrary,
+        name: &LibraryName,
+        form: &Syntax,
+        library: Option<&mut ExpandedLibrary>,
+    ) {
+        if let Some(mut recording) = std::mem::replace(&mut self.recording, outer.recording) {
+            recording.key = Some(name.key());
+            recording.span = form.span;
+            self.recordings.insert(name.key(), Arc::new(recording));
+        }
+        let mut files = std::mem::replace(&mut self.files, outer.files);
+        let asked = std::mem::replace(&mut self.asked, outer.asked);
+        let has_searched = std::mem::replace(&mut self.has_searched, outer.has_searched);
+        if let Some(library) = library {
+            if let Some(source) = self.sources.get(form.span.source) {
+                files.insert(0, PathBuf::from(&source.name));
+            }
+            library.files = files;
+            library.asked = asked;
+            library.has_searched = has_searched;
+        }
+    }
+
+    /// Adds a library that was expanded from source.
+    pub(crate) fn add_expanded(&mut self, library: ExpandedLibrary) -> Arc<Interface> {
+        let interface = library.interface.clone();
+        self.add_interface(interface.clone());
+        self.expanded.push(library);
+        interface
+    }
+
+    /// Whether interfaces tell every name of the library's top level.
+    pub(crate) fn keeps_internals(&self) -> bool {
+        self.keeps_internals
     }
 
     fn cyclic_import(&self, position: usize, at: Span) -> Diagnostic {

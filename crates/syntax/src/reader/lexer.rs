@@ -748,7 +748,7 @@ impl<S: CharSource> Lexer<'_, S> {
                 format!("`\\` cannot stand in a symbol without bars: `{text}`"),
             ));
         }
-        if is_malformed_number(&text) {
+        if number::is_malformed(&text) {
             return Err(self.error("bad-number", start, format!("`{text}` is not a number")));
         }
         self.state.text = text;
@@ -759,14 +759,6 @@ impl<S: CharSource> Lexer<'_, S> {
 /// A cheap necessary condition for a token to be a number.
 fn may_be_number(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '+' | '-' | '.'))
-}
-
-/// Tokens made like a number of digits alone that are none (`1/0`, `1.2.3`), surely slips.
-pub(crate) fn is_malformed_number(text: &str) -> bool {
-    text.starts_with(|first: char| first.is_ascii_digit())
-        && text
-            .chars()
-            .all(|character| character.is_ascii_digit() || matches!(character, '.' | '/'))
 }
 
 fn is_hexadecimal(digits: &str) -> bool {

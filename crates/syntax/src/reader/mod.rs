@@ -20,7 +20,6 @@ use crate::syntax::Syntax;
 
 pub use builder::{Builder, Quotation, Special};
 pub use lexer::ReadError;
-pub(crate) use lexer::is_malformed_number;
 pub use parser::{Parser, Read};
 pub use source::{CharSource, TextSource, ascii_run};
 pub use syntax_builder::SyntaxBuilder;

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use canny_syntax::core::{LibraryKey, LibraryName};
-use canny_syntax::library::{Interface, Libraries, LibraryLoader, Loaded};
+use canny_syntax::interface::Interface;
+use canny_syntax::library::{Libraries, LibraryLoader, Loaded};
 use canny_syntax::span::SourceMap;
 
 /// Files in memory, and interfaces that were serialised.

@@ -13,7 +13,8 @@ use canny_syntax::core::{
 use canny_syntax::datum::Datum;
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::expander::expand_program;
-use canny_syntax::library::{Interface, Libraries};
+use canny_syntax::interface::Interface;
+use canny_syntax::library::Libraries;
 use canny_syntax::reader::{read_source, read_text};
 use canny_syntax::span::SourceId;
 

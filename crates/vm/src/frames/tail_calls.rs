@@ -62,9 +62,10 @@ impl Thread {
         while next < found.len() && found.len() < PROCEDURES_MAX {
             let (closure, code) = (found[next].closure, found[next].code);
             // What the running procedure calls is still to come.
-            let calls = match code.word() == running.word() {
-                true => Vec::new(),
-                false => tail_calls(closure, code),
+            let calls = if code.word() == running.word() {
+                Vec::new()
+            } else {
+                tail_calls(closure, code)
             };
             for (at, operator) in calls {
                 let Some((closure, target)) =

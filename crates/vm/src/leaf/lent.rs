@@ -94,9 +94,10 @@ impl InPlace {
         // object, and nothing is collected here.
         let owned = Owned { lent };
         let owner = std::ptr::from_ref(flag).addr() as u64 + lends;
-        let result = match owned.word(loan::OWNER).load(Ordering::Relaxed) == owner {
-            true => work(self, owned),
-            false => None,
+        let result = if owned.word(loan::OWNER).load(Ordering::Relaxed) == owner {
+            work(self, owned)
+        } else {
+            None
         };
         compiler_fence(Ordering::SeqCst);
         flag.store(0, Ordering::Release);

@@ -27,9 +27,10 @@ pub(crate) fn add_immediate(site: &mut Site) -> Next {
     let x = site.rb();
     if numeric(x).is_none() {
         let written = site.written();
-        let who = match (n < 0) != written.is_opposite {
-            true => "-",
-            false => "+",
+        let who = if (n < 0) != written.is_opposite {
+            "-"
+        } else {
+            "+"
         };
         let position = if written.is_exchanged { 2 } else { 1 };
         return Err(site.thread.raise_type(who, position, "number", x));
@@ -51,10 +52,11 @@ pub(crate) fn comparison(site: &mut Site, relation: Relation, negated: bool) -> 
         Value::fixnum(site.wide_signed())
     };
     let fails = !is_real(x) || !is_real(y);
-    let holds = match fails && site.written().is_exchanged {
+    let holds = if fails && site.written().is_exchanged {
         // The message is about the call as it is written.
-        true => relation.turned().holds(site.thread, y, x),
-        false => relation.holds(site.thread, x, y),
+        relation.turned().holds(site.thread, y, x)
+    } else {
+        relation.holds(site.thread, x, y)
     }?;
     Ok(site.branch(holds != negated))
 }

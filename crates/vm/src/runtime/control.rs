@@ -67,10 +67,7 @@ pub(crate) fn character_before(site: &mut Site, wants: bool) -> Next {
 /// Raises: one of two operands, which may stand in the other order in the program, is no character.
 fn raise_no_character(site: &mut Site, who: &str, is_exchanged: bool) -> Raise {
     let (x, y) = (site.ra(), site.rb());
-    let (x, y) = match is_exchanged {
-        true => (y, x),
-        false => (x, y),
-    };
+    let (x, y) = if is_exchanged { (y, x) } else { (x, y) };
     let (position, wrong) = if x.is_character() { (2, y) } else { (1, x) };
     debug_assert!(!wrong.is_character());
     site.thread.raise_type(who, position, "character", wrong)

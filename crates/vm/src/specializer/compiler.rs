@@ -157,9 +157,10 @@ impl Compile for Compiler {
             Err(error @ InstallError::NoRoomNow) => {
                 let waits = self.waits_for_room.entry(key).or_default();
                 *waits += 1;
-                match *waits > WAITS_MAX {
-                    true => Outcome::Refused(error.to_string()),
-                    false => Outcome::TryAgain(error.to_string()),
+                if *waits > WAITS_MAX {
+                    Outcome::Refused(error.to_string())
+                } else {
+                    Outcome::TryAgain(error.to_string())
                 }
             }
             Err(error) => Outcome::Refused(error.to_string()),
@@ -167,9 +168,10 @@ impl Compile for Compiler {
     }
 
     fn selection(&self) -> Selection {
-        match self.options.selects_at_entry {
-            true => Selection::Among,
-            false => Selection::One,
+        if self.options.selects_at_entry {
+            Selection::Among
+        } else {
+            Selection::One
         }
     }
 

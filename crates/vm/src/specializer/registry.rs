@@ -619,9 +619,10 @@ impl Registry {
         let Some(candidate) = self.candidates.get(&id) else {
             return self.reports.get(&id).cloned();
         };
-        let exits = match candidate.is_retired {
-            true => candidate.exits_before.clone(),
-            false => taken_exits(candidate),
+        let exits = if candidate.is_retired {
+            candidate.exits_before.clone()
+        } else {
+            taken_exits(candidate)
         };
         Some(ExitReport {
             exits,

@@ -255,14 +255,16 @@ impl Thread {
         loop {
             let interrupts = self.interrupts();
             // Raising in a critical section would leave locks held.
-            let watched = match self.is_critical() {
-                true => &nobody,
-                false => &*interrupts,
+            let watched = if self.is_critical() {
+                &nobody
+            } else {
+                &*interrupts
             };
             let wait = || slot.wait(watched);
-            let outcome = match others_wait {
-                true => self.block_outside_heap(wait),
-                false => self.outside_heap(wait),
+            let outcome = if others_wait {
+                self.block_outside_heap(wait)
+            } else {
+                self.outside_heap(wait)
             };
             match outcome {
                 Some(Ok(result)) => return Ok(result),

@@ -51,9 +51,10 @@ impl Thread {
                 self.resume_log();
             }
             self.meet_heap_limit()?;
-            let bits = match self.mutator().gives_way_to_told() {
-                true => bits | PREEMPT,
-                false => bits,
+            let bits = if self.mutator().gives_way_to_told() {
+                bits | PREEMPT
+            } else {
+                bits
             };
             let deferred = bits & (INTERRUPT | PREEMPT);
             if self.tasks.critical > 0 {

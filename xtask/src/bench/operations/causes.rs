@@ -46,9 +46,10 @@ pub fn find(
     if !outcome.succeeded() {
         return Ok(format!("{} when it ran alone", outcome.ending()));
     }
-    let log = match log.exists() {
-        true => workspace::read(&log)?,
-        false => String::new(),
+    let log = if log.exists() {
+        workspace::read(&log)?
+    } else {
+        String::new()
     };
     Ok(explain(
         &log,
@@ -112,9 +113,10 @@ fn explain(log: &str, report: &str, procedure: &str) -> String {
         }
     }
     parts.extend(listed("not compiled:", &missing));
-    match parts.is_empty() {
-        true => "compiled code that calls nothing".to_owned(),
-        false => parts.join("; "),
+    if parts.is_empty() {
+        "compiled code that calls nothing".to_owned()
+    } else {
+        parts.join("; ")
     }
 }
 

@@ -196,9 +196,10 @@ fn measure_group(
         failed: vec![false; engines.len()],
         complaints: Vec::new(),
     };
-    let work = match options.check_only {
-        true => Work::Check,
-        false => Work::TimeAll,
+    let work = if options.check_only {
+        Work::Check
+    } else {
+        Work::TimeAll
     };
     let prepared: Vec<Prepared> = engines
         .iter()

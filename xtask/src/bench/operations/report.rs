@@ -38,9 +38,10 @@ pub fn csv(rows: &[Row], engines: &[&str]) -> String {
 fn quoted(text: &str) -> String {
     let line: Vec<&str> = text.split_whitespace().collect();
     let line = line.join(" ");
-    match line.contains([',', '"']) {
-        true => format!("\"{}\"", line.replace('"', "\"\"")),
-        false => line,
+    if line.contains([',', '"']) {
+        format!("\"{}\"", line.replace('"', "\"\""))
+    } else {
+        line
     }
 }
 

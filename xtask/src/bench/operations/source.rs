@@ -98,9 +98,10 @@ fn head(group: &Group, language: Language) -> String {
     }
     match language {
         Language::Canny => {
-            let imports = match group.imports.is_empty() {
-                true => String::new(),
-                false => format!("(import {})\n", group.imports),
+            let imports = if group.imports.is_empty() {
+                String::new()
+            } else {
+                format!("(import {})\n", group.imports)
             };
             format!("{imports}{CANNY}{MEASURE}{body}")
         }

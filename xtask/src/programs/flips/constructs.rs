@@ -210,9 +210,10 @@ impl Writer {
     fn accumulate(&mut self, kind: Kind) -> String {
         let leaf = self.leaf(kind);
         self.with(("value".to_owned(), kind), |writer| {
-            match kind.is_number() {
-                true => format!("({} value {leaf})", writer.random.choose(&["+", "-"])),
-                false => writer.expression(kind, 1),
+            if kind.is_number() {
+                format!("({} value {leaf})", writer.random.choose(&["+", "-"]))
+            } else {
+                writer.expression(kind, 1)
             }
         })
     }

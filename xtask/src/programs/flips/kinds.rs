@@ -82,9 +82,10 @@ const FREQUENT: &[Kind] = &[
 impl Kind {
     /// A kind that code is warmed up with.
     pub fn usual(random: &mut Random) -> Kind {
-        match random.once_in(4) {
-            true => *random.choose(KINDS),
-            false => *random.choose(FREQUENT),
+        if random.once_in(4) {
+            *random.choose(KINDS)
+        } else {
+            *random.choose(FREQUENT)
         }
     }
 

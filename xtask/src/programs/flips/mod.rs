@@ -256,10 +256,7 @@ impl Writer {
         let (first, second) = (self.flip(index), self.flip_back(index));
         let name = self.name("tick");
         let at = self.warm + self.random.below(12);
-        let at = match self.random.once_in(4) {
-            true => at / 2,
-            false => at,
-        };
+        let at = if self.random.once_in(4) { at / 2 } else { at };
         let back = match self.random.below(3) {
             0 => format!(
                 "\n(if (= {} {}) {second})",
@@ -336,9 +333,10 @@ impl Writer {
         self.definitions
             .push(format!("(define (entry-{tag} i)\n  {body})"));
         let now = &self.now;
-        let call = match schedule.catches_each {
-            true => format!("(note {tag} (try (entry-{tag} i)))"),
-            false => format!("(note {tag} (entry-{tag} i))"),
+        let call = if schedule.catches_each {
+            format!("(note {tag} (try (entry-{tag} i)))")
+        } else {
+            format!("(note {tag} (entry-{tag} i))")
         };
         let run = match self.random.below(4) {
             0 => format!(
@@ -391,9 +389,10 @@ impl Writer {
         let mut parts = Vec::new();
         let mut at = 0;
         let mut run = |changes: &str, count: usize| {
-            let run = match schedule.catches_each {
-                true => format!("(run-{tag} {at} {})", at + count),
-                false => format!("(note {tag} (try (run-{tag} {at} {})))", at + count),
+            let run = if schedule.catches_each {
+                format!("(run-{tag} {at} {})", at + count)
+            } else {
+                format!("(note {tag} (try (run-{tag} {at} {})))", at + count)
             };
             at += count;
             parts.push(format!("{changes}(begin-part)\n{run}\n(end-part {tag})\n"));
@@ -423,19 +422,18 @@ impl Writer {
         let mut text = String::new();
         for _ in 0..1 + self.random.below(2) {
             let redefines = self.random.once_in(6);
-            let form = match self.procedures.is_empty() || !redefines {
-                true => {
-                    let index = self.random.below(self.places.len());
-                    let place = &self.places[index];
-                    if place.is_variable && self.random.once_in(6) {
-                        let kind = Kind::unusual(&mut self.random);
-                        let value = kind.literal(&mut self.random);
-                        format!("(define {} {value})", self.places[index].read)
-                    } else {
-                        self.flip(index)
-                    }
+            let form = if self.procedures.is_empty() || !redefines {
+                let index = self.random.below(self.places.len());
+                let place = &self.places[index];
+                if place.is_variable && self.random.once_in(6) {
+                    let kind = Kind::unusual(&mut self.random);
+                    let value = kind.literal(&mut self.random);
+                    format!("(define {} {value})", self.places[index].read)
+                } else {
+                    self.flip(index)
                 }
-                false => self.redefinition(),
+            } else {
+                self.redefinition()
             };
             text.push_str(&form);
             text.push('\n');

@@ -277,9 +277,10 @@ impl Writer {
             }
             Shape::Keyword => {
                 let last = arguments.pop().unwrap_or_default();
-                match leaves_out {
-                    true => format!("({name}{})", spaced(&arguments)),
-                    false => format!("({name}{} #:key {last})", spaced(&arguments)),
+                if leaves_out {
+                    format!("({name}{})", spaced(&arguments))
+                } else {
+                    format!("({name}{} #:key {last})", spaced(&arguments))
                 }
             }
         }

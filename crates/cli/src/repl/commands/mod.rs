@@ -168,7 +168,7 @@ pub fn answer(prompt: &mut Prompt, text: &str) -> Outcome {
 fn is_near(known: &str, typed: &str) -> bool {
     typed.len() >= 3
         && (known.starts_with(typed)
-            || canny_syntax::library::similar_name(
+            || canny_syntax::spelling::similar_name(
                 canny_syntax::name::Name::new(typed),
                 [canny_syntax::name::Name::new(known)].into_iter(),
             )

@@ -6,8 +6,8 @@
 use canny_lib::evaluation::{NameInfo, NameKind};
 use canny_lib::printer::pretty_shown;
 use canny_syntax::foreign_names;
-use canny_syntax::library::similar_name;
 use canny_syntax::name::Name;
+use canny_syntax::spelling::similar_name;
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 

@@ -201,9 +201,10 @@ impl Scratch {
     /// A file inside of the directory; another one has nothing to do with the page.
     fn file(&self, name: &str) -> io::Result<PathBuf> {
         let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
-        match Path::new(name).components().all(is_inside) {
-            true => Ok(self.path.join(name)),
-            false => Err(io::Error::other("it is not inside of the page's directory")),
+        if Path::new(name).components().all(is_inside) {
+            Ok(self.path.join(name))
+        } else {
+            Err(io::Error::other("it is not inside of the page's directory"))
         }
     }
 

@@ -125,9 +125,10 @@ fn collect(
         }
         let mut extractor = find::extractor(options);
         for document in find::documents_of_file(&mut extractor, path)? {
-            suites.push(match document.is_library {
-                true => of_library(&document, Some(path)),
-                false => of_program(&document, path)?,
+            suites.push(if document.is_library {
+                of_library(&document, Some(path))
+            } else {
+                of_program(&document, path)?
             });
         }
     }
@@ -149,9 +150,10 @@ fn of_library(document: &Document, path: Option<&Path>) -> Suite {
             .map(|entry| entry.name.as_str())
             .filter(|name| document.entry(name).is_some())
             .collect();
-        imports.push(match own.is_empty() {
-            true => name.to_owned(),
-            false => format!("(except {name} {})", own.join(" ")),
+        imports.push(if own.is_empty() {
+            name.to_owned()
+        } else {
+            format!("(except {name} {})", own.join(" "))
         });
     }
     Suite {
@@ -185,9 +187,10 @@ fn of_program(document: &Document, path: &Path) -> Result<Suite, Failure> {
         .lines()
         .map(str::trim_start)
         .find(|line| !line.is_empty() && !line.starts_with([';', '#']));
-    let imports = match first.is_some_and(|line| line.starts_with("(import")) {
-        true => Vec::new(),
-        false => vec!["(canny base)".to_owned()],
+    let imports = if first.is_some_and(|line| line.starts_with("(import")) {
+        Vec::new()
+    } else {
+        vec!["(canny base)".to_owned()]
     };
     Ok(Suite {
         imports,
@@ -239,12 +242,11 @@ fn test_page(options: &Options, path: &Path) -> Result<(usize, usize), Failure> 
     if text.contains(NOT_RUN) {
         return Ok((0, 0));
     }
-    let directory = match console::has_pieces(&text) {
-        true => {
-            let made = console::Scratch::new();
-            Some(made.map_err(|error| Failure::of_file("make a directory for", path, &error))?)
-        }
-        false => None,
+    let directory = if console::has_pieces(&text) {
+        let made = console::Scratch::new();
+        Some(made.map_err(|error| Failure::of_file("make a directory for", path, &error))?)
+    } else {
+        None
     };
     let (mut count, mut wrong) = (0, 0);
     for part in programs_of(&text) {
@@ -255,9 +257,10 @@ fn test_page(options: &Options, path: &Path) -> Result<(usize, usize), Failure> 
         }
         let examples = canny_documentation::markdown_examples(&name, &part);
         // A program without imports has the names of the prompt.
-        let imports = match examples.iter().any(is_import) {
-            true => Vec::new(),
-            false => vec!["(canny base)".to_owned()],
+        let imports = if examples.iter().any(is_import) {
+            Vec::new()
+        } else {
+            vec!["(canny base)".to_owned()]
         };
         let suite = Suite {
             imports,

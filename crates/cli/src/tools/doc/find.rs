@@ -11,11 +11,12 @@ use std::sync::Arc;
 
 use canny_documentation::{Document, Entry, Extractor};
 use canny_lib::features::FEATURES;
-use canny_syntax::library::{SearchPath, library_name_of, similar_name};
+use canny_syntax::library::{SearchPath, library_name_of};
 use canny_syntax::library_name::LibraryName;
 use canny_syntax::name::Name;
 use canny_syntax::reader::read_text;
 use canny_syntax::span::SourceId;
+use canny_syntax::spelling::similar_name;
 
 use super::Failure;
 use super::search::{self, Matches};
@@ -66,9 +67,10 @@ pub fn find_or_search(options: &Options, operands: &[String]) -> Result<Vec<Foun
     }
     let mut documents: Vec<Arc<Document>> = public_libraries().cloned().collect();
     documents.extend(finder.own().iter().cloned());
-    let searches: Vec<&[&str]> = match found.is_empty() && !missing.is_empty() {
-        true => vec![&missing[..]],
-        false => missing.chunks(1).collect(),
+    let searches: Vec<&[&str]> = if found.is_empty() && !missing.is_empty() {
+        vec![&missing[..]]
+    } else {
+        missing.chunks(1).collect()
     };
     for words in searches {
         let matches = search::search(&documents, words);

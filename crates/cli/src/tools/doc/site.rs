@@ -83,13 +83,14 @@ pub fn write(options: &Options, operands: &[String], directory: &Path) -> Result
 }
 
 fn page(document: &Document) -> Page {
-    let path = match document.is_library {
-        true => format!("reference/{}", markdown::page_path(&document.name)),
+    let path = if document.is_library {
+        format!("reference/{}", markdown::page_path(&document.name))
+    } else {
         // A file's directories are no directories of the site's.
-        false => format!(
+        format!(
             "reference/program/{}.md",
             document.name.replace(['/', '\\', ':'], "-")
-        ),
+        )
     };
     Page {
         path,

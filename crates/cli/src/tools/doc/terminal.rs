@@ -61,9 +61,10 @@ struct Page {
 
 impl Page {
     fn styled(&self, style: &str, text: &str) -> String {
-        match self.is_styled {
-            true => format!("{style}{text}{PLAIN}"),
-            false => text.to_owned(),
+        if self.is_styled {
+            format!("{style}{text}{PLAIN}")
+        } else {
+            text.to_owned()
         }
     }
 
@@ -80,9 +81,10 @@ impl Page {
 
     fn code_line(&mut self, line: &str) {
         let is_comment = line.trim_start().starts_with(';');
-        let line = match is_comment {
-            true => self.styled(DIM, line),
-            false => line.to_owned(),
+        let line = if is_comment {
+            self.styled(DIM, line)
+        } else {
+            line.to_owned()
         };
         self.line(&format!("    {line}"));
     }

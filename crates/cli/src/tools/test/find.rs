@@ -181,9 +181,10 @@ pub fn dependencies(
         let text = String::from_utf8_lossy(&bytes);
         let beside = file.parent().unwrap_or(Path::new("")).to_owned();
         for form in forms(&text) {
-            let declarations = match is_library_form(&form) {
-                true => form.parts().elements,
-                false => vec![form],
+            let declarations = if is_library_form(&form) {
+                form.parts().elements
+            } else {
+                vec![form]
             };
             for declaration in &declarations {
                 let mut sets = Vec::new();

@@ -76,9 +76,10 @@ fn suite(out: &mut String, outcome: &Outcome) {
         seconds(outcome.time)
     );
     for test in &outcome.report.tests {
-        let class = match test.groups.is_empty() {
-            true => name.clone(),
-            false => format!("{name}: {}", escaped(&test.groups.join(": "))),
+        let class = if test.groups.is_empty() {
+            name.clone()
+        } else {
+            format!("{name}: {}", escaped(&test.groups.join(": ")))
         };
         let _ = write!(
             out,

@@ -102,9 +102,10 @@ pub fn outcome(outcome: &Outcome, style: Style) -> String {
     if outcome.skipped() > 0 {
         let _ = write!(counts, ", {} skipped", outcome.skipped());
     }
-    let word = match outcome.is_wrong() {
-        true => style.bad("FAIL"),
-        false => style.good("ok  "),
+    let word = if outcome.is_wrong() {
+        style.bad("FAIL")
+    } else {
+        style.good("ok  ")
     };
     let mut text = format!(
         "{word}  {file}  {}\n",

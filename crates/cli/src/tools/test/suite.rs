@@ -190,9 +190,10 @@ pub fn run(file: &Path, number: usize, setting: &Setting, stop: &AtomicBool) -> 
         report: read(&told),
         output,
         time,
-        content: match told.is_empty() {
-            true => Content::of(file),
-            false => Content::Text,
+        content: if told.is_empty() {
+            Content::of(file)
+        } else {
+            Content::Text
         },
         is_filtered: !setting.filter.is_empty(),
     }

@@ -12,7 +12,7 @@ use canny_tables::primitives::Flags;
 
 use super::membership::Members;
 use super::{Context, Simplifier, take};
-use crate::codegen::has_word_identity;
+use crate::literals::has_word_identity;
 use crate::optimize::beta::{apply, is_applicable, select_clause};
 use crate::optimize::build::primitive;
 use crate::optimize::effects::{has_no_effect, primitive_call};

@@ -11,7 +11,7 @@ use canny_syntax::number::as_integer;
 use canny_syntax::span::Span;
 
 use super::{NOTHING, Simplifier};
-use crate::codegen::has_word_identity;
+use crate::literals::has_word_identity;
 use crate::optimize::build::{bind, local, primitive};
 
 /// Members that are compared one by one.

@@ -155,9 +155,10 @@ impl Connection {
     /// The trailers of the request's body as they came, when that was read to its end.
     pub(in crate::server) fn trailers(&self, serial: u32) -> Vec<u8> {
         let inner = self.inner.lock();
-        match Connection::is_current(&inner, serial) {
-            true => inner.trailers.clone(),
-            false => Vec::new(),
+        if Connection::is_current(&inner, serial) {
+            inner.trailers.clone()
+        } else {
+            Vec::new()
         }
     }
 

@@ -10,9 +10,9 @@ mod tests;
 use std::sync::Arc;
 
 use canny_syntax::diagnostic::Diagnostic;
-use canny_syntax::library::similar_name;
 use canny_syntax::messages::code_of_raised;
 use canny_syntax::name::Name;
+use canny_syntax::spelling::similar_name;
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 use canny_vm::condition::{ConditionKind, field};

@@ -105,12 +105,13 @@ impl Writer {
         }
         if let Some(flonum) = value.as_flonum() {
             let message = "JSON has no form for infinities and NaN";
-            return match write_flonum(flonum, &mut self.text) {
-                true => Ok(()),
-                false => Err(Refusal {
+            return if write_flonum(flonum, &mut self.text) {
+                Ok(())
+            } else {
+                Err(Refusal {
                     message,
                     object: value,
-                }),
+                })
             };
         }
         let object = value;

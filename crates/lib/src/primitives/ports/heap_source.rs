@@ -39,9 +39,10 @@ fn advance(thread: &mut InPlace, port: Value, used: usize) {
 /// Shows the units of a text.
 #[inline(always)]
 fn with_units<R>(text: ObjectRef, work: impl FnOnce(Units<'_>) -> R) -> R {
-    match text.kind() == Kind::String32 {
-        true => text.with_utf32(|units| work(Units::Wide(units))),
-        false => text.with_bytes(|bytes| work(Units::Narrow(bytes))),
+    if text.kind() == Kind::String32 {
+        text.with_utf32(|units| work(Units::Wide(units)))
+    } else {
+        text.with_bytes(|bytes| work(Units::Narrow(bytes)))
     }
 }
 

@@ -150,9 +150,10 @@ pub(crate) fn string(thread: &mut InPlace, port: Value) -> Option<Value> {
     let (text, used) = own_output_of(thread, port, TEXT_OUTPUT)?;
     text.with_bytes(|bytes| {
         let bytes = bytes.get(..used)?;
-        match bytes.is_ascii() {
-            true => thread.ascii_string(&[bytes]),
-            false => string_of_text(thread, std::str::from_utf8(bytes).ok()?),
+        if bytes.is_ascii() {
+            thread.ascii_string(&[bytes])
+        } else {
+            string_of_text(thread, std::str::from_utf8(bytes).ok()?)
         }
     })
 }
@@ -269,9 +270,10 @@ fn host_port(text: ObjectRef, used: usize, flags: i64) -> HostPort {
             HostPort::binary_input(input)
         }
         _ => {
-            let whole = match text.kind() == Kind::String32 {
-                true => text.with_utf32(|units| Units::Wide(units).to_text()),
-                false => text.with_bytes(|bytes| Units::Narrow(bytes).to_text()),
+            let whole = if text.kind() == Kind::String32 {
+                text.with_utf32(|units| Units::Wide(units).to_text())
+            } else {
+                text.with_bytes(|bytes| Units::Narrow(bytes).to_text())
             };
             let mut input = TextInput::from_text(whole);
             let skipped = input.read_chars(used, WAIT).map(drop);

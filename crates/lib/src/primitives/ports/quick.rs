@@ -64,9 +64,10 @@ pub(crate) fn read_u8(thread: &mut InPlace, port: Value, advances: bool) -> Opti
 /// Whether a character, or a byte, is there.
 #[inline]
 pub(crate) fn is_ready(thread: &mut InPlace, port: Value, is_of_bytes: bool) -> bool {
-    let (lends, limit) = match is_of_bytes {
-        true => (loan::BYTE_INPUT, loan::LIMIT),
-        false => (loan::TEXT_INPUT, loan::TEXT_LIMIT),
+    let (lends, limit) = if is_of_bytes {
+        (loan::BYTE_INPUT, loan::LIMIT)
+    } else {
+        (loan::TEXT_INPUT, loan::TEXT_LIMIT)
     };
     heap_source::is_ready(thread, port, is_of_bytes)
         || thread
@@ -103,9 +104,10 @@ pub(crate) fn read_string(thread: &mut InPlace, port: Value, count: usize) -> Op
             None => return None,
         };
         let text = std::str::from_utf8(&text[..end]).ok()?;
-        let string = match text.is_ascii() {
-            true => thread.ascii_string_of(text.as_bytes()),
-            false => heap_text::string_of_text(thread, text),
+        let string = if text.is_ascii() {
+            thread.ascii_string_of(text.as_bytes())
+        } else {
+            heap_text::string_of_text(thread, text)
         };
         Some((string?, end))
     })

@@ -270,9 +270,10 @@ impl Expander<'_> {
         let takes_all = spec.as_identifier().is_some();
         for (position, parameter) in parameters.iter().enumerate() {
             let identifier = parameter.as_identifier();
-            let index = match takes_all {
-                true => Some(position),
-                false => names.iter().rposition(|name| Some(*name) == identifier),
+            let index = if takes_all {
+                Some(position)
+            } else {
+                names.iter().rposition(|name| Some(*name) == identifier)
             };
             let Some(index) = index else {
                 self.bad_form(

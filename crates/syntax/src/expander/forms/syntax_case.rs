@@ -11,13 +11,12 @@ use crate::datum::Datum;
 use crate::expander::Expander;
 use crate::expander::denotation::Denotation;
 use crate::expander::scope::ScopeId;
-use crate::expander::syntax_rules::{
-    Element, ListPattern, Pattern, PatternVariable, Template, compile_pattern, compile_template,
-};
+use crate::expander::syntax_rules::{PatternVariable, compile_pattern, compile_template};
 use crate::expander::transform::ScopeContext;
 use crate::name::Name;
 use crate::number::Number;
 use crate::procedural::MacroIdentifier;
+use crate::rules::{Element, ListPattern, Pattern, Template};
 use crate::span::Span;
 use crate::syntax::{Identifier, Syntax, SyntaxKind};
 

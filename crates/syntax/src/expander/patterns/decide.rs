@@ -250,9 +250,10 @@ impl Decider {
         let mut parts: Vec<(VarId, Expr)> = Vec::with_capacity(groups.len());
         let last = groups.len().saturating_sub(1);
         for (index, (test, rows)) in groups.into_iter().enumerate() {
-            let next = match index == last {
-                true => failure,
-                false => self.fresh(expander, "next"),
+            let next = if index == last {
+                failure
+            } else {
+                self.fresh(expander, "next")
             };
             let expr = self.group(expander, values, test, rows, next);
             parts.push((next, expr));

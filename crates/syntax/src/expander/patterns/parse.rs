@@ -381,7 +381,7 @@ impl Parser {
                     ),
                 );
                 if let Some(similar) =
-                    crate::library::similar_name(name.name, names.iter().copied())
+                    crate::spelling::similar_name(name.name, names.iter().copied())
                 {
                     diagnostic = diagnostic.note(format!("did you mean `{similar}`?"));
                 }

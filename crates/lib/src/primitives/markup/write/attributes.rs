@@ -59,9 +59,10 @@ impl Writer {
             }
         }
         self.seen = seen;
-        match rest.is_nil() {
-            true => Ok(()),
-            false => refuse("attributes are a proper list", rest),
+        if rest.is_nil() {
+            Ok(())
+        } else {
+            refuse("attributes are a proper list", rest)
         }
     }
 
@@ -81,9 +82,10 @@ impl Writer {
         if is_single && first == Value::FALSE {
             return Ok(());
         }
-        let spelling = match name.is_attribute {
-            true => name.spelling,
-            false => self.qualified(name)?,
+        let spelling = if name.is_attribute {
+            name.spelling
+        } else {
+            self.qualified(name)?
         };
         let mut range = spelling.attribute();
         if is_single && first == Value::TRUE {
@@ -165,9 +167,10 @@ impl Writer {
             self.atom(part, Place::Attribute)?;
             return Ok(false);
         };
-        let head = match pair.car().is_kind(Kind::Symbol) {
-            true => self.name(pair.car()).head,
-            false => Head::Element,
+        let head = if pair.car().is_kind(Kind::Symbol) {
+            self.name(pair.car()).head
+        } else {
+            Head::Element
         };
         let content = pair
             .cdr()

@@ -309,9 +309,10 @@ impl Writer {
                 "*trusted*" => Head::Trusted,
                 _ => Head::Element,
             },
-            content: match is_html {
-                true => names::content(&text),
-                false => Content::Usual,
+            content: if is_html {
+                names::content(&text)
+            } else {
+                Content::Usual
             },
             taken: names::attribute_value(&text),
             is_element: is_name(&text, false) && !is_universal,
@@ -550,9 +551,10 @@ impl Writer {
                 return refuse("a list has no end", Value::FALSE);
             }
         }
-        match rest.is_nil() {
-            true => Ok(()),
-            false => refuse("a node is a proper list", rest),
+        if rest.is_nil() {
+            Ok(())
+        } else {
+            refuse("a node is a proper list", rest)
         }
     }
 
@@ -573,9 +575,10 @@ impl Writer {
             return refuse("an element stands where only text can be", node);
         }
         let outer = self.namespaces.len();
-        let spelling = match name.is_element {
-            true => name.spelling,
-            false => self.qualified(name)?,
+        let spelling = if name.is_element {
+            name.spelling
+        } else {
+            self.qualified(name)?
         };
         self.put(spelling.start_tag());
         let mut rest = rest;
@@ -620,9 +623,10 @@ impl Writer {
         outer: usize,
         spelling: Spelling,
     ) -> Result<(), Refusal> {
-        let first = match std::mem::take(&mut self.declares_all) {
-            true => 0,
-            false => outer,
+        let first = if std::mem::take(&mut self.declares_all) {
+            0
+        } else {
+            outer
         };
         for (prefix, uri) in self.namespaces[first..].iter() {
             self.output.extend_from_slice(b" xmlns:");

@@ -11,16 +11,16 @@ use canny_tables::hashing::SeededSet;
 
 use crate::binding::Binding;
 use crate::core::LibraryName;
-use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
 use crate::environment::{Entry, Environment, EnvironmentKind, Import, Origin};
+use crate::expander::applicable::MARKER;
 use crate::foreign_libraries;
-use crate::library::{Interface, Libraries};
-use crate::library_name::NamePart;
+use crate::interface::Interface;
+use crate::library::{Libraries, library_name_of};
 use crate::name::Name;
-use crate::number;
 use crate::recording::{Meaning, Role};
 use crate::span::Span;
+use crate::spelling::similar_name;
 use crate::syntax::Syntax;
 
 /// An import set could not be imported.
@@ -63,9 +63,7 @@ impl Libraries {
             span: set.span,
             names: SeededSet::default(),
             listed: imported.listed,
-            is_special: imported
-                .bindings
-                .contains_key(&Name::new(crate::expander::APPLICABLE_MARKER)),
+            is_special: imported.bindings.contains_key(&Name::new(MARKER)),
         };
         for (name, binding) in imported.bindings {
             let origin = Origin::Imported(imported.library.clone(), set.span);
@@ -130,7 +128,7 @@ impl Libraries {
                 (diagnostics.len() == before).then_some(imported)
             }
             None => {
-                let library = match library_name(set) {
+                let library = match library_name_of(set) {
                     Ok(library) => library,
                     Err(diagnostic) => {
                         diagnostics.push(*diagnostic);
@@ -141,7 +139,7 @@ impl Libraries {
                     let meaning = Meaning::Library(library.clone());
                     recording.note(set.span, Name::new(""), Role::Reference, meaning);
                 }
-                let library = self.loader.replacement_of(&library).unwrap_or(library);
+                let library = self.loader().replacement_of(&library).unwrap_or(library);
                 let interface = self.load(&library, set.span, diagnostics)?;
                 let bindings = interface.exports.clone();
                 Some(ImportedSet {
@@ -277,90 +275,4 @@ fn missing_export(imported: &ImportedSet, name: Name, span: Span) -> Diagnostic 
         Some(similar) => diagnostic.similar(similar.as_str()),
         None => diagnostic,
     }
-}
-
-/// The library name that a list spells.
-pub fn library_name(syntax: &Syntax) -> Result<LibraryName, Box<Diagnostic>> {
-    let bad = |span: Span, message: String| {
-        Box::new(Diagnostic::error("bad-library-name", span, message))
-    };
-    let elements = syntax
-        .elements()
-        .filter(|elements| !elements.is_empty())
-        .ok_or_else(|| {
-            bad(
-                syntax.span,
-                format!("`{syntax}` is not a library name: it must be a list"),
-            )
-        })?;
-    let mut parts = Vec::with_capacity(elements.len());
-    for (index, element) in elements.iter().enumerate() {
-        // Libraries of R6RS may have a version behind their names.
-        if index + 1 == elements.len()
-            && parts.first() == Some(&NamePart::Symbol(Name::new("rnrs")))
-            && element.elements().is_some()
-        {
-            break;
-        }
-        let part = match (element.as_identifier(), element.as_atom()) {
-            (Some(identifier), _) => Some(NamePart::Symbol(identifier.name)),
-            (None, Some(Datum::Number(value))) => number::as_integer(value)
-                .and_then(|value| u64::try_from(value).ok())
-                .map(NamePart::Number),
-            _ => None,
-        };
-        parts.push(part.ok_or_else(|| {
-            let message = format!(
-                "`{element}` cannot be part of a library name: only symbols and numbers can"
-            );
-            bad(element.span, message)
-        })?);
-    }
-    Ok(LibraryName::new(parts))
-}
-
-/// The name most like `wanted`, if one is close enough to be what was meant.
-pub fn similar_name(wanted: Name, names: impl Iterator<Item = Name>) -> Option<Name> {
-    let text = wanted.as_str();
-    let allowed = match text.chars().count() {
-        0..=2 => 0,
-        3..=5 => 1,
-        6..=10 => 2,
-        _ => 3,
-    };
-    let mut best: Option<(usize, Name)> = None;
-    for name in names {
-        let distance = edit_distance(text, name.as_str(), allowed);
-        let closer =
-            |&(least, other): &(usize, Name)| (distance, name.as_str()) < (least, other.as_str());
-        if distance > 0 && distance <= allowed && best.as_ref().is_none_or(closer) {
-            best = Some((distance, name));
-        }
-    }
-    best.map(|(_, name)| name)
-}
-
-/// How many insertions, deletions, replacements and swaps of neighbours lead from one text to the
-/// other; anything more than `limit` is `limit + 1`.
-fn edit_distance(left: &str, right: &str, limit: usize) -> usize {
-    let left: Vec<char> = left.chars().collect();
-    let right: Vec<char> = right.chars().collect();
-    if left.len().abs_diff(right.len()) > limit {
-        return limit + 1;
-    }
-    let mut before_last: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=right.len()).collect();
-    for (row, character) in left.iter().enumerate() {
-        let mut current = vec![row + 1];
-        for (column, other) in right.iter().enumerate() {
-            let replaced = last[column] + usize::from(character != other);
-            let mut least = replaced.min(last[column + 1] + 1).min(current[column] + 1);
-            if row > 0 && column > 0 && left[row - 1] == *other && right[column - 1] == *character {
-                least = least.min(before_last[column - 1] + 1);
-            }
-            current.push(least);
-        }
-        before_last = std::mem::replace(&mut last, current);
-    }
-    last[right.len()].min(limit + 1)
 }

@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::binding::Binding;
 use crate::core::LibraryName;
-use crate::expander::MacroDefinition;
+use crate::macro_definition::MacroDefinition;
 use crate::name::Name;
 
 /// The interface of a library. Plain data that serialises; names are resolved through the
-/// [`Libraries`](super::Libraries) that hold it.
+/// [`Libraries`](crate::library::Libraries) that hold it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Interface {
     /// The library.

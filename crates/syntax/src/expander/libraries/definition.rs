@@ -5,7 +5,6 @@
 //! they may name its definitions. A form for a library that exists replaces it, as a prompt needs.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::binding::Binding;
@@ -13,13 +12,18 @@ use crate::core::LibraryName;
 use crate::datum::Datum;
 use crate::diagnostic::Diagnostic;
 use crate::environment::{Environment, EnvironmentKind};
-use crate::expander::{MacroDefinition, call_syntax_of, expand_library_body, unused_imports};
-use crate::library::import_set::{library_name, similar_name};
-use crate::library::{Declared, ExpandedLibrary, Interface, Libraries};
+use crate::expander::applicable::MARKER;
+use crate::expander::call_syntax::call_syntax_of;
+use crate::expander::observation::unused_imports;
+use crate::expander::toplevel::expand_library_body;
+use crate::interface::Interface;
+use crate::library::{ExpandedLibrary, Libraries};
+use crate::macro_definition::MacroDefinition;
 use crate::name::Name;
 use crate::recording::{Meaning, Recording, Role};
 use crate::span::Span;
-use crate::syntax::{AliasId, Syntax};
+use crate::spelling::similar_name;
+use crate::syntax::Syntax;
 
 /// The keywords of library declarations.
 const DECLARATIONS: [&str; 7] = [
@@ -49,72 +53,25 @@ struct Declarations {
     body: Vec<Syntax>,
 }
 
-/// The name in a `define-library` form.
-pub(crate) fn declared_name(form: &Syntax) -> Result<LibraryName, Box<Diagnostic>> {
-    let parts = form.elements().filter(|parts| parts.len() >= 2);
-    let Some(parts) = parts else {
-        let message = "define-library: expected a library name and declarations";
-        return Err(Box::new(Diagnostic::error(
-            "bad-syntax",
-            form.span,
-            message,
-        )));
-    };
-    library_name(&parts[1])
-}
-
 impl Libraries {
-    /// Notes a `define-library` form. A form for a library that exists replaces it, as a prompt
-    /// needs.
-    pub(crate) fn declare(&mut self, form: &Syntax) -> Result<(), Box<Diagnostic>> {
-        let name = declared_name(form)?;
-        self.interfaces.remove(&name.key());
-        self.declared
-            .insert(name.key(), Declared { form: form.clone() });
-        Ok(())
-    }
-
     /// Expands a declared library, unless that was done before.
     pub(crate) fn ensure_declared(&mut self, form: &Syntax, diagnostics: &mut Vec<Diagnostic>) {
-        if let Ok(name) = declared_name(form)
-            && !self.failed.contains(&name.key())
-        {
+        if let Some(name) = self.declared_name(form) {
             self.load(&name, form.span, diagnostics);
         }
     }
 
     /// Expands a library.
-    pub(crate) fn expand_library(
+    pub(super) fn expand_library(
         &mut self,
         name: &LibraryName,
         form: &Syntax,
         diagnostics: &mut Vec<Diagnostic>,
     ) -> Option<ExpandedLibrary> {
-        let outer_files = std::mem::take(&mut self.files);
-        let outer_recording = self.recording.take();
-        if outer_recording.is_some() {
-            self.begin_recording();
-        }
-        let outer_asked = std::mem::take(&mut self.asked);
-        let outer_searched = std::mem::take(&mut self.has_searched);
-        let result = self.expand_library_inside(name, form, diagnostics);
-        if let Some(mut recording) = std::mem::replace(&mut self.recording, outer_recording) {
-            recording.key = Some(name.key());
-            recording.span = form.span;
-            self.recordings.insert(name.key(), Arc::new(recording));
-        }
-        let mut files = std::mem::replace(&mut self.files, outer_files);
-        let asked = std::mem::replace(&mut self.asked, outer_asked);
-        let has_searched = std::mem::replace(&mut self.has_searched, outer_searched);
-        result.map(|mut library| {
-            if let Some(source) = self.sources.get(form.span.source) {
-                files.insert(0, PathBuf::from(&source.name));
-            }
-            library.files = files;
-            library.asked = asked;
-            library.has_searched = has_searched;
-            library
-        })
+        let outer = self.enter_library();
+        let mut library = self.expand_library_inside(name, form, diagnostics);
+        self.leave_library(outer, name, form, library.as_mut());
+        library
     }
 
     fn expand_library_inside(
@@ -170,14 +127,14 @@ impl Libraries {
         interface.exports = exports;
         interface.requires.clone_from(&unit.requires);
         fill_internal(&mut interface, &environment);
-        if self.keeps_internals {
+        if self.keeps_internals() {
             fill_everything(&mut interface, &environment);
         }
         for global in &mut unit.globals {
             // Somebody at a prompt may define it anew.
-            global.assigned |= self.keeps_internals;
+            global.assigned |= self.keeps_internals();
             global.exported =
-                self.keeps_internals || is_visible(&interface, &environment, global.name);
+                self.keeps_internals() || is_visible(&interface, &environment, global.name);
             if global.assigned {
                 interface.assigned.insert(global.name);
             }
@@ -370,7 +327,7 @@ fn fill_internal(interface: &mut Interface, environment: &Environment) {
         _ => None,
     };
     // Calls in what the macros insert look for this one.
-    let marker = Name::new(crate::expander::APPLICABLE_MARKER);
+    let marker = Name::new(MARKER);
     if let Some(binding) = environment.lookup(marker) {
         interface.internal.insert(marker, binding.clone());
     }
@@ -430,22 +387,4 @@ fn is_visible(interface: &Interface, environment: &Environment, name: Name) -> b
         .values()
         .chain(interface.internal.values())
         .any(|other| *other == binding)
-}
-
-impl MacroDefinition {
-    /// The names of the top level of `own`, the macro's library, that its rules mention.
-    fn mentioned(&self, own: &crate::core::LibraryKey) -> Vec<Name> {
-        let MacroDefinition::Rules { rules, aliases } = self else {
-            return Vec::new();
-        };
-        let plain = rules
-            .identifiers()
-            .filter(|identifier| identifier.alias == AliasId::NONE);
-        let plain = plain.map(|identifier| identifier.name);
-        let aliased = aliases
-            .iter()
-            .filter(|alias| alias.library == *own)
-            .map(|alias| alias.lookup);
-        plain.chain(aliased).collect()
-    }
 }
