@@ -2,14 +2,15 @@
 ;;; each word, a table of counts, a sorted list.
 (import (scheme base) (scheme char) (scheme write) (srfi 69) (srfi 132))
 (define text
-  "A program is read whole, expanded whole, compiled whole and then run. The reader makes data of the text and keeps
-the place of each datum, so that a message can show the line that it is about. The expander finds out what each name
-means; what is left is a small language of a dozen forms. The compiler turns that into code for a machine with
-registers, and the machine runs it at once. Code that runs often takes another way, beside the running program: what
-happens is written to a log, a worker reads the log and makes a plan, and from the plan the fast code is made. When
-something happens that the plan did not foresee, the fast code is left and the program goes on in the slow code, as
-if nothing had been. The heap is collected while the program waits, the young objects often and the old ones seldom.
-Of all this a program sees nothing, but for its speed.")
+  "A program is read whole, expanded whole, compiled whole and then run. The reader makes data of
+the text and keeps the place of each datum, so that a message can show the line that it is about.
+The expander finds out what each name means; what is left is a small language of a dozen forms.
+The compiler turns that into code for a machine with registers, and the machine runs it at once.
+Code that runs often takes another way, beside the running program: what happens is written to a
+log, a worker reads the log and makes a plan, and from the plan the fast code is made. When
+something happens that the plan did not foresee, the fast code is left and the program goes on in
+the slow code, as if nothing had been. The heap is collected while the program waits, the young
+objects often and the old ones seldom. Of all this a program sees nothing, but for its speed.")
 (define (letter? character)
   (char-alphabetic? character))
 (define (count-words! table text)

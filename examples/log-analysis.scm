@@ -15,7 +15,8 @@
         (canny regexp) (canny csv) (canny compression))
 
 (define request
-  (regexp "^(\\S+) \\S+ \\S+ \\[([^:\\]]+):(\\d\\d):[^\\]]*\\] \"([A-Z]+) ([^ \"?]*)[^\"]*\" (\\d{3}) (\\d+|-)"))
+  (regexp "^(\\S+) \\S+ \\S+ \\[([^:\\]]+):(\\d\\d):[^\\]]*\\] \"([A-Z]+) ([^ \"?]*)[^\"]*\" \
+           (\\d{3}) (\\d+|-)"))
 
 ;;; The command line.
 

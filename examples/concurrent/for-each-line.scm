@@ -2,7 +2,7 @@
 ;;; Runs a command for each line of another command's output, several at once, and shows how far it
 ;;; is.
 ;;;
-;;;     canny examples/concurrent/for-each-line.scm --from 'find . -name "*.png"' --jobs 4 optipng {}
+;;;     canny for-each-line.scm --from 'find . -name "*.png"' --jobs 4 optipng {}
 ;;;
 ;;; The lines are taken as they are needed, so that a source without end takes no memory. A command
 ;;; never sees a shell: the line is one argument, wherever {} stands, or the last one. Ctrl-C and

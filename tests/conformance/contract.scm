@@ -56,7 +56,8 @@
 (test-group "procedures"
   (test 4 (apply-twice (lambda (x) (* x 2)) 1))
   (test '(contract
-          "apply-twice: the result of the argument f is not integer?; the caller is to blame: \"x\"")
+          "apply-twice: the result of the argument f is not integer?; the caller is to blame: \
+           \"x\"")
         (report (apply-twice (lambda (x) "x") 1)))
   (test '(contract
           "apply-twice: the argument f is not (-> integer? integer?); the caller is to blame: 5")
@@ -89,7 +90,7 @@
         0))
 
 (test-group "positions"
-  (test 88 (line-of (caller))))
+  (test 89 (line-of (caller))))
 
 (test-group "assert"
   (define x 3)

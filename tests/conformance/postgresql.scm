@@ -200,13 +200,16 @@
 
 (define (try-values db)
   (test '(#(1 "a" #t 1.5 123456789/10000 -1/10000 null 100000000 #u8(1 2)))
-        (query db "select 1, 'a', true, 1.5::float8, 12345.6789::numeric, -0.0001::numeric, null, 100000000::numeric, '\\x0102'::bytea"))
+        (query db
+               "select 1, 'a', true, 1.5::float8, 12345.6789::numeric, -0.0001::numeric, null, \
+                   100000000::numeric, '\\x0102'::bytea"))
   (test '(("2000-01-01") ("2000-02-29") ("1970-01-01") ("2100-12-31") ("0001-01-01"))
         (map (lambda (day)
                (list (date->string (query-value db "select $1::date" day) "~Y-~m-~d")))
              '("2000-01-01" "2000-02-29" "1970-01-01" "2100-12-31" "0001-01-01")))
   (test #(#(1 2 null) #(#("a" "b") #("c" "d e")) #() ((a . #(1 null))) "infinity")
-        (query-row db "select '{1,2,null}'::int[], '{{a,b},{c,\"d e\"}}'::text[], '{}'::int[], '{\"a\": [1, null]}'::json, 'infinity'::date"))
+        (query-row db "select '{1,2,null}'::int[], '{{a,b},{c,\"d e\"}}'::text[], '{}'::int[], \
+                       '{\"a\": [1, null]}'::json, 'infinity'::date"))
   ;; What is sent comes back.
   (for-each (lambda (type value)
               (test value

@@ -128,7 +128,8 @@
   (let-syntax ((numbered (lambda (form)
                            (syntax-case form ()
                              ((_ a ...)
-                              #`(list #,(length #'(a ...)) #,@(reverse #'(a ...)) 'end . #,(list #''x)))))))
+                              #`(list #,(length #'(a ...)) #,@(reverse #'(a ...)) 'end
+                                      . #,(list #''x)))))))
     (test '(3 3 2 1 end x) (numbered 1 2 3)))
   (let-syntax ((inside (lambda (form)
                          (syntax-case form ()

@@ -92,7 +92,8 @@
   (test "before\nbetween\nafter\n" (file->string (in "output")))
   (test "äöü€" (let ((port (open-output-string)))
                  ;; Sequences of bytes come in pieces.
-                 (run (sh "printf '\\303'; sleep 0.05; printf '\\244öü\\342'; sleep 0.05; printf '\\202\\254'")
+                 (run (sh "printf '\\303'; sleep 0.05; printf '\\244öü\\342'; sleep 0.05; printf \
+                           '\\202\\254'")
                       #:output port)
                  (get-output-string port)))
   (test "out\nerror\n" (run->string (sh "echo out; echo error >&2") #:error 'output))

@@ -22,7 +22,8 @@
     ((_ (db) body ...)
      (let ((db (open-memory-database)))
        (execute-script db
-                       "create table t (id integer primary key, name text unique, size real, data blob)")
+                       "create table t (id integer primary key, name text unique, size real, data \
+                        blob)")
        (let ((result (let () body ...)))
          (close-database db)
          result)))))
@@ -158,7 +159,8 @@
 
 (test-group "errors"
   (with-memory (db)
-    (execute-script db "create table child (t integer references t (id), n integer check (n > 0), x not null)")
+    (execute-script db "create table child (t integer references t (id), n integer check (n > 0), \
+                        x not null)")
     (execute db "insert into t (id, name) values (1, 'a')")
     (let ((unique (guard (e (#t e)) (execute db "insert into t (name) values ('a')"))))
       (test-true (sqlite-error? unique))
@@ -241,7 +243,8 @@
     (test 5 (count db))
     (test-true (failure foreign-key-violation?
                         (begin
-                          (execute-script db "create table c (t references t (id) deferrable initially deferred)")
+                          (execute-script db "create table c (t references t (id) deferrable \
+                                              initially deferred)")
                           (with-transaction db (execute db "insert into c values (99)")))))
     (test 0 (query-value db "select count(*) from c"))
     (test-error (call-with-transaction db values #:mode 'other))

@@ -285,14 +285,16 @@
   (test '("sid" "31d4=" 1623233894 -5 "example.com" "/x" #t #t lax #t (("foo" . "bar")))
         (parsed
          (string-append "sid = 31d4= ; Path=/x; domain=.Example.COM; Max-Age=-5; Secure; HttpOnly"
-                        "; Expires=Wed, 09 Jun 2021 10:18:14 GMT; SameSite=LAX; Partitioned; foo=bar")))
+                        "; Expires=Wed, 09 Jun 2021 10:18:14 GMT; SameSite=LAX; Partitioned; \
+                         foo=bar")))
   (test '("a" "b" 1623233894 #f #f #f #f #f #f #f ())
         (parsed "a=b; expires=Wednesday, 09-Jun-21 10:18:14 GMT; path=x; max-age=x; samesite=y"))
   (test '("a" "b" #f #f #f #f #f #f #f #f ()) (parsed "a=b; expires=never;;"))
   (test '("" "b" #f #f #f #f #f #f #f #f ()) (parsed "b"))
   (test 0 (position set-cookie "; path=/"))
   (test 3 (position set-cookie "a=b\x1;"))
-  (test "a=b; Expires=Sun, 06 Nov 1994 08:49:37 GMT; Max-Age=60; Domain=x.org; Path=/; Secure; HttpOnly; SameSite=None; Partitioned"
+  (test "a=b; Expires=Sun, 06 Nov 1994 08:49:37 GMT; Max-Age=60; Domain=x.org; Path=/; Secure; \
+         HttpOnly; SameSite=None; Partitioned"
         (header->string 'set-cookie
                         (make-set-cookie "a" "b" #:expires 784111777 #:max-age 60 #:domain "x.org"
                                          #:path "/" #:secure? #t #:http-only? #t #:same-site 'none

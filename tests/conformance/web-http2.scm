@@ -120,7 +120,8 @@
 
 (test-group "requests"
   (test
-   "(GET \"/show?x\" (2 . 0) #f #t 0 \"x\" \"a=1; b=2\" ((host . \"x\") (cookie . \"a=1; b=2\") (accept . \"*/*\")))"
+   "(GET \"/show?x\" (2 . 0) #f #t 0 \"x\" \"a=1; b=2\" ((host . \"x\") (cookie . \"a=1; b=2\") \
+    (accept . \"*/*\")))"
    (get "/show?x" '("cookie" . "a=1") '("accept" . "*/*") '("cookie" . "b=2")))
   (test "(PUT \"/show\" (2 . 0) #f #t #f \"x\" #f ((host . \"x\")))"
     (with-client

@@ -96,7 +96,8 @@
    "192.0.2.1 - - [29/Feb/2000:12:34:56 +0000] \"GET /a?b HTTP/1.1\" 200 3 \"http://x/\" \"A/1\"\n"
    (logged 'combined #:headers '((referer . "http://x/") (user-agent . "A/1"))))
   ;; Nobody writes a line of his own.
-  (test "192.0.2.1 - - [29/Feb/2000:12:34:56 +0000] \"GET /\\\"\\xa;x HTTP/1.1\" 200 3 \"-\" \"\\x1b;[31m\\\"\"\n"
+  (test "192.0.2.1 - - [29/Feb/2000:12:34:56 +0000] \"GET /\\\"\\xa;x HTTP/1.1\" 200 3 \"-\" \
+         \"\\x1b;[31m\\\"\"\n"
         (logged 'combined #:target "/\"\nx" #:headers '((user-agent . "\x1b;[31m\""))))
   (test '("2000-02-29T12:34:56Z" "GET" 200 3)
         (let ((record (string->json (logged 'json))))

@@ -31,7 +31,8 @@
 
 (define browser
   (string-append "--XX\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nhéllo\r\nworld\r\n"
-                 "--XX\r\ncontent-disposition: form-data; name=\"f\"; filename=\"C:\\\\dir/x%22y.txt\"\r\n"
+                 "--XX\r\ncontent-disposition: form-data; name=\"f\"; \
+                  filename=\"C:\\\\dir/x%22y.txt\"\r\n"
                  "Content-Type: text/plain; charset=utf-8\r\n\r\n\r\n--X\r\r\n--XX\r\n"
                  "Content-Disposition: form-data; name=\"e\"\r\n\r\n\r\n--XX--\r\n"))
 
@@ -51,7 +52,8 @@
          "--XX\r\nContent-Disposition: form-data; name=\"é\"; filename=\"ü\"\r\n\r\n\r\n--XX--"))
   (test '(("a" #f (text/plain) "é"))
         (let ((head (string->utf8
-                     "--XX\r\nContent-Disposition: form-data; name=a\r\nContent-Type: text/plain; charset=iso-8859-1\r\n\r\n")))
+                     "--XX\r\nContent-Disposition: form-data; name=a\r\nContent-Type: text/plain; \
+                      charset=iso-8859-1\r\n\r\n")))
           (map (lambda (part) (list (car part) (cadr part) '(text/plain) (cadddr part)))
                (parts-of (bytevector-append head (bytevector #xE9) (string->utf8 "\r\n--XX--"))
                          10))))
@@ -145,7 +147,9 @@
     #:memory-limit 100000))
 
 (test-group "writing"
-  (test "--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--b\r\nContent-Disposition: form-data; name=\"x%22%0D%0Ay\"; filename=\"f\"\r\nContent-Type: text/html\r\nx-y: z\r\n\r\nA\r\n--b--\r\n"
+  (test "--b\r\nContent-Disposition: form-data; \
+         name=\"a\"\r\n\r\n1\r\n--b\r\nContent-Disposition: form-data; name=\"x%22%0D%0Ay\"; \
+         filename=\"f\"\r\nContent-Type: text/html\r\nx-y: z\r\n\r\nA\r\n--b--\r\n"
         (utf8->string (written (list '(a . "1")
                                      (make-part "x\"\r\ny" #u8(65) #:filename "f" #:type "text/html"
                                                 #:headers '((x-y . "z"))))

@@ -217,7 +217,8 @@
     (lambda (server)
       (test "431" (status (get server "/hello" "A: " (make-string 200 #\b) "\r\n")))
       (test "414" (status (get server (string-append "/" (make-string 50 #\a)))))
-      (test "413" (status (exchange server "POST /length HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\n")))
+      (test "413" (status (exchange server "POST /length HTTP/1.1\r\nHost: a\r\nContent-Length: \
+                                            11\r\n\r\n")))
       (quiet
        (lambda ()
          (test "413" (status (exchange server "POST /length HTTP/1.1\r\nHost: a\r\n"

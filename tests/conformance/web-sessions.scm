@@ -38,13 +38,13 @@
 
 (define now 0)
 
+(define form-headers '((content-type . (application/x-www-form-urlencoded))))
+
 (define* (visit handler #:key (cookie #f) (method 'GET) (headers '()) (form #f))
   (let ((request (make-request method "/"
                                #:headers `(,@(if cookie `((cookie . (("session" . ,cookie)))) '())
                                            (host . "example.org")
-                                           ,@(if form
-                                                 '((content-type . (application/x-www-form-urlencoded)))
-                                                 '())
+                                           ,@(if form form-headers '())
                                            ,@headers)
                                #:body (or form #f))))
     (handler request (request-body request))))

@@ -117,7 +117,8 @@
     (test-assert (string-contains answer "Upgrade: websocket\r\n")))
   (test "426" (status (ask "GET /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")))
   (let ((answer (ask (string-append
-                      "GET /echo HTTP/1.1\r\nHost: a\r\nConnection: close, upgrade\r\nUpgrade: websocket\r\n"
+                      "GET /echo HTTP/1.1\r\nHost: a\r\nConnection: close, upgrade\r\nUpgrade: \
+                       websocket\r\n"
                       "Sec-WebSocket-Version: 8\r\n\r\n"))))
     (test "426" (status answer))
     (test-assert (string-contains answer "Sec-Websocket-Version: 13\r\n")))
@@ -129,7 +130,8 @@
   (test "403" (status (ask (string-append
                             "GET /echo HTTP/1.1\r\nHost: a\r\nConnection: close, upgrade\r\n"
                             "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-                            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nOrigin: https://evil\r\n\r\n")))))
+                            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nOrigin: \
+                             https://evil\r\n\r\n")))))
 
 (test-group "messages"
   (let ((socket (websocket-connect (url "/echo") #:protocols '("b"))))
@@ -289,7 +291,8 @@
                                   (write-bytevector
                                    (string->utf8
                                     (string-append
-                                     "HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+                                     "HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\nConnection: \
+                                      Upgrade\r\n"
                                      "Sec-WebSocket-Accept: "
                                      (base64-encode
                                       (digest 'sha-1
@@ -314,7 +317,8 @@
     (test-assert (string-contains text "Content-Type: text/event-stream; charset=utf-8\r\n"))
     (test-assert (string-contains text (string-append
                                         "\r\n\r\nretry: 2000\n\ndata: one\n\n"
-                                        "id: 7\nevent: more\ndata: two\ndata: lines\ndata: and three\n\n"
+                                        "id: 7\nevent: more\ndata: two\ndata: lines\ndata: and \
+                                         three\n\n"
                                         "data: 6\n\n")))))
 
 (stop-server! server)

@@ -123,35 +123,29 @@
          (holds (make-future))
          ;; Its log names tasks by numbers, which depend on how many serve.
          (log (open-output-string))
-         (server (parameterize ((current-error-port log)) (start-server
-                                                           (lambda (request body)
-                                                             (case (string->symbol
-                                                                    (request-path request))
-                                                               ((/save)
-                                                                (values '() (call/cc
-                                                                             (lambda (continuation)
-                                                                               (save! continuation)
-                                                                               "first"))))
-                                                               ((/hold)
-                                                                (values '() (let ((value (call/cc (lambda (continuation)
-                                                                                                    (save! continuation)
-                                                                                                    "held"))))
-                                                                              (if (equal? value
-                                                                                          "held")
-                                                                                  (begin
-                                                                                    (future-resolve!
-                                                                                     holds #t)
-                                                                                    (await gate)))
-                                                                              value)))
-                                                               ((/call) (saved "second"))
-                                                               (else (values '() "other"))))
-                                                           #:port 0
-                                                           #:on-error (lambda (request object)
-                                                                        (make-response #:status 500
-                                                                                       #:body (if (error-object?
-                                                                                                   object)
-                                                                                                  "told"
-                                                                                                  "?"))))))
+         (server (parameterize ((current-error-port log))
+                   (start-server
+                    (lambda (request body)
+                      (case (string->symbol (request-path request))
+                        ((/save)
+                         (values '() (call/cc (lambda (continuation)
+                                                (save! continuation)
+                                                "first"))))
+                        ((/hold)
+                         (values '() (let ((value (call/cc (lambda (continuation)
+                                                             (save! continuation)
+                                                             "held"))))
+                                       (if (equal? value "held")
+                                           (begin
+                                             (future-resolve! holds #t)
+                                             (await gate)))
+                                       value)))
+                        ((/call) (saved "second"))
+                        (else (values '() "other"))))
+                    #:port 0
+                    #:on-error (lambda (request object)
+                                 (make-response #:status 500
+                                                #:body (if (error-object? object) "told" "?"))))))
          (url (string-append "http://" (car (server-addresses server)))))
     (define (ask path)
       (http-response-text (http-get (string-append url path))))

@@ -15,7 +15,8 @@
 (test-false (check-passed? 2))
 (test "\n(+ 1 1) => 2 ; *** wrong ***\n  expected: 3\n" (output (check (+ 1 1) => 3)))
 (test-false (check-passed? 1))
-(test "\n; *** checks *** : 1 correct, 1 failed. First failed example:\n\n(+ 1 1) => 2 ; *** wrong ***\n  expected: 3\n"
+(test "\n; *** checks *** : 1 correct, 1 failed. First failed example:\n\n(+ 1 1) => 2 ; *** \
+       wrong ***\n  expected: 3\n"
   (output (check-report)))
 (check-reset!)
 (test-true (check-passed? 0))
@@ -32,7 +33,8 @@
 (test-true (check-passed? 5))
 (test "\n(let ((x 3)) (* x x)) => 9 ; *** wrong ***\n  expected: 4\n"
   (output (check-ec (:range x 2 5) (if (> x 2)) (* x x) => 4 (x))))
-(test "\n; *** checks *** : 5 correct, 1 failed. First failed example:\n\n(let ((x 3)) (* x x)) => 9 ; *** wrong ***\n  expected: 4\n"
+(test "\n; *** checks *** : 5 correct, 1 failed. First failed example:\n\n(let ((x 3)) (* x x)) \
+       => 9 ; *** wrong ***\n  expected: 4\n"
   (output (check-report)))
 (check-reset!)
 (check-set-mode! 'report-failed)

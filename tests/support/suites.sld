@@ -4,7 +4,8 @@
 ;;;                                   importing the sets; the suite is written to (chibi test) or to
 ;;;                                   something much like it
 ;;; (run-library-suite FILE IMPORT-SET ...)
-;;;                                   likewise the bodies of the library in the file, then (run-tests)
+;;;                                   likewise the bodies of the library in the file, then
+;;;                                   (run-tests)
 ;;; (skip-forms NAME ...) forms of the file that start with one of these are left out, as
 ;;;                                   is what asks a module system for something
 ;;; (finish-suites)                   prints `P passed, F failed`

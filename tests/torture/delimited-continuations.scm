@@ -75,8 +75,9 @@
   (cond ((procedure? value) 'procedure) ((vector? value) 'procedure) (else value)))
 
 ;; The machine.  A frame is a list whose head says what it is:
-;;   (add-right e env) (add value) (let x e env) (emit) (prompt tag) (call k) (wind id) (parameter value)
-;;   (with-parameter e env) (guard x e env) (raise) (handle x e env id) (ask) (inside id) (scope id)
+;;   (add-right e env) (add value) (let x e env) (emit) (prompt tag) (call k) (wind id)
+;;   (parameter value) (with-parameter e env) (guard x e env) (raise) (handle x e env id) (ask)
+;;   (inside id) (scope id)
 ;; A continuation is #(continuation frames tag), an escape procedure #(escape id).
 
 (define fuel 0)

@@ -78,7 +78,12 @@
     (click ann "main button")
     (test "/wiki/Garden/edit" (path ann))
     (fill ann "#text"
-          "What grows behind the house, and who waters it.\n\n# Beds\n\n- [x] beans\n- [ ] [[Tomatoes]], **not** before the *Ice Saints*\n- [ ] garlic, in autumn\n\n# Trees\n\nThe lemon tree stays inside until the middle of May. What falls off goes to the [[Compost]]; how to cut them is told [elsewhere](https://example.org/pruning).\n\n> He who plants a garden plants happiness.\n\n# Watering\n\n| Week | Who |\n|---|---|\n| odd | Ann |\n| even | Bob |\n")
+          "What grows behind the house, and who waters it.\n\n# Beds\n\n- [x] beans\n- [ ] \
+           [[Tomatoes]], **not** before the *Ice Saints*\n- [ ] garlic, in autumn\n\n# \
+           Trees\n\nThe lemon tree stays inside until the middle of May. What falls off goes to \
+           the [[Compost]]; how to cut them is told \
+           [elsewhere](https://example.org/pruning).\n\n> He who plants a garden plants \
+           happiness.\n\n# Watering\n\n| Week | Who |\n|---|---|\n| odd | Ann |\n| even | Bob |\n")
     (click ann "button[value=preview]")
     (test #t (exists? ann ".preview strong"))
     (look ann "edit")
@@ -123,7 +128,8 @@
     (click bob "main form button")
     (test "?to=3&from=1" (evaluate bob "location.search"))
     (test '#("and onions" "when")
-          (evaluate bob "[...document.querySelectorAll('ins')].map(one => one.innerText.trim()).sort()"))
+          (evaluate bob "[...document.querySelectorAll('ins')].map(one => \
+                         one.innerText.trim()).sort()"))
     (look bob "changes")
     (click bob "main a[href$='revisions/1']")
     (click bob "form[action$=restore] button")
@@ -156,7 +162,8 @@
     (for-each (lambda (path)
                 (go bob (at path))
                 (test path '#(0 0)
-                      (evaluate bob "[document.scripts.length, document.querySelectorAll('[onerror]').length]")))
+                      (evaluate bob "[document.scripts.length, \
+                                     document.querySelectorAll('[onerror]').length]")))
               '("/recent" "/pages" "/wanted" "/search?q=%3Cscript%3Ealert(1)%3C%2Fscript%3E"
                 "/search?q=onerror")))
 
@@ -188,7 +195,9 @@
     (look ann "wide-changes"))
 
   (test-group "feed"
-    (test #t (evaluate ann "document.querySelector('link[type=\"application/atom+xml\"]').href.endsWith('/feed.atom')"))
+    (test #t (evaluate ann
+                       "document.querySelector('link[type=\"application/atom+xml\"]').href.end\
+                            sWith('/feed.atom')"))
     (go ann (at "/feed.atom"))
     (test #t (evaluate ann "document.documentElement.textContent.includes('The beans are done')")))
 

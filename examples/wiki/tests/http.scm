@@ -12,7 +12,8 @@
 ;; The beginning of a picture.
 (define tiny-picture
   (base64-decode
-   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="))
+   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg\
+    =="))
 
 (define (story wiki)
   (define url (wiki-url wiki))
@@ -141,7 +142,8 @@
                    '(("name" . "x") ("password" . "y")))
            (visit guest "/%3Cscript%3Ealert(1)%3C/script%3E")))
     (let ((headers (http-response-headers (visit guest "/"))))
-      (test "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+      (test "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri \
+             'none'; frame-ancestors 'none'"
             (cdr (assq 'content-security-policy headers)))
       (test "nosniff" (cdr (assq 'x-content-type-options headers)))))
 
@@ -175,7 +177,8 @@
                       (page-path
                        (submit cleo "/sign-in" "/sign-in"
                                `(("name" . "Cleo")
-                                 ("password" . ,(car (select page "//div[@class='notice']//code/text()")))))))))
+                                 ("password" . ,(car (select page "//div[@class='notice']//code/te\
+                                                                   xt()")))))))))
       (test "/" (sign-in page))
       (test 200 (page-status (visit cleo "/account")))
       (test #t (has? (submit cleo "/account" "/account"

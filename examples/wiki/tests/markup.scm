@@ -23,7 +23,8 @@
   (test "<pre tabindex=\"0\"><code>a</code></pre>" (html-of "```\na"))
   (test "<p>a</p><hr><p>b</p>" (html-of "a\n---\nb"))
   (test #t (and (string-contains (html-of "| a | b |\n|---|---|\n| 1 | *2* |")
-                                 "<thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>1</td><td><em>2</em></td></tr></tbody>")
+                                 "<thead><tr><th>a</th><th>b</th></tr></thead><tbody><tr><td>\
+                                  1</td><td><em>2</em></td></tr></tbody>")
                 #t))
   (test "<hr>" (html-of "|---|\n|-|"))
   (test #t (and (string-contains (html-of "|---|\n| a |") "<tbody><tr><td>a</td></tr></tbody>") #t))
@@ -41,7 +42,8 @@
         (html-of "[[ Tea ]] [[Tea|it]]"))
   (test #t (and (string-contains (html-of "[[Nowhere]]") "class=\"missing\"") #t))
   (test "<p>[[]] [[a[b]]</p>" (html-of "[[]] [[a[b]]"))
-  (test "<p>(<a href=\"https://a.org/?b=c&amp;d\" class=\"external\" rel=\"noopener nofollow ugc\">https://a.org/?b=c&amp;d</a>).</p>"
+  (test "<p>(<a href=\"https://a.org/?b=c&amp;d\" class=\"external\" rel=\"noopener nofollow \
+         ugc\">https://a.org/?b=c&amp;d</a>).</p>"
         (html-of "(https://a.org/?b=c&d)."))
   (test "<p>[a](javascript:alert(1)) [a](//b) [a](data:x)</p>"
         (html-of "[a](javascript:alert(1)) [a](//b) [a](data:x)"))

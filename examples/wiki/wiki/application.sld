@@ -616,7 +616,8 @@
       (case status
         ((403)
          (values "Not allowed"
-                 "This is not yours to do, or the form was too old: go back, load the page again, and try once more."))
+                 "This is not yours to do, or the form was too old: go back, load the page again, \
+                  and try once more."))
         ((404) (values "Not here" "There is nothing at this address."))
         ((405) (values "Not like this" "This address takes other requests."))
         ((413) (values "Too large" "What you sent is larger than this wiki takes."))

@@ -147,7 +147,8 @@
 
     (define (set-setting! store key value)
       (writing store (db)
-        (execute db "insert into settings values (?, ?) on conflict do update set value = excluded.value"
+        (execute db "insert into settings values (?, ?) on conflict do update set value = \
+                     excluded.value"
                  (symbol->string key) value)))
 
     ;;; Accounts
@@ -272,7 +273,8 @@
       (let* ((number (if page (+ 1 (page-number page)) 1))
              (id (if page
                      (page-id page)
-                     (query-value db "insert into pages (key, title, newest) values (?, ?, 1) returning id"
+                     (query-value db "insert into pages (key, title, newest) values (?, ?, 1) \
+                                      returning id"
                                   key title))))
         (execute db "update pages set title = ?, newest = ?, deleted = 0 where id = ?" title number
                  id)
@@ -338,7 +340,8 @@
       (reading store (db)
         (rows->changes
          (query db (string-append change-columns
-                                  "where deleted = 0 and revisions.id < ? order by revisions.id desc limit ?")
+                                  "where deleted = 0 and revisions.id < ? order by revisions.id \
+                                   desc limit ?")
                 (or before 9000000000000000) limit))))
 
     ;;; Lists

@@ -78,7 +78,10 @@
     ;;; What all pages have
 
     (define icon
-      "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><rect width='32' height='32' rx='7' fill='#2c6553'/><path d='M16 9.5C13 7.6 9.600 7.200 6.500 7.800v15c3.100-.6 6.500-.2 9.500 1.700 3-1.900 6.400-2.300 9.500-1.700v-15c-3.100-.6-6.500-.2-9.500 1.700zm0 0v15' fill='none' stroke='#f6f1e4' stroke-width='2' stroke-linejoin='round'/></svg>")
+      "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><rect width='32' height='32' \
+       rx='7' fill='#2c6553'/><path d='M16 9.5C13 7.6 9.600 7.200 6.500 7.800v15c3.100-.6 \
+       6.500-.2 9.500 1.700 3-1.900 6.400-2.300 9.500-1.700v-15c-3.100-.6-6.500-.2-9.500 1.700zm0 \
+       0v15' fill='none' stroke='#f6f1e4' stroke-width='2' stroke-linejoin='round'/></svg>")
 
     (define (brand frame)
       (html (a (@ (class "brand") (href "/"))
@@ -320,7 +323,8 @@
                                   "The text below has both changes. Look it over and save it."
                                   (list "The text below has both. In "
                                         (counted conflicts "place" "places")
-                                        " both of you changed the same lines: there you find both versions between "
+                                        " both of you changed the same lines: there you find both \
+                                         versions between "
                                         '(code "<<<<<<<") " and " '(code ">>>>>>>")
                                         ". Keep what you like, and take the marks away."))))
                      (form (@ (class "writing") (method "post") (action ,(page-url title "edit")))
@@ -344,7 +348,8 @@
                     (html (form (@ (class "narrow") (method "post")
                                    (action ,(page-url (page-title page) "delete")))
                                 ,(token frame)
-                                (p "The page will be taken from all lists. Its history stays, and writing it again brings it back.")
+                                (p "The page will be taken from all lists. Its history stays, and \
+                                    writing it again brings it back.")
                                 (p (@ (class "buttons"))
                                    (button (@ (class "danger")) "Delete this page")
                                    (a (@ (class "button plain")
@@ -642,7 +647,10 @@
               `((form (@ (class "narrow") (method "post") (action ,(if first? "/setup" "/sign-up")))
                       ,(heading (if first? "Welcome" "Sign up"))
                       ,(and first?
-                            (html (p "This wiki is new. The first account administers it: it can lock and delete pages, and decide whether others may sign up.")))
+                            (html (p
+                                   "This wiki is new. The first account administers it: it can \
+                                      lock and delete pages, and decide whether others may sign \
+                                      up.")))
                       ,(problem error)
                       ,(token frame)
                       ,@(if first?
@@ -687,7 +695,8 @@
                             (html (div (@ (class "notice") (role "status"))
                                        (p (strong ,(car made)) " signs in with the password "
                                           (code ,(cdr made)))
-                                       (p "It is shown this one time. It can be changed after signing in."))))
+                                       (p "It is shown this one time. It can be changed after \
+                                           signing in."))))
                       ,(problem error)
                       ,(token frame)
                       ,(field "wiki" "Name of the wiki" "text" (frame-name frame) '(maxlength "40"))

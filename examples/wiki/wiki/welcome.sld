@@ -8,14 +8,16 @@
     (define first-page-title "Home")
 
     (define welcome-pages
-      '(("Home" . "A *commonplace book* is where people keep what they want to find again: recipes, plans, addresses, how the heating works, what the doctor said.
+      '(("Home" . "A *commonplace book* is where people keep what they want to find again: \
+                   recipes, plans, addresses, how the heating works, what the doctor said.
 
 This page is the first one that everybody sees. **Change it**: what it says now is only a beginning.
 
 # Where to go from here
 
 - [[A first page]] shows what pages can look like.
-- Put a name between double brackets, as in `[[Garden]]`, and it is a link. When nobody has written that page yet, following the link is how to begin it.
+- Put a name between double brackets, as in `[[Garden]]`, and it is a link. When nobody has \
+written that page yet, following the link is how to begin it.
 - Nothing that was saved is ever lost: each page has its *History*.
 
 > Memory is the mother of all wisdom.
@@ -40,5 +42,6 @@ What has to be done before winter:
 
 # Words
 
-Some are *slanted*, some are **strong**, some are ~~gone~~, and `some are code`. Links lead to [[Home]], to pages [[nobody has written]], or [elsewhere](https://example.org/).
+Some are *slanted*, some are **strong**, some are ~~gone~~, and `some are code`. Links lead to \
+[[Home]], to pages [[nobody has written]], or [elsewhere](https://example.org/).
 ")))))

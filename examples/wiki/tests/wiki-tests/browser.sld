@@ -213,9 +213,11 @@
       (let* ((place (evaluate tab
                               (string-append
                                "(() => { const one = document.querySelector(" (json-text selector)
-                               "); if (!one) return null; one.scrollIntoView({block: 'center', behavior: 'instant'});"
+                               "); if (!one) return null; one.scrollIntoView({block: 'center', \
+                                behavior: 'instant'});"
                                " const box = one.getClientRects()[0];"
-                               " return [box.left + box.width / 2, box.top + box.height / 2]; })()"))))
+                               " return [box.left + box.width / 2, box.top + box.height / 2]; \
+                                })()"))))
         (if (not (vector? place)) (error "there is nothing to click at" selector))
         (for-each (lambda (type)
                     (command tab "Input.dispatchMouseEvent"

@@ -1,6 +1,7 @@
 ;;; What R7RS programs need beyond Guile's default environment.
 (define make-own-table make-hash-table)
-(use-modules ((rnrs base) #:select (vector-map vector-for-each)) (ice-9 rdelim) (rnrs bytevectors) (srfi srfi-9))
+(use-modules ((rnrs base) #:select (vector-map vector-for-each)) (ice-9 rdelim) (rnrs bytevectors)
+             (srfi srfi-9))
 (define flush-output-port force-output)
 (define (current-second) (current-time))
 (define (jiffies-per-second) internal-time-units-per-second)

@@ -1,6 +1,8 @@
 ;;; What programs of ours need beyond Racket's own language, `racket/base`, whose pairs cannot be
 ;;; changed.
-(require (for-syntax racket/base) (rename-in racket/base [if own-if]) srfi/9 (only-in racket/vector vector-map [vector-sort own-vector-sort] [vector-sort! own-vector-sort!])
+(require (for-syntax racket/base) (rename-in racket/base [if own-if]) srfi/9
+         (only-in racket/vector vector-map [vector-sort own-vector-sort]
+                  [vector-sort! own-vector-sort!])
          (only-in racket/string [string-join own-string-join]))
 (define-syntax if
   (syntax-rules ()
@@ -18,7 +20,8 @@
 (define (hash-table-exists? table key) (hash-has-key? table key))
 (define (hash-table-delete! table key) (hash-remove! table key))
 (define (hash-table-size table) (hash-count table))
-(define (hash-table-update!/default table key update default) (hash-update! table key update default))
+(define (hash-table-update!/default table key update default)
+  (hash-update! table key update default))
 (define (hash-table-walk table procedure) (hash-for-each table procedure))
 (define (hash-table->alist table) (hash->list table))
 (define (string-join strings separator) (own-string-join strings separator))

@@ -1,8 +1,10 @@
 (import (canny base) (canny generic) (scheme base) (scheme write) (scheme char) (scheme complex)
-  (scheme inexact) (scheme case-lambda) (scheme lazy) (scheme process-context) (scheme list) (only (canny tasks) sleep)
+  (scheme inexact) (scheme case-lambda) (scheme lazy) (scheme process-context) (scheme list)
+  (only (canny tasks) sleep)
   (srfi 111) (srfi 143) (srfi 144) (srfi 160 f64))
 (define-record-type point (make-point x y) point? (x point-x set-point-x!) (y point-y set-point-y!))
-(define-record-type pixel (make-pixel y z x) pixel? (x pixel-x set-pixel-x!) (y pixel-y) (z pixel-z))
+(define-record-type pixel (make-pixel y z x) pixel?
+  (x pixel-x set-pixel-x!) (y pixel-y) (z pixel-z))
 
 ;; Where background compilation is to catch up, the program sleeps: `PROGRAMS_PAUSE` are
 ;; milliseconds.
@@ -35,7 +37,8 @@
                 (if (< -100000000000000000000000 value 100000000000000000000000) value 7))
                ((> (denominator value) 100000) 1/2)
                (else value)))
-        ((pair? value) (cons (atom (car value)) (if (pair? (cdr value)) (list (atom (cadr value))) '())))
+        ((pair? value)
+         (cons (atom (car value)) (if (pair? (cdr value)) (list (atom (cadr value))) '())))
         ((vector? value)
          (if (> (vector-length value) 0) (vector (atom (vector-ref value 0)) 2) value))
         ((string? value) (if (> (string-length value) 8) (substring value 0 8) value))
@@ -82,7 +85,8 @@
                 (write-char #\space)
                 (write (bound value))
                 (newline)))))))
-(define (begin-part) (set! noted 0) (set! changes 0) (set! digest 0) (set! last-value #f) (set! lines 0))
+(define (begin-part)
+  (set! noted 0) (set! changes 0) (set! digest 0) (set! last-value #f) (set! lines 0))
 (define (end-part tag)
   (write (list tag 'noted noted changes digest))
   (newline))
