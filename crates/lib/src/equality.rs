@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
-use canny_vm::numbers::{Numeric, number_of, numeric};
+use canny_vm::numbers::same_number;
 
 use crate::primitives::numeric_vectors::element_type;
 use crate::text::{same_text, with_units};
@@ -24,7 +24,7 @@ pub(crate) fn is_eqv(left: Value, right: Value) -> bool {
     left == right
         || match (left.as_object(), right.as_object()) {
             (Some(left), Some(right)) if is_number_kind(left.kind()) => {
-                is_eqv_number(left.value(), right.value())
+                same_number(left.value(), right.value())
             }
             _ => false,
         }
@@ -49,22 +49,6 @@ fn is_number_kind(kind: Kind) -> bool {
         kind,
         Kind::Flonum | Kind::Bignum | Kind::Ratnum | Kind::Compnum
     )
-}
-
-/// Whether two objects are the same number.
-fn is_eqv_number(left: Value, right: Value) -> bool {
-    match (numeric(left), numeric(right)) {
-        (Some(Numeric::Flonum(left)), Some(Numeric::Flonum(right))) => {
-            left.to_bits() == right.to_bits() || left.is_nan() && right.is_nan()
-        }
-        (Some(Numeric::Other(left)), Some(Numeric::Other(right))) => {
-            match (number_of(left), number_of(right)) {
-                (Some(left), Some(right)) => canny_number::eqv(&left, &right),
-                _ => false,
-            }
-        }
-        _ => false,
-    }
 }
 
 /// What comparing two objects without looking inside found.
@@ -109,7 +93,7 @@ fn compare_objects(left: ObjectRef, right: ObjectRef) -> Shallow {
             element_type(left) == element_type(right)
                 && left.with_bytes(|left| right.with_bytes(|right| left == right))
         }
-        (left_kind, _) => is_number_kind(left_kind) && is_eqv_number(left.value(), right.value()),
+        (left_kind, _) => is_number_kind(left_kind) && same_number(left.value(), right.value()),
     };
     if same {
         Shallow::Same

@@ -15,6 +15,13 @@ pub(crate) struct ComplexFlonum {
     pub im: f64,
 }
 
+/// The quotient of inexact complex numbers, each as its real and its imaginary part.
+pub fn divide_complex(dividend: (f64, f64), divisor: (f64, f64)) -> (f64, f64) {
+    let number = |(re, im): (f64, f64)| ComplexFlonum::new(re, im);
+    let quotient = number(dividend).div(number(divisor));
+    (quotient.re, quotient.im)
+}
+
 impl ComplexFlonum {
     pub fn new(re: f64, im: f64) -> ComplexFlonum {
         ComplexFlonum { re, im }

@@ -59,6 +59,7 @@ pub use compare::{
     compare, eqv, greater, greater_or_equal, less, less_or_equal, max, min, numeric_equal,
 };
 pub use complex::{angle, imag_part, magnitude, make_polar, make_rectangular, real_part};
+pub use complex_flonum::divide_complex;
 pub use convert::{exact, inexact, to_f64};
 pub use division::{
     Division, divide, divide_quotient, divide_remainder, gcd, lcm, modulo, quotient, remainder,

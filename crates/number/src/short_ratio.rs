@@ -5,6 +5,8 @@
 
 use std::cmp::Ordering;
 
+use crate::division::Division;
+
 /// Parts are smaller than this in magnitude, so that a sum of two products fits 127 bits.
 pub const PART_LIMIT: u64 = 1 << 62;
 
@@ -60,14 +62,27 @@ impl ShortRatio {
     /// `self + other`
     pub fn plus(self, other: ShortRatio) -> Parts {
         let shared = common(self.denominator, other.denominator);
+        if shared == 1 {
+            let (left, right) = (
+                product(self.numerator, other.denominator),
+                product(other.numerator, self.denominator),
+            );
+            return (left + right, product(self.denominator, other.denominator));
+        }
         let (mine, others) = (self.denominator / shared, other.denominator / shared);
         let sum = product(self.numerator, others) + product(other.numerator, mine);
         // Only factors of `shared` can be common to sum and denominator.
-        let rest = common((sum % i128::from(shared)) as i64, shared);
-        (
-            sum / i128::from(rest),
-            product(mine, other.denominator / rest),
-        )
+        let (sum, rest) = match i64::try_from(sum) {
+            Ok(sum) => {
+                let rest = common(sum, shared);
+                (i128::from(sum / rest), rest)
+            }
+            Err(_) => {
+                let rest = common((sum % i128::from(shared)) as i64, shared);
+                (sum / i128::from(rest), rest)
+            }
+        };
+        (sum, product(mine, other.denominator / rest))
     }
 
     /// `-self`
@@ -102,6 +117,41 @@ impl ShortRatio {
     /// The order.
     pub fn compare(self, other: ShortRatio) -> Ordering {
         product(self.numerator, other.denominator).cmp(&product(other.numerator, self.denominator))
+    }
+
+    /// The order of the ratio and a flonum; `None` where they are so near that it takes long products.
+    pub fn compare_with_flonum(self, flonum: f64) -> Option<Option<Ordering>> {
+        if flonum.is_nan() {
+            return Some(None);
+        }
+        // Off by less than three units in the last place.
+        let near = self.numerator as f64 / self.denominator as f64;
+        let is_apart = (near - flonum).abs() > near.abs() * 1e-15;
+        (is_apart || self.to_f64() == Some(near) && self.is_flonum())
+            .then(|| near.partial_cmp(&flonum))
+    }
+
+    /// Whether the ratio of exact flonums is a flonum itself.
+    fn is_flonum(self) -> bool {
+        self.denominator & (self.denominator - 1) == 0
+    }
+
+    /// The nearest integer below, above, between it and zero, or the nearest one, ties to even.
+    pub fn round(self, division: Division) -> i64 {
+        let (n, d) = (self.numerator, self.denominator);
+        let floor = n.div_euclid(d);
+        let rest = n.rem_euclid(d);
+        if rest == 0 {
+            return floor;
+        }
+        let is_up = match division {
+            Division::Floor | Division::Euclidean => false,
+            Division::Ceiling => true,
+            Division::Truncate => n < 0,
+            Division::Round => rest > d - rest || rest == d - rest && floor & 1 == 1,
+            Division::Balanced => rest >= d - rest,
+        };
+        floor + i64::from(is_up)
     }
 
     /// The nearest flonum, if both parts are exact flonums: one division rounds correctly.
@@ -166,6 +216,24 @@ mod tests {
             prop_assert_eq!(Some(x.compare(y)), crate::compare(&long_x, &long_y).unwrap());
             if let Some(flonum) = x.to_f64() {
                 prop_assert_eq!(flonum, crate::to_f64(&long_x).unwrap());
+            }
+            type Rounding = fn(&Number) -> Result<Number, crate::NumberError>;
+            let roundings: [(Division, Rounding); 4] = [
+                (Division::Floor, crate::floor),
+                (Division::Ceiling, crate::ceiling),
+                (Division::Truncate, crate::truncate),
+                (Division::Round, crate::round),
+            ];
+            for (division, rounded) in roundings {
+                prop_assert_eq!(Number::Fixnum(x.round(division)), rounded(&long_x).unwrap());
+            }
+            let own = crate::to_f64(&long_x).unwrap();
+            let other = crate::to_f64(&long_y).unwrap();
+            let near = [own, own.next_up(), own.next_down(), other, -0.0, 0.5, f64::NAN, f64::INFINITY];
+            for flonum in near {
+                if let Some(order) = x.compare_with_flonum(flonum) {
+                    prop_assert_eq!(order, crate::compare(&long_x, &Number::Flonum(flonum)).unwrap());
+                }
             }
         }
 

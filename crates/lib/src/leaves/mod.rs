@@ -4,6 +4,8 @@
 mod arithmetic;
 #[macro_use]
 mod expression;
+#[cfg(test)]
+mod number_tests;
 mod numbers;
 mod objects;
 mod ports;
@@ -19,6 +21,7 @@ use std::sync::OnceLock;
 use canny_tables::kinds::Kind;
 use canny_tables::leaves::ROWS;
 use canny_value::{ObjectRef, Value};
+use canny_vm::numbers::{limbs_of, number_of};
 use canny_vm::strings::{string_data, string_length};
 use canny_vm::{InPlace, LeafFunction, numeric};
 
@@ -481,8 +484,20 @@ extern "C" fn number_to_string(thread: &mut InPlace, number: Word, _: Word, _: W
         let text = canny_number::flonum_to_string(flonum);
         return or_decline(thread.ascii_string_of(text.as_bytes()));
     }
-    let number = number.as_fixnum();
-    or_decline(number.and_then(|number| thread.ascii_string_of(digits(number, &mut text))))
+    match number.as_fixnum() {
+        Some(number) => or_decline(thread.ascii_string_of(digits(number, &mut text))),
+        None => number_text(thread, number, 10),
+    }
+}
+
+/// The text of a number that is not long.
+fn number_text(thread: &mut InPlace, number: Value, radix: u32) -> Value {
+    const LIMBS_MAX: usize = 64;
+    if limbs_of(number) > LIMBS_MAX {
+        return Value::DECLINED;
+    }
+    let text = number_of(number).map(|number| canny_number::write_number(&number, radix));
+    or_decline(text.and_then(|text| thread.ascii_string_of(text.as_bytes())))
 }
 
 // Characters.

@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use canny_number as number;
+use canny_number::{self as number, Division};
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::{InPlace, Numeric, numeric, string_text};
@@ -16,6 +16,27 @@ use crate::primitives::numbers::predicates::{
 
 /// Integers up to this are flonums without rounding.
 const EXACT_FLONUM_MAX: i64 = 1 << 53;
+
+/// A function of the machine that gives none where it declines.
+macro_rules! of_one {
+    ($name:ident) => {
+        leaf!(|thread, x, _, _| or_decline(thread.$name(x)))
+    };
+}
+
+/// The same of two numbers.
+macro_rules! of_two {
+    ($name:ident) => {
+        leaf!(|thread, x, y, _| or_decline(thread.$name(x, y)))
+    };
+}
+
+/// A rounding, and what the host rounds doubles by.
+macro_rules! rounded {
+    ($name:ident $division:ident $flonums:path) => {
+        leaf!(|thread, x, _, _| or_decline(thread.$name(x, Division::$division, $flonums)))
+    };
+}
 
 pub(super) const FUNCTIONS: &[Row] = &[
     ("real?", 1, leaf!(|_, x, _, _| Value::boolean(is_real(x)))),
@@ -39,29 +60,40 @@ pub(super) const FUNCTIONS: &[Row] = &[
         1,
         leaf!(|_, x, _, _| Value::boolean(is_exact_nonnegative_integer(x))),
     ),
-    ("exact?", 1, is_exact),
-    ("inexact?", 1, is_inexact),
-    ("nan?", 1, leaf!(|_, x, _, _| judge(x, false, f64::is_nan))),
+    (
+        "exact?",
+        1,
+        leaf!(|thread, x, _, _| truth(thread.is_exact(x))),
+    ),
+    (
+        "inexact?",
+        1,
+        leaf!(|thread, x, _, _| truth(thread.is_exact(x).map(|is_exact| !is_exact))),
+    ),
+    (
+        "nan?",
+        1,
+        leaf!(|thread, x, _, _| truth(thread.any_part(x, f64::is_nan))),
+    ),
     (
         "finite?",
         1,
-        leaf!(|_, x, _, _| judge(x, true, f64::is_finite)),
+        leaf!(|thread, x, _, _| {
+            let is_infinite = thread.any_part(x, |part| !part.is_finite());
+            truth(is_infinite.map(|is_infinite| !is_infinite))
+        }),
     ),
     (
         "infinite?",
         1,
-        leaf!(|_, x, _, _| judge(x, false, f64::is_infinite)),
+        leaf!(|thread, x, _, _| truth(thread.any_part(x, f64::is_infinite))),
     ),
     (
         "even?",
         1,
-        leaf!(|_, x, _, _| truth(x.as_fixnum().map(|x| x & 1 == 0))),
+        leaf!(|thread, x, _, _| truth(thread.is_odd(x).map(|is_odd| !is_odd))),
     ),
-    (
-        "odd?",
-        1,
-        leaf!(|_, x, _, _| truth(x.as_fixnum().map(|x| x & 1 == 1))),
-    ),
+    ("odd?", 1, leaf!(|thread, x, _, _| truth(thread.is_odd(x)))),
     (
         "=",
         3,
@@ -107,165 +139,136 @@ pub(super) const FUNCTIONS: &[Row] = &[
         3,
         leaf!(|thread, x, y, z| extreme(thread, &[x, y, z], Ordering::Greater)),
     ),
-    ("abs", 1, absolute),
-    ("magnitude", 1, absolute),
+    ("abs", 1, of_one!(absolute)),
+    ("magnitude", 1, of_one!(magnitude)),
     ("cube", 1, cube),
-    ("numerator", 1, numerator),
-    ("denominator", 1, denominator),
-    (
-        "gcd",
-        2,
-        leaf!(|_, x, y, _| both(x, y, |x, y| Some(gcd(x, y)))),
-    ),
-    ("lcm", 2, leaf!(|_, x, y, _| both(x, y, lcm))),
+    ("numerator", 1, of_one!(numerator)),
+    ("denominator", 1, of_one!(denominator)),
+    ("gcd", 2, of_two!(gcd)),
+    ("lcm", 2, of_two!(lcm)),
     (
         "floor/",
         2,
-        leaf!(|thread, x, y, _| divided(thread, x, y, floor_quotient)),
+        leaf!(|thread, x, y, _| or_decline(thread.divided(Division::Floor, x, y))),
     ),
     (
         "truncate/",
         2,
-        leaf!(|thread, x, y, _| divided(thread, x, y, i64::checked_div)),
+        leaf!(|thread, x, y, _| or_decline(thread.divided(Division::Truncate, x, y))),
     ),
-    ("exact-integer-sqrt", 1, exact_integer_sqrt),
-    ("exact-floor", 1, leaf!(|_, x, _, _| rounded(x, f64::floor))),
+    ("exact-integer-sqrt", 1, of_one!(exact_integer_sqrt)),
+    ("exact-floor", 1, rounded!(exact_rounded Floor f64::floor)),
     (
         "exact-ceiling",
         1,
-        leaf!(|_, x, _, _| rounded(x, f64::ceil)),
+        rounded!(exact_rounded Ceiling f64::ceil),
     ),
     (
         "exact-truncate",
         1,
-        leaf!(|_, x, _, _| rounded(x, f64::trunc)),
+        rounded!(exact_rounded Truncate f64::trunc),
     ),
     (
         "exact-round",
         1,
-        leaf!(|_, x, _, _| rounded(x, f64::round_ties_even)),
+        rounded!(exact_rounded Round f64::round_ties_even),
     ),
     ("sqrt", 1, sqrt),
     (
         "exp",
         1,
-        leaf!(|thread, x, _, _| of_flonum(thread, x, f64::exp)),
+        leaf!(|thread, x, _, _| of_flonum(thread, x, f64::exp, number::exp)),
     ),
     (
         "sin",
         1,
-        leaf!(|thread, x, _, _| of_flonum(thread, x, f64::sin)),
+        leaf!(|thread, x, _, _| of_flonum(thread, x, f64::sin, number::sin)),
     ),
     (
         "cos",
         1,
-        leaf!(|thread, x, _, _| of_flonum(thread, x, f64::cos)),
+        leaf!(|thread, x, _, _| of_flonum(thread, x, f64::cos, number::cos)),
     ),
     (
         "tan",
         1,
-        leaf!(|thread, x, _, _| of_flonum(thread, x, f64::tan)),
+        leaf!(|thread, x, _, _| of_flonum(thread, x, f64::tan, number::tan)),
     ),
     (
         "atan",
         1,
-        leaf!(|thread, x, _, _| of_flonum(thread, x, f64::atan)),
+        leaf!(|thread, x, _, _| of_flonum(thread, x, f64::atan, number::atan)),
     ),
     (
         "asin",
         1,
-        leaf!(|thread, x, _, _| of_cosine(thread, x, f64::asin)),
+        leaf!(|thread, x, _, _| of_cosine(thread, x, f64::asin, number::asin)),
     ),
     (
         "acos",
         1,
-        leaf!(|thread, x, _, _| of_cosine(thread, x, f64::acos)),
+        leaf!(|thread, x, _, _| of_cosine(thread, x, f64::acos, number::acos)),
     ),
     (
         "log",
         1,
-        leaf!(|thread, x, _, _| {
-            let positive = double_not_small(x).filter(|x| *x > 0.0);
-            flonum_or_decline(thread, positive.map(f64::ln))
-        }),
+        leaf!(
+            |thread, x, _, _| match double_not_small(x).filter(|x| *x > 0.0) {
+                Some(positive) => thread.flonum(positive.ln()),
+                None => or_decline(thread.of_tower(x, number::log)),
+            }
+        ),
     ),
     (
         "atan",
         2,
-        leaf!(|thread, y, x, _| {
-            let both = y.as_flonum().zip(x.as_flonum());
-            flonum_or_decline(thread, both.map(|(y, x)| y.atan2(x)))
+        leaf!(|thread, y, x, _| match y.as_flonum().zip(x.as_flonum()) {
+            Some((y, x)) => thread.flonum(y.atan2(x)),
+            None => or_decline(thread.of_tower2(y, x, number::atan2)),
         }),
     ),
-    ("expt", 2, expt),
+    ("expt", 2, of_two!(expt)),
+    ("bitwise-not", 1, of_one!(bitwise_not)),
     (
-        "bitwise-not",
-        1,
-        leaf!(|_, x, _, _| or_decline(x.as_fixnum().map(|x| Value::fixnum(!x)))),
+        "bitwise-if",
+        3,
+        leaf!(|thread, mask, x, y| or_decline(thread.bitwise_if(mask, x, y))),
     ),
-    ("bitwise-if", 3, bitwise_if),
-    (
-        "bit-count",
-        1,
-        leaf!(|_, x, _, _| count_of_bits(x, |x| (x ^ (x >> 63)).count_ones())),
-    ),
-    (
-        "integer-length",
-        1,
-        leaf!(|_, x, _, _| count_of_bits(x, |x| 64 - (x ^ (x >> 63)).leading_zeros())),
-    ),
-    (
-        "first-set-bit",
-        1,
-        leaf!(|_, x, _, _| match x.as_fixnum() {
-            Some(0) => Value::fixnum(-1),
-            _ => count_of_bits(x, i64::trailing_zeros),
-        }),
-    ),
+    ("bit-count", 1, of_one!(bit_count)),
+    ("integer-length", 1, of_one!(integer_length)),
+    ("first-set-bit", 1, of_one!(first_set_bit)),
     (
         "bit-set?",
         2,
-        leaf!(|_, index, x, _| {
-            let known = index.as_index().zip(x.as_fixnum());
-            truth(known.map(|(index, x)| x >> index.min(63) & 1 == 1))
-        }),
+        leaf!(|thread, index, x, _| truth(thread.is_bit_set(index, x))),
     ),
-    ("copy-bit", 3, copy_bit),
-    ("bit-field", 3, bit_field),
+    (
+        "copy-bit",
+        3,
+        leaf!(|thread, index, x, bit| or_decline(thread.copy_bit(index, x, bit.is_true()))),
+    ),
+    (
+        "bit-field",
+        3,
+        leaf!(|thread, x, start, end| or_decline(thread.bit_field(x, start, end))),
+    ),
     ("number->string", 2, number_to_string),
     ("string->number", 1, string_to_number),
+    ("string->number", 2, string_to_number_in_radix),
+    ("-", 1, of_one!(negate)),
+    ("/", 1, of_one!(reciprocal)),
+    ("exact", 1, of_one!(exact)),
+    ("inexact", 1, of_one!(inexact)),
+    ("floor", 1, rounded!(rounded Floor f64::floor)),
+    ("ceiling", 1, rounded!(rounded Ceiling f64::ceil)),
+    ("truncate", 1, rounded!(rounded Truncate f64::trunc)),
+    ("round", 1, rounded!(rounded Round f64::round_ties_even)),
+    ("make-rectangular", 2, of_two!(make_rectangular)),
+    ("make-polar", 2, of_two!(make_polar)),
+    ("real-part", 1, of_one!(real_part)),
+    ("imag-part", 1, of_one!(imaginary_part)),
+    ("angle", 1, of_one!(angle)),
 ];
-
-fn flonum_or_decline(thread: &mut InPlace, flonum: Option<f64>) -> Value {
-    or_decline(flonum.map(|flonum| thread.flonum(flonum)))
-}
-
-fn fixnum_or_decline(number: Option<i64>) -> Value {
-    or_decline(number.and_then(Value::try_fixnum))
-}
-
-/// What a predicate of numbers says of fixnums, and of a flonum.
-fn judge(x: Value, of_fixnums: bool, of_flonum: fn(f64) -> bool) -> Value {
-    truth(match numeric(x) {
-        Some(Numeric::Fixnum(_)) => Some(of_fixnums),
-        Some(Numeric::Flonum(x)) => Some(of_flonum(x)),
-        _ => None,
-    })
-}
-
-extern "C" fn is_exact(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
-    match numeric(x) {
-        Some(Numeric::Other(x)) if !x.is_kind(Kind::Compnum) => Value::TRUE,
-        _ => judge(x, true, |_| false),
-    }
-}
-
-extern "C" fn is_inexact(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
-    match numeric(x) {
-        Some(Numeric::Other(x)) if !x.is_kind(Kind::Compnum) => Value::FALSE,
-        _ => judge(x, false, |_| true),
-    }
-}
 
 fn in_order(thread: &mut InPlace, [x, y, z]: [Value; 3], holds: fn(Ordering) -> bool) -> Value {
     let (Some(first), Some(second)) = (thread.compare(x, y, holds), thread.compare(y, z, holds))
@@ -290,104 +293,16 @@ fn extreme(thread: &mut InPlace, numbers: &[Value], wanted: Ordering) -> Value {
     if is_flonum(best) || !numbers.iter().copied().any(is_flonum) {
         return best;
     }
-    match best.as_fixnum() {
-        Some(best) => thread.flonum(best as f64),
-        None => Value::DECLINED,
-    }
-}
-
-extern "C" fn absolute(thread: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
-    match numeric(x) {
-        Some(Numeric::Fixnum(x)) => fixnum_or_decline(x.checked_abs()),
-        Some(Numeric::Flonum(x)) => thread.flonum(x.abs()),
-        _ => Value::DECLINED,
-    }
+    or_decline(thread.inexact(best))
 }
 
 extern "C" fn cube(thread: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
     match numeric(x) {
-        Some(Numeric::Fixnum(x)) => fixnum_or_decline(x.checked_pow(3)),
         Some(Numeric::Flonum(x)) => thread.flonum(x * (x * x)),
-        _ => Value::DECLINED,
-    }
-}
-
-/// A part of a ratio, which is reduced; an integer is its own numerator.
-extern "C" fn numerator(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
-    match x.as_kind(Kind::Ratnum) {
-        Some(ratio) => ratio.field(0),
-        None if x.is_fixnum() || x.is_kind(Kind::Bignum) => x,
-        None => Value::DECLINED,
-    }
-}
-
-extern "C" fn denominator(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
-    match x.as_kind(Kind::Ratnum) {
-        Some(ratio) => ratio.field(1),
-        None if x.is_fixnum() || x.is_kind(Kind::Bignum) => Value::fixnum(1),
-        None => Value::DECLINED,
-    }
-}
-
-fn both(x: Value, y: Value, operation: fn(i64, i64) -> Option<i64>) -> Value {
-    let fixnums = x.as_fixnum().zip(y.as_fixnum());
-    fixnum_or_decline(fixnums.and_then(|(x, y)| operation(x, y)))
-}
-
-/// The greatest common divisor, by halves and differences.
-fn gcd(x: i64, y: i64) -> i64 {
-    let (mut x, mut y) = (x.unsigned_abs(), y.unsigned_abs());
-    if x == 0 || y == 0 {
-        return (x | y) as i64;
-    }
-    let shared = (x | y).trailing_zeros();
-    x >>= x.trailing_zeros();
-    while y != 0 {
-        y >>= y.trailing_zeros();
-        (x, y) = (x.min(y), x.abs_diff(y));
-    }
-    (x << shared) as i64
-}
-
-fn lcm(x: i64, y: i64) -> Option<i64> {
-    if x == 0 || y == 0 {
-        return Some(0);
-    }
-    (x / gcd(x, y)).checked_mul(y)?.checked_abs()
-}
-
-fn floor_quotient(x: i64, y: i64) -> Option<i64> {
-    let quotient = x.checked_div(y)?;
-    let is_above = x % y != 0 && (x < 0) != (y < 0);
-    Some(quotient - i64::from(is_above))
-}
-
-/// The quotient and the rest.
-fn divided(thread: &mut InPlace, x: Value, y: Value, divide: fn(i64, i64) -> Option<i64>) -> Value {
-    let parts = x.as_fixnum().zip(y.as_fixnum()).and_then(|(x, y)| {
-        let quotient = divide(x, y)?;
-        let rest = x - quotient * y;
-        Some([Value::try_fixnum(quotient)?, Value::try_fixnum(rest)?])
-    });
-    or_decline(parts.map(|parts| thread.values(&parts)))
-}
-
-extern "C" fn exact_integer_sqrt(thread: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
-    let Some(x) = x.as_fixnum().filter(|x| *x >= 0) else {
-        return Value::DECLINED;
-    };
-    let root = x.isqrt();
-    thread.values(&[Value::fixnum(root), Value::fixnum(x - root * root)])
-}
-
-/// A number rounded to a fixnum.
-fn rounded(x: Value, round: fn(f64) -> f64) -> Value {
-    match numeric(x) {
-        Some(Numeric::Fixnum(_)) => x,
-        Some(Numeric::Flonum(x)) if round(x).abs() <= EXACT_FLONUM_MAX as f64 => {
-            fixnum_or_decline(Some(round(x) as i64))
+        _ => {
+            let square = thread.multiply(x, x);
+            or_decline(square.and_then(|square| thread.multiply(x, square)))
         }
-        _ => Value::DECLINED,
     }
 }
 
@@ -402,7 +317,7 @@ extern "C" fn sqrt(thread: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
                 thread.flonum((x as f64).sqrt())
             }
         }
-        _ => Value::DECLINED,
+        _ => or_decline(thread.of_tower(x, number::sqrt)),
     }
 }
 
@@ -415,66 +330,30 @@ fn double_not_small(x: Value) -> Option<f64> {
     }
 }
 
-fn of_flonum(thread: &mut InPlace, x: Value, function: fn(f64) -> f64) -> Value {
-    flonum_or_decline(thread, double_not_small(x).map(function))
+/// A function of the tower.
+type Function = fn(&number::Number) -> Result<number::Number, number::NumberError>;
+
+fn of_flonum(thread: &mut InPlace, x: Value, function: fn(f64) -> f64, tower: Function) -> Value {
+    match double_not_small(x) {
+        Some(x) => thread.flonum(function(x)),
+        None => or_decline(thread.of_tower(x, tower)),
+    }
 }
 
 /// A function that is real from -1 to 1.
-fn of_cosine(thread: &mut InPlace, x: Value, function: fn(f64) -> f64) -> Value {
-    let x = x.as_flonum().filter(|x| x.abs() <= 1.0);
-    flonum_or_decline(thread, x.map(function))
-}
-
-extern "C" fn expt(thread: &mut InPlace, base: Word, exponent: Word, _: Word) -> Word {
-    match (numeric(base), numeric(exponent)) {
-        (Some(Numeric::Fixnum(base)), Some(Numeric::Fixnum(exponent))) => {
-            let exponent = u32::try_from(exponent).ok();
-            fixnum_or_decline(exponent.and_then(|exponent| base.checked_pow(exponent)))
-        }
-        (Some(Numeric::Flonum(base)), Some(Numeric::Flonum(exponent))) if base > 0.0 => {
-            thread.flonum(base.powf(exponent))
-        }
-        _ => Value::DECLINED,
+fn of_cosine(thread: &mut InPlace, x: Value, function: fn(f64) -> f64, tower: Function) -> Value {
+    match x.as_flonum().filter(|x| x.abs() <= 1.0) {
+        Some(x) => thread.flonum(function(x)),
+        None => or_decline(thread.of_tower(x, tower)),
     }
-}
-
-fn count_of_bits(x: Value, count: fn(i64) -> u32) -> Value {
-    or_decline(x.as_fixnum().map(|x| Value::fixnum(i64::from(count(x)))))
-}
-
-extern "C" fn bitwise_if(_: &mut InPlace, mask: Word, x: Word, y: Word) -> Word {
-    let (Some(mask), Some(x), Some(y)) = (mask.as_fixnum(), x.as_fixnum(), y.as_fixnum()) else {
-        return Value::DECLINED;
-    };
-    Value::fixnum(mask & x | !mask & y)
-}
-
-/// Bits below this one can be changed without leaving the fixnums.
-const BIT_MAX: usize = 60;
-
-extern "C" fn copy_bit(_: &mut InPlace, index: Word, x: Word, bit: Word) -> Word {
-    let index = index.as_index().filter(|index| *index < BIT_MAX);
-    let (Some(index), Some(x)) = (index, x.as_fixnum()) else {
-        return Value::DECLINED;
-    };
-    let mask = 1 << index;
-    Value::fixnum(if bit.is_true() { x | mask } else { x & !mask })
-}
-
-extern "C" fn bit_field(_: &mut InPlace, x: Word, start: Word, end: Word) -> Word {
-    let range = start.as_index().zip(end.as_index());
-    let (Some(x), Some((start, end))) = (x.as_fixnum(), range) else {
-        return Value::DECLINED;
-    };
-    if start > end || end - start > BIT_MAX {
-        return Value::DECLINED;
-    }
-    Value::fixnum(x >> start.min(63) & ((1 << (end - start)) - 1))
 }
 
 extern "C" fn number_to_string(thread: &mut InPlace, x: Word, radix: Word, _: Word) -> Word {
     let Some(x) = x.as_fixnum() else {
-        return Value::DECLINED;
+        return match radix.as_index() {
+            Some(radix @ 2..=36) => super::number_text(thread, x, radix as u32),
+            _ => Value::DECLINED,
+        };
     };
     match radix.as_fixnum() {
         Some(10) => {
@@ -517,13 +396,58 @@ extern "C" fn string_to_number(thread: &mut InPlace, string: Word, _: Word, _: W
     if let Some(fixnum) = super::with_ascii(string, decimal) {
         return fixnum;
     }
+    parsed(thread, string, 10)
+}
+
+fn parsed(thread: &mut InPlace, string: Value, radix: u32) -> Value {
     let text = string_text(string).unwrap_or_default();
-    match number::parse_number(&text, 10) {
-        Ok(Some(number::Number::Fixnum(number))) => fixnum_or_decline(Some(number)),
-        Ok(Some(number::Number::Flonum(number))) => thread.flonum(number),
-        Ok(Some(_)) => Value::DECLINED,
+    match number::parse_number(&text, radix) {
+        Ok(Some(number)) => or_decline(thread.number(&number)),
         Ok(None) | Err(_) => Value::FALSE,
     }
+}
+
+extern "C" fn string_to_number_in_radix(
+    thread: &mut InPlace,
+    string: Word,
+    radix: Word,
+    _: Word,
+) -> Word {
+    let length = string
+        .as_kind(Kind::String)
+        .map(canny_vm::strings::string_length);
+    if length.is_none_or(|length| length > TEXT_MAX) {
+        return Value::DECLINED;
+    }
+    match radix.as_index() {
+        Some(10) => string_to_number(thread, string, radix, radix),
+        Some(radix @ 2..=36) => {
+            match super::with_ascii(string, |text| digits_in(text, radix as u8)) {
+                Some(fixnum) => fixnum,
+                None => parsed(thread, string, radix as u32),
+            }
+        }
+        _ => Value::DECLINED,
+    }
+}
+
+/// A fixnum of a few digits in a radix.
+fn digits_in(text: &[u8], radix: u8) -> Option<Value> {
+    let (is_negative, text) = match text {
+        [b'-', text @ ..] => (true, text),
+        [b'+', text @ ..] => (false, text),
+        text => (false, text),
+    };
+    if text.is_empty() {
+        return None;
+    }
+    let value = text.iter().try_fold(0i64, |value, digit| {
+        let digit = char::from(*digit).to_digit(u32::from(radix))?;
+        value
+            .checked_mul(i64::from(radix))?
+            .checked_add(i64::from(digit))
+    })?;
+    Value::try_fixnum(if is_negative { -value } else { value })
 }
 
 /// A fixnum of a few decimal digits.

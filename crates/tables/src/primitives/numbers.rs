@@ -92,11 +92,11 @@ rows! {
     "expt" (2) [FOLDABLE PURE] "number number -> number" "The power.";
     "make-rectangular" (2) [FOLDABLE PURE] "real real -> number" "A complex number from its parts.";
     "make-polar" (2) [FOLDABLE PURE] "real real -> number"
-        "A complex number from magnitude and angle." slow Work;
+        "A complex number from magnitude and angle.";
     "real-part" (1) [FOLDABLE PURE] "number -> real" "The real part.";
     "imag-part" (1) [FOLDABLE PURE] "number -> real" "The imaginary part.";
     "magnitude" (1) [FOLDABLE PURE] "number -> real" "The distance from zero.";
-    "angle" (1) [FOLDABLE PURE] "number -> real" "The angle in the complex plane." slow Work;
+    "angle" (1) [FOLDABLE PURE] "number -> real" "The angle in the complex plane.";
     "exact" (1) [FOLDABLE PURE] "number -> number" "The exact number of the same value.";
     "inexact" (1) [FOLDABLE PURE] "number -> number" "The nearest inexact number.";
     "number->string" (1, 2) [PURE ALLOCATES] "number [radix] -> string"

@@ -11,7 +11,7 @@ use canny_number::integers::{self, Integer, Workspace};
 use canny_number::short_ratio::ShortRatio;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::FLAG_NEGATIVE;
-use canny_value::Value;
+use canny_value::{ObjectRef, Value};
 
 use crate::primitive::Raise;
 use crate::thread::Thread;
@@ -41,6 +41,174 @@ pub fn numeric(value: Value) -> Option<Numeric> {
         Kind::Flonum => Some(Numeric::Flonum(f64::from_bits(object.raw_word(0)))),
         Kind::Bignum | Kind::Ratnum | Kind::Compnum => Some(Numeric::Other(value)),
         _ => None,
+    }
+}
+
+/// A number as the heap holds it, without a copy. It holds until something collects.
+#[derive(Clone, Copy, Debug)]
+pub enum View {
+    /// A fixnum.
+    Fixnum(i64),
+    /// A flonum, in the word or boxed.
+    Flonum(f64),
+    /// The limbs of an integer that is no fixnum.
+    Bignum(ObjectRef),
+    /// Numerator and denominator, in lowest terms.
+    Ratio(Value, Value),
+    /// Real and imaginary part, both exact or both flonums.
+    Complex(Value, Value),
+}
+
+/// The number of a word; `None` for what is not a number.
+#[inline]
+pub fn view(value: Value) -> Option<View> {
+    if let Some(n) = value.as_fixnum() {
+        return Some(View::Fixnum(n));
+    }
+    if let Some(f) = value.as_inline_flonum() {
+        return Some(View::Flonum(f));
+    }
+    let object = value.as_object()?;
+    match object.kind() {
+        Kind::Flonum => Some(View::Flonum(f64::from_bits(object.raw_word(0)))),
+        Kind::Bignum => Some(View::Bignum(object)),
+        Kind::Ratnum => Some(View::Ratio(object.field(0), object.field(1))),
+        Kind::Compnum => Some(View::Complex(object.field(0), object.field(1))),
+        _ => None,
+    }
+}
+
+/// Runs `work` on the limbs of a bignum.
+#[inline]
+fn with_bignum<R>(object: ObjectRef, work: impl FnOnce(Integer) -> R) -> R {
+    let is_negative = object.has_flag(FLAG_NEGATIVE);
+    object.with_limbs(|limbs| work(Integer::new(is_negative, limbs)))
+}
+
+fn bignum_ordering(x: ObjectRef, y: ObjectRef) -> Ordering {
+    with_bignum(x, |left| {
+        with_bignum(y, |right| integers::compare(left, right))
+    })
+}
+
+/// The order of a bignum and zero, which is that of the bignum and any fixnum.
+#[inline]
+fn bignum_sign(object: ObjectRef) -> Ordering {
+    if object.has_flag(FLAG_NEGATIVE) {
+        Ordering::Less
+    } else {
+        Ordering::Greater
+    }
+}
+
+/// The order of an exact real number and zero; `None` for other words.
+#[inline]
+pub fn exact_sign(value: Value) -> Option<Ordering> {
+    match view(value)? {
+        View::Fixnum(n) => Some(n.cmp(&0)),
+        View::Bignum(object) => Some(bignum_sign(object)),
+        View::Ratio(numerator, _) => exact_sign(numerator),
+        View::Flonum(_) | View::Complex(..) => None,
+    }
+}
+
+/// Whether two words are the same number, which is `eqv?`; `false` for what is no number.
+pub fn same_number(x: Value, y: Value) -> bool {
+    if x == y {
+        return view(x).is_some();
+    }
+    match (view(x), view(y)) {
+        (Some(View::Flonum(x)), Some(View::Flonum(y))) => {
+            x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan()
+        }
+        (Some(View::Bignum(x)), Some(View::Bignum(y))) => {
+            with_bignum(x, |left| with_bignum(y, |right| left.equals(right)))
+        }
+        (Some(View::Ratio(a, b)), Some(View::Ratio(c, d)))
+        | (Some(View::Complex(a, b)), Some(View::Complex(c, d))) => {
+            same_number(a, c) && same_number(b, d)
+        }
+        _ => false,
+    }
+}
+
+/// The order of two real numbers, none if one is a NaN; no answer for other operands, and where the
+/// numbers are so near that it takes products of many limbs.
+pub(crate) fn view_ordering(x: Value, y: Value) -> Option<Option<Ordering>> {
+    use View::{Bignum, Fixnum, Flonum, Ratio};
+    let order = match (view(x)?, view(y)?) {
+        (Fixnum(x), Fixnum(y)) => x.cmp(&y),
+        (Flonum(x), Flonum(y)) => return Some(x.partial_cmp(&y)),
+        (Bignum(x), Fixnum(_)) => bignum_sign(x),
+        (Fixnum(_), Bignum(y)) => bignum_sign(y).reverse(),
+        (Bignum(x), Bignum(y)) => bignum_ordering(x, y),
+        (_, Flonum(y)) => return exact_and_flonum(x, y),
+        (Flonum(x), _) => return Some(exact_and_flonum(y, x)?.map(Ordering::reverse)),
+        (Ratio(numerator, _), Fixnum(0)) => exact_sign(numerator)?,
+        (Ratio(..), _) | (_, Ratio(..)) => match short_ratios(x, y) {
+            Some((left, right)) => left.compare(right),
+            None => long_ratio_ordering(x, y)?,
+        },
+        _ => return None,
+    };
+    Some(Some(order))
+}
+
+/// The order of an exact real number and a flonum.
+fn exact_and_flonum(exact: Value, flonum: f64) -> Option<Option<Ordering>> {
+    if let Some(order) = with_integer(exact, |integer| integer.compare_with_flonum(flonum)) {
+        return Some(order);
+    }
+    short_ratio(exact)?.compare_with_flonum(flonum)
+}
+
+/// The order of exact real numbers, at least one of them a ratio, by their signs and the numbers of their
+/// bits.
+fn long_ratio_ordering(x: Value, y: Value) -> Option<Ordering> {
+    let (left, right) = (exact_sign(x)?, exact_sign(y)?);
+    if left != right {
+        return Some(left.cmp(&right));
+    }
+    // A ratio is above 2 to the power of this less one, and below that of this and one.
+    let size = |value: Value| {
+        let bits = |part| with_integer(part, |part| part.magnitude_bits() as i64);
+        Some(match view(value)? {
+            View::Ratio(numerator, denominator) => bits(numerator)? - bits(denominator)?,
+            _ => bits(value)? - 1,
+        })
+    };
+    let (x_size, y_size) = (size(x)?, size(y)?);
+    let order = (x_size - y_size).abs() >= 2;
+    let order = order.then(|| x_size.cmp(&y_size))?;
+    Some(if left.is_lt() { order.reverse() } else { order })
+}
+
+/// Whether two numbers are equal; no answer for other operands, and where they are so near that it takes long
+/// numbers.
+pub(crate) fn view_equal(x: Value, y: Value) -> Option<bool> {
+    use View::{Bignum, Complex, Fixnum, Flonum, Ratio};
+    match (view(x)?, view(y)?) {
+        (Complex(a, b), Complex(c, d)) => Some(view_equal(a, c)? && view_equal(b, d)?),
+        (Complex(real, imaginary), _) => {
+            Some(view_equal(imaginary, Value::ZERO)? && view_equal(real, y)?)
+        }
+        (_, Complex(real, imaginary)) => {
+            Some(view_equal(imaginary, Value::ZERO)? && view_equal(real, x)?)
+        }
+        (Fixnum(_) | Bignum(_) | Ratio(..), Fixnum(_) | Bignum(_) | Ratio(..)) => {
+            Some(same_number(x, y))
+        }
+        (Flonum(_), _) | (_, Flonum(_)) => Some(view_ordering(x, y)? == Some(Ordering::Equal)),
+    }
+}
+
+/// The nearest flonum to an exact real number; `None` for other words, and for ratios with long parts.
+pub(crate) fn exact_to_f64(value: Value) -> Option<f64> {
+    match view(value)? {
+        View::Fixnum(n) => Some(n as f64),
+        View::Bignum(object) => Some(with_bignum(object, |integer| integer.to_f64())),
+        View::Ratio(..) => short_ratio_to_f64(value),
+        View::Flonum(_) | View::Complex(..) => None,
     }
 }
 

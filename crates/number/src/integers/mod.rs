@@ -6,8 +6,11 @@
 //! `None` (or `false`) where the tower should do the work: divisors of zero, which are errors, and
 //! operands for which `dashu`'s methods are faster.
 
+mod bits;
+
 use std::cmp::Ordering;
 
+use crate::convert::{decode, round_scaled};
 use crate::division::Division;
 use crate::limbs::{self, LIMB_BITS};
 
@@ -62,6 +65,99 @@ impl<'a> Integer<'a> {
             (_, true) => -1,
             _ => 1,
         }
+    }
+
+    /// Whether it is the same integer.
+    #[inline]
+    pub fn equals(self, other: Integer) -> bool {
+        self.is_negative() == other.is_negative() && self.limbs == other.limbs
+    }
+
+    /// The order of this integer and zero.
+    #[inline]
+    pub fn sign(self) -> Ordering {
+        self.signum().cmp(&0)
+    }
+
+    /// Bits of the magnitude.
+    pub fn magnitude_bits(self) -> usize {
+        match self.limbs {
+            [] => 0,
+            [.., last] => self.limbs.len() * 64 - last.leading_zeros() as usize,
+        }
+    }
+
+    /// Zeros below the lowest bit that is set; none for zero.
+    pub fn trailing_zeros(self) -> Option<usize> {
+        let whole = self.limbs.iter().position(|limb| *limb != 0)?;
+        Some(64 * whole + self.limbs[whole].trailing_zeros() as usize)
+    }
+
+    /// The remainder of the magnitude and a divisor that is not zero.
+    pub fn magnitude_remainder(self, divisor: u64) -> u64 {
+        let divisor = u128::from(divisor);
+        let mut rest = 0;
+        for limb in self.limbs.iter().rev() {
+            rest = (rest << LIMB_BITS | u128::from(*limb)) % divisor;
+        }
+        rest as u64
+    }
+
+    /// The nearest flonum, ties to even.
+    pub fn to_f64(self) -> f64 {
+        let magnitude = match self.limbs {
+            [] => 0.0,
+            [only] => *only as f64,
+            [lower @ .., low, high] => {
+                let top = u128::from(*high) << LIMB_BITS | u128::from(*low);
+                let is_sticky = lower.iter().any(|limb| *limb != 0);
+                round_scaled(top, is_sticky, 64 * lower.len() as i64)
+            }
+        };
+        if self.negative { -magnitude } else { magnitude }
+    }
+
+    /// The order of this integer and a flonum; none for what is not a number.
+    pub fn compare_with_flonum(self, flonum: f64) -> Option<Ordering> {
+        if flonum.is_nan() {
+            return None;
+        }
+        let sign = 0.0f64.partial_cmp(&flonum)?.reverse();
+        if self.sign() != sign {
+            return Some(self.sign().cmp(&sign));
+        }
+        let magnitude = self.compare_magnitude(flonum.abs());
+        Some(if self.negative {
+            magnitude.reverse()
+        } else {
+            magnitude
+        })
+    }
+
+    /// The order of the magnitude and a flonum that is not negative.
+    fn compare_magnitude(self, flonum: f64) -> Ordering {
+        if flonum.is_infinite() {
+            return Ordering::Less;
+        }
+        let (_, mantissa, exponent) = decode(flonum);
+        let flonum_bits = i64::from(64 - mantissa.leading_zeros()) + exponent;
+        let bits = self.magnitude_bits() as i64;
+        if flonum_bits.max(0) != bits {
+            return bits.cmp(&flonum_bits.max(0));
+        }
+        // Both have as many bits before the point.
+        if exponent < 0 {
+            let whole = mantissa.checked_shr(-exponent as u32).unwrap_or(0);
+            let own = self.limbs.first().copied().unwrap_or(0);
+            let has_fraction = flonum.fract() != 0.0;
+            return own.cmp(&whole).then(false.cmp(&has_fraction));
+        }
+        let (place, shift) = (exponent as usize / 64, exponent as u32 % 64);
+        let part = u128::from(mantissa) << shift;
+        let own = self.limbs[place..].iter().rev();
+        let own = own.fold(0, |sum, limb| sum << LIMB_BITS | u128::from(*limb));
+        let is_more = self.limbs[..place].iter().any(|limb| *limb != 0);
+        own.cmp(&part).then(is_more.cmp(&false))
     }
 }
 

@@ -5,6 +5,10 @@
 //! operands or result are so long that the work has to be interruptible. What an operation means is
 //! defined by `canny_number` alone: the fast paths here agree with it bit by bit.
 
+mod bits;
+mod complex;
+mod functions;
+
 use std::cmp::Ordering;
 
 use canny_number::integers::{Integer, Workspace};
@@ -16,7 +20,8 @@ use canny_value::Value;
 
 use super::{InPlace, WORDS_MAX, payload};
 use crate::data::numbers::{
-    Numeric, integer_ordering, limbs_of, number_of, numeric, short_ratios, small, with_integer,
+    Numeric, View, exact_to_f64, limbs_of, number_of, numeric, short_ratios, small, view,
+    view_equal, view_ordering, with_integer,
 };
 
 /// Limbs of the operands that are computed with through the tower here: the greatest common divisors of
@@ -26,46 +31,44 @@ const TOWER_LIMBS_MAX: usize = 64;
 /// Fixnums up to here are the same numbers as doubles.
 const EXACT_AS_DOUBLE: u64 = 1 << f64::MANTISSA_DIGITS;
 
-/// Real and imaginary part.
-type Complex = (f64, f64);
-
 /// How an operation treats each kind of operands that are not fixnums or flonums.
 struct Ways {
     integers: fn(&mut Workspace, Integer, Integer) -> bool,
     ratios: fn(ShortRatio, ShortRatio) -> Option<RatioParts>,
-    /// For inexact complex numbers; what it gives counts if it is finite, where the tower's rules and
-    /// the schoolbook's agree.
-    complex: fn(Complex, Complex) -> Complex,
+    flonums: Option<fn(f64, f64) -> f64>,
+    complex: Option<complex::Operation>,
     tower: fn(&Number, &Number) -> Result<Number, NumberError>,
 }
-
-const NO_COMPLEX: Complex = (f64::NAN, f64::NAN);
 
 const ADD: Ways = Ways {
     integers: Workspace::add,
     ratios: |left, right| Some(left.plus(right)),
-    complex: |(a, b), (c, d)| (a + c, b + d),
+    flonums: Some(|x, y| x + y),
+    complex: Some(complex::Operation::Add),
     tower: number::add,
 };
 
 const SUBTRACT: Ways = Ways {
     integers: Workspace::subtract,
     ratios: |left, right| Some(left.plus(right.negate())),
-    complex: |(a, b), (c, d)| (a - c, b - d),
+    flonums: Some(|x, y| x - y),
+    complex: Some(complex::Operation::Subtract),
     tower: number::sub,
 };
 
 const MULTIPLY: Ways = Ways {
     integers: Workspace::multiply,
     ratios: |left, right| Some(left.times(right)),
-    complex: |(a, b), (c, d)| (a * c - b * d, a * d + b * c),
+    flonums: Some(|x, y| x * y),
+    complex: Some(complex::Operation::Multiply),
     tower: number::mul,
 };
 
 const DIVIDE: Ways = Ways {
     integers: |_, _, _| false,
     ratios: |left, right| Some(left.times(right.invert()?)),
-    complex: |_, _| NO_COMPLEX,
+    flonums: Some(|x, y| x / y),
+    complex: Some(complex::Operation::Divide),
     tower: number::div,
 };
 
@@ -77,7 +80,8 @@ const fn of_integers(
     Ways {
         integers,
         ratios: |_, _| None,
-        complex: |_, _| NO_COMPLEX,
+        flonums: None,
+        complex: None,
         tower,
     }
 }
@@ -98,15 +102,18 @@ const MODULO: Ways = of_integers(
     |room, left, right| room.remainder(Division::Floor, left, right),
     number::modulo,
 );
-const BITWISE_AND: Ways = of_integers(|_, _, _| false, number::bitwise_and);
-const BITWISE_OR: Ways = of_integers(|_, _, _| false, number::bitwise_or);
-const BITWISE_XOR: Ways = of_integers(|_, _, _| false, number::bitwise_xor);
-
-/// The parts of an inexact complex number.
-fn complex_parts(x: Value) -> Option<Complex> {
-    let object = x.as_kind(Kind::Compnum)?;
-    Some((object.field(0).as_flonum()?, object.field(1).as_flonum()?))
-}
+const BITWISE_AND: Ways = of_integers(
+    |room, left, right| room.bitwise(left, right, |x, y| x & y),
+    number::bitwise_and,
+);
+const BITWISE_OR: Ways = of_integers(
+    |room, left, right| room.bitwise(left, right, |x, y| x | y),
+    number::bitwise_or,
+);
+const BITWISE_XOR: Ways = of_integers(
+    |room, left, right| room.bitwise(left, right, |x, y| x ^ y),
+    number::bitwise_xor,
+);
 
 fn is_same_as_double(n: i64) -> bool {
     n.unsigned_abs() <= EXACT_AS_DOUBLE
@@ -125,13 +132,10 @@ pub(crate) fn ordering(x: Value, y: Value) -> Option<Option<Ordering>> {
     }
 }
 
-#[cold]
+#[inline(never)]
 fn other_ordering(x: Value, y: Value) -> Option<Option<Ordering>> {
-    if let Some(order) = integer_ordering(x, y) {
-        return Some(Some(order));
-    }
-    if let Some((left, right)) = short_ratios(x, y) {
-        return Some(Some(left.compare(right)));
+    if let Some(order) = view_ordering(x, y) {
+        return Some(order);
     }
     if limbs_of(x) + limbs_of(y) > TOWER_LIMBS_MAX {
         return None;
@@ -141,11 +145,13 @@ fn other_ordering(x: Value, y: Value) -> Option<Option<Ordering>> {
 
 /// Whether two numbers are equal; no answer for other operands, and for long ones.
 pub(crate) fn equal(x: Value, y: Value) -> Option<bool> {
-    match ordering(x, y) {
-        Some(order) => Some(order == Some(Ordering::Equal)),
-        None if limbs_of(x) + limbs_of(y) > TOWER_LIMBS_MAX => None,
-        None => Some(number::numeric_equal(&number_of(x)?, &number_of(y)?)),
+    if let Some(answer) = view_equal(x, y) {
+        return Some(answer);
     }
+    if limbs_of(x) + limbs_of(y) > TOWER_LIMBS_MAX {
+        return None;
+    }
+    Some(number::numeric_equal(&number_of(x)?, &number_of(y)?))
 }
 
 impl InPlace {
@@ -241,13 +247,7 @@ impl InPlace {
                 _ => {}
             }
         }
-        if limbs_of(x) > WORDS_MAX {
-            return None;
-        }
-        let room = &mut self.0.integers;
-        with_integer(x, |operand| room.shift(operand, bits))?
-            .then(|| self.integer_result())
-            .flatten()
+        self.of_integer(x, |room, operand| room.shift(operand, bits))
     }
 
     /// An operation that fixnums and flonums have operations of the machine for; without a value for
@@ -304,37 +304,89 @@ impl InPlace {
     }
 
     /// An operation on any two numbers.
-    #[cold]
     #[inline(never)]
     fn others(&mut self, x: Value, y: Value, ways: &Ways) -> Option<Value> {
-        let limbs = limbs_of(x) + limbs_of(y);
-        if limbs > WORDS_MAX {
+        use View::{Bignum, Complex, Fixnum, Flonum, Ratio};
+        match (view(x)?, view(y)?) {
+            (Fixnum(_) | Bignum(_), Fixnum(_) | Bignum(_)) => {
+                if limbs_of(x) + limbs_of(y) > WORDS_MAX {
+                    return None;
+                }
+                let room = &mut self.0.integers;
+                let is_done = with_integer(x, |left| {
+                    with_integer(y, |right| (ways.integers)(room, left, right))
+                });
+                if is_done.flatten() == Some(true) {
+                    return self.integer_result();
+                }
+            }
+            (Ratio(..) | Fixnum(_), Ratio(..) | Fixnum(_)) => {
+                if let Some((left, right)) = short_ratios(x, y)
+                    && let Some(parts) = (ways.ratios)(left, right)
+                {
+                    return self.ratio(parts);
+                }
+            }
+            (Flonum(left), Bignum(_) | Ratio(..)) => {
+                if let Some((function, right)) = ways.flonums.zip(exact_to_f64(y)) {
+                    return Some(self.flonum(function(left, right)));
+                }
+            }
+            (Bignum(_) | Ratio(..), Flonum(right)) => {
+                if let Some((function, left)) = ways.flonums.zip(exact_to_f64(x)) {
+                    return Some(self.flonum(function(left, right)));
+                }
+            }
+            (Complex(..), _) | (_, Complex(..)) => {
+                if let Some(operation) = ways.complex {
+                    return self.complex(operation, x, y);
+                }
+            }
+            _ => {}
+        }
+        self.of_tower2(x, y, ways.tower)
+    }
+
+    /// A function of the tower. None where it refuses, and for long numbers.
+    pub fn of_tower(
+        &mut self,
+        x: Value,
+        function: impl FnOnce(&Number) -> Result<Number, NumberError>,
+    ) -> Option<Value> {
+        if limbs_of(x) > TOWER_LIMBS_MAX {
+            return None;
+        }
+        let result = function(&number_of(x)?).ok()?;
+        self.number(&result)
+    }
+
+    /// The same of two numbers.
+    pub fn of_tower2(
+        &mut self,
+        x: Value,
+        y: Value,
+        function: impl FnOnce(&Number, &Number) -> Result<Number, NumberError>,
+    ) -> Option<Value> {
+        if limbs_of(x) + limbs_of(y) > TOWER_LIMBS_MAX {
+            return None;
+        }
+        let result = function(&number_of(x)?, &number_of(y)?).ok()?;
+        self.number(&result)
+    }
+
+    /// The result of an operation on an integer. None for other numbers, and for long ones.
+    fn of_integer(
+        &mut self,
+        x: Value,
+        operation: impl FnOnce(&mut Workspace, Integer) -> bool,
+    ) -> Option<Value> {
+        if limbs_of(x) > WORDS_MAX {
             return None;
         }
         let room = &mut self.0.integers;
-        let is_done = with_integer(x, |left| {
-            with_integer(y, |right| (ways.integers)(room, left, right))
-        });
-        if is_done.flatten() == Some(true) {
-            return self.integer_result();
-        }
-        if let Some((left, right)) = short_ratios(x, y)
-            && let Some(parts) = (ways.ratios)(left, right)
-        {
-            return self.ratio(parts);
-        }
-        if let (Some(left), Some(right)) = (complex_parts(x), complex_parts(y)) {
-            let (real, imaginary) = (ways.complex)(left, right);
-            if real.is_finite() && imaginary.is_finite() {
-                let parts = [self.flonum(real), self.flonum(imaginary)];
-                return Some(self.0.mutator().fields_in_place(Kind::Compnum, parts));
-            }
-        }
-        if limbs > TOWER_LIMBS_MAX {
-            return None;
-        }
-        let result = (ways.tower)(&number_of(x)?, &number_of(y)?).ok()?;
-        self.number(&result)
+        with_integer(x, |operand| operation(room, operand))?
+            .then(|| self.integer_result())
+            .flatten()
     }
 
     /// The word of the last result of the workspace. None for a long one.
