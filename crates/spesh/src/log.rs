@@ -1,6 +1,6 @@
 //! Decoding of the logs that threads write while they interpret.
 //!
-//! A log is a slice of words, three for an entry, in the format of `canny_tables::layout::log`.
+//! A log is a slice of words, three or more for an entry, in the format of `canny_tables::layout::log`.
 //! Decoding never fails: what is not an entry is skipped, for a log is a hint and nothing depends on it
 //! being complete.
 
@@ -10,8 +10,8 @@ use canny_tables::layout::{self, log};
 use crate::snapshot::CodeWord;
 use crate::types::Type;
 
-/// Entries of a thread's buffer.
-pub const BUFFER_ENTRIES: usize = 16384;
+/// Words of a thread's buffer, about 16384 entries.
+pub const BUFFER_WORDS: usize = 13 * 4096;
 
 /// The types of the arguments of one call, as far as they are logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,6 +61,10 @@ pub enum Event {
         callee: CodeWord,
         /// The arguments' types.
         arguments: TypeTuple,
+        /// Position of the callee's frame.
+        position: u64,
+        /// Position of the caller's; `None` where the caller is compiled code.
+        caller: Option<u64>,
         /// The caller's frame is gone.
         is_tail: bool,
     },
@@ -70,6 +74,8 @@ pub enum Event {
         address: u64,
         /// The code that returned.
         from: CodeWord,
+        /// Position of its frame.
+        position: u64,
         /// Type of the value.
         ty: Type,
     },
@@ -79,6 +85,8 @@ pub enum Event {
         address: u64,
         /// The code that it is in.
         code: CodeWord,
+        /// Position of the frame.
+        position: u64,
         /// What its first registers held.
         registers: LoopRegisters,
     },
@@ -88,6 +96,8 @@ pub enum Event {
         address: u64,
         /// The code that it is in.
         code: CodeWord,
+        /// Position of the frame.
+        position: u64,
         /// Type of the value.
         ty: Type,
     },
@@ -104,41 +114,58 @@ pub struct Events<'a> {
     words: &'a [u64],
 }
 
-impl Events<'_> {
-    /// The two words of a continuation, if one follows.
-    fn more(&mut self) -> Option<[u64; 2]> {
-        match *self.words {
-            [first, second, third, ref rest @ ..] if first as u8 == log::MORE => {
+impl<'a> Events<'a> {
+    /// The next words, if there are so many; they are zero otherwise.
+    fn take<const COUNT: usize>(&mut self) -> [u64; COUNT] {
+        match self.words.split_first_chunk::<COUNT>() {
+            Some((words, rest)) => {
                 self.words = rest;
-                Some([second, third])
+                *words
             }
-            _ => None,
+            None => {
+                self.words = &[];
+                [0; COUNT]
+            }
         }
     }
 
     fn enter(&mut self, first: u64, callee: u64, types: u64) -> Event {
-        let more = self.more().map_or(0, |[types, _]| types);
+        let [frame] = self.take();
         let count = (first >> log::EXTRA_SHIFT) as u8;
         let mut tuple = TypeTuple {
             count,
             types: [Type::NONE; log::ARGUMENTS_MAX],
         };
+        let [more] = if count > 4 { self.take() } else { [0] };
         for index in 0..log::ARGUMENTS_MAX.min(count.into()) {
             let word = if index < 4 { types } else { more };
             tuple.types[index] = type_of_code((word >> (16 * (index % 4))) as u16);
         }
+        let is_tail = first as u8 == log::TAIL_ENTER;
+        let position = frame >> log::POSITION_SHIFT;
+        let distance = 8 * u64::from(frame as u16);
+        let call = first >> log::ADDRESS_SHIFT;
         Event::Enter {
-            call: first >> log::ADDRESS_SHIFT,
+            call,
             callee: CodeWord(callee),
             arguments: tuple,
-            is_tail: first as u8 == log::TAIL_ENTER,
+            position,
+            caller: (call != 0).then(|| position.saturating_sub(distance)),
+            is_tail,
         }
     }
 
-    fn registers(&mut self, own: u64) -> LoopRegisters {
-        LoopRegisters {
-            own,
-            further: self.more(),
+    fn repeat(&mut self, first: u64, code: u64, own: u64) -> Event {
+        let [frame] = self.take();
+        let has_more = (first >> log::EXTRA_SHIFT) as u8 != 0;
+        Event::Loop {
+            address: first >> log::ADDRESS_SHIFT,
+            code: CodeWord(code),
+            position: frame >> log::POSITION_SHIFT,
+            registers: LoopRegisters {
+                own,
+                further: has_more.then(|| self.take()),
+            },
         }
     }
 }
@@ -175,9 +202,8 @@ impl Iterator for Events<'_> {
     #[inline(always)]
     fn next(&mut self) -> Option<Event> {
         loop {
-            let [first, second, third, ref rest @ ..] = *self.words else {
-                return None;
-            };
+            let ([first, second, third], rest) = self.words.split_first_chunk()?;
+            let (first, second, third) = (*first, *second, *third);
             self.words = rest;
             let address = first >> log::ADDRESS_SHIFT;
             return Some(match first as u8 {
@@ -185,16 +211,14 @@ impl Iterator for Events<'_> {
                 log::RETURN => Event::Return {
                     address,
                     from: CodeWord(third),
+                    position: second >> log::POSITION_SHIFT,
                     ty: type_of_code(second as u16),
                 },
-                log::LOOP => Event::Loop {
-                    address,
-                    code: CodeWord(second),
-                    registers: self.registers(third),
-                },
+                log::LOOP => self.repeat(first, second, third),
                 log::RESULT => Event::Result {
                     address,
                     code: CodeWord(third),
+                    position: second >> log::POSITION_SHIFT,
                     ty: type_of_code(second as u16),
                 },
                 _ => continue,
@@ -238,13 +262,18 @@ fn type_of_kind(kind: u8) -> Type {
     Kind::from_byte(kind).map_or(Type::ANY, Type::of_kind)
 }
 
-/// Writes logs as the machine does, for tests.
+/// Writes logs as the machine does, for tests. It keeps a stack of frames of equal size, so that the
+/// entries name the frames that a machine would have.
 #[derive(Clone, Debug, Default)]
 pub struct LogWriter {
     words: Vec<u64>,
+    frames: Vec<CodeWord>,
 }
 
 impl LogWriter {
+    /// Words of each frame.
+    const FRAME_WORDS: u64 = 10;
+
     /// An empty log.
     pub fn new() -> LogWriter {
         LogWriter::default()
@@ -255,24 +284,55 @@ impl LogWriter {
         &self.words
     }
 
-    fn entry(&mut self, kind: u8, extra: u8, address: u64, second: u64, third: u64) -> &mut Self {
-        let first =
-            u64::from(kind) | u64::from(extra) << log::EXTRA_SHIFT | address << log::ADDRESS_SHIFT;
-        self.words.extend([first, second, third]);
+    /// Forgets frames above the lowest so many: they were left by an escape.
+    pub fn escape_to(&mut self, depth: usize) -> &mut Self {
+        self.frames.truncate(depth);
         self
+    }
+
+    fn first(kind: u8, extra: u8, address: u64) -> u64 {
+        u64::from(kind) | u64::from(extra) << log::EXTRA_SHIFT | address << log::ADDRESS_SHIFT
+    }
+
+    /// The position of the frame with so many below, where it stands in an entry.
+    fn position(below: usize) -> u64 {
+        8 * LogWriter::FRAME_WORDS * (below as u64 + 1) << log::POSITION_SHIFT
+    }
+
+    /// The position of the newest frame of a code, which those above have left; a new one on top if
+    /// there is none.
+    fn position_of(&mut self, code: CodeWord) -> u64 {
+        let newest = self.frames.iter().rposition(|frame| *frame == code);
+        let below = newest.unwrap_or(self.frames.len());
+        self.frames.truncate(below);
+        self.frames.push(code);
+        LogWriter::position(below)
     }
 
     /// A call with arguments that have the types of these words.
     pub fn enter(&mut self, call: u64, callee: CodeWord, arguments: &[u16]) -> &mut Self {
-        self.enter_as(log::ENTER, call, callee, arguments)
+        let distance = if call == 0 { 0 } else { LogWriter::FRAME_WORDS };
+        let frame = LogWriter::position(self.frames.len()) | distance;
+        self.frames.push(callee);
+        self.enter_as(log::ENTER, call, callee, arguments, frame)
     }
 
     /// A tail call.
     pub fn tail_enter(&mut self, call: u64, callee: CodeWord, arguments: &[u16]) -> &mut Self {
-        self.enter_as(log::TAIL_ENTER, call, callee, arguments)
+        self.frames.pop();
+        let frame = LogWriter::position(self.frames.len());
+        self.frames.push(callee);
+        self.enter_as(log::TAIL_ENTER, call, callee, arguments, frame)
     }
 
-    fn enter_as(&mut self, kind: u8, call: u64, callee: CodeWord, types: &[u16]) -> &mut Self {
+    fn enter_as(
+        &mut self,
+        kind: u8,
+        call: u64,
+        callee: CodeWord,
+        types: &[u16],
+        frame: u64,
+    ) -> &mut Self {
         let pack = |types: &[u16]| {
             types
                 .iter()
@@ -280,26 +340,38 @@ impl LogWriter {
                 .fold(0, |word, ty| word << 16 | u64::from(*ty))
         };
         let (own, further) = types.split_at(types.len().min(4));
-        self.entry(kind, types.len() as u8, call, callee.0, pack(own));
+        let first = LogWriter::first(kind, types.len() as u8, call);
+        self.words.extend([first, callee.0, pack(own), frame]);
         if !further.is_empty() {
-            self.entry(log::MORE, 0, 0, pack(&further[..further.len().min(4)]), 0);
+            self.words.push(pack(&further[..further.len().min(4)]));
         }
         self
     }
 
     /// A return.
     pub fn leave(&mut self, address: u64, from: CodeWord, ty: u16) -> &mut Self {
-        self.entry(log::RETURN, 0, address, ty.into(), from.0)
+        let position = self.position_of(from);
+        self.frames.pop();
+        let first = LogWriter::first(log::RETURN, 0, address);
+        self.words.extend([first, position | u64::from(ty), from.0]);
+        self
     }
 
     /// A loop with the short types of its first eight registers.
     pub fn back(&mut self, address: u64, code: CodeWord, registers: [u8; 8]) -> &mut Self {
-        self.entry(log::LOOP, 0, address, code.0, u64::from_le_bytes(registers))
+        let position = self.position_of(code);
+        let first = LogWriter::first(log::LOOP, 0, address);
+        let registers = u64::from_le_bytes(registers);
+        self.words.extend([first, code.0, registers, position]);
+        self
     }
 
     /// A load.
     pub fn result(&mut self, address: u64, code: CodeWord, ty: u16) -> &mut Self {
-        self.entry(log::RESULT, 0, address, ty.into(), code.0)
+        let position = self.position_of(code);
+        let first = LogWriter::first(log::RESULT, 0, address);
+        self.words.extend([first, position | u64::from(ty), code.0]);
+        self
     }
 }
 
@@ -357,6 +429,8 @@ mod tests {
                 call: 0x1000,
                 callee: CODE,
                 arguments: TypeTuple::new(&types),
+                position: 80,
+                caller: Some(0),
                 is_tail: false,
             }
         );
@@ -369,6 +443,7 @@ mod tests {
             Event::Result {
                 address: 0x1020,
                 code: CODE,
+                position: 80,
                 ty: Type::PAIR
             }
         );
@@ -377,6 +452,7 @@ mod tests {
             Event::Return {
                 address: 0x1008,
                 from: CODE,
+                position: 80,
                 ty: Type::VECTOR
             }
         );
@@ -398,7 +474,8 @@ mod tests {
     fn loops_come_with_their_registers() {
         let mut log = LogWriter::new();
         log.back(0x2000, CODE, [0, 1, 2, 0x81, 6, 4, 3, 7]);
-        log.entry(log::MORE, 0, 0, 1, 2);
+        log.words[0] |= 1 << log::EXTRA_SHIFT;
+        log.words.extend([1, 2]);
         let Some(Event::Loop {
             address, registers, ..
         }) = events(log.words()).next()
@@ -421,7 +498,8 @@ mod tests {
         assert_eq!(events(&[0xff, 1, 2, 0, 0, 0, 5]).count(), 0);
         assert_eq!(events(&[1, 2]).count(), 0);
         let mut log = LogWriter::new();
-        log.entry(log::MORE, 0, 0, 0, 0).result(8, CODE, 0);
+        log.words.extend([7, 0, 0]);
+        log.result(8, CODE, 0);
         assert_eq!(events(log.words()).count(), 1);
     }
 }

@@ -135,7 +135,7 @@ pub mod thread {
     pub const RESULT: i32 = 88;
     /// Where the next entry of the specializer's log goes.
     pub const LOG_CURSOR: i32 = 96;
-    /// Address that the cursor may not pass by an entry and its continuation; see [`super::log`].
+    /// Address that the cursor may not pass before the largest entry is written; see [`super::log`].
     pub const LOG_LIMIT: i32 = 104;
     /// First word of the VM stack.
     pub const STACK_BASE: i32 = 112;
@@ -454,28 +454,39 @@ pub mod frame {
     pub const SMALL_FRAME_WORDS: usize = 2048;
 }
 
-/// Entries of the specializer's logs: three words each, types and code, never values.
+/// Entries of the specializer's logs: three words or more, types and code, never values.
 ///
 /// ```text
 /// word 0  63                16 15    8 7     0
 ///        | instruction address | extra |  kind |
 ///
-/// enter, tail-enter  call instruction; extra arguments | callee's code | types of arguments 0 to 3 (u16 each)
-/// return             return address                    | type          | code of the callee
-/// loop               loop instruction                  | code          | types of registers 0 to 7 (u8 each)
-/// result             instruction                       | type          | code
-/// more               follows an entry that needs it: two words of types, of arguments 4 to 7 in the first,
-///                    of registers 8 to 23 in both
+///                    0                                  1                2                         3
+/// enter, tail-enter  call instruction; extra arguments | callee's code  | types of arguments 0 to 3 | frame
+///                    with more than four arguments, word 4 has the types of arguments 4 to 7
+/// return             return address                    | frame and type | code that returns
+/// loop               loop instruction                  | code           | types of registers 0 to 7 | frame
+///                    where extra is 1, words 4 and 5 have the types of registers 8 to 23
+/// result             instruction                       | frame and type | code
 /// ```
+///
+/// A frame is named by its *position*: the bytes of all frames below its first register, on the stack
+/// and sealed in continuations. So a frame that a continuation brings back has the position that it had
+/// before. The position is above [`POSITION_SHIFT`]. Below are the type of 16 bits, or of a call the
+/// words from the caller's frame to the callee's: zero for a tail call, which takes the place of its
+/// frame, and where the caller is compiled code.
 ///
 /// A type of 16 bits is [`TYPE_OBJECT`] and the kind for objects, the low fifteen bits of the word for
 /// immediates, and the tag for everything else. A type of 8 bits is [`SHORT_TYPE_OBJECT`] and the kind
 /// for objects, else the tag.
 pub mod log {
-    /// Bytes of an entry.
-    pub const ENTRY_BYTES: usize = 24;
-    /// Words of an entry.
-    pub const ENTRY_WORDS: usize = 3;
+    /// Words of the largest entry.
+    pub const ENTRY_WORDS_MAX: usize = 6;
+    /// Words of an entry without a word for the frame.
+    pub const PLAIN_WORDS: usize = 3;
+    /// Words of an entry with one.
+    pub const FRAME_WORDS: usize = 4;
+    /// Shift of the frame's position.
+    pub const POSITION_SHIFT: u32 = 16;
     /// Shift of the instruction's address in word 0.
     pub const ADDRESS_SHIFT: u32 = 16;
     /// Shift of the extra byte in word 0.
@@ -490,8 +501,6 @@ pub mod log {
     pub const LOOP: u8 = 4;
     /// An instruction loads a value.
     pub const RESULT: u8 = 5;
-    /// More types for the entry before.
-    pub const MORE: u8 = 6;
     /// In a type of 16 bits: the low byte is the kind of an object.
     pub const TYPE_OBJECT: u16 = 0x8000;
     /// In a type of 8 bits: the others are the kind of an object.

@@ -37,7 +37,7 @@ pub fn logs_after(opcode: Opcode) -> bool {
     opcode.has(OpcodeFlags::LOGS_RESULT) && opcode.has(OpcodeFlags::RUNTIME_ONLY)
 }
 
-/// Where the next entry goes; leaves if there is no room for it and a continuation.
+/// Where the next entry goes; leaves if there is no room for it.
 fn cursor(h: &mut Handler) -> Value {
     let cursor = h.load(h.thread, thread::LOG_CURSOR);
     let limit = h.load(h.thread, thread::LOG_LIMIT);
@@ -46,10 +46,29 @@ fn cursor(h: &mut Handler) -> Value {
     cursor
 }
 
-/// Makes room for the entry or continuation at `cursor` permanent.
-fn advance(h: &mut Handler, cursor: Value, entries: i64) {
-    let next = h.add_constant(cursor, entries * log::ENTRY_BYTES as i64);
+/// Makes an entry of so many words at `cursor` permanent.
+fn advance(h: &mut Handler, cursor: Value, words: usize) {
+    let next = h.add_constant(cursor, 8 * words as i64);
     h.store(next, h.thread, thread::LOG_CURSOR);
+}
+
+/// The position of a frame, above the bits that share its word.
+fn position(h: &mut Handler, frame: Value) -> Value {
+    let base = h.load(h.thread, thread::STACK_BASE);
+    let sealed = h.load(h.thread, thread::SEALED_BYTES);
+    let on_stack = h.builder.ins().isub(frame, base);
+    let position = h.add(on_stack, sealed);
+    h.shift_left(position, log::POSITION_SHIFT.into())
+}
+
+/// Writes an entry of a value that the frame at hand gives.
+fn write_value(h: &mut Handler, cursor: Value, value: Value) {
+    let position = position(h, h.fp);
+    h.store(position, cursor, 8);
+    write_type(h, value, cursor, 8);
+    let own = own_code(h);
+    h.store(own, cursor, 16);
+    advance(h, cursor, log::PLAIN_WORDS);
 }
 
 /// Word 0 of an entry about the instruction at hand.
@@ -141,6 +160,15 @@ fn write_enter(opcode: Opcode, h: &mut Handler) {
     let first = h.add(first, extra);
     h.store(first, cursor, 0);
     let arguments = h.add_constant(base, 8 * frame::LINK_WORDS as i64);
+    let frame = if opcode == Opcode::Call {
+        let position = position(h, arguments);
+        let register = h.a();
+        let distance = h.add_constant(register, frame::LINK_WORDS as i64);
+        h.add(position, distance)
+    } else {
+        position(h, h.fp)
+    };
+    h.store(frame, cursor, 24);
     write_arguments(
         h,
         cursor,
@@ -172,6 +200,8 @@ pub fn write_native_enter(h: &mut Handler) {
     let extra = h.shift_left(count, log::EXTRA_SHIFT.into());
     let first = h.add_constant(extra, log::ENTER.into());
     h.store(first, cursor, 0);
+    let frame = position(h, h.fp);
+    h.store(frame, cursor, 24);
     write_arguments(h, cursor, h.fp, argument_count, start);
 }
 
@@ -201,43 +231,32 @@ fn write_arguments(
     count: fn(&mut Handler) -> Value,
     start: fn(&mut Handler),
 ) {
-    let finish = |h: &mut Handler, entries| {
-        advance(h, cursor, entries);
+    let finish = |h: &mut Handler, words| {
+        advance(h, cursor, words);
         start(h);
     };
     for index in 0..log::ARGUMENTS_MAX as i32 {
         let count = count(h);
         let enough = h.compare_constant(IntCC::UnsignedLessThanOrEqual, count, index.into());
-        h.when(enough, |h| finish(h, if index <= 4 { 1 } else { 2 }));
-        if index == 4 {
-            let more = h.constant(log::MORE.into());
-            h.store(more, cursor, log::ENTRY_BYTES as i32);
-        }
+        let words = log::FRAME_WORDS + usize::from(index > 4);
+        h.when(enough, |h| finish(h, words));
         let argument = h.load(arguments, 8 * index);
-        let place = if index < 4 {
-            16 + 2 * index
-        } else {
-            log::ENTRY_BYTES as i32 + 8 + 2 * (index - 4)
-        };
+        // The word of the frame stands between the types of the first four and the others.
+        let place = 16 + 2 * index + if index < 4 { 0 } else { 8 };
         write_type(h, argument, cursor, place);
     }
-    finish(h, 2);
+    finish(h, log::FRAME_WORDS + 1);
 }
 
 /// `return`: where to, the type of the value and whose it is.
 fn write_return(_: Opcode, h: &mut Handler) {
     let cursor = cursor(h);
-    let zero = h.constant(0);
-    h.store(zero, cursor, 8);
-    let value = h.ra();
-    write_type(h, value, cursor, 8);
     let address = h.load(h.fp, 8 * frame::RETURN_PC);
     let shifted = h.shift_left(address, log::ADDRESS_SHIFT.into());
     let first = h.add_constant(shifted, log::RETURN.into());
     h.store(first, cursor, 0);
-    let own = own_code(h);
-    h.store(own, cursor, 16);
-    advance(h, cursor, 1);
+    let value = h.ra();
+    write_value(h, cursor, value);
     h.continue_plainly();
 }
 
@@ -246,6 +265,8 @@ fn write_loop(_: Opcode, h: &mut Handler) {
     let cursor = cursor(h);
     let first = first_word(h, log::LOOP);
     h.store(first, cursor, 0);
+    let frame = position(h, h.fp);
+    h.store(frame, cursor, 24);
     for register in 0..log::LOOP_REGISTERS as i32 {
         let x = h.load(h.fp, 8 * register);
         write_short_type(h, x, cursor, 16 + register);
@@ -259,17 +280,17 @@ fn write_loop(_: Opcode, h: &mut Handler) {
         8 * log::LOOP_REGISTERS as i64,
     );
     h.when(small, |h| {
-        advance(h, cursor, 1);
+        advance(h, cursor, log::FRAME_WORDS);
         h.continue_plainly();
     });
-    let more = h.constant(log::MORE.into());
-    h.store(more, cursor, log::ENTRY_BYTES as i32);
+    let more = h.constant(1);
+    h.store_u8(more, cursor, (log::EXTRA_SHIFT / 8) as i32);
     for register in log::LOOP_REGISTERS as i32..log::LOOP_REGISTERS_MAX as i32 {
         let x = h.load(h.fp, 8 * register);
-        // The continuation's types begin behind its first word, sixteen bytes after those of the entry.
+        // The word of the frame stands between these types and those of the first eight.
         write_short_type(h, x, cursor, 24 + register);
     }
-    advance(h, cursor, 2);
+    advance(h, cursor, log::ENTRY_WORDS_MAX);
     h.continue_plainly();
 }
 
@@ -283,14 +304,9 @@ fn write_load(opcode: Opcode, h: &mut Handler) {
 /// Writes the entry of the value that the instruction at hand gives.
 fn write_result(h: &mut Handler, value: Value) {
     let cursor = cursor(h);
-    let zero = h.constant(0);
-    h.store(zero, cursor, 8);
-    write_type(h, value, cursor, 8);
     let first = first_word(h, log::RESULT);
     h.store(first, cursor, 0);
-    let own = own_code(h);
-    h.store(own, cursor, 16);
-    advance(h, cursor, 1);
+    write_value(h, cursor, value);
 }
 
 /// What the plain handler would load; leaves where that one would.
@@ -372,15 +388,10 @@ pub fn write_after(h: &mut Handler, words: i64) {
     let full = h.compare(IntCC::UnsignedGreaterThan, cursor, limit);
     h.builder.ins().brif(full, next, &[], room, &[]);
     h.builder.switch_to_block(room);
-    let zero = h.constant(0);
-    h.store(zero, cursor, 8);
-    let value = h.ra();
-    write_type(h, value, cursor, 8);
     let first = first_word(h, log::RESULT);
     h.store(first, cursor, 0);
-    let own = own_code(h);
-    h.store(own, cursor, 16);
-    advance(h, cursor, 1);
+    let value = h.ra();
+    write_value(h, cursor, value);
     h.builder.ins().jump(next, &[]);
     h.builder.switch_to_block(next);
     h.pc = pc;

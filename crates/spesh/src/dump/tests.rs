@@ -52,7 +52,7 @@ fn statistics_and_plans_can_be_read() {
         "The specialization is for the callsite of 2 arguments.\n",
         "It was planned for the type tuple:\n    Type 0: string\n    Type 1: fixnum\n",
         "Which received 250 hits (100% of the 250 callsite hits).\n",
-        "The maximum stack depth is 2.\n",
+        "The maximum stack depth is 3.\n",
         "Loop specialization of 'anonymous'",
         "The specialization is for the loop at 1.\n",
         "    Register 1: flonum\n",

@@ -10,9 +10,9 @@
 //! ```
 //!
 //! A log is replayed on a simulated call stack per thread, so that what an instruction logs finds the
-//! call that its frame began with. The stack is a guess: logging may begin in the middle, and calls
-//! that compiled code or the runtime make are not logged. A frame that does not fit is looked for a
-//! little below the top, and otherwise the event belongs to no callsite.
+//! call that its frame began with. Entries name their frames, see `replay`. Logging may begin in the
+//! middle, and calls that the runtime makes are not logged: what such a frame does belongs to no
+//! callsite. Depths count the frames that are known, so they are never above the true ones.
 //!
 //! Statistics have a version that grows with every log. Code that was never planned and not seen for
 //! [`VERSIONS_MAX`] versions is forgotten; planned code is kept, since its callers may inline it, but
@@ -146,7 +146,7 @@ pub struct Statistics {
     /// Code by address of instructions in it that logs named, as the extents tell; emptied when they change.
     owners: AddressMap<Option<CodeWord>>,
     failures: HashMap<(CodeWord, usize), Failures>,
-    stacks: HashMap<u32, Vec<replay::Frame>>,
+    stacks: HashMap<u32, replay::Stack>,
 }
 
 impl Statistics {
@@ -204,7 +204,7 @@ impl Statistics {
         }
         self.failures.retain(|(of, _), _| *of != code);
         for stack in self.stacks.values_mut() {
-            stack.retain(|frame| frame.code != code);
+            stack.forget(code);
         }
     }
 

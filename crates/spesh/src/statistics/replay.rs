@@ -1,10 +1,10 @@
 //! Replay of a log on the simulated stack of the thread that wrote it.
 //!
-//! Entries of a log carry no caller. The replay keeps a stack of frames for each thread and
-//! attributes each entry to the frame that its return address fits, so that types and callees are
-//! counted by callsite and type tuple. A thread may lose entries: then the stack is searched near
-//! its top, and an event that no frame fits is not attributed. Sizes are bounded by the constants
-//! here; statistics are approximate, and nothing but performance depends on them.
+//! Each entry names the frame that wrote it by its position on the thread's stack, so the simulated
+//! stack holds the frames that the thread had: an entry removes the frames above its own, whether they
+//! returned unseen, escaped or raised an error. A frame whose call was not logged, because logging
+//! began later, compiled code called, or a continuation brought it back, is added by its first entry.
+//! It belongs to no callsite. Sizes are bounded by the constants here.
 
 use std::collections::hash_map::Entry;
 
@@ -12,16 +12,18 @@ use canny_tables::layout::log::ARGUMENTS_MAX;
 use canny_tables::opcodes::Opcode;
 
 use super::{
-    CALLEES_MAX, CallsiteStatistics, CodeStatistics, SiteStatistics, Sites, Statistics, TUPLES_MAX,
+    CALLEES_MAX, CallsiteStatistics, CodeStatistics, Sites, Statistics, TUPLES_MAX,
     TupleStatistics, VERSIONS_MAX, extent_of,
 };
 use crate::log::{Event, TypeTuple, events};
 use crate::snapshot::{CodeSource, CodeWord};
 
-/// Frames of a simulated stack; the older half goes when there are more.
+/// Frames of a simulated stack; of older ones only the position is known.
 const FRAMES_MAX: usize = 1 << 16;
-/// Frames at the top among which one is looked for that fits an event.
-const SEARCHED_FRAMES: usize = 32;
+/// Positions of older frames; their older half is forgotten when there are more.
+const POSITIONS_MAX: usize = 1 << 20;
+/// [`Frame::birth`] of a frame whose call was not logged.
+const NO_BIRTH: u32 = u32::MAX;
 /// Iterations whose types are all counted.
 const SAMPLED_WHOLE: u32 = 512;
 /// Different types that are counted apart: more than there are.
@@ -40,15 +42,96 @@ pub struct Log<'a> {
 
 /// A simulated frame.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
-    pub(super) code: CodeWord,
-    /// Address in the caller at which it continues.
+struct Frame {
+    code: CodeWord,
+    /// Where the frame lies; greater than that of each frame below.
+    position: u64,
+    /// Address in the caller at which it continues; zero if not known.
     return_address: u64,
     callsite: u32,
     /// Index of the type tuple; there is none for a callsite with too many.
     tuple: Option<u32>,
-    /// Of the statistics to which the indices belong.
+    /// Of the statistics to which the indices belong; [`NO_BIRTH`] if the call was not logged.
     birth: u32,
+}
+
+/// The simulated stack of a thread.
+#[derive(Debug, Default)]
+pub(super) struct Stack {
+    frames: Vec<Frame>,
+    /// Positions of the frames below.
+    older: Vec<u64>,
+}
+
+impl Stack {
+    /// How many frames there are.
+    pub(super) fn depth(&self) -> u32 {
+        (self.older.len() + self.frames.len()) as u32
+    }
+
+    /// Removes the frames for which a position is too low.
+    fn remove_where(&mut self, is_gone: impl Fn(u64) -> bool) {
+        while self.frames.pop_if(|top| is_gone(top.position)).is_some() {}
+        while self.frames.is_empty() && self.older.pop_if(|top| is_gone(*top)).is_some() {}
+    }
+
+    /// Removes the frame at a position and those above; gives that frame.
+    fn remove_from(&mut self, position: u64) -> Option<Frame> {
+        self.remove_where(|there| there > position);
+        let frame = self.frames.pop_if(|top| top.position == position);
+        self.remove_where(|there| there >= position);
+        frame
+    }
+
+    fn push(&mut self, frame: Frame) {
+        if self.frames.len() == FRAMES_MAX {
+            let old = self.frames.drain(..FRAMES_MAX / 2);
+            self.older.extend(old.map(|frame| frame.position));
+            if self.older.len() > POSITIONS_MAX {
+                self.older.drain(..POSITIONS_MAX / 2);
+            }
+        }
+        self.frames.push(frame);
+    }
+
+    /// The frame of a code at a position, which becomes the newest.
+    fn frame_at(&mut self, code: CodeWord, position: u64) -> Frame {
+        self.remove_where(|there| there > position);
+        match self.frames.last() {
+            Some(top) if top.position == position && top.code == code => *top,
+            _ => {
+                self.remove_from(position);
+                let frame = Frame {
+                    code,
+                    position,
+                    return_address: 0,
+                    callsite: 0,
+                    tuple: None,
+                    birth: NO_BIRTH,
+                };
+                self.push(frame);
+                frame
+            }
+        }
+    }
+
+    /// The code of the frame at a position, if it is known.
+    fn code_at(&mut self, position: u64) -> Option<CodeWord> {
+        self.remove_where(|there| there > position);
+        let top = self.frames.last()?;
+        (top.position == position).then_some(top.code)
+    }
+
+    /// The newest frame, if it is one of a code.
+    fn newest_of(&self, code: CodeWord) -> Option<Frame> {
+        let top = self.frames.last()?;
+        (top.code == code).then_some(*top)
+    }
+
+    /// Forgets the frames of a code, whose address may belong to another one.
+    pub(super) fn forget(&mut self, code: CodeWord) {
+        self.frames.retain(|frame| frame.code != code);
+    }
 }
 
 /// Bytes of a call instruction.
@@ -60,50 +143,62 @@ impl Statistics {
     pub(super) fn replay(&mut self, log: Log, source: &dyn CodeSource) {
         let mut stack = self.stacks.remove(&log.thread).unwrap_or_default();
         if !log.is_continued {
-            stack.clear();
+            stack = Stack::default();
         }
         for event in events(log.words) {
             self.take(event, &mut stack, source);
-            if stack.len() > FRAMES_MAX {
-                stack.drain(..FRAMES_MAX / 2);
-            }
         }
         self.stacks.insert(log.thread, stack);
     }
 
     /// Takes one event in; nothing if what it belongs to is not known.
-    fn take(
-        &mut self,
-        event: Event,
-        stack: &mut Vec<Frame>,
-        source: &dyn CodeSource,
-    ) -> Option<()> {
+    fn take(&mut self, event: Event, stack: &mut Stack, source: &dyn CodeSource) -> Option<()> {
         match event {
             Event::Enter {
                 call,
                 callee,
                 arguments,
+                position,
+                caller,
                 is_tail,
             } => {
-                self.enter(call, callee, arguments, is_tail, stack, source);
+                if let Some(caller) = caller {
+                    self.count_callee(call, caller, callee, arguments, stack);
+                }
+                // A tail call takes the place of its frame.
+                let replaced = stack.remove_from(position);
+                let return_address = match is_tail {
+                    true => replaced.map_or(0, |frame| frame.return_address),
+                    false => caller.map_or(0, |_| call + call_bytes()),
+                };
+                self.enter(callee, arguments, (position, return_address), stack, source);
             }
-            Event::Return { address, ty, .. } => {
+            Event::Return {
+                address,
+                position,
+                ty,
+                ..
+            } => {
+                let left = stack.remove_from(position);
                 let call = address.wrapping_sub(call_bytes());
-                if let Some(at) = find(stack, |frame| frame.return_address == address) {
-                    stack.truncate(at);
-                } else if self.owner(call).is_none() {
-                    return None;
-                }
-                if let Some(site) = self.site_of_caller(call, stack) {
-                    site.types.add(ty, TYPES_MAX);
-                }
+                let caller = match self.owner(call) {
+                    Some(code) => code,
+                    None => {
+                        left.filter(|frame| frame.return_address == address)?;
+                        stack.frames.last()?.code
+                    }
+                };
+                let frame = stack.newest_of(caller);
+                let sites = self.codes.get_mut(&caller)?.sites_of(frame)?;
+                sites.entry(call).or_default().types.add(ty, TYPES_MAX);
             }
             Event::Loop {
                 address,
                 code,
+                position,
                 registers,
             } => {
-                let place = settle(stack, code).copied();
+                let frame = stack.frame_at(code, position);
                 let statistics = self.update(code, source);
                 statistics.loop_hits += 1;
                 let site = statistics.loops.entry(address).or_default();
@@ -113,7 +208,7 @@ impl Statistics {
                         histogram.add(ty, TYPES_MAX);
                     }
                 }
-                if let Some(frame) = place.filter(|frame| frame.birth == statistics.birth) {
+                if frame.birth == statistics.birth {
                     let callsite = statistics.callsites.get_mut(frame.callsite as usize)?;
                     callsite.loop_hits += 1;
                     if let Some(tuple) = frame.tuple {
@@ -121,39 +216,50 @@ impl Statistics {
                     }
                 }
             }
-            Event::Result { address, code, ty } => {
-                let place = settle(stack, code).copied();
-                let sites = self.update(code, source).sites_of(place)?;
+            Event::Result {
+                address,
+                code,
+                position,
+                ty,
+            } => {
+                let frame = stack.frame_at(code, position);
+                let sites = self.update(code, source).sites_of(Some(frame))?;
                 sites.entry(address).or_default().types.add(ty, TYPES_MAX);
             }
         }
         Some(())
     }
 
-    fn enter(
+    /// Counts whom a call instruction entered, and with what, in the frame of its caller.
+    fn count_callee(
         &mut self,
         call: u64,
+        caller: u64,
         callee: CodeWord,
         arguments: TypeTuple,
-        is_tail: bool,
-        stack: &mut Vec<Frame>,
+        stack: &mut Stack,
+    ) -> Option<()> {
+        let code = match self.owner(call) {
+            Some(code) => code,
+            None => stack.code_at(caller)?,
+        };
+        let frame = stack.frame_at(code, caller);
+        let sites = self.codes.get_mut(&code)?.sites_of(Some(frame))?;
+        let site = sites.entry(call).or_default();
+        site.callees.add(callee, CALLEES_MAX);
+        site.arguments.add(arguments, CALLEES_MAX);
+        Some(())
+    }
+
+    fn enter(
+        &mut self,
+        callee: CodeWord,
+        arguments: TypeTuple,
+        (position, return_address): (u64, u64),
+        stack: &mut Stack,
         source: &dyn CodeSource,
     ) {
-        // Compiled code does not tell where it calls from, nor what became of the frames above its own.
-        if call != 0
-            && let Some(site) = self.site_of_caller(call, stack)
-        {
-            site.callees.add(callee, CALLEES_MAX);
-            site.arguments.add(arguments, CALLEES_MAX);
-        }
-        let return_address = if is_tail {
-            stack.pop().map_or(0, |frame| frame.return_address)
-        } else if call == 0 {
-            0
-        } else {
-            call + call_bytes()
-        };
-        let depth = stack.len() as u32 + 1;
+        let depth = stack.depth() + 1;
         let statistics = self.update(callee, source);
         statistics.hits += 1;
         statistics.depth_max = statistics.depth_max.max(depth);
@@ -161,6 +267,7 @@ impl Statistics {
         let birth = statistics.birth;
         stack.push(Frame {
             code: callee,
+            position,
             return_address,
             callsite,
             tuple,
@@ -191,17 +298,6 @@ impl Statistics {
         statistics.version = version;
         statistics.events += 1;
         statistics
-    }
-
-    /// The site of a call instruction in its caller, whose frame becomes the top of the stack if it is there.
-    fn site_of_caller(&mut self, call: u64, stack: &mut Vec<Frame>) -> Option<&mut SiteStatistics> {
-        let caller = match self.owner(call) {
-            Some(code) => code,
-            None => stack.last()?.code,
-        };
-        let place = settle(stack, caller).copied();
-        let sites = self.codes.get_mut(&caller)?.sites_of(place)?;
-        Some(sites.entry(call).or_default())
     }
 }
 
@@ -277,18 +373,4 @@ impl CallsiteStatistics {
             tuples: Vec::new(),
         }
     }
-}
-
-/// Index of the newest frame that fits, if it is not far down.
-fn find(stack: &[Frame], fits: impl Fn(&Frame) -> bool) -> Option<usize> {
-    let lowest = stack.len().saturating_sub(SEARCHED_FRAMES);
-    (lowest..stack.len()).rev().find(|at| fits(&stack[*at]))
-}
-
-/// Makes the newest frame of the code the top of the stack, if it is not far down: those above returned
-/// without being logged.
-fn settle(stack: &mut Vec<Frame>, code: CodeWord) -> Option<&Frame> {
-    let at = find(stack, |frame| frame.code == code)?;
-    stack.truncate(at + 1);
-    stack.last()
 }

@@ -70,7 +70,7 @@ fn recursion_deepens_the_stack_and_returns_unwind_it() {
     take(&mut statistics, &log, &codes);
     let of_code = statistics.code(code).unwrap();
     assert_eq!((of_code.hits, of_code.depth_max), (18, 6));
-    assert!(statistics.stacks[&0].is_empty());
+    assert_eq!(statistics.stacks[&0].depth(), 0);
 }
 
 #[test]
@@ -81,11 +81,12 @@ fn a_tail_call_takes_the_place_of_its_frame() {
         log.enter(0x100, caller, &[STRING])
             .enter(at(0, 0), first, &[PAIR])
             .tail_enter(at(1, 3), second, &[PAIR, NIL])
-            .leave(at(0, 2), second, NIL);
+            .leave(at(0, 2), second, NIL)
+            .leave(0x108, caller, NIL);
     }
     let mut statistics = Statistics::new();
     take(&mut statistics, &log, &codes);
-    assert_eq!(statistics.code(second).unwrap().depth_max, 101);
+    assert_eq!(statistics.code(second).unwrap().depth_max, 2);
     assert_eq!(statistics.callee(first, 3), Some(second));
     assert_eq!(statistics.result_type(caller, 0), Some(Type::NIL));
 }
@@ -212,7 +213,7 @@ fn dead_code_leaves_nothing_behind() {
     statistics.retain(|code| code == caller);
     assert!(statistics.code(first).is_none());
     assert_eq!(statistics.failed_operands(first, 3), Type::NONE);
-    assert_eq!(statistics.stacks[&0].len(), 1);
+    assert_eq!(statistics.stacks[&0].depth(), 1);
     statistics.forget_thread(0);
     assert!(statistics.stacks.is_empty());
 }
@@ -237,19 +238,20 @@ fn speculation_that_keeps_failing_is_given_up() {
 fn logs_that_do_not_continue_begin_with_an_empty_stack() {
     let (codes, caller, _, _) = three();
     let mut log = LogWriter::new();
-    log.enter(0x100, caller, &[NIL]);
+    log.enter(0x100, caller, &[NIL])
+        .enter(at(0, 0), caller, &[NIL]);
     let mut statistics = Statistics::new();
-    (0..3).for_each(|_| {
-        take(&mut statistics, &log, &codes);
-    });
-    assert_eq!(statistics.code(caller).unwrap().depth_max, 3);
+    take(&mut statistics, &log, &codes);
+    assert_eq!(statistics.stacks[&0].depth(), 2);
+    let mut rest = LogWriter::new();
+    rest.result(at(0, 4), caller, NIL);
     let log = Log {
         thread: 0,
         is_continued: false,
-        words: log.words(),
+        words: rest.words(),
     };
     statistics.add(log, &codes);
-    assert_eq!(statistics.stacks[&0].len(), 1);
+    assert_eq!(statistics.stacks[&0].depth(), 1);
 }
 
 #[test]
@@ -262,7 +264,54 @@ fn deep_stacks_are_bounded() {
     });
     let mut statistics = Statistics::new();
     take(&mut statistics, &log, &codes);
-    assert!(statistics.stacks[&0].len() <= 1 << 16);
+    assert_eq!(statistics.stacks[&0].depth(), 100_000);
+    assert_eq!(statistics.code(code).unwrap().depth_max, 100_000);
+    let mut end = LogWriter::new();
+    end.result(at(0, 4), code, NIL);
+    take(&mut statistics, &end, &codes);
+    assert_eq!(statistics.stacks[&0].depth(), 1);
+}
+
+#[test]
+fn frames_that_escapes_leave_are_gone() {
+    let (codes, caller, first, second) = three();
+    let mut log = LogWriter::new();
+    for _ in 0..100 {
+        log.enter(0x100, caller, &[STRING])
+            .enter(at(0, 0), first, &[PAIR])
+            .enter(at(1, 2), second, &[PAIR, NIL])
+            .escape_to(1)
+            .enter(at(0, 2), first, &[STRING])
+            .leave(at(0, 4), first, NIL)
+            .escape_to(0);
+    }
+    let mut statistics = Statistics::new();
+    take(&mut statistics, &log, &codes);
+    let depths = [caller, first, second].map(|code| statistics.code(code).unwrap().depth_max);
+    assert_eq!(depths, [1, 2, 3]);
+    let tuple = &statistics.code(caller).unwrap().callsites[0].tuples[0];
+    assert_eq!(tuple.sites[&at(0, 2)].types.most(), Some((Type::NIL, 100)));
+}
+
+#[test]
+fn each_activation_of_a_recursion_counts_for_its_own_types() {
+    let mut codes = Codes::default();
+    let code = codes.add(0, "down", 1, &calls());
+    let mut log = LogWriter::new();
+    for _ in 0..10 {
+        log.enter(0x100, code, &[STRING])
+            .enter(at(0, 0), code, &[PAIR])
+            .result(at(0, 5), code, FIXNUM)
+            .leave(at(0, 2), code, NIL)
+            .result(at(0, 5), code, FLONUM)
+            .leave(0x108, code, NIL);
+    }
+    let mut statistics = Statistics::new();
+    take(&mut statistics, &log, &codes);
+    let tuples = &statistics.code(code).unwrap().callsites[0].tuples;
+    let seen = |index: usize| tuples[index].sites[&at(0, 5)].types.most();
+    assert_eq!(seen(0), Some((Type::FLONUM, 10)));
+    assert_eq!(seen(1), Some((Type::FIXNUM, 10)));
 }
 
 #[test]

@@ -23,8 +23,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use canny_llint::DispatchTable;
 use canny_locks::{Condvar, Mutex};
-use canny_spesh::log::BUFFER_ENTRIES;
-use canny_tables::layout::log::{ENTRY_BYTES, ENTRY_WORDS};
+use canny_spesh::log::BUFFER_WORDS;
+use canny_tables::layout::log::ENTRY_WORDS_MAX;
 use canny_tables::opcodes::Opcode;
 
 use super::ledger::{Began, PauseCause};
@@ -38,12 +38,8 @@ const QUOTA_MAX_MAIN: u32 = 3;
 const QUOTA_MAX_OTHERS: u32 = 2;
 /// Extra buffers for programs that begin.
 const BONUS_MAX: u32 = 5;
-/// Entries of a thread's first log, enough to find what is hot.
-const FIRST_ENTRIES: usize = BUFFER_ENTRIES / 8;
-/// Words of a buffer.
-const BUFFER_WORDS: usize = BUFFER_ENTRIES * ENTRY_WORDS;
-/// An entry and its continuation have to fit between the limit and the end.
-const RESERVE_ENTRIES: usize = 2;
+/// Words of a thread's first log, enough to find what is hot.
+const FIRST_WORDS: usize = BUFFER_WORDS / 8;
 
 /// Cursor and limit of a log that takes nothing.
 const NO_CURSOR: usize = 1;
@@ -247,12 +243,13 @@ impl Thread {
     fn empty_log(&mut self) {
         let start = self.specializer.log.buffer.as_mut_ptr() as usize;
         self.log_cursor = start;
-        let entries = if self.specializer.log.has_handed_over {
-            BUFFER_ENTRIES
+        let words = if self.specializer.log.has_handed_over {
+            BUFFER_WORDS
         } else {
-            FIRST_ENTRIES
+            FIRST_WORDS
         };
-        self.log_limit = start + (entries - RESERVE_ENTRIES) * ENTRY_BYTES;
+        // An entry has to fit between the limit and the end.
+        self.log_limit = start + 8 * (words - ENTRY_WORDS_MAX);
     }
 
     /// The code words in the log may be dead from now on.

@@ -773,10 +773,10 @@ impl Worker {
         replayed: Duration,
     ) {
         let mut text = format!(
-            "Log {} of thread {}, {} entries, taken in within {} us\n\n==========\n\n",
+            "Log {} of thread {}, {} words, taken in within {} us\n\n==========\n\n",
             self.statistics.version(),
             quota.thread,
-            words / canny_tables::layout::log::ENTRY_WORDS,
+            words,
             replayed.as_micros()
         );
         let warm = touched
