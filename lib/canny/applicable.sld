@@ -6,10 +6,10 @@
 ;;;
 ;;;   (if (or (procedure? f) (not (%applicable? f))) (f operand ...) (%apply-objectN f operand ...))
 ;;;
-;;; where N is the number of operands, or nothing for three and more; with one operand vectors are
-;;; asked for and read in between. So a call of a procedure costs a test that the specializer often
-;;; knows the answer to, and a call of anything else that cannot be called is the machine's error as
-;;; always. In this library calls mean what they always mean.
+;;; where N is the number of operands, or nothing for three and more; between them come the tests
+;;; and reads of vectors with one operand. So a call of a procedure costs a test that the
+;;; specializer often knows the answer to, and a call of anything else that cannot be called is the
+;;; machine's error as always. In this library calls mean what they always mean.
 ;;;
 ;;; The procedure of a record type is its extension; types without one look at their parents.
 
@@ -19,7 +19,7 @@
   (import (canny primitives) (canny syntax) (canny machine control) (canny data hash-tables))
   (begin
 
-    ;; The marker; nobody expands it.
+    ;; The marker; it is never expanded.
     (define-syntax %applicable-calls
       (syntax-rules ()))
 

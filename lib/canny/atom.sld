@@ -1,7 +1,8 @@
 ;;; (canny atom): feeds as in RFC 4287.
 ;;;
-;;;     (sxml->xml (atom-feed (list (atom-entry #:id "tag:example.org,2026:1" #:title "One" #:updated 0))
-;;;                           #:id "https://example.org/" #:title "News" #:updated 0 #:author "Ada"))
+;;;     (sxml->xml
+;;;      (atom-feed (list (atom-entry #:id "tag:example.org,2026:1" #:title "One" #:updated 0))
+;;;                 #:id "https://example.org/" #:title "News" #:updated 0 #:author "Ada"))
 ;;;
 ;;; Points in time are strings as in RFC 3339, or seconds since 1970.
 

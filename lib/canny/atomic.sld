@@ -1,10 +1,10 @@
 ;;; (canny atomic): boxes whose changes are one step for all threads.
 ;;;
 ;;; A box is a record, and each operation is the primitive `%compare-and-swap!` on a field of it,
-;;; tried again until nobody else came between. That is sequentially consistent; arguments that name
-;;; a weaker order of memory accesses are checked and have no other effect. Reading is an operation
-;;; too, since a plain load could be moved out of a loop that waits for a change. An atomic pair
-;;; holds one fresh pair, which is replaced and never changed.
+;;; tried again until no other thread came between. That is sequentially consistent; arguments that
+;;; name a weaker order of memory accesses are checked and have no other effect. Reading is an
+;;; operation too, since a plain load could be moved out of a loop that waits for a change. An
+;;; atomic pair holds one fresh pair, which is replaced and never changed.
 ;;;
 ;;; `(srfi 230)` is a part of this library.
 
@@ -114,7 +114,7 @@
       (%compare-and-swap! box 0 expected desired))
 
     ;; Replaces the content by what a procedure makes of it, and gives that. The procedure is called
-    ;; again if somebody else came between.
+    ;; again if another thread came between.
     (define (atomic-box-update! box procedure)
       (if (not (atomic-box? box))
           (%type-error 'atomic-box-update! 1 "atomic box" box))

@@ -7,14 +7,14 @@
 ;;;
 ;;; | record | its fields are changed | under |
 ;;; |---|---|---|
-;;; | channel | by who sends, receives, waits or closes | its lock |
-;;; | entry | by the task that waits, by who gives or takes | the lock of the channel in whose queue it is |
+;;; | channel | by tasks that send, receive, wait or close | its lock |
+;;; | entry | by the waiting task, by tasks that send or receive | the lock of the queue's channel |
 ;;;
 ;;; A value that is sent travels in the pair that it will be held in, so that nothing is allocated
 ;;; under a lock.
 ;;;
-;;; A select tries its clauses one after the other, then locks all of its channels, in the order of
-;;; their numbers, looks again, and stands in all of their queues before it lets go of them. So of
+;;; A select tries its clauses one after the other. Then it locks all of its channels, in the order
+;;; of their numbers, and tries again. It enters all of their queues before it unlocks them, so of
 ;;; two selects one always sees the other.
 
 (define-library (canny channels)
@@ -85,7 +85,7 @@
     (define (raise-closed who channel)
       (raise (%make-condition 'channel-closed "the channel is closed" (list channel) who)))
 
-    ;; What operations give that found nothing to do, or a closed channel.
+    ;; The results of operations that found nothing to do, or a closed channel.
     (define nothing (list 'nothing))
     (define closed (list 'closed))
 
@@ -306,7 +306,7 @@
 
     ;; Select.
 
-    ;; What a select may do.  `pair` holds what is to be sent; #f for a receiver.
+    ;; One clause of a select. `pair` holds the value to send; #f for a receiver.
     (define-record-type select-case
       (make-case channel pair procedure)
       case?
@@ -505,7 +505,8 @@
          (%select cases (#:default (lambda () body0 body ...)) timeout . clauses))
         ((_ cases default timeout clause . clauses)
          (syntax-error
-          "select: expected ((variable (channel-receive channel)) body ...), ((channel-send! channel value) body ...), (#:timeout seconds body ...) or (else body ...)"
+          "select: expected ((variable (channel-receive channel)) body ...), ((channel-send! \
+           channel value) body ...), (#:timeout seconds body ...) or (else body ...)"
           clause))))
 
     (%describe-waits! channel? "a channel" (lambda (channel) #f))))

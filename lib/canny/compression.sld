@@ -1,8 +1,8 @@
 ;;; (canny compression): gzip, zlib, deflate and zstd.
 ;;;
 ;;; A port that decompresses reads from another binary port, which it takes over; one that
-;;; compresses writes to another, which it closes when it is closed, unless told otherwise. Only
-;;; closing completes the data.
+;;; compresses writes to another, which it closes when it is closed, unless an option forbids it.
+;;; Only closing completes the data.
 ;;;
 ;;;     (gunzip (gzip (bytevector 1 2 3)))                    ; => #u8(1 2 3)
 ;;;     (read-line (open-gzip-input (open-binary-input-file "server.log.gz") #:text? #t))

@@ -25,8 +25,8 @@
           (only (canny tasks) %with-lock))
   (begin
 
-    ;; Queues. The items are a list whose first pair holds none: who removes changes the front only,
-    ;; who adds the rear.
+    ;; Queues. The items are a list whose first pair holds none: removing changes the front only,
+    ;; adding the rear.
 
     (define-record-type queue-end
       (make-queue-end %lock pair count)
@@ -195,7 +195,7 @@
             (update! shard key procedure failure))))
 
     ;; Replaces the value of a key by what a procedure makes of it, in one step, and gives that. The
-    ;; procedure is called again if somebody else has changed the value meanwhile.
+    ;; procedure is called again if another task has changed the value meanwhile.
     (define* (concurrent-hash-table-update! table key procedure #:optional (failure #f))
       (let ((shard (shard-of 'concurrent-hash-table-update! table key)))
         (check-procedure 'concurrent-hash-table-update! 3 procedure)
@@ -208,8 +208,8 @@
         (check-procedure 'concurrent-hash-table-update!/default 3 procedure)
         (update! shard key procedure (lambda () default))))
 
-    ;; The value of a key; if there is none, that which a procedure gives, or which somebody else
-    ;; gave it meanwhile.
+    ;; The value of a key; if there is none, the result of a procedure, or the value that another
+    ;; task gave it meanwhile.
     (define (concurrent-hash-table-intern! table key failure)
       (let* ((shard (shard-of 'concurrent-hash-table-intern! table key))
              (value (lookup shard key)))

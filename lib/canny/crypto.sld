@@ -5,8 +5,8 @@
 ;;;     (timing-safe=? code (hmac 'sha-256 key message))
 ;;;
 ;;; Data, keys and passwords are bytevectors, or strings, which are taken as UTF-8. Algorithms are
-;;; named by symbols: `sha-256`, `sha-384`, `sha-512`, and for what asks for them `sha-1` and, for
-;;; digests only, `md5`.
+;;; named by symbols: `sha-256`, `sha-384`, `sha-512`, and for protocols that need them `sha-1` and,
+;;; for digests only, `md5`.
 
 (define-library (canny crypto)
   (export digest hmac pbkdf2 random-bytes timing-safe=?)
@@ -22,7 +22,8 @@
     (define (digest algorithm bytes)
       (%digest algorithm (data 'digest 2 bytes)))
 
-    ;; The code by which who has the key too sees that the data are those of somebody who has it.
+    ;; The authentication code of data: it shows a holder of the key that another holder made the
+    ;; data.
     (define (hmac algorithm key bytes)
       (%hmac algorithm (data 'hmac 2 key) (data 'hmac 3 bytes)))
 
@@ -31,7 +32,7 @@
     (define (pbkdf2 algorithm password salt iterations length)
       (%pbkdf2 algorithm (data 'pbkdf2 2 password) (data 'pbkdf2 3 salt) iterations length))
 
-    ;; Bytes from the system that nobody can foresee.
+    ;; Unpredictable bytes from the system.
     (define (random-bytes count)
       (%random-bytes count))
 

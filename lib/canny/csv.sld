@@ -4,8 +4,8 @@
 ;;;     (csv->list (open-input-string "name,size\nabc,3\n") #:headers #t)
 ;;;     ; => ((("name" . "abc") ("size" . "3")))
 ;;;
-;;; A row ends with a line feed, a carriage return or both. Fields are strings; whoever wants
-;;; numbers converts them.
+;;; A row ends with a line feed, a carriage return or both. Fields are strings; the program converts
+;;; those that are numbers.
 
 (define-library (canny csv)
   (export csv-read csv-rows csv->list csv-for-each csv-write csv-write-all csv-error?

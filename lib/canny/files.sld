@@ -1,6 +1,6 @@
 ;;; (canny files): whole files at once.
 ;;;
-;;; What is left of a port, or a file, as a string, lines, data or bytes, and the other way round. A
+;;; The rest of a port, or a file, as a string, lines, data or bytes, and the other way round. A
 ;;; port is the current input port unless given, and stays open. A file that is written is replaced.
 ;;;
 ;;;     (lines->file '("one" "two") "numbers.txt")
@@ -14,8 +14,8 @@
           (canny machine ports))
   (begin
 
-    ;; What is left of a port, of the pieces that a procedure reads: one, unless it was interrupted
-    ;; or there is very much.
+    ;; The rest of a port, made of the pieces that a procedure reads: one piece, unless the read was
+    ;; interrupted or the rest is very long.
     (define (join read-piece input join-pieces)
       (let next ((pieces '()))
         (let ((piece (read-piece input)))
@@ -71,7 +71,7 @@
     (define (file->lines name)
       (call-with-input-file name port->lines))
 
-    ;; What the reader gives of a file; `read` unless given.
+    ;; The results of a reader at the data of a file; the reader is `read` unless given.
     (define (file->list name . reader)
       (let ((reader (if (pair? reader) (car reader) read)))
         (call-with-input-file name (lambda (port) (port->list reader port)))))

@@ -1,4 +1,4 @@
-;;; (canny geiser): what Geiser, the Scheme mode of Emacs, asks an implementation.
+;;; (canny geiser): the queries of Geiser, the Scheme mode of Emacs.
 ;;;
 ;;; Emacs sends calls of `geiser:eval` with a library's name (or #f) and a form. The answer is an
 ;;; association list, written to the current output port as one datum:
@@ -94,7 +94,7 @@
     (define (geiser:macroexpand form . rest)
       (without-header (%expand form (interaction-environment))))
 
-    ;; The first line tells what kind of unit it is.
+    ;; The first line shows the kind of the unit.
     (define (without-header text)
       (let ((port (open-input-string text)))
         (if (char=? (peek-char port) #\;)
@@ -252,7 +252,7 @@
               (cons "syntax" (of-kinds '(form macro)))
               (cons "vars" (of-kinds '(variable))))))
 
-    ;; There is no table of who calls whom.
+    ;; There is no table of callers.
     (define (geiser:callers . rest) '())
     (define (geiser:callees . rest) '())
     (define (geiser:xref . rest) '())))

@@ -4,7 +4,8 @@
 ;;; How ports of procedures work: such a port stands over a channel, a pipe in memory that is
 ;;; *served*. A primitive that finds the channel empty, or full, makes the machine call the port's
 ;;; procedure, its service, with one of these numbers, and begins again afterwards:
-;;;   `service/fill`           make bytes with %feed-port!, or say with %end-port! that there are none for now
+;;;   `service/fill`           make bytes with %feed-port!, or say with %end-port! that there are
+;;;                            none for now
 ;;;   `service/drain`          take what was written with %take-port-bytes!
 ;;;   `service/flush`          take it, pass it on, and say so with %acknowledge-port!
 ;;;   `service/close`          release what the port stands for, and say so with %acknowledge-port!
@@ -12,10 +13,11 @@
 ;;;   `service/set-position`   give a procedure that changes the position, or #f
 ;;;   `service/encoding`       give the name of the encoding, or #f
 ;;;   `service/succeed`        give a procedure that takes the port in the place of this one
-;;; The text of textual ports is UTF-8 in the channel.
+;;; The text of textual ports is UTF-8 in the channel. `io/procedures.scm` has these ports,
+;;; `io/encodings.scm` encodings that are made of procedures.
 ;;;
-;;; A port for both directions stands for two others. Where they have one position, that of a file
-;;; or of a program's own, it goes from one to the other when the direction changes; a service is
+;;; A port for both directions stands for two others. If they share one position, of a file or of
+;;; the program's own, it moves from one port to the other when the direction changes; a service is
 ;;; then called with `service/turn-to-read` or `service/turn-to-write`.
 
 (define-library (canny io)
@@ -42,9 +44,8 @@
           (canny machine ports)
           (canny machine arguments)
           (only (canny loop) in-lines) (only (canny machine posix) timeout-error?))
+  (include "io/encodings.scm" "io/procedures.scm")
   (begin
-
-    (define piece-size 16384)
 
     ;; Opening.
 
@@ -97,7 +98,7 @@
                       encoding malformed lines byte-order-mark buffering))
 
     ;; One port for both directions of an input port and an output port, both binary or both
-    ;; textual: whatever reads uses the first, whatever writes the second. `close-port` closes both,
+    ;; textual: reading uses the first, writing the second. `close-port` closes both,
     ;; `close-input-port` and `close-output-port` one of them.
     (define (make-input/output-port input output)
       (%join-ports input output #f))
@@ -109,59 +110,11 @@
            (output-port? object)))
 
     ;; Two binary ports on one file, the first to read it and the second to write it, each with a
-    ;; position of its own. What was written is read once it was flushed.
+    ;; position of its own. Written bytes are read once they were flushed.
     (define* (open-input-output name #:key (mode 'overwrite) (buffering 'default))
       (let* ((output (open-binary-output name #:mode mode #:buffering buffering))
              (input (%open-input name)))
         (values input output)))
-
-    ;; Options.
-
-    (define (check-encoding who object)
-      (cond ((encoding? object))
-            ((or (string? object) (symbol? object))
-             (if (not (%encoding-name (if (symbol? object) (symbol->string object) object)))
-                 (%range-error who 1 "the name of a known encoding" object)))
-            (else (%type-error who 1 "encoding" object))))
-
-    (define (check-choice who object choices)
-      (if (not (memq object choices))
-          (%range-error who 1 (choice-text choices) object)))
-
-    (define (choice-text choices)
-      (let ((port (open-output-string)))
-        (write-string "one of" port)
-        (let next ((rest choices))
-          (if (pair? rest)
-              (begin
-                (write-string (if (eq? rest choices) " " ", ") port)
-                (display (car rest) port)
-                (next (cdr rest)))))
-        (get-output-string port)))
-
-    (define (check-lines who object)
-      (cond ((memq object '(any linefeed)))
-            ((and (string? object) (not (string=? object ""))))
-            ((and (pair? object) (list? object) (all-strings? object)))
-            (else (%type-error who 1 "any, linefeed, string or list of strings" object))))
-
-    (define (all-strings? list)
-      (or (null? list)
-          (and (string? (car list))
-               (not (string=? (car list) ""))
-               (all-strings? (cdr list)))))
-
-    (define (check-input-options who encoding malformed lines byte-order-mark)
-      (check-encoding who encoding)
-      (check-choice who malformed '(raise replace ignore))
-      (check-lines who lines)
-      (check-choice who byte-order-mark '(omit keep)))
-
-    (define (check-output-options who encoding malformed byte-order-mark buffering)
-      (check-encoding who encoding)
-      (check-choice who malformed '(raise replace ignore))
-      (check-choice who byte-order-mark '(omit keep))
-      (check-choice who buffering '(default block line none)))
 
     ;; Transcoding.
 
@@ -196,7 +149,7 @@
             (else (transcode-both port encoding malformed lines byte-order-mark buffering))))
 
     (define (transcode-both port encoding malformed lines byte-order-mark buffering)
-      ;; What is decoded or encoded by procedures has no position.
+      ;; A port that procedures decode or encode has no position.
       (let ((turns (and (not (encoding? encoding)) (%port-turns port)))
             (output (transcode-from-text port encoding malformed byte-order-mark buffering)))
         (%join-ports (transcode-to-text port encoding malformed lines byte-order-mark)
@@ -221,7 +174,7 @@
           (%port-side object writes?)
           object))
 
-    ;; Tells the service of a port which port has taken its place.
+    ;; Hands the port that replaces another one to the service of that.
     (define (adopted before after)
       (let ((service (%port-service before)))
         (if service ((service service/succeed) after))
@@ -265,7 +218,7 @@
               (exact (ceiling (* 1000 seconds))))
              (else (%type-error 'set-port-timeout! 2 "positive number or #f" seconds)))))
 
-    ;; Where the next byte of a port, or the first byte of its next character, stands.
+    ;; The position of the next byte of a port, or of the first byte of its next character.
     (define (port-position port)
       (let ((port (side port input-port? #f)))
         (if (and (port? port) (%port-service port))
@@ -279,7 +232,7 @@
             (%custom-set-position! port position)
             (%set-port-position! port position))))
 
-    ;; Whether a port can tell its position. Only ports of procedures may be unable to.
+    ;; Whether a port has a position. Only ports of procedures may be unable to.
     (define (port-has-position? port)
       (check-argument 'port-has-position? 1 port? "port" port)
       (let ((service (%port-service (side port input-port? #f))))
@@ -298,13 +251,13 @@
     (define (truncate-port port length)
       (%truncate-port port length))
 
-    ;; Waits until everything that was written to a port is on the disk. With `data-only?` not true
-    ;; for what is only told about the file, such as its times.
+    ;; Waits until everything that was written to a port is on the disk. With a true `data-only?`
+    ;; metadata such as the times of the file are left out.
     (define (sync-port port . data-only?)
       (%sync-port port (and (pair? data-only?) (car data-only?))))
 
-    ;; Locks the file of a port for all others that ask: `exclusive`, or `shared`. Waits until it
-    ;; gets the lock, unless `wait?` is false. Gives whether it has the lock.
+    ;; Locks the file of a port against other locks: `exclusive`, or `shared`. Waits until it gets
+    ;; the lock, unless `wait?` is false. Gives whether it has the lock.
     (define* (lock-port port #:optional (kind 'exclusive) #:key (wait? #t))
       (check-choice 'lock-port kind '(exclusive shared))
       (%lock-port port (eq? kind 'exclusive) wait?))
@@ -341,106 +294,6 @@
             (begin
               (procedure line)
               (next (read-line port))))))
-
-    ;; Encodings of a program's own.
-
-    (define-record-type encoding
-      (new-encoding name decode encode)
-      encoding?
-      (name encoding-object-name)
-      (decode encoding-decode)
-      (encode encoding-encode))
-
-    ;; An encoding made of two procedures.
-    ;;
-    ;; `(decode bytes last? state)` gives four values: the text of as many bytes as form whole
-    ;; characters, the number of these bytes, the state behind them, and the length of a malformed
-    ;; sequence that comes next, or 0. Bytes that it does not take it gets again, with more behind
-    ;; them; `last?` says that there are no more.
-    ;;
-    ;; `(encode text last? state)` gives three values: a bytevector, the state, and the index of the
-    ;; first character that has no bytes, or `#f` if all of them were encoded. The state is `#f` at
-    ;; first.
-    (define (make-encoding name decode encode)
-      (check-argument 'make-encoding 1 string? "string" name)
-      (check-procedure 'make-encoding 2 decode)
-      (check-procedure 'make-encoding 3 encode)
-      (new-encoding name decode encode))
-
-    (define (raise-malformed encoding name offset bytes length)
-      (let ((message (open-output-string)))
-        (write-string "cannot read: malformed " message)
-        (write-string (encoding-object-name encoding) message)
-        (write-string " at byte " message)
-        (display offset message)
-        (write-string " (" message)
-        (let next ((index 0))
-          (if (< index length)
-              (let ((byte (bytevector-u8-ref bytes index)))
-                (if (> index 0) (write-string " " message))
-                (if (< byte 16) (write-string "0" message))
-                (write-string (string-upcase (number->string byte 16)) message)
-                (next (+ index 1)))))
-        (write-string ")" message)
-        (raise (%make-condition 'read (get-output-string message) (list name) 'read))))
-
-    ;; A procedure that takes bytes, which begin with those that were left, and whether they are the
-    ;; last; `give` gets the text. What is malformed is reported by the call after the one that
-    ;; found it, and skipped.
-    (define (bytes->text encoding name malformed give)
-      (let ((decode (encoding-decode encoding)) (state #f) (rest (bytevector)) (offset 0) (fault 0))
-        (define (skip length)
-          (set! rest (bytevector-copy rest length))
-          (set! offset (+ offset length)))
-        (define (work last?)
-          (let-values (((text used next length) (decode rest last? state)))
-            (set! state next)
-            (skip used)
-            (if (not (string=? text "")) (give text))
-            (let ((length (if (and last? (= length 0)) (bytevector-length rest) length)))
-              (if (> length 0)
-                  (case malformed
-                    ((raise) (set! fault (min length (bytevector-length rest))))
-                    (else
-                     (if (eq? malformed 'replace) (give "\xFFFD;"))
-                     (skip (min length (bytevector-length rest)))
-                     (work last?)))))))
-        (define (report-fault)
-          (if (> fault 0)
-              (let ((bytes rest) (at offset) (length fault))
-                (set! fault 0)
-                (skip length)
-                (raise-malformed encoding name at bytes length))))
-        (case-lambda
-          (() (> fault 0))
-          ((bytes last?)
-           (report-fault)
-           (set! rest (if (= (bytevector-length rest) 0) bytes (bytevector-append rest bytes)))
-           (work last?)))))
-
-    ;; A procedure that takes text and whether it is the last; `give` gets the bytes.
-    (define (text->bytes encoding name malformed give)
-      (let ((encode (encoding-encode encoding)) (state #f))
-        (define (work text last?)
-          (let-values (((bytes next bad) (encode text last? state)))
-            (set! state next)
-            (if (> (bytevector-length bytes) 0) (give bytes))
-            (if bad
-                (let ((rest (string-copy text (+ bad 1))))
-                  (case malformed
-                    ((raise)
-                     (raise (%make-condition
-                             'file
-                             (string-append "cannot write: " (encoding-object-name encoding)
-                                            " has no character U+"
-                                            (string-upcase
-                                             (number->string (char->integer (string-ref text bad))
-                                                             16)))
-                             (list name)
-                             'write)))
-                    ((replace) (work "?" #f) (work rest last?))
-                    (else (work rest last?)))))))
-        work))
 
     (define (user-input port encoding malformed lines)
       (define name (port-name port))
@@ -505,9 +358,9 @@
     (define (check-decoder who object)
       (check-argument who 1 decoder? "decoder" object))
 
-    ;; A decoder, which is fed bytes, cut anywhere, and asked for text. The options are those of
-    ;; `transcode-input`. Asked for something that has not arrived whole, it gives `#f`; at the end,
-    ;; the end-of-file object.
+    ;; A decoder, which takes bytes, cut anywhere, and returns text. The options are those of
+    ;; `transcode-input`. For an item that has not arrived whole, it returns `#f`; at the end, the
+    ;; end-of-file object.
     (define* (make-decoder #:optional (encoding "UTF-8") #:key (malformed 'raise) (lines 'any)
                            (byte-order-mark 'omit))
       (check-input-options 'make-decoder encoding malformed lines byte-order-mark)
@@ -573,8 +426,7 @@
       (finish encoder-finish)
       (take encoder-take))
 
-    ;; An encoder, which is given text and asked for bytes. The options are those of
-    ;; `transcode-output`.
+    ;; An encoder, which takes text and returns bytes. The options are those of `transcode-output`.
     (define* (make-encoder #:optional (encoding "UTF-8") #:key (malformed 'raise)
                            (byte-order-mark 'omit))
       (check-output-options 'make-encoder encoding malformed byte-order-mark 'block)
@@ -634,286 +486,4 @@
              (make-encoder encoding #:malformed malformed #:byte-order-mark byte-order-mark)))
         (encoder-write! encoder text)
         (encoder-finish! encoder)
-        (encoder-take! encoder)))
-
-    ;; Ports of procedures.
-
-    (define (check-procedure-or-false who position object)
-      (if object (check-procedure who position object)))
-
-    (define (check-count who count size)
-      (if (not (and (exact-integer? count) (<= 0 count size)))
-          (%range-error who 2 "a count of what there is room for" count)
-          count))
-
-    ;; A binary input port whose bytes a procedure makes: `(read! bytevector start count)` puts at
-    ;; most `count` bytes into the bytevector from `start` on and gives their number; 0 is the end.
-    (define* (make-binary-input name read! #:key (position #f) (set-position! #f) (close #f))
-      (check-argument 'make-binary-input 1 string? "string" name)
-      (check-procedure 'make-binary-input 2 read!)
-      (check-procedure-or-false 'make-binary-input 3 position)
-      (check-procedure-or-false 'make-binary-input 4 set-position!)
-      (check-procedure-or-false 'make-binary-input 5 close)
-      (let* ((buffer (make-bytevector piece-size 0)) (before #f) (offset 0))
-        (define port (%open-channel name (lambda (request) (serve request)) #t))
-        (define (serve request)
-          (cond
-           ((eqv? request service/fill)
-            (if position
-                (begin
-                  (set! before (position))
-                  (set! offset (%port-position port))))
-            (let ((count (check-count 'read! (read! buffer 0 piece-size) piece-size)))
-              (if (= count 0)
-                  (%end-port! port #f)
-                  (%feed-port! port buffer 0 count))))
-           ((eqv? request service/close) (if close (close)) (%acknowledge-port! port))
-           ((eqv? request service/position)
-            (and position
-                 (if (and (exact-integer? before) (input-there? port))
-                     (+ before (- (%port-position port) offset))
-                     (position))))
-           ((eqv? request service/set-position)
-            (and set-position!
-                 (lambda (place)
-                   (drop-input port)
-                   (set-position! place))))
-           ((eqv? request service/succeed) (lambda (successor) (set! port successor)))
-           (else #f)))
-        port))
-
-    ;; Forgets what was made and not read.
-    (define (drop-input port)
-      (if (input-there? port)
-          (begin
-            (if (textual-port? port)
-                (read-char port)
-                (read-u8 port))
-            (drop-input port))))
-
-    (define (input-there? port)
-      (if (textual-port? port)
-          (char-ready? port)
-          (u8-ready? port)))
-
-    ;; A textual input port whose characters a procedure makes: `(read! string start count)` puts at
-    ;; most `count` characters into the string from `start` on and gives their number; 0 is the end.
-    ;; With `position` it is asked for one character at a time.
-    (define* (make-textual-input name read! #:key (position #f) (set-position! #f) (close #f)
-                                 (lines 'any))
-      (check-argument 'make-textual-input 1 string? "string" name)
-      (check-procedure 'make-textual-input 2 read!)
-      (check-procedure-or-false 'make-textual-input 3 position)
-      (check-procedure-or-false 'make-textual-input 4 set-position!)
-      (check-procedure-or-false 'make-textual-input 5 close)
-      (check-lines 'make-textual-input lines)
-      (let* ((size (if position 1 4096)) (buffer (make-string size #\space)) (before #f))
-        (define port
-          (%transcode-input (%open-channel name (lambda (request) (serve request)) #t)
-                            "UTF-8" 'raise lines 'keep))
-        (define (serve request)
-          (cond
-           ((eqv? request service/fill)
-            (if position (set! before (position)))
-            (let ((count (check-count 'read! (read! buffer 0 size) size)))
-              (if (= count 0)
-                  (%end-port! port #f)
-                  (%feed-port! port buffer 0 count))))
-           ((eqv? request service/close) (if close (close)) (%acknowledge-port! port))
-           ((eqv? request service/position)
-            (and position (if (char-ready? port) before (position))))
-           ((eqv? request service/set-position)
-            (and set-position!
-                 (lambda (place)
-                   (drop-input port)
-                   (set-position! place))))
-           ((eqv? request service/succeed) (lambda (successor) (set! port successor)))
-           (else #f)))
-        port))
-
-    ;; Calls `write!` until it has taken everything.
-    (define (write-all write! buffer length)
-      (let next ((start 0))
-        (if (< start length)
-            (next (+ start
-                     (check-count 'write! (write! buffer start (- length start))
-                                  (- length start)))))))
-
-    ;; The service of an output port; it must be told which one that is.
-    (define (output-service take length-of write! position set-position! close flush)
-      (define port #f)
-      (define (drain)
-        (let ((written (take (%take-port-bytes! port))))
-          (write-all write! written (length-of written))))
-      (define (drain-and-flush)
-        (drain)
-        (if flush (flush)))
-      (lambda (request)
-        (cond
-         ((eqv? request service/drain) (drain))
-         ((eqv? request service/flush)
-          (drain-and-flush)
-          (%acknowledge-port! port))
-         ((eqv? request service/close)
-          (drain-and-flush)
-          (if close (close))
-          (%acknowledge-port! port))
-         ((eqv? request service/position) (and position (begin (drain) (position))))
-         ((eqv? request service/set-position)
-          (and set-position!
-               (lambda (place)
-                 (drain)
-                 (set-position! place))))
-         ((eqv? request service/succeed) (lambda (successor) (set! port successor)))
-         (else #f))))
-
-    ;; Output ports of procedures, the last one first, so that nothing is lost if the program ends
-    ;; without closing them. They are held weakly; the guardian gives those that nothing else refers
-    ;; to any more. Several threads note ports at once: what is known is replaced as a whole, if it
-    ;; is still what it was.
-    (define-record-type known-outputs
-      (make-known-outputs state)
-      known-outputs?
-      (state known-outputs-state set-known-outputs-state!))
-
-    (define-record-type output-list
-      (make-output-list ports count sweep-at)
-      output-list?
-      (ports output-list-ports)
-      (count output-list-count)
-      (sweep-at output-list-sweep-at))
-
-    (define sweep-at-least 64)
-    (define known (make-known-outputs (make-output-list '() 0 sweep-at-least)))
-    (define abandoned (make-guardian))
-
-    (define (note-output! port)
-      (finish-abandoned)
-      (%set-exit-hook! finish-outputs)
-      (let ((reference (weak-cons port #f)))
-        (let again ((old (known-outputs-state known)))
-          (let ((held (%compare-and-swap! known 0 old (with-output reference (swept old)))))
-            (if (not (eq? held old))
-                (again held)))))
-      (abandoned port)
-      port)
-
-    (define (with-output reference list)
-      (make-output-list (cons reference (output-list-ports list))
-                        (+ (output-list-count list) 1)
-                        (output-list-sweep-at list)))
-
-    ;; The list without the ports that are closed or gone, if it has grown to twice of what was left
-    ;; the last time.
-    (define (swept list)
-      (if (< (output-list-count list) (output-list-sweep-at list))
-          list
-          (let* ((open (open-outputs (output-list-ports list)))
-                 (count (length open)))
-            (make-output-list open count (max sweep-at-least (* 2 count))))))
-
-    (define (open-outputs outputs)
-      (let next ((rest outputs) (open '()))
-        (if (null? rest)
-            (reverse! open)
-            (let ((port (weak-car (car rest))))
-              (next (cdr rest)
-                    (if (and port (output-port-open? port))
-                        (cons (car rest) open)
-                        open))))))
-
-    ;; An error is reported, and changes nothing about how the program ends.
-    (define (finish-output port)
-      (if (output-port-open? port)
-          (guard (object (#t (write-string "canny: " (current-error-port))
-                          (write-string (port-name port) (current-error-port))
-                          (write-string ": " (current-error-port))
-                          (if (error-object? object)
-                              (write-string (error-object-message object) (current-error-port))
-                              (write object (current-error-port)))
-                          (newline (current-error-port))))
-            (flush-output-port port))))
-
-    (define (finish-abandoned)
-      (let next ()
-        (let ((port (abandoned)))
-          (if port
-              (begin
-                (finish-output port)
-                (next))))))
-
-    (define (finish-outputs)
-      (finish-abandoned)
-      (let next ((rest (output-list-ports (known-outputs-state known))))
-        (if (pair? rest)
-            (let ((port (weak-car (car rest))))
-              (if port (finish-output port))
-              (next (cdr rest))))))
-
-    ;; A binary output port whose bytes a procedure takes: `(write! bytevector start count)` takes
-    ;; at least one of `count` bytes from `start` on and gives the number of those that it took.
-    (define* (make-binary-output name write! #:key (position #f) (set-position! #f) (close #f)
-                                 (flush #f))
-      (check-argument 'make-binary-output 1 string? "string" name)
-      (check-procedure 'make-binary-output 2 write!)
-      (check-procedure-or-false 'make-binary-output 3 position)
-      (check-procedure-or-false 'make-binary-output 4 set-position!)
-      (check-procedure-or-false 'make-binary-output 5 close)
-      (check-procedure-or-false 'make-binary-output 6 flush)
-      (let* ((serve (output-service (lambda (bytes) bytes) bytevector-length
-                                    write! position set-position! close flush))
-             (port (%open-channel name serve #f)))
-        ((serve service/succeed) port)
-        (note-output! port)))
-
-    ;; A textual output port whose characters a procedure takes: `(write! string start count)`,
-    ;; likewise.
-    (define* (make-textual-output name write! #:key (position #f) (set-position! #f) (close #f)
-                                  (flush #f))
-      (check-argument 'make-textual-output 1 string? "string" name)
-      (check-procedure 'make-textual-output 2 write!)
-      (check-procedure-or-false 'make-textual-output 3 position)
-      (check-procedure-or-false 'make-textual-output 4 set-position!)
-      (check-procedure-or-false 'make-textual-output 5 close)
-      (check-procedure-or-false 'make-textual-output 6 flush)
-      (let* ((serve (output-service utf8->string string-length
-                                    write! position set-position! close flush))
-             (port (%transcode-output (%open-channel name serve #f) "UTF-8" 'raise 'omit 'block)))
-        ((serve service/succeed) port)
-        (note-output! port)))
-
-    ;; A binary port for both directions whose bytes procedures make and take; see
-    ;; `make-binary-input` and `make-binary-output`. With `position` and `set-position!`, which go
-    ;; together, both have one position. `close` is called when both directions are closed.
-    (define* (make-binary-input/output name read! write! #:key (position #f) (set-position! #f)
-                                       (close #f) (flush #f))
-      (check-procedure-or-false 'make-binary-input/output 6 close)
-      (let* ((open 2)
-             (close-side (lambda ()
-                           (set! open (- open 1))
-                           (if (and close (= open 0)) (close))))
-             (input (make-binary-input name read! #:position position
-                                       #:set-position! set-position! #:close close-side))
-             (output (make-binary-output name write! #:position position
-                                         #:set-position! set-position!
-                                         #:close close-side #:flush flush))
-             (read-service (%port-service input))
-             (write-service (%port-service output)))
-        (%join-ports input output
-                     (and position
-                          set-position!
-                          (lambda (request)
-                            (if (= request service/turn-to-read)
-                                (write-service service/drain)
-                                ((read-service service/set-position)
-                                 (read-service service/position))))))))
-
-    (define (%custom-position port)
-      (or ((%port-service port) service/position)
-          (%range-error 'port-position 1 "a port that has a position" port)))
-
-    (define (%custom-set-position! port position)
-      (let ((change ((%port-service port) service/set-position)))
-        (if (not change)
-            (%range-error 'set-port-position! 1 "a port whose position can be changed" port))
-        (change position)))))
+        (encoder-take! encoder)))))

@@ -7,8 +7,8 @@
 ;;;     (string->json "{\"a\": [1, 2.5, null]}")             ; => ((a . #(1 2.5 null)))
 ;;;     (json->string '((a . #(1 2.5 null))) #:indent 2)
 ;;;
-;;; What is not JSON raises a condition that `json-error?` is true of, and that knows line, column
-;;; and offset; what cannot be written likewise, with the keys and indexes that lead to it.
+;;; Text that is not JSON raises a condition that satisfies `json-error?` and has line, column and
+;;; offset. So does an object that cannot be written, with the keys and indexes that lead to it.
 
 (define-library (canny json)
   (export json-read string->json json-lines json-events
@@ -37,7 +37,7 @@
         ((inexact) #f)
         (else (bad-option who "#:numbers is exact or inexact" numbers))))
 
-    ;; The next value of a port, or an end-of-file object. What follows it is left.
+    ;; The next value of a port, or an end-of-file object. The text behind it stays in the port.
     (define* (json-read #:optional (port (current-input-port))
                         #:key (objects 'alist) (null 'null) (numbers 'inexact)
                         (depth-limit 10000))
@@ -59,9 +59,9 @@
             (exact? (exact-numbers? 'json-lines numbers)))
         (lambda () (%json-read port shape null exact? depth-limit))))
 
-    ;; A generator of what the next value of a port consists of: the symbols `array-start`,
-    ;; `array-end`, `object-start`, `object-end` and `null`, booleans, numbers and strings, of which
-    ;; every other one in an object is a key.
+    ;; A generator of the parts of the next value of a port: the symbols `array-start`, `array-end`,
+    ;; `object-start`, `object-end` and `null`, booleans, numbers and strings, of which every other
+    ;; one in an object is a key.
     (define* (json-events #:optional (port (current-input-port))
                           #:key (numbers 'inexact) (depth-limit #f))
       (let ((reader (%make-json-reader (exact-numbers? 'json-events numbers) depth-limit))

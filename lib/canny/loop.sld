@@ -17,10 +17,11 @@
 ;;;
 ;;; How it works: %clauses reads the clauses into levels, one for each loop, outermost last, and
 ;;; into a list of accumulators; %emit writes the loops. The variables of accumulators are passed
-;;; through all of them. What %clauses and %add-... pass along is
+;;; through all of them. The macros %clauses and %add-... pass along
 ;;;   whole     (name final body)
 ;;;   levels    those that are complete
-;;;   level     (outer state end values steps), the last of which are the clauses behind the iterators
+;;;   level     (outer state end values steps), the last of which are the clauses behind the
+;;;             iterators
 ;;;   states    of the accumulators
 ;;;   results   ((name expression) ...)
 ;;; Everything is collected in reverse order, except that lists which an iterator or accumulator
@@ -288,7 +289,8 @@
                       . rest))
                ((_ variables arguments . rest)
                 (%wrong-iterator (name variables arguments)
-                                 "loop: expected (for element [index] (iterator sequence [start [end]])), not"))))
+                                 "loop: expected (for element [index] (iterator sequence [start \
+                                  [end]])), not"))))
            ...))))
 
     (define-indexed-iterators
@@ -388,7 +390,8 @@
       (syntax-rules ()
         ((_ name)
          (syntax-error
-          "loop: an accumulator has no variables: it is used alone, or in (into name (accumulator argument ...))"
+          "loop: an accumulator has no variables: it is used alone, or in (into name (accumulator \
+           argument ...))"
           name))))
     (define-syntax %wrong-arguments
       (syntax-rules ()
@@ -411,7 +414,8 @@
                 (next ((state initial update)) result . rest))
                ((_ arguments . rest)
                 (%wrong-arguments (name . arguments)
-                                  "loop: expected (accumulator expression [(if condition)]), not"))))
+                                  "loop: expected (accumulator expression [(if condition)]), \
+                                   not"))))
            ...))))
 
     (define-accumulators

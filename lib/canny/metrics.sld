@@ -39,7 +39,7 @@
       ;; The newest first.
       (metrics registry-metrics set-registry-metrics!)
       (collectors registry-collectors set-registry-collectors!)
-      ;; Servers, which `(canny web metrics)` knows how to ask.
+      ;; Servers, whose figures `(canny web metrics)` reads.
       (sources %registry-sources set-sources!))
 
     (define (make-registry)
@@ -62,8 +62,9 @@
                               ((eq? source (car sources)) (cdr sources))
                               (else (cons (car sources) (loop (cdr sources)))))))))
 
-    ;; Has a procedure give more families whenever they are asked for: lists of a name, a type, a
-    ;; text and samples, each a list of a suffix, an association list of labels and a number.
+    ;; Registers a procedure that makes more families whenever the registry is read. A family is a
+    ;; list of a name, a type, a text and samples; a sample is a list of a suffix, an association
+    ;; list of labels and a number.
     (define (add-collector! registry procedure)
       (check-registry 'add-collector! 1 registry)
       (check-procedure 'add-collector! 2 procedure)
@@ -232,7 +233,7 @@
                 (%hash-table-set! table key series)
                 series)))))
 
-    ;; What `counter-value` and its like look at, without making it.
+    ;; The sample that `counter-value` and its like read; it is not made here.
     (define (known-series metric values)
       (if (null? (metric-labels metric))
           (metric-series metric)
@@ -293,7 +294,7 @@
 
     ;; Histograms.
 
-    ;; Where a number is counted: the first bound that is not below it.
+    ;; The bucket of a number: the index of the first bound that is not below it.
     (define (bucket-of bounds value)
       (let loop ((index 0))
         (if (or (= index (vector-length bounds)) (<= value (vector-ref bounds index)))
@@ -338,7 +339,7 @@
                    labels)
             (apply values results)))))
 
-    ;; What there is.
+    ;; Samples and families.
 
     (define (samples-of-series metric values series)
       (let ((labels (map cons (metric-labels metric) values)))
@@ -377,7 +378,7 @@
                                  (samples-of-series metric (car entry) (cdr entry)))
                                (%hash-table->alist (metric-series metric)))))))
 
-    ;; All families: lists of a name, a type, a text and samples. What fails to give its numbers is
+    ;; All families: lists of a name, a type, a text and samples. A family whose procedure raises is
     ;; left out.
     (define (registry-collect registry)
       (check-registry 'registry-collect 1 registry)

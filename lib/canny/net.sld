@@ -2,10 +2,10 @@
 ;;;
 ;;; An address is a string: "127.0.0.1:80", "[::1]:80", "unix:/run/name", "unix:@name" for a name
 ;;; that no file has. A host is a name or an IP address. A timeout is a number of seconds, and #f,
-;;; the default, is none. Whatever takes longer raises an error that satisfies `timeout-error?`;
-;;; whatever else the network refuses, one that satisfies `network-error?`.
+;;; the default, is none. An operation that takes longer raises an error that satisfies
+;;; `timeout-error?`; other refusals of the network raise one that satisfies `network-error?`.
 ;;;
-;;; A connection has two binary ports. Closing the output port tells the other side that nothing
+;;; A connection has two binary ports. Closing the output port shows the other side that nothing
 ;;; follows.
 ;;;
 ;;;     (define connection (tcp-connect "localhost" 7 #:timeout 5))
@@ -181,10 +181,10 @@
       (client? client-context?)
       (handle context-handle))
 
-    ;; What connections of clients over TLS are made with. `#:trust` says which servers are
-    ;; believed: #t those that an authority which the system trusts vouches for, a file those that
-    ;; its certificates vouch for, #f all. `#:certificate` and `#:key` are files that say who the
-    ;; client is. `#:protocols` are those that it would speak, best first.
+    ;; The settings of clients' connections over TLS. `#:trust` says which servers are trusted: #t
+    ;; those that an authority which the system trusts vouches for, a file those that its
+    ;; certificates vouch for, #f all. `#:certificate` and `#:key` are files that say who the client
+    ;; is. `#:protocols` are those that it would speak, best first.
     (define* (tls-client-context #:key (trust #t) (certificate #f) (key #f) (protocols '()))
       (if (not (boolean? trust))
           (check-file 'tls-client-context 1 trust))
@@ -195,8 +195,8 @@
       (check-protocols 'tls-client-context protocols)
       (make-tls-context #t (%tls-client-context trust certificate key protocols)))
 
-    ;; What a server's connections over TLS are made with: files in PEM form of its certificate,
-    ;; with those that vouch for it, and of its private key. With `#:clients`, only clients that a
+    ;; The settings of a server's connections over TLS: files in PEM form of its certificate, with
+    ;; those that vouch for it, and of its private key. With `#:clients`, only clients that a
     ;; certificate of that file vouches for are taken.
     (define* (tls-server-context certificate key #:key (clients #f) (protocols '()))
       (check-file 'tls-server-context 1 certificate)
@@ -239,8 +239,8 @@
                (socket (%socket-connect addresses local (seconds-until end))))
           (secured 'tls-connect socket context server-name (seconds-until end)))))
 
-    ;; Waits for the next connection and makes it one over TLS. A client that cannot prove or accept
-    ;; what is asked for raises an error; the listener keeps listening.
+    ;; Waits for the next connection and makes it one over TLS. A client that cannot meet or accept
+    ;; these settings raises an error; the listener keeps listening.
     (define* (tls-accept listener context #:key (timeout #f))
       (check-listener 'tls-accept listener)
       (if (not (and (tls-context? context) (not (client-context? context))))
@@ -252,9 +252,9 @@
 
     ;; Makes an open connection one over TLS, in the midst of what both sides say to each other: as
     ;; a client or as a server, by the context. Everything that was sent before must have been read.
-    ;; The ports that the connection had are closed, whatever was made of them too;
-    ;; `connection-input` and `connection-output` give new ones. `#:server-name` is the name that a
-    ;; server must prove, which is the host that `tcp-connect` was given.
+    ;; The ports of the connection are closed, and ports that were made of them; `connection-input`
+    ;; and `connection-output` give new ones. `#:server-name` is the name that a server must prove,
+    ;; which is the host that `tcp-connect` was given.
     (define* (connection-start-tls! connection context #:key (server-name #f) (timeout #f))
       (check-connection 'connection-start-tls! connection)
       (check-argument 'connection-start-tls! 2 tls-context? "context of TLS" context)
@@ -300,7 +300,7 @@
       (output-of connection))
 
     ;; A binary port that reads and writes a connection: its input and its output in one.
-    ;; `close-port` closes the connection, `close-output-port` tells the other side that nothing
+    ;; `close-port` closes the connection, `close-output-port` shows the other side that nothing
     ;; follows.
     (define (connection-port connection)
       (check-connection 'connection-port connection)
@@ -384,7 +384,7 @@
       (check-argument 'listen 2 exact-nonnegative-integer? "backlog" backlog)
       (make-listener (%socket-listen address backlog reuse share ipv6-only)))
 
-    ;; Where a listener listens.
+    ;; The address of a listener.
     (define (listener-address listener)
       (check-listener 'listener-address listener)
       (%socket-address (listener-socket listener)))
@@ -422,7 +422,7 @@
       (make-datagram-socket
        (%datagram-socket address (family-number 'open-datagram-socket family))))
 
-    ;; Where a socket for datagrams is.
+    ;; The address of a socket for datagrams.
     (define (datagram-socket-address socket)
       (check-datagram-socket 'datagram-socket-address socket)
       (%socket-address (datagram-socket-socket socket)))
@@ -475,7 +475,7 @@
             ((datagram-socket? object) (datagram-socket-socket object))
             (else (%type-error who 1 "connection, listener or datagram socket" object))))
 
-    ;; What an option of a connection, a listener or a socket for datagrams is set to: a boolean for
+    ;; The value of an option of a connection, a listener or a socket for datagrams: a boolean for
     ;; `nodelay`, `keepalive`, `reuse-address`, `reuse-port`, `broadcast` and `ipv6-only`; a number
     ;; of bytes for `receive-buffer` and `send-buffer`, of seconds for `keepalive-after` and
     ;; `linger`, of routers for `time-to-live`.

@@ -8,10 +8,10 @@
 ;;;
 ;;; | record | its fields are changed by |
 ;;; |---|---|
-;;; | job: next | whoever takes a chunk, as one step |
-;;; | job: stopped | whoever fails |
+;;; | job: next | the task that takes a chunk, as one step |
+;;; | job: stopped | the task that fails |
 ;;;
-;;; What a job's tasks write are places of a vector, each of which belongs to one item.
+;;; The tasks of a job write to elements of a vector, each of which belongs to one item.
 
 (define-library (canny parallel)
   (export parallel-map parallel-for-each parallel-fold
@@ -31,7 +31,7 @@
     (define-record-type job
       (make-job next count workers chunk stopped)
       job?
-      ;; The first item that nobody has taken.
+      ;; The first item that no task has taken.
       (next job-next)
       (count job-count)
       (workers job-workers)
@@ -46,8 +46,8 @@
     (define (positive-index? object)
       (and (fixnum? object) (> object 0)))
 
-    ;; Calls `(work start end)` for chunks of the numbers below `count` until all are done or
-    ;; somebody has failed. Gives the list of what the calls gave, in no order.
+    ;; Calls `(work start end)` for chunks of the numbers below `count` until all are done or a task
+    ;; has failed. Gives the list of what the calls gave, in no order.
     (define (run who count workers chunk work)
       (if workers
           (check-option who "#:workers" positive-index? "a positive number of tasks" workers))
@@ -75,7 +75,7 @@
           '()
           (append (car lists) (append-all (cdr lists)))))
 
-    ;; What a task does.  When it is left by an error, the others stop before their next item.
+    ;; The work of a task. When an error ends it, the others stop before their next item.
     (define (work-on job work)
       (let ((normal? #f))
         (dynamic-wind
@@ -143,7 +143,7 @@
                                     (map (lambda (items) (vector-ref items index)) vectors)))
                           (%apply min (map vector-length vectors))))))))
 
-    ;; What is left of rest arguments without the keywords, which are among them.
+    ;; The rest arguments without the keywords among them.
     (define (without-keywords arguments)
       (cond ((null? arguments) '())
             ((keyword? (car arguments)) (without-keywords (cddr arguments)))

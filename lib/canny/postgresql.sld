@@ -15,7 +15,7 @@
 ;;; | `(canny postgresql values)` | types: what arguments and columns are in Scheme |
 ;;; | `(canny postgresql errors)` | the conditions, and their parts |
 ;;; | `(canny postgresql transport)` | TCP, sockets of the file system, TLS |
-;;; | `(canny postgresql connection)` | the record of a connection; exchanges, and what is done when one ends midway |
+;;; | `(canny postgresql connection)` | the record of a connection; exchanges |
 ;;; | `(canny postgresql authentication)` | passwords, MD5, SCRAM |
 ;;; | `(canny postgresql sessions)` | opening and closing |
 ;;; | `(canny postgresql transactions)` | transactions and savepoints |

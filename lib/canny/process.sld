@@ -5,8 +5,8 @@
 ;;; or the negative number of the signal that ended it.
 ;;;
 ;;; Invariants:
-;;; - A task that waits for a program serves all its streams at once, a piece at a time, so that
-;;;   neither side waits for the other, and memory does not depend on how much goes through.
+;;; - A task that waits for a program serves all its streams at once, a piece at a time. So neither
+;;;   side waits for the other, and memory does not depend on the amount of data.
 ;;; - A program that is abandoned, by a timeout, an interrupt or a condition, is ended, and its
 ;;;   status is taken.
 ;;; - Programs get the three standard streams and no other descriptors.
@@ -103,8 +103,8 @@
           (%range-error 'process-port 1 "a process with pipes for input and output" process))
       (%join-ports (process-output process) (process-input process) #f))
 
-    ;; Where a stream of a new process leads. What is opened here is closed once the process has it,
-    ;; so it comes in a pair with #t.
+    ;; The destination of a stream of a new process. A file that is opened here is closed once the
+    ;; process has it, so it comes in a pair with #t.
     (define (stream-setting who object output? pipe)
       (cond ((eq? object 'inherit) (cons stream/inherit #f))
             ((eq? object 'null) (cons stream/null #f))
@@ -128,7 +128,8 @@
              (cons (%port-side object (and output? #t)) #f))
             (output?
              (raise-bad-option who (if (eq? output? 'error) "#:error" "#:output")
-                               "inherit, null, pipe, the name of a file, or an output port of a file"
+                               "inherit, null, pipe, the name of a file, or an output port of a \
+                                file"
                                object))
             (else
              (raise-bad-option who "#:input"
@@ -423,14 +424,14 @@
          (lambda ()
            (if (not finished?) (give-up process))))))
 
-    ;; Ends a process that nobody wants any more.
+    ;; Ends a process that is not needed any more.
     (define (give-up process)
       (process-close process)
       (process-terminate process #:grace 1/2))
 
     ;; Statuses.
 
-    ;; The name of the signal that a status tells of, or `#f`.
+    ;; The name of the signal that ended a process, by its status, or `#f`.
     (define (status-signal status)
       (if (not (exact-integer? status))
           (%type-error 'status-signal 1 "status" status))
@@ -484,7 +485,7 @@
 
     ;; Running to the end.
 
-    ;; The text of bytes.  What is no UTF-8 is replaced where `replace?` is true.
+    ;; The text of bytes. Malformed sequences are replaced if `replace?` is true.
     (define (bytes->text bytes replace?)
       (if replace?
           (guard (object (#t (latin-text bytes)))
@@ -518,7 +519,7 @@
                             (bytevector-copy joined (- length tail-bytes))
                             joined)))))))
 
-    ;; What is fed to a program: a procedure that gives the next piece of bytes, or #f at the end.
+    ;; The input of a program: a procedure that returns the next piece of bytes, or #f at the end.
     (define (make-feed who input encoding)
       (define (encode text)
         (if (equal? encoding "UTF-8")
@@ -550,7 +551,7 @@
                (let ((piece (read-string 65536 input)))
                  (if (eof-object? piece) #f (encode piece)))))))
 
-    ;; What takes bytes: a procedure of a piece. For a textual port sequences may be cut between
+    ;; A consumer of bytes: a procedure of a piece. For a textual port sequences may be cut between
     ;; pieces.
     (define (make-sink target encoding)
       (cond ((procedure? target) target)
@@ -563,7 +564,8 @@
                  (let ((text (decoder-read-available decoder)))
                    (if (string? text) (write-string text target))))))))
 
-    ;; What `#:input` is to the process, and what is fed to it from here.
+    ;; The stream that `#:input` means for the process, and the input that is written to it from
+    ;; here.
     (define (input-plan who input encoding)
       (cond ((or (memq input '(inherit null))
                  (and (pair? input) (eq? (car input) 'file)))
@@ -576,7 +578,8 @@
              (values 'pipe (make-feed who input encoding)))
             (else
              (raise-bad-option who "#:input"
-                               "a string, bytes, an input port, a procedure, inherit, null or (file NAME)"
+                               "a string, bytes, an input port, a procedure, inherit, null or \
+                                (file NAME)"
                                input))))
 
     ;; The same for output.
@@ -592,7 +595,8 @@
                  (values 'pipe (make-sink output encoding))))
             (else
              (raise-bad-option who "#:output or #:error"
-                               "an output port, a procedure, inherit, null, (file NAME) or (append NAME)"
+                               "an output port, a procedure, inherit, null, (file NAME) or \
+                                (append NAME)"
                                output))))
 
     ;; Runs a command to its end, feeding and taking what the plans say. Gives the process and its
@@ -626,7 +630,7 @@
                                            #f
                                            #t))
                            (finished? #f))
-                      ;; Nobody leaves by the winders when a condition is not handled.
+                      ;; The winders do not run if a condition is not handled.
                       (for-each %end-with-program (process-children process))
                       (dynamic-wind
                        void
@@ -709,7 +713,7 @@
                    timeout #t encoding)
       (void))
 
-    ;; What a program writes, as a bytevector. A program that fails raises a condition unless
+    ;; The output of a program, as a bytevector. A program that fails raises a condition unless
     ;; `#:check` is false.
     (define* (run->bytevector command #:key (input 'null) (error 'inherit)
                               (environment 'inherit) (variables '()) (directory #f)
@@ -726,7 +730,7 @@
                      environment variables directory group timeout check encoding)
         (get-output-bytevector port)))
 
-    ;; What a program writes, as a string. `#:encoding` and `#:malformed` are those of
+    ;; The output of a program, as a string. `#:encoding` and `#:malformed` are those of
     ;; `transcode-input`.
     (define* (run->string command #:key (input 'null) (error 'inherit)
                           (environment 'inherit) (variables '()) (directory #f)

@@ -2,8 +2,8 @@
 ;;;
 ;;; `(canny machine control)` has prompts and composable continuations; here are the operators that
 ;;; papers use, all of them over one protocol, so that they can be mixed: an abort hands a receiver
-;;; to the prompt, whose handler calls it with the continuation, outside of the prompt. What the
-;;; four pairs of operators differ in is where there is a prompt again:
+;;; to the prompt, whose handler calls it with the continuation, outside of the prompt. The four
+;;; pairs of operators differ in where there is a prompt again:
 ;;;
 ;;;                     around the receiver's body    around a call of the continuation
 ;;;   shift   reset     yes                           yes

@@ -1,10 +1,11 @@
 ;;; (canny regexp): regular expressions, as SREs and as patterns of text.
 ;;;
 ;;; A string is a pattern such as "[0-9]+-(?<day>[a-z]+)"; anything else is an SRE or a regexp of
-;;; SRFI 115, where a string stands for itself. Time is at most proportional to the string, whatever
-;;; the pattern.
+;;; SRFI 115, where a string stands for itself. Time is at most proportional to the string, for
+;;; every pattern.
 ;;;
-;;;     (regexp-match->list (regexp-search "([a-z]+)=([0-9]+)" "n=1, size=42"))  ; => ("n=1" "n" "1")
+;;;     (regexp-match->list (regexp-search "([a-z]+)=([0-9]+)" "n=1, size=42"))
+;;;                                                              ; => ("n=1" "n" "1")
 ;;;     (regexp-replace-all "[0-9]+" "1 and 22" "<" 0 ">")
 
 (define-library (canny regexp)

@@ -1,11 +1,11 @@
 ;;; (canny signals): signals of the system as a supply, and what is done when the program ends.
 ;;;
 ;;; Signals come in as bytes by a port, which a task reads that is started with the first tap; the
-;;; file of primitive rows `signals` tells more. While a signal is tapped it does nothing else:
+;;; file of primitive rows `signals` has the details. While a signal is tapped it does nothing else:
 ;;; SIGTERM ends nothing, SIGINT interrupts nothing.
 ;;;
 ;;; Invariants:
-;;; - What was registered for the end is called once, in the reverse order, whichever way the
+;;; - Procedures that were registered for the end are called once, in the reverse order, however the
 ;;;   program ends: by SIGTERM, SIGINT or SIGHUP, by `exit`, by an error, by the end of its text.
 ;;;   `emergency-exit` after the first of them.
 ;;; - Another task that ends the program meanwhile waits for the one that calls.
@@ -13,7 +13,7 @@
 ;;;
 ;;; | record | is changed under |
 ;;; |---|---|
-;;; | source: taps, port | its lock; only who changed the number of taps from or to zero watches or unwatches |
+;;; | source: taps, port | its lock; a change of the number of taps from or to zero (un)watches |
 ;;; | shutdown | its lock |
 
 (define-library (canny signals)
@@ -166,7 +166,7 @@
     (define (shut-down code)
       (call-thunks! code
                     (lambda ()
-                      ;; All was called; a text that comes to its end just now has this exit code
+                      ;; All was called; a program that ends at the same time has this exit code
                       ;; too.
                       (%set-shutdown-procedure! (lambda () (exit code)))
                       (exit code))))
@@ -179,8 +179,8 @@
               (set-shutdown-caller! shutdown (cons (current-task) (make-future)))
               #f))))
 
-    ;; Calls what was registered under the deadline, and then a procedure; or waits until somebody
-    ;; else has done so.
+    ;; Calls what was registered under the deadline, and then a procedure; or waits until another
+    ;; task has done so.
     (define (call-thunks! code continue)
       (let ((caller (take-call!)))
         (cond ((not caller)

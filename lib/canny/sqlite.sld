@@ -52,7 +52,7 @@
       (interrupter database-interrupter)
       (path database-path)
       (mode database-mode)
-      ;; What rows are: 1 vectors, 2 association lists.
+      ;; The form of rows: 1 vectors, 2 association lists.
       (shape database-shape)
       ;; How many transactions, one in the other, are open.
       (depth database-depth set-database-depth!)
@@ -168,7 +168,7 @@
       (check-database 'database-open? database)
       (%sqlite-open? (database-handle database)))
 
-    ;; Closes a database once nobody uses it; a second time does nothing.
+    ;; Closes a database once no task uses it; a second time does nothing.
     (define (close-database database)
       (check-database 'close-database database)
       (with-mutex (database-lock database)
@@ -367,8 +367,8 @@
              database sql arguments)
       state)
 
-    ;; A generator of the rows of a statement. The statement ends with the last row, or when nobody
-    ;; has the generator any more.
+    ;; A generator of the rows of a statement. The statement ends with the last row, or when the
+    ;; generator is garbage.
     (define (row-generator database sql . arguments)
       (check-database 'row-generator database)
       (cursor-generator database (open-cursor 'row-generator database sql arguments)))
@@ -402,9 +402,8 @@
 
     ;; Transactions.
 
-    ;; Runs a statement of a transaction with the database locked; gives a condition if it fails.
-    ;; What the task waits for is not ended by cancelling it here if `ends?` is true: a transaction
-    ;; is always ended.
+    ;; Runs a statement of a transaction with the database locked; gives a condition if it fails. If
+    ;; `ends?` is true, cancelling the task does not end this wait: a transaction is always ended.
     (define (run-control database sql ends?)
       (let ((task (%current-task)))
         (%enter-critical!)
@@ -470,8 +469,9 @@
 
     ;; Calls a procedure in a transaction, which is committed when it returns and rolled back when
     ;; it is left any other way. In another transaction of the task it is a part of that. `#:mode`
-    ;; is `immediate`: nobody else writes meanwhile; or `deferred`: it is one for reading until it
-    ;; writes, and fails then if somebody else has written. It cannot be entered again.
+    ;; is `immediate`: no other connection writes meanwhile; or `deferred`: it is one for reading
+    ;; until it writes, and fails then if another connection has written. It cannot be entered
+    ;; again.
     (define* (call-with-transaction database thunk #:key (mode #f))
       (check-database 'call-with-transaction database)
       (check-procedure 'call-with-transaction 2 thunk)
@@ -569,7 +569,7 @@
                   #f)))
           (close-database reader)))
 
-    ;; Calls a procedure with a connection that only reads, and that nobody else has meanwhile.
+    ;; Calls a procedure with a connection that only reads, and that no other task has meanwhile.
     (define* (call-with-reader pool procedure #:key (timeout #f))
       (check-pool 'call-with-reader pool)
       (check-procedure 'call-with-reader 2 procedure)
@@ -589,7 +589,7 @@
                      (give-back! pool used))))))
           #:timeout timeout)))
 
-    ;; Calls a procedure with the connection that writes, and that nobody else has meanwhile.
+    ;; Calls a procedure with the connection that writes, and that no other task has meanwhile.
     (define* (call-with-writer pool procedure #:key (timeout #f))
       (check-pool 'call-with-writer pool)
       (check-procedure 'call-with-writer 2 procedure)
@@ -617,7 +617,8 @@
 
     (define migrations-table
       "create table if not exists canny_migrations (
-         name text primary key, sql text not null, applied_at text not null default current_timestamp)")
+         name text primary key, sql text not null, applied_at text not null default \
+current_timestamp)")
 
     (define (check-migration object)
       (if (not (and (pair? object) (string? (car object)) (list? object)
@@ -746,7 +747,7 @@
            (let ((code (%sql-error-part object 'code)))
              (and code (memv (modulo code 256) codes) #t))))
 
-    ;; Somebody else had locked the database for too long.
+    ;; Another connection had locked the database for too long.
     (define (database-busy? object) (has-code? object '(5 6)))
 
     ;; There is no room, on the disk or within the limit of pages.

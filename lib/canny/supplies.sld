@@ -1,6 +1,6 @@
 ;;; (canny supplies): push streams.
 ;;;
-;;; A supply gives values to who taps it, as they come.  The emitter waits until they are taken.
+;;; A supply passes values to its taps, as they come. The emitter waits until they are taken.
 ;;;
 ;;;     (react
 ;;;       (whenever (line (process-lines '("make")))

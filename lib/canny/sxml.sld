@@ -1,8 +1,8 @@
 ;;; (canny sxml): markup as data.
 ;;;
-;;; A node is text (a string, a number, a character), an element
-;;; `(tag (@ (name value) ...) node ...)`, a list of nodes, or one of `*TOP*`, `*PI*`, `*COMMENT*`,
-;;; `*DOCTYPE*` and `*raw*`. What is written is escaped by construction.
+;;; A node is text (a string, a number, a character), an element `(tag (@ (name value) ...) node
+;;; ...)`, a list of nodes, or one of `*TOP*`, `*PI*`, `*COMMENT*`, `*DOCTYPE*` and `*raw*`. Output
+;;; is escaped by construction.
 ;;;
 ;;;     (sxml->html '(p (@ (class "x")) "a < b"))               ; => "<p class=\"x\">a &lt; b</p>"
 ;;;     (sxml-select '(ul (li "a") (li "b")) "li[2]/text()")    ; => ("b")
@@ -96,7 +96,8 @@
                                  (if (not (and (pair? entry) (symbol? (car entry))
                                                (string? (cdr entry))))
                                      (bad-option 'xml->sxml
-                                                 "#:namespaces is an association list of symbols and strings"
+                                                 "#:namespaces is an association list of symbols \
+                                                  and strings"
                                                  entry))
                                  (list (symbol->string (car entry)) (cdr entry)))
                                namespaces)))
@@ -126,7 +127,8 @@
     (define (markup-error-path condition)
       (irritant 'markup-error-path condition 'path))
 
-    ;; Where a text is wrong; lines and columns are counted from 1, the offset in characters from 0.
+    ;; The position of an error in a text; lines and columns are counted from 1, the offset in
+    ;; characters from 0.
     (define (markup-error-line condition)
       (irritant 'markup-error-line condition 'line))
     (define (markup-error-column condition)
@@ -360,8 +362,7 @@
                     (filter sxml-element?
                             (if (eq? axis 'descendant) (with-descendants nodes) nodes)))))
 
-    ;; Elements and all elements in them, each once. What is in an element that was walked through
-    ;; is not walked again.
+    ;; Elements and all elements in them, each once. The contents of an element are visited once.
     (define (with-descendants nodes)
       (let ((seen (%make-hash-table 'eq #f 0)))
         (let loop ((stack (list nodes)) (found '()))

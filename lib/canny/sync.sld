@@ -1,10 +1,10 @@
 ;;; (canny sync): locks and what else tasks wait for each other with.
 ;;;
 ;;; Each of them is a record with a lock of its own, which is held for moments only, and a queue of
-;;; those that wait, who are served in the order in which they came. What they wait for is handed to
-;;; them: the mutex belongs to the task before that is woken, so that nobody overtakes it, and a
-;;; task whose wait has ended otherwise, by its time limit or because it was cancelled, cannot be
-;;; handed anything. `(canny tasks waiting)` has the queues.
+;;; waiting tasks, which are served in the order of their arrival. The lock is handed to the task:
+;;; the mutex belongs to it before it is woken, so that no other task overtakes it. A task whose
+;;; wait has ended otherwise, by its time limit or a cancellation, is handed nothing. `(canny tasks
+;;; waiting)` has the queues.
 ;;;
 ;;; All fields are changed under the lock of the record. The procedures that are marked so are
 ;;; called under it, and neither raise nor wait.
@@ -154,7 +154,7 @@
         ((_ mutex body0 body ...)
          (call-with-mutex mutex (lambda () body0 body ...)))))
 
-    ;; Condition variables. A task is in the queue before it gives up the mutex. Until it waits its
+    ;; Condition variables. A task is in the queue before it unlocks the mutex. Until it waits its
     ;; entry has no waiter, and a signal is noted in the entry.
 
     (define-record-type condition-variable
@@ -359,7 +359,8 @@
     (define (last-one? barrier)
       (= (+ (barrier-arrived barrier) 1) (barrier-parties barrier)))
 
-    ;; Waits until so many tasks have come; #t in the one that came last.  The next ones begin anew.
+    ;; Waits until so many tasks have come; #t in the one that came last. The next ones start a new
+    ;; round.
     (define* (barrier-wait! barrier #:key (timeout #f))
       (check-argument 'barrier-wait! 1 barrier? "barrier" barrier)
       (let* ((opening #f)
@@ -456,7 +457,7 @@
                        (lambda (was-linked?) (let-in! lock)))
       (values))
 
-    ;; Waits until nobody else has locked it, and locks for writing.
+    ;; Waits until no other task has locked it, and locks for writing.
     (define* (write-lock! lock #:key (timeout #f))
       (check-lock 'write-lock! lock)
       (let ((task (%current-task)))
@@ -568,7 +569,7 @@
                          open? open? nothing-left))
       (values))
 
-    ;; What is done once.
+    ;; An action that is done once.
 
     (define-record-type once
       (new-once %lock state value queue)
@@ -586,7 +587,7 @@
       (check-argument 'once-done? 1 once? "once" once)
       (eq? (once-state once) 'done))
 
-    ;; Changes the state and wakes those that wait, who look at it.
+    ;; Changes the state and wakes the waiting tasks, which check it.
     (define (leave-once! once state)
       (wake-all! once
                  (%with-lock once

@@ -4,8 +4,8 @@
 ;;;     (run-server app #:listen (systemd-listeners #:otherwise '("127.0.0.1:8080")))
 ;;;
 ;;; Nothing of it needs systemd: any program that passes sockets and variables in the same way will
-;;; do. What was passed is taken once, and the variables are taken away then, so that children do
-;;; not believe that it is theirs.
+;;; do. Passed sockets are taken once, and the variables are removed then, so that children do not
+;;; take them for their own.
 
 (define-library (canny systemd)
   (export systemd-listeners systemd-notify systemd-watchdog-seconds start-watchdog!)
@@ -45,7 +45,7 @@
                (loop (+ index 1) (+ index 1) (cons (substring text start index) parts)))
               (else (loop start (+ index 1) parts)))))
 
-    ;; What systemd calls sockets without a name.
+    ;; The name that systemd gives to sockets without one.
     (define no-name "unknown")
 
     (define (take-listeners!)
@@ -89,8 +89,9 @@
         ((watchdog) "WATCHDOG=1")
         (else (and (string? notice) notice))))
 
-    ;; Tells who has started the program how it is: `ready`, `stopping`, `reloading`, `watchdog`, or
-    ;; a text such as "STATUS=well". Whether there is somebody to tell who took it.
+    ;; Reports the state of the program to the service manager: `ready`, `stopping`, `reloading`,
+    ;; `watchdog`, or a text such as "STATUS=well". Returns whether there is a service manager and
+    ;; it took the message.
     (define (systemd-notify notice . notices)
       (let ((socket (variable "NOTIFY_SOCKET"))
             (texts (map (lambda (notice)
@@ -107,8 +108,8 @@
                                   text
                                   (loop (string-append text "\n" (car rest)) (cdr rest)))))))))
 
-    ;; How often the watchdog wants to hear of the program, at least, in seconds; #f if there is
-    ;; none.
+    ;; The interval in seconds within which the watchdog expects a report of the program; #f if
+    ;; there is none.
     (define (systemd-watchdog-seconds)
       (let ((microseconds (number-of "WATCHDOG_USEC"))
             (process (number-of "WATCHDOG_PID")))
@@ -117,8 +118,8 @@
              (or (not process) (= process (%process-id)))
              (/ microseconds 1000000))))
 
-    ;; Tells the watchdog twice as often as it wants that the program is alive, as long as `alive?`
-    ;; says so. The task that does it, or #f.
+    ;; Reports to the watchdog that the program is alive, twice as often as required, as long as
+    ;; `alive?` returns true. The task that does it, or #f.
     (define* (start-watchdog! #:key (alive? (lambda () #t)))
       (check-procedure 'start-watchdog! 1 alive?)
       (let ((seconds (systemd-watchdog-seconds)))

@@ -7,7 +7,7 @@
 ;;; predicate expression) an object that satisfies the predicate is raised (test-output expected
 ;;; body ...) what the body writes to the current output port (test-group name body ...) names what
 ;;; is inside in reports (test-finish) prints the summary; leaves with code 1 after a failure
-;;; (test-summary) prints the summary and begins to count anew; for the prompt
+;;; (test-summary) prints the summary and resets the counts; for the prompt
 ;;;
 ;;; A string in front is the name of a test: (test "name" expected expression), and so for
 ;;; test-approximate, test-assert, test-true, test-false, and for test-error with a predicate.
@@ -36,7 +36,7 @@
     ;; Names of the open groups, innermost first.
     (define groups '())
 
-    ;; What a body gives when the test fails.
+    ;; The result of a body whose test fails.
     (define-record-type failure
       (make-failure expected actual differences)
       failure?

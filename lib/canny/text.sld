@@ -10,7 +10,7 @@
 ;;; them into a list or vector first.
 ;;;
 ;;;     (string-grapheme-length "cafe\x301;")                      ; => 4
-;;;     (string-words "It's 3.5 km, isn't it?")                   ; => ("It's" "3.5" "km" "isn't" "it")
+;;;     (string-words "It's 3.5 km, isn't it?")                ; => ("It's" "3.5" "km" "isn't" "it")
 ;;;     (string-caseless=? "Strasse" "STRAẞE")                    ; => #t
 
 (define-library (canny text)
@@ -169,8 +169,8 @@
                    (check-string who position (car rest))
                    (next right (key (car rest)) (cdr rest) (+ position 1)))))))
 
-    ;; Whether strings are canonically equivalent: whether they look the same whatever way their
-    ;; accents are encoded.
+    ;; Whether strings are canonically equivalent: whether they look the same, however their accents
+    ;; are encoded.
     (define (string-canonical=? first second . rest)
       (all-pairs? 'string-canonical=? string=? string-normalize-nfd first second rest))
 

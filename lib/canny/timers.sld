@@ -5,8 +5,8 @@
 ;;;
 ;;; Invariants:
 ;;; - A repeating timer keeps to the grid of its interval, counted from when it began: its ticks do
-;;;   not drift. Ticks that were missed, since the procedure or whoever takes them was slow, become
-;;;   one tick, which comes at once.
+;;;   not drift. Missed ticks, of a slow procedure or consumer, become one tick, which comes at
+;;;   once.
 ;;; - An error in the procedure of a repeating timer is reported and ends nothing, unless an option
 ;;;   says otherwise.
 ;;; - A point of the calendar is waited for by the clock of the calendar, which may be set
@@ -89,7 +89,7 @@
         (flush-output-port port)))
 
     ;; A task that calls a procedure at a point in time: a number of seconds on the clock of
-    ;; `current-second`, or a date or time of `(srfi 19)`. What has passed is now.
+    ;; `current-second`, or a date or time of `(srfi 19)`. A time in the past means now.
     (define (at when . thunk)
       (let ((due (calendar-nanoseconds when))
             (thunk (if (pair? thunk) (car thunk) void)))
@@ -119,7 +119,7 @@
                (else (%type-error 'at 1 "point in time" when))))
             (else (%type-error 'at 1 "number of seconds, date or time" when))))
 
-    ;; What the clock of `current-second` is ahead of that of the calendar: whole seconds.
+    ;; The whole seconds by which the clock of `current-second` is ahead of the calendar's.
     (define (leap-nanoseconds)
       (* 1000000000
          (exact (round (- (current-second) (/ (%clock-nanoseconds clock/realtime) 1000000000))))))

@@ -1,4 +1,4 @@
-;;; (canny trace): procedures that tell when they are called and what they return.
+;;; (canny trace): procedures that print their calls and results.
 ;;;
 ;;; (traced name procedure) gives a procedure that does what the other does, and writes each call
 ;;; and each result to the current output port, indented by how many traced calls are under way. A

@@ -243,8 +243,8 @@
       (check-size 'sint-list->bytevector 3 size)
       (integers-> 'sint-list->bytevector numbers endianness size (least-signed size)))
 
-    ;; Text.  Encoders write no byte order mark and are big-endian unless told otherwise; decoders
-    ;; look at the mark unless an option says to take it for a character.
+    ;; Text. Encoders write no byte order mark and are big-endian by default; decoders look at the
+    ;; mark unless an option says to take it for a character.
 
     (define (check-string who object)
       (if (not (string? object))
@@ -300,7 +300,7 @@
                                  (or marked endianness)
                                  size))))
 
-    ;; What is no character becomes the replacement character.
+    ;; Bytes that are no character become the replacement character.
     (define (code->char code)
       (if (or (> code #x10FFFF) (<= #xD800 code #xDFFF))
           #\xFFFD

@@ -1,6 +1,6 @@
 ;;; (scheme rlist): R7RS-large's names of SRFI 101.
 ;;;
-;;; What would clash with (scheme base) has an r before its name.
+;;; A name that would clash with (scheme base) has an r in front.
 
 (define-library (scheme rlist)
   (export

@@ -47,7 +47,7 @@
       (comparator comparator-of-bag)
       (table bag-table))
 
-    ;; What sets and bags share.
+    ;; Code that sets and bags share.
 
     (define (empty-table who comparator)
       (check-comparator who 1 comparator)

@@ -11,9 +11,9 @@
     (define (cased? char)
       (or (char-lower-case? char) (char-upper-case? char) (char-title-case? char)))
 
-    ;; The full mapping of a character.  Where it is longer than one character it follows from the
-    ;; upper-case one: what comes behind the first letter is in lower case, and a Greek iota written
-    ;; below stays there.
+    ;; The full mapping of a character. A mapping that is longer than one character follows from the
+    ;; upper-case one: all behind the first letter is in lower case, and a Greek iota written below
+    ;; stays there.
     (define (full-titlecase char)
       (let* ((single (char-titlecase char))
              (upper (string-upcase (string char))))

@@ -1,7 +1,7 @@
 ;;; (srfi 133): the vector library.
 ;;;
-;;; Where several vectors are taken, the shortest one ends the walk.  Procedures of one and of two
-;;; vectors have loops of their own; more vectors go through lists.
+;;; Of several vectors, the shortest one ends the walk. Procedures of one and of two vectors have
+;;; loops of their own; more vectors go through lists.
 
 (define-library (srfi 133)
   (export

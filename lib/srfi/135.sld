@@ -1,6 +1,6 @@
 ;;; (srfi 135): immutable texts.
 ;;;
-;;; A text is a record around a string that nobody else has and nothing changes. A textual is a text
+;;; A text is a record around a string that no one else has and nothing changes. A textual is a text
 ;;; or a string; results are texts.
 
 (define-library (srfi 135)
@@ -248,7 +248,7 @@
       (check-bytes 'utf16le->text bytes)
       (decode-utf16 'utf16le->text (apply bytevector-copy bytes range) #f))
 
-    ;; A byte order mark tells the order; without one the first byte of a unit is the high one.
+    ;; A byte order mark determines the order; without one the first byte of a unit is the high one.
     (define (utf16->text bytes . range)
       (check-bytes 'utf16->text bytes)
       (let* ((bytes (apply bytevector-copy bytes range))
@@ -318,7 +318,7 @@
                     (unwrap 'textual-split 2 delimiter)
                     options))))
 
-    ;; Mapping.  What the procedure gives is a character, a string or a text.
+    ;; Mapping. The procedure returns a character, a string or a text.
 
     (define (collect who count give)
       (let ((port (open-output-string)))

@@ -99,7 +99,7 @@
              (operation x y))
            ...))))
 
-    ;; What (canny primitives) has no procedure for.
+    ;; Procedures that (canny primitives) lacks.
     (define-syntax define-functions
       (syntax-rules ()
         ((_ (name symbol) ...)
@@ -279,7 +279,7 @@
       (flfloor floor) (flceiling ceiling) (flround round) (fltruncate truncate)
       (flsquare square))
 
-    ;; Exponents and logarithms. Where the general function leaves the real numbers, there is a NaN.
+    ;; Exponents and logarithms. The result is a NaN if that of the general function is not real.
 
     (define (real-or-nan x)
       (if (real? x) x +nan.0))

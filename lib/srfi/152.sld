@@ -38,8 +38,8 @@
     (define-two-ranged (string-contains-right (s1 s2) s1 start1 end1 s2 start2 end2)
       (search-backward s1 start1 end1 s2 start2 end2))
 
-    ;; Where the longest prefix of the range that satisfies the predicate ends, and where the
-    ;; longest such suffix begins.
+    ;; The end of the longest prefix of the range that satisfies the predicate, and the start of the
+    ;; longest such suffix.
 
     (define (prefix-end who wanted? string start end)
       (let ((wanted? (criterion who 2 wanted?)))

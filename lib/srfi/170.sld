@@ -1,8 +1,8 @@
 ;;; (srfi 170): the interface to POSIX.
 ;;;
 ;;; Most of it is that of `(canny machine posix)`. A changed environment variable is seen by the
-;;; program and by the processes that it starts, not by whoever asks the system for the variables of
-;;; this one.
+;;; program and by the processes that it starts, not by programs that read the variables of this
+;;; process from the system.
 
 (define-library (srfi 170)
   (export posix-error? posix-error-name posix-error-message

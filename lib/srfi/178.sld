@@ -387,7 +387,7 @@
       (let ((padding (padding 'bitvector-pad-right bit vector length)))
         (bitvector-append vector padding)))
 
-    ;; Where the run of a bit from the start ends, and where such a run at the end begins.
+    ;; The end of the run of a bit from the start, and the start of such a run at the end.
 
     (define (run-end bytes byte start)
       (let loop ((index start))

@@ -103,8 +103,8 @@
             ((real? timeout) #f)
             (else (%type-error who position "time, number of seconds or #f" timeout))))
 
-    ;; Waits until somebody wakes the waiter that was given to `(enqueue! waiter)`, which may do so
-    ;; itself, or until the time is over: then it gives 1. `(forget! waiter)` undoes the former.
+    ;; Waits until another task wakes the waiter that was given to `(enqueue! waiter)`, which may do
+    ;; so itself, or until the time is over: then it gives 1. `(forget! waiter)` undoes the former.
     (define (wait-for-turn why patience enqueue! forget!)
       (let* ((ticket (and patience (%arm-timer patience)))
              (mine #f)
@@ -217,7 +217,7 @@
                                       (without-scope ((thread-thunk thread))))))
                         (end-thread! thread 'value result)
                         #f))))
-               ;; It is reported if nobody joins the thread.
+               ;; It is reported if no thread joins this one.
                (if failure
                    (raise (car failure))))))))
 
@@ -260,8 +260,7 @@
         (cond ((not task) (void))
               ((not (eq? task (current-task)))
                (cancel! task)
-               ;; What the task ends with is of no interest; but that this one was cancelled
-               ;; meanwhile is.
+               ;; The result of the task is ignored, but not a cancellation of this one meanwhile.
                (if (thread-leave thread)
                    (await/default (settled task) grace #f))
                (void))
@@ -298,7 +297,7 @@
     ;; Mutexes.
 
     ;; The state is `not-abandoned`, `abandoned`, `not-owned` or the thread that owns it. The
-    ;; waiters are pairs of waiters and of who shall own it then, the first one first.
+    ;; waiters are pairs of waiters and of the next owner, the first one first.
     (define-record-type mutex
       (new-mutex lock state waiters name specific)
       mutex?
@@ -393,7 +392,8 @@
       (%with-lock thread
         (set-thread-mutexes! thread (%remove-waiter mutex (thread-mutexes thread)))))
 
-    ;; Under its lock: gives the mutex to who has waited longest, or leaves it in that state.
+    ;; Under its lock: hands the mutex to the task that has waited longest, or leaves it in that
+    ;; state.
     (define (pass-on! mutex state)
       (let ((waiters (mutex-waiters mutex)))
         (if (null? waiters)
@@ -423,7 +423,7 @@
              (owner (%mutex-state mutex)))
         (if (not (or (not condition) (condition-variable? condition)))
             (%type-error 'mutex-unlock! 2 "condition variable or #f" condition))
-        ;; Before somebody else can own it: who owns a mutex again later notes it again.
+        ;; Before another thread can own it: who owns a mutex again later notes it again.
         (if (thread? owner)
             (drop-mutex! owner mutex))
         (if condition
@@ -460,7 +460,7 @@
       (check-condition 'condition-variable-specific-set! condition)
       (set-condition-specific! condition object))
 
-    ;; Claimed by who unlocks the mutex of a wait: the wait, or who was cancelled before it.
+    ;; Claimed by the task that unlocks the mutex of a wait: the wait, or a cancellation before it.
     (define-record-type turn
       (make-turn claimed)
       turn?

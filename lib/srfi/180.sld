@@ -2,7 +2,7 @@
 ;;;
 ;;; A reader is a machine with a phase and a stack of open structures; each call gives one event. It
 ;;; reads one top-level value and not a character more, except that a number is followed by a look
-;;; at the next character, which a generator then has given. What is around the value is left: a
+;;; at the next character, which a generator then has given. Text around the value is not read: a
 ;;; text with something after its value is valid as far as it was read.
 ;;;
 ;;; An integer is exact and any other number inexact.  A string with half of a surrogate pair is an
@@ -553,7 +553,7 @@
               (set! phase (cond ((null? stack) 'done)
                                 ((eq? (car stack) 'array) 'array-next)
                                 (else 'object-next))))
-            ;; What stands before a value.
+            ;; The text in front of a value.
             (define (before-value event)
               (case phase
                 ((start array-first object-value) #t)

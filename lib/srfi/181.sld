@@ -89,7 +89,7 @@
            (encoding-error-place object)
            #t))
 
-    ;; Where the number of the character begins in the message.
+    ;; The index of the character's number in the message.
     (define (encoding-error-place object)
       (let* ((message (error-object-message object))
              (place (string-contains message " has no character U+")))

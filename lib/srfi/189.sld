@@ -1,7 +1,7 @@
 ;;; (srfi 189): Maybe and Either, optional container types.
 ;;;
-;;; A Just, a Left or a Right has a list of its values, which nobody changes.  There is one Nothing.
-;;; In what follows the success of a container is being a Just or a Right.
+;;; A Just, a Left or a Right has a list of its values, which is never changed. There is one
+;;; Nothing. In what follows the success of a container is being a Just or a Right.
 
 (define-library (srfi 189)
   (export just nothing right left list->just list->left list->right

@@ -295,8 +295,8 @@
                       (* d v)
                       (loop))))))))
 
-    ;; A procedure of n and p. For a large n the median of n uniform numbers, a beta variable, tells
-    ;; how many of them are below p but for half of them, until few are left.
+    ;; A procedure of n and p. For a large n the median of n uniform numbers, a beta variable,
+    ;; determines how many of them are below p but for half of them, until few are left.
     (define (binomial-draw)
       (let ((draw (reals)) (normal (normal-draw)))
         (lambda (n p)

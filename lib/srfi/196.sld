@@ -247,7 +247,7 @@
               state
               (loop (- index 1) (%apply kons (cons state (elements-at ranges index))))))))
 
-    ;; What `procedure` makes of the elements at each index, as a list, last first.
+    ;; The results of `procedure` at the elements at each index, as a list, last first.
     (define (results-reversed who procedure ranges)
       (check-procedure who 1 procedure)
       (check-all who 2 ranges)

@@ -1,8 +1,8 @@
 ;;; (srfi 209): enums and enum sets.
 ;;;
 ;;; An enum type has its enums in a vector, by ordinal, and in a table by name. An enum set is a
-;;; type and an exact integer whose bit of an enum's ordinal says whether the enum is a member;
-;;; nobody changes it, so that the linear-update procedures are the pure ones.
+;;; type and an exact integer whose bit of an enum's ordinal says whether the enum is a member; it
+;;; is never changed, so that the linear-update procedures are the pure ones.
 
 (define-library (srfi 209)
   (export enum-type? enum? enum-type-contains? enum=? enum<? enum>? enum<=? enum>=?

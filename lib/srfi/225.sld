@@ -1,7 +1,7 @@
 ;;; (srfi 225): dictionaries.
 ;;;
-;;; A dictionary type object is a vector with a procedure for each id, an index into it. What the
-;;; maker of a type does not give is made of the seven procedures that each type has: dictionary?,
+;;; A dictionary type object is a vector with a procedure for each id, an index into it. Procedures
+;;; that the maker of a type lacks are made of the seven that each type has: dictionary?,
 ;;; dict-pure?, dict-size, dict-comparator, dict-find-update!, dict-map and dict-remove; or fewer,
 ;;; as dict-remove has a default, too.
 ;;;
@@ -483,7 +483,7 @@
             (define (first-value receive)
               (call-with-values receive (lambda (mapping object) mapping)))
             (if (contains? mapping key)
-                ;; What `success` returns is the result, not what the search returns.
+                ;; The result is that of `success`, not that of the search.
                 (call-with-values
                   (lambda ()
                     (search mapping key

@@ -1,7 +1,7 @@
 ;;; (srfi 227): optional arguments.
 ;;;
-;;; The procedures are those of `lambda*`.  Where defaults must not see the parameters, the
-;;; parameters of the `lambda*` have other names.
+;;; The procedures are those of `lambda*`. If defaults must not see the parameters, the parameters
+;;; of the `lambda*` have other names.
 
 (define-library (srfi 227)
   (export opt-lambda opt*-lambda let-optionals let-optionals* %absent)

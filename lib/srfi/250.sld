@@ -531,8 +531,7 @@
       (prune! (lambda (key value) (find right key)) left)
       left)
 
-    ;; Which associations are new is known before the first is deleted, so that both tables may be
-    ;; one.
+    ;; The new associations are known before the first is deleted, so that both tables may be one.
     (define (hash-table-xor! left right)
       (check-two 'hash-table-xor! left right)
       (let ((new (fold-backward (lambda (key value list)

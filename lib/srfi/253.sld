@@ -1,6 +1,6 @@
 ;;; (srfi 253): checked arguments and values.
 ;;;
-;;; Every check is made; one that fails is an error that names who asked for it.
+;;; Every check is made; one that fails is an error that names its caller.
 
 (define-library (srfi 253)
   (export check-arg values-checked check-case lambda-checked case-lambda-checked define-checked

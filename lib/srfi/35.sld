@@ -1,6 +1,6 @@
 ;;; (srfi 35): conditions.
 ;;;
-;;; What `error` and the machine raise counts as a condition with a message.
+;;; Objects that `error` and the machine raise count as conditions with a message.
 
 (define-library (srfi 35)
   (export make-condition-type condition-type? make-condition condition? condition-has-type?

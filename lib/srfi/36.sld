@@ -1,6 +1,6 @@
 ;;; (srfi 36): conditions of input and output.
 ;;;
-;;; What the machine raises for files, closed ports and the reader has these types.
+;;; Conditions that the machine raises for files, closed ports and the reader have these types.
 
 (define-library (srfi 36)
   (export &error error?

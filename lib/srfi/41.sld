@@ -35,7 +35,7 @@
       (check-argument 'stream-cdr 1 stream? "stream" object)
       (stream-promise object))
 
-    ;; A stream that is the value of the expression, once somebody looks at it.
+    ;; A stream that is the value of the expression, once it is read.
     (define-syntax stream-lazy
       (syntax-rules ()
         ((_ expression) (make-stream (delay-force (promise-of expression))))))
@@ -343,7 +343,7 @@
         (if (stream-null? rest)
             reversed
             (loop (stream-cdr rest)
-                  ;; The element is computed when somebody asks for it.
+                  ;; The element is computed when it is first read.
                   (stream-cons (stream-car rest) reversed)))))
 
     ;; Comprehensions.  `base` is the stream that follows the elements of the clauses left.

@@ -11,7 +11,7 @@
 ;;; every exception.
 ;;;
 ;;; Under `canny test` the results go to it by (canny test report), whatever the runner, and the
-;;; simple runner prints nothing. What a test does with other runners is not told.
+;;; simple runner prints nothing. Tests of other runners are not reported.
 
 (define-library (srfi 64)
   (export test-begin test-end test-group test-group-with-cleanup
@@ -238,8 +238,8 @@
     (define (checked who specifiers)
       (map (lambda (object) (->specifier who object)) specifiers))
 
-    ;; What is to be done with the test or group whose name is set: the symbol skip, the symbol
-    ;; xfail, or #f to run it.
+    ;; The treatment of the test or group whose name is set: the symbol skip, the symbol xfail, or
+    ;; #f to run it.
     (define (verdict runner)
       (let* ((chosen? (or (not (runner-run-list runner))
                           (any-match? (runner-run-list runner) runner)))
@@ -359,7 +359,7 @@
                  (apply test-apply first rest))
                ((test-runner-on-final runner) runner)))))
 
-    ;; Where the innermost procedure of the program is.
+    ;; The position of the innermost procedure of the program.
     (define (note-position! runner)
       (let ((position (condition-position (%make-condition 'test "" '() #f))))
         (if position
@@ -412,7 +412,7 @@
           (form-name form)
           name))
 
-    ;; Tells `canny test` how a test ended.
+    ;; Reports to `canny test` how a test ended.
     (define (tell-result runner name jiffies)
       (let ((groups (test-runner-group-stack runner))
             (property (lambda (name) (assq name (test-runner-results runner)))))

@@ -1,4 +1,4 @@
-//! What another thread finds out: who asked waits for it as for anything else, and may be put off.
+//! Results of other threads: the caller waits for one as for anything else, and the wait may be parked.
 //!
 //! | field | touched by | condition |
 //! |---|---|---|

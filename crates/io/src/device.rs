@@ -55,7 +55,7 @@ pub trait ByteDevice: Send {
     }
 }
 
-/// What a device depends on.
+/// The resource that a device depends on.
 #[derive(Clone, Debug)]
 pub enum Awaited {
     /// The operation of the same name on another handle.

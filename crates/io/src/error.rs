@@ -4,7 +4,7 @@
 use std::fmt;
 use std::io;
 
-/// What was being done when an error arose.
+/// The operation that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Opening a file by name.
@@ -201,7 +201,7 @@ impl IoError {
         IoError::Parked(None)
     }
 
-    /// What becomes of a wait that was put off when its time is over.
+    /// The outcome of a parked wait whose time is over.
     pub fn timed_out_later(&self) -> Option<IoError> {
         match self {
             IoError::Parked(Some(refusal)) => {
@@ -236,7 +236,7 @@ impl IoError {
         matches!(self.operation(), Some(Operation::Open | Operation::Delete))
     }
 
-    /// What was being done, if the error tells.
+    /// The operation that failed, if it is known.
     pub fn operation(&self) -> Option<Operation> {
         match self {
             IoError::System(failure) => Some(failure.operation),

@@ -1,6 +1,5 @@
-//! Talking to somebody on several streams at once, as with a process whose input, output and error are
-//! pipes: whoever served one stream after the other could wait for ever, since the other side may do
-//! the same.
+//! Exchanges over several streams at once, as with a process whose input, output and error are pipes. Serving
+//! one stream after the other could wait for ever, since the other side may do the same.
 //!
 //! A step does what can be done first, and nothing is lost between steps, so that the amount of data
 //! needs no memory.
@@ -18,7 +17,7 @@ use crate::wait::Wait;
 /// Bytes read at once: what a pipe of Linux holds.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// What a step did.
+/// The result of a step.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Exchanged {
     /// So many bytes were written.

@@ -15,8 +15,8 @@ pub enum LineSeparator {
     Any,
     /// Line feed only; a carriage return before it belongs to the line.
     LineFeed,
-    /// Any of these strings. Where several match at the same place, the longest one counts. Empty
-    /// strings are disregarded.
+    /// Any of these strings. If several match at the same place, the longest one counts. Empty strings are
+    /// disregarded.
     Strings(Vec<Box<str>>),
 }
 

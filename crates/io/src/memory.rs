@@ -1,4 +1,4 @@
-//! Bytes that ports hold in memory, counted for whoever limits memory.
+//! Bytes that ports hold in memory, counted for memory limits.
 //!
 //! A buffer that has nothing behind it may hold a little without asking. Whenever it is full its room
 //! doubles, if the sum of all such rooms stays below what is allowed; else the operation fails, and has
@@ -20,7 +20,7 @@ pub fn held_bytes() -> usize {
     HELD.load(Ordering::Relaxed)
 }
 
-/// Says how many bytes of room ports in memory may have in all. What they have already they keep.
+/// Says how many bytes of room ports in memory may have in all. They keep the memory that they have.
 pub fn allow_bytes(bytes: usize) {
     ALLOWED.store(bytes, Ordering::Relaxed);
 }

@@ -25,7 +25,7 @@ const LOCK_PATIENCE: Duration = Duration::from_secs(1);
 /// How long [`finish_all`] waits for all connections together.
 const CONNECTION_PATIENCE: Duration = Duration::from_secs(5);
 
-/// What can hold back bytes.
+/// Objects that can hold back bytes.
 trait Output: Send {
     /// Writes out what is pending, if the output is open.
     fn write_pending(&mut self, patience: Patience<'_>) -> Result<(), IoError>;
@@ -91,7 +91,7 @@ impl Output for BinaryOutput {
 
 /// A shared output of any kind.
 trait SharedOutput: Send + Sync {
-    /// Writes out what is pending; `None` if somebody else holds the output.
+    /// Writes out what is pending; `None` if another thread holds the output.
     fn try_write_pending(&self, patience: Patience<'_>) -> Option<Result<(), IoError>>;
 
     /// Completes the output likewise.
@@ -122,7 +122,7 @@ static OPEN_OUTPUTS: Mutex<Registry> = Mutex::new(Registry {
 impl TextOutput {
     /// Makes the port shareable and registers it for [`flush_all`].
     pub fn share(self) -> Arc<SharedPort<TextOutput>> {
-        // What a procedure takes cannot be handed on from here.
+        // Bytes for a procedure cannot be written from here.
         let has_handle = self.handle().is_some_and(|handle| !handle.is_served());
         let shared = Arc::new(SharedPort::new(self));
         if has_handle {
@@ -136,7 +136,7 @@ impl TextOutput {
 impl BinaryOutput {
     /// Makes the port shareable and registers it for [`flush_all`].
     pub fn share(self) -> Arc<SharedPort<BinaryOutput>> {
-        // What a procedure takes cannot be handed on from here.
+        // Bytes for a procedure cannot be written from here.
         let has_handle = self.handle().is_some_and(|handle| !handle.is_served());
         let shared = Arc::new(SharedPort::new(self));
         if has_handle {
@@ -156,10 +156,10 @@ fn register(output: &Arc<dyn SharedOutput>) {
     registry.outputs.push(Arc::downgrade(output));
 }
 
-/// Flushes every shared output that is still open, in the order in which they were shared, and returns
-/// what went wrong. An output whose lock another thread does not give up is reported as `WouldBlock`;
-/// that a connection has no room is nothing to report, since what it is to send is sent later. The
-/// caller must not hold the lock of an output.
+/// Flushes every shared output that is still open, in the order in which they were shared, and returns what
+/// went wrong. An output that another thread keeps locked is reported as `WouldBlock`; that a connection has
+/// no room is nothing to report, since what it is to send is sent later. The caller must not hold the lock of
+/// an output.
 pub fn flush_all(wait: Wait<'_>) -> Vec<IoError> {
     let patience = Patience {
         wait,
@@ -177,9 +177,9 @@ pub fn flush_all(wait: Wait<'_>) -> Vec<IoError> {
     outcomes.filter_map(Result::err).collect()
 }
 
-/// The same when the process ends: closes outputs whose data are complete only then, the last ones
-/// first, since they may write to earlier ones. What a connection has not taken by the end of a short
-/// time is lost, and reported.
+/// The same when the process ends: closes outputs whose data are complete only then, the last ones first,
+/// since they may write to earlier ones. Bytes that a connection has not taken after a short time are lost,
+/// and reported.
 pub fn finish_all(wait: Wait<'_>) -> Vec<IoError> {
     let patience = Patience {
         wait,
@@ -203,7 +203,7 @@ fn open_outputs() -> Vec<Arc<dyn SharedOutput>> {
     registry.outputs.iter().filter_map(Weak::upgrade).collect()
 }
 
-/// Repeats an operation while somebody else holds the output, for a time.
+/// Repeats an operation while another thread holds the output, for a time.
 fn patiently(mut attempt: impl FnMut() -> Option<Result<(), IoError>>) -> Result<(), IoError> {
     let deadline = Instant::now() + LOCK_PATIENCE;
     loop {

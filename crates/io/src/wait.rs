@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// What an operation does when the other side is not ready.
+/// The behaviour of an operation when the other side is not ready.
 #[derive(Clone, Copy, Debug)]
 pub enum Wait<'a> {
     /// Return [`IoError::WouldBlock`](crate::IoError::WouldBlock) at once.
@@ -20,7 +20,7 @@ pub enum Wait<'a> {
 }
 
 impl<'a> Wait<'a> {
-    /// The same, but not longer than until a point in time. What does not wait at all stays so.
+    /// The same, but not longer than until a point in time. An operation that does not wait at all stays so.
     pub fn with_deadline(self, deadline: Instant) -> Wait<'a> {
         match self {
             Wait::NonBlocking => Wait::NonBlocking,

@@ -41,7 +41,7 @@ impl Location {
 /// A spot whose text did not come from its bytes in the regular way: a byte order mark or a malformed
 /// sequence that was skipped or replaced.
 struct Irregularity {
-    /// Where its text begins in the window.
+    /// The start of its text in the window.
     start: usize,
     text_length: usize,
     source_length: usize,
@@ -60,7 +60,7 @@ pub(crate) struct TextWindow {
     mark: usize,
     mark_location: Location,
     irregularities: VecDeque<Irregularity>,
-    /// Where the text begins that may be wanted again, and its location; `mark` was there.
+    /// The start of the text that may be needed again, and its location; `mark` was there.
     held: Option<(usize, Location)>,
 }
 
@@ -246,7 +246,7 @@ impl TextWindow {
         }
     }
 
-    /// Lets `decode` append text and tell how much of it, from its start, is known to be ASCII.
+    /// Lets `decode` append text and return how much of it, from its start, is known to be ASCII.
     pub(crate) fn append<R>(&mut self, decode: impl FnOnce(&mut String) -> (R, usize)) -> R {
         let old_length = self.text.len();
         let (result, ascii) = decode(&mut self.text);

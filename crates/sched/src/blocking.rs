@@ -123,7 +123,7 @@ fn poll(entries: &mut [PollFd<'_>], patience: Duration) {
     }
 }
 
-/// Whether a child has ended. What is no child, or no child any more, has.
+/// Whether a child has ended. A process that is no child, or no child any more, has ended.
 fn has_ended(pid: rustix::process::Pid) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     !matches!(waitid(WaitId::Pid(pid), options), Ok(None))

@@ -21,7 +21,7 @@ thread_local! {
     static PARKING: RefCell<Option<Rc<dyn Parking>>> = const { RefCell::new(None) };
 }
 
-/// Puts the waits of the calling thread into somebody's charge while `work` runs.
+/// Hands the waits of the calling thread to a hook while `work` runs.
 pub fn with_parking<R>(parking: Rc<dyn Parking>, work: impl FnOnce() -> R) -> R {
     /// Puts things back when `work` unwinds, too.
     struct Restore(Option<Rc<dyn Parking>>);

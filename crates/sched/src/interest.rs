@@ -1,4 +1,4 @@
-//! What waits can be for, and what can end them.
+//! The events that waits can be for, and the reasons that end them.
 
 use std::os::fd::BorrowedFd;
 
@@ -6,7 +6,7 @@ use rustix::process::Pid;
 
 use super::notice::{Notice, Seen};
 
-/// What a wait can end for.
+/// The reason that ends a wait.
 #[derive(Clone, Copy, Debug)]
 pub enum Interest<'a> {
     /// Bytes can be read from the descriptor, or its end or an error was reached.
@@ -22,7 +22,7 @@ pub enum Interest<'a> {
 /// Why a wait ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wake {
-    /// What the interest with this index is about may have happened.
+    /// The event of the interest with this index may have happened.
     Ready(usize),
     /// The deadline has passed.
     TimedOut,

@@ -2,10 +2,10 @@
 //! outside of its thread says here for what: for descriptors, for a point in time, for the end of a
 //! child, for a [`Notice`] of another thread. And the [`Pool`] of threads that run what need not wait.
 //!
-//! [`wait`] blocks the system thread that makes it; [`Pool::park`] parks a word and leaves the thread
-//! to others; callers should not be able to tell. So whoever waits holds no lock, is outside of the
-//! heap, and takes every answer as a hint: after [`Wake::Ready`] it tries its operation again and may
-//! have to wait again.
+//! [`wait`] blocks the system thread that makes it; [`Pool::park`] parks a word and leaves the thread to
+//! others; callers should not notice a difference. So a waiting thread holds no lock, is outside of the heap,
+//! and takes every answer as a hint: after [`Wake::Ready`] it tries its operation again and may have to wait
+//! again.
 //!
 //! Boundaries, stated as absences: nothing here reads or writes a byte of a user's, knows a handle or a
 //! port, or knows Scheme. The meaning of a queued word is known to the pool's user only.
@@ -48,10 +48,10 @@ pub use statistics::{PoolStatistics, TraceSink};
 pub use tickets::{Deposit, Ticket};
 pub use workers::{WorkerId, WorkerKind};
 
-/// Waits until one of `interests` is ready, `deadline` has passed or `interrupt` is set; the flag is
-/// read and never cleared. What is ready counts before what has passed: a wait whose deadline lies in
-/// the past is a look. A signal that sets the flag on this very thread ends the wait at once, one that
-/// is taken by another thread within a tenth of a second.
+/// Waits until one of `interests` is ready, `deadline` has passed or `interrupt` is set; the flag is read and
+/// never cleared. Readiness counts before an expired deadline: a wait whose deadline lies in the past is a
+/// look. A signal that sets the flag on this very thread ends the wait at once, one that is taken by another
+/// thread within a tenth of a second.
 pub fn wait(
     interests: &[Interest<'_>],
     deadline: Option<Instant>,

@@ -1,4 +1,4 @@
-//! Notices: how a thread tells others that something in memory has changed.
+//! Notices: how a thread notifies others that something in memory has changed.
 //!
 //! | shared state | written by | when |
 //! |---|---|---|
@@ -7,10 +7,10 @@
 //! | `parks` | who parks a word for it | once, when it makes the list of `lock` |
 //! | the list's entries | who parks adds, the giver takes all out, the pool takes those out that woke otherwise | under the list's lock |
 //!
-//! Giving a notice that nobody waits for is one addition and two loads. No notice is lost: a waiter
-//! announces itself before it looks at the count, and a giver counts before it looks for waiters, all
-//! in one total order. The list is shared with the tickets in it, which outlive no pool but may outlive
-//! the notice. The giver wakes them without any lock.
+//! Giving a notice without a waiter is one addition and two loads. No notice is lost: a waiter announces
+//! itself before it looks at the count, and a giver counts before it looks for waiters, all in one total
+//! order. The list is shared with the tickets in it, which outlive no pool but may outlive the notice. The
+//! giver wakes them without any lock.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;

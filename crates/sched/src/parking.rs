@@ -39,7 +39,7 @@ pub(crate) struct Parking {
     pub(crate) tickets: Tickets,
     timers: Timers,
     watches: Watches,
-    /// Until when who polls sleeps; nought if nobody does.
+    /// The time until which the polling thread sleeps; zero if no thread does.
     pub(crate) sleeps_until: Moment,
 }
 
@@ -141,7 +141,7 @@ impl Parking {
         debug_assert!(woken.is_none(), "a ticket that is being armed is not ready");
     }
 
-    /// Ends the arming. What became ready if it woke meanwhile, and whether who polls must look at the
+    /// Ends the arming. The reason if it woke meanwhile, and whether the polling thread must look at the
     /// clock again.
     pub(crate) fn finish(
         &mut self,
@@ -167,7 +167,7 @@ impl Parking {
         (None, deadline < self.sleeps_until)
     }
 
-    /// Ends an arming that failed. What is to be undone without the lock.
+    /// Ends an arming that failed. The cleanup that is done without the lock.
     pub(crate) fn cancel(
         &mut self,
         ticket: Ticket,
@@ -207,7 +207,7 @@ impl Parking {
         }
     }
 
-    /// The poller tells something: wakes those who wait for it.
+    /// Handles an event of the poller: wakes the waiters for it.
     pub(crate) fn fired(&mut self, fired: Fired, woken: &mut Vec<Woken>) {
         let Fired::Descriptor {
             number,
@@ -352,7 +352,7 @@ impl Pool {
         Ok(ticket)
     }
 
-    /// Sees to it that somebody polls for what was parked.
+    /// Ensures that a thread polls for the parked words.
     pub(super) fn watch(&self, ticket: Ticket, deadline: Option<Moment>, is_earlier: bool) {
         let left = deadline.map(|deadline| deadline.saturating_sub(self.clock()));
         if left == Some(0) {

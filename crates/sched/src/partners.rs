@@ -2,12 +2,11 @@
 //! for such a word costs more than the word's turn here, which comes next, and has the tasks move from
 //! processor to processor.
 //!
-//! A worker foresees that: when so many words that were alone in its ring were taken by itself in the
-//! turn after the one that pushed them, it wakes nobody for the next ones that are alone. The steward
-//! looks after those twice in a short time. If one still waits behind the same item then, the worker
-//! was wrong: others are called, and it needs twice as many such words before it believes that again.
-//! So what is lost by wrong guesses is bounded, however long the items compute: about a tick of the
-//! steward for each doubling.
+//! A worker foresees that: when so many words that were alone in its ring were taken by itself in the turn
+//! after the one that pushed them, it wakes no worker for the next ones that are alone. The steward looks
+//! after those twice in a short time. If one still waits behind the same item then, the worker was wrong:
+//! others are called, and it needs twice as many such words before it believes that again. So what is lost by
+//! wrong guesses is bounded, however long the items compute: about a tick of the steward for each doubling.
 //!
 //! | field | written by |
 //! |---|---|
@@ -71,12 +70,12 @@ impl Partners {
         }
     }
 
-    /// Whether the worker wakes nobody for what is alone.
+    /// Whether the worker wakes no other one for a word that is alone.
     pub(crate) fn are_foreseen(&self) -> bool {
         self.streak.load(Ordering::Relaxed) >= self.needed.load(Ordering::Relaxed)
     }
 
-    /// A word that nobody was woken for has to wait.
+    /// A word that no worker was woken for has to wait.
     pub(crate) fn was_wrong(&self) {
         let needed = self.needed.load(Ordering::Relaxed);
         self.needed

@@ -5,10 +5,10 @@
 //!   moment, so that a program with little to do needs none beside the main one, others when work has
 //!   waited for some milliseconds. A worker in a blocking region is none, so that its core is given
 //!   away at once.
-//! - Beyond the cores only without progress: work waits, some workers have been at the same item for
-//!   long although they were asked to give way, and the process uses less processor time than the cores
-//!   it should keep busy. Then those are taken for blocked, and twice as many are added each time while
-//!   nothing changes.
+//! - Beyond the cores only without progress: work waits, some workers have been at the same item for long
+//!   although they were asked to yield, and the process uses less processor time than the cores it should
+//!   keep busy. Then those are taken for blocked, and twice as many are added each time while nothing
+//!   changes.
 //! - Beyond the limit only when nothing moves at all.
 
 use std::time::Duration;
@@ -34,7 +34,7 @@ const STARTING_MAX: Duration = Duration::from_secs(1);
 /// After the system refused a thread.
 const REFUSED_PAUSE: Duration = Duration::from_secs(1);
 
-/// What the steward sees.
+/// The steward's observations.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Observation {
     /// Since the pool was made.
@@ -86,7 +86,7 @@ pub enum Reason {
     Stuck,
 }
 
-/// What is to be done.
+/// The decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision {
     /// So many general workers are to be added.
@@ -97,12 +97,12 @@ pub struct Decision {
     pub retire_one: bool,
 }
 
-/// What is remembered between ticks.
+/// The state between ticks.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     /// Since when work has waited without an idle worker.
     waits_since: Option<Duration>,
-    /// What was seen when the present watch began.
+    /// The observations at the start of the present watch.
     watched: Option<Observation>,
     /// So many are added next beyond the cores.
     step: usize,
@@ -171,7 +171,7 @@ impl Policy {
         seen.now.saturating_sub(since) < STARTING_MAX
     }
 
-    /// Whether timers have waited longer than it takes somebody who was woken for them to come.
+    /// Whether timers have waited longer than a worker that was woken for them needs to come.
     fn timers_wait(&mut self, seen: &Observation) -> bool {
         if seen.timers_queued == 0 || seen.idle > 0 || seen.has_timer_worker {
             self.timers_since = None;

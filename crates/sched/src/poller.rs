@@ -1,16 +1,16 @@
-//! What the system tells: readiness of descriptors, by one `epoll`, and who waits for it.
+//! Events of the system: readiness of descriptors, by one `epoll`, and the waiters for it.
 //!
-//! Descriptors are known by number only. A registration stays when nobody waits; the system drops it
-//! with the descriptor. Each wait registers anew, so that a number that has come to mean another
-//! descriptor corrects itself: what the table says about it is only a guess at which of `add` and
-//! `modify` succeeds. At worst a wait wakes for nothing, once.
+//! Descriptors are known by number only. A registration stays without waiters; the system drops it with the
+//! descriptor. Each wait registers anew, so that a number that has come to mean another descriptor corrects
+//! itself: what the table says about it is only a guess at which of `add` and `modify` succeeds. At worst a
+//! wait wakes for nothing, once.
 //!
 //! A registration fires once, if those who wait want one direction: then it has woken all of them. If
 //! they want both, it fires at each edge, since nothing in here could arm it again: only who waits has
 //! the descriptor in hand.
 //!
-//! The **bell** wakes whoever sleeps in the poller; the **alarm** does, too, and anybody may write to
-//! its descriptor, even a signal handler.
+//! The **bell** wakes the thread that sleeps in the poller; the **alarm** does, too, and any code may write
+//! to its descriptor, even a signal handler.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use super::tickets::Ticket;
 
-/// What came of a sleep in the poller.
+/// The result of a sleep in the poller.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Fired {
     Descriptor {
@@ -151,7 +151,7 @@ mod system {
                 alarm: eventfd(0, flags)?,
             };
             for (descriptor, data) in [(&poller.bell, BELL), (&poller.alarm, ALARM)] {
-                // At edges: nobody has to read what was written.
+                // At edges: the written bytes need not be read.
                 let flags = EventFlags::IN | EventFlags::ET;
                 epoll::add(&poller.epoll, descriptor, EventData::new_u64(data), flags)?;
             }

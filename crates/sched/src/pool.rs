@@ -25,7 +25,7 @@ use super::timers::{Moment, NEVER};
 use super::waiting::NOBODY;
 use super::workers::{IdleWorkers, Worker, WorkerId, WorkerKind, WorkerState, Workers};
 
-/// What the pool asks of who uses it.
+/// The procedures that the pool needs from its user.
 pub trait Host: Send + Sync {
     /// Makes a system thread that serves as this worker. It is called by the pool's own thread.
     fn start_worker(&self, worker: WorkerId, kind: WorkerKind) -> io::Result<()>;
@@ -68,7 +68,7 @@ pub enum Idle {
     Quiet,
 }
 
-/// What can be set.
+/// Settings.
 #[derive(Clone, Debug)]
 pub struct PoolConfig {
     /// How many cores to keep busy.
@@ -124,8 +124,7 @@ pub struct Pool {
     /// Words that are parked or ready by ticket.
     pub(crate) parked: AtomicUsize,
     pub(crate) poller: Option<Poller>,
-    /// The thread that sleeps in the poller or is about to: nobody, the steward, or a worker's number
-    /// and two.
+    /// The thread that sleeps in the poller or is about to: none, the steward, or a worker's number and two.
     pub(crate) role: AtomicU32,
     /// How often the role was taken.
     pub(crate) role_turns: AtomicU64,
@@ -133,7 +132,7 @@ pub struct Pool {
     /// another comes.
     pub(crate) vacant_since: AtomicU64,
     pub(crate) vacancy: AtomicU64,
-    /// A deadline was set that comes soon, when nobody polled.
+    /// A near deadline was set while no thread polled.
     pub(crate) is_unwatched: AtomicBool,
     /// Idle workers that only the alarm wakes for their flag.
     pub(crate) interruptible: AtomicUsize,
@@ -210,7 +209,7 @@ impl Pool {
         worker.ring(self.config.local_queue)
     }
 
-    /// What runs on this worker blocks its thread from now on: the core is somebody else's.
+    /// The item of this worker blocks its thread from now on: the core is for another worker.
     pub fn begin_blocking(&self, id: WorkerId) {
         let worker = self.workers.get(id);
         if worker.blocking_depth.fetch_add(1, Ordering::Relaxed) > 0 {
@@ -245,7 +244,7 @@ impl Pool {
             worker.next.visit(visit);
             worker.pinned.visit(visit, young_only);
         }
-        // What goes from a worker's line to the injector meanwhile is seen in one of them.
+        // A word that moves from a worker's line to the injector meanwhile is seen in one of them.
         self.timed.visit(visit, young_only);
         self.injector.visit(visit, young_only);
         self.parking.lock().tickets.visit(visit, young_only);
@@ -332,8 +331,8 @@ impl Pool {
         self.trace.set(sink);
     }
 
-    /// A descriptor that anybody may write eight bytes of a number to, even a signal handler, so that
-    /// waits look at their interrupt flags.
+    /// A descriptor to which any code may write eight bytes of a number, even a signal handler, so that waits
+    /// look at their interrupt flags.
     pub fn alarm(&self) -> Option<BorrowedFd<'_>> {
         self.poller.as_ref().map(Poller::alarm)
     }

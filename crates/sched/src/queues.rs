@@ -1,4 +1,4 @@
-//! Where ready words wait: a ring and a slot for each worker, and lines that all workers share.
+//! Queues of ready words: a ring and a slot for each worker, and lines that all workers share.
 //!
 //! **The ring** is bounded and has one owner, who puts in at the tail and takes at the head; thieves
 //! take at the head, half of it at once. A thief first claims what it takes, then copies, then lets go,
@@ -10,7 +10,7 @@
 //! | `tail` | first that is free | | owner |
 //! | `slots` | word and why it woke | | owner, between tail and the thief's half of head |
 //!
-//! While nobody steals, both halves of `head` are equal; a second thief leaves while they are not.
+//! While no thief steals, both halves of `head` are equal; a second thief leaves while they are not.
 //! Positions count on and wrap.
 //!
 //! **The slot** holds what shall run next on its owner's worker.
@@ -30,7 +30,7 @@ use super::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use super::tickets::Ticket;
 use super::{Next, Wake};
 
-/// What waits in a line.
+/// The items of a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Item {
     Word(u64),
@@ -70,7 +70,7 @@ pub(crate) fn wake_of_number(number: u32) -> Option<Wake> {
     }
 }
 
-/// A queue of items behind somebody's lock.
+/// A queue of items behind its owner's lock.
 #[derive(Debug, Default)]
 pub(crate) struct Line {
     items: VecDeque<Item>,
@@ -306,7 +306,7 @@ impl Ring {
         }
     }
 
-    /// Takes the older half out, by the owner, and hands it over; nothing while somebody steals.
+    /// Takes the older half out, by the owner, and hands it over; nothing while a thief steals.
     pub(crate) fn overflow(&self, line: &SharedLine) {
         let head = self.head.load(Ordering::Acquire);
         let (copied, next) = unpack(head);
@@ -389,7 +389,7 @@ impl Ring {
         }
     }
 
-    /// Shows all words while nobody puts in or takes out.
+    /// Shows all words while no thread puts in or takes out.
     pub(crate) fn visit(&self, visit: &mut dyn FnMut(&mut u64)) {
         let (_, next) = unpack(self.head.load(Ordering::Acquire));
         let tail = self.tail.load(Ordering::Acquire);
@@ -409,7 +409,7 @@ const EMPTY: u8 = 0;
 const FULL: u8 = 1;
 const BUSY: u8 = 2;
 
-/// What a worker runs next, before its ring.
+/// The word that a worker runs next, before its ring.
 #[derive(Debug, Default)]
 pub(crate) struct NextSlot {
     state: AtomicU8,
@@ -472,7 +472,7 @@ impl NextSlot {
         self.state.store(FULL, Ordering::Release);
     }
 
-    /// Shows the word while nobody puts in or takes out.
+    /// Shows the word while no thread puts in or takes out.
     pub(crate) fn visit(&self, visit: &mut dyn FnMut(&mut u64)) {
         if self.state.load(Ordering::Acquire) == FULL {
             visit_atomic(&self.slot.word, visit);

@@ -1,8 +1,8 @@
 //! Finding out that nothing can happen any more: no word is ready or parked, and every worker is idle.
 //!
-//! The main worker is notified, since it never goes. The worker that goes idle last wakes it for that;
-//! it looks by itself whenever it is awake. Words that somebody brings from outside, such as a thread
-//! of another library, are not foreseen.
+//! The main worker is notified, since it never goes. The worker that goes idle last wakes it for that; it
+//! looks by itself whenever it is awake. Words from outside, such as those of a thread of another library,
+//! are not foreseen.
 
 use super::pool::Pool;
 use super::statistics::read;

@@ -1,7 +1,7 @@
 //! How words become ready and are taken, and who is woken for them.
 //!
-//! What is put anywhere is made visible first and called for then; see the workers' module for why no
-//! call is lost.
+//! A word is made visible first, and then a worker is woken for it; see the workers' module for why no call
+//! is lost.
 
 use super::pool::{Lane, Next, Pool};
 use super::queues::{Item, Ring, wake_of_number};
@@ -45,7 +45,7 @@ impl Pool {
             // It would not come to it.
             return self.enqueue(Lane::General, Item::Word(word));
         }
-        // While items are long, whoever is idle had better take it at once.
+        // While items are long, an idle worker should take it at once.
         let is_exposed = self.is_hurried.load(Ordering::Relaxed) && self.idle.general() > 0;
         worker.is_exposed.store(is_exposed, Ordering::Relaxed);
         if let Some(before) = worker.next.put(word) {
@@ -116,9 +116,9 @@ impl Pool {
         }
     }
 
-    /// The next word for this worker, if there is one. What it took before has ended, or is put back or
-    /// parked. Call it after [`Idle::Look`] in any case: whoever was woken for a word and does not look
-    /// keeps others from it.
+    /// The next word for this worker, if there is one. Its former item has ended, or is put back or parked.
+    /// Call it after [`Idle::Look`] in any case: a worker that was woken for a word and does not look keeps
+    /// others from it.
     pub fn try_next(&self, id: WorkerId) -> Option<Next> {
         let worker = self.worker(id);
         if worker.shall_leave.load(Ordering::Relaxed) {
@@ -283,7 +283,7 @@ impl Pool {
         }
     }
 
-    /// Puts an item where its lane waits, and sees to it that somebody comes for it.
+    /// Puts an item where its lane waits, and ensures that a worker comes for it.
     pub(crate) fn enqueue(&self, lane: Lane, item: Item) {
         match lane {
             Lane::General => {
@@ -304,7 +304,7 @@ impl Pool {
         }
     }
 
-    /// Wakes a worker for what was put where anybody finds it, unless one is on its way.
+    /// Wakes a worker for a word that any worker finds, unless one is searching.
     pub(crate) fn call_general(&self) {
         fence(Ordering::SeqCst);
         if self.idle.searching() > 0 {

@@ -1,10 +1,9 @@
-//! How long an item may run while others wait, who is asked to give way, and how: pure functions of
-//! what the steward sees.
+//! How long an item may run while others wait, which item is asked to yield, and how: pure functions of what
+//! the steward sees.
 //!
-//! Two kinds of work wait at a worker. Its *queue* has what was begun: items that were asked to give
-//! way or were woken. Its *standby*, in the slot of what was handed over, will look for new work. An
-//! item may do several things one after the other, its *steps*, such as requests; between two of them
-//! giving way costs nobody anything.
+//! Two kinds of work wait at a worker. Its *queue* has what was begun: items that were asked to yield or were
+//! woken. Its *standby*, in the slot of what was handed over, will look for new work. An item may do several
+//! things one after the other, its *steps*, such as requests; between two of them yielding costs nothing.
 //!
 //! - A slice is the longest one while little waits, and shorter the more waits, so that everybody comes
 //!   within the latency.
@@ -32,20 +31,20 @@ pub(crate) fn slice(longest: Moment, running: usize, waiting: usize) -> Moment {
     share.max(SLICE_MIN).min(longest)
 }
 
-/// What waits for a worker, and since when the worker is at the same.
+/// The work that waits for a worker, and the time since which the worker runs the same item.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Load {
     /// How long the worker has been at its item.
     pub(crate) item: Moment,
     /// How long at the present step of it.
     pub(crate) step: Moment,
-    /// Its standby waits, and nobody is idle.
+    /// Its standby waits, and no worker is idle.
     pub(crate) standby: bool,
-    /// Work of queues waits, and nobody is idle; or what only this worker can run, or timers.
+    /// Work of queues waits, and no worker is idle; or what only this worker can run, or timers.
     pub(crate) queue: bool,
 }
 
-/// How a worker's item is asked to give way.
+/// How a worker's item is asked to yield.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ask {
     Nothing,
@@ -55,7 +54,7 @@ pub(crate) enum Ask {
     Now,
 }
 
-/// Whether and how the item of a worker is asked to give way.
+/// Whether and how the item of a worker is asked to yield.
 pub(crate) fn ask(load: &Load, slice: Moment) -> Ask {
     if load.step >= slice && (load.standby || load.queue) {
         Ask::Now
@@ -66,17 +65,17 @@ pub(crate) fn ask(load: &Load, slice: Moment) -> Ask {
     }
 }
 
-/// What a worker takes first.
+/// The order in which a worker takes work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Order {
-    /// What was begun, its own or what lies outside; then its standby; then what others have begun.
+    /// Begun items, its own or those outside; then its standby; then what others have begun.
     Usual,
     Standby,
-    /// What anybody has begun; then its standby.
+    /// Items that any worker has begun; then its standby.
     Queue,
-    /// What ran there was alone there and gives way: anything else, wherever it waits, and only then
-    /// the same again.
+    /// The running item was alone there and yields: anything else, wherever it waits, and only then the same
+    /// again.
     Others,
 }
 
@@ -91,7 +90,7 @@ impl Order {
     }
 }
 
-/// Whose turn it is at a worker while both its standby and queues wait.
+/// The turns at a worker while both its standby and queues wait.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Turns {
     slices: u32,
@@ -99,7 +98,7 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// What comes first from now on.
+    /// The order from now on.
     pub(crate) fn next(&mut self, load: &Load, now: Moment, slice: Moment) -> Order {
         if !(load.standby && load.queue) {
             *self = Turns::default();

@@ -35,7 +35,7 @@ pub struct PoolStatistics {
     pub retired: u64,
     /// Threads that the system refused.
     pub refused: u64,
-    /// How often workers were asked to give way.
+    /// How often workers were asked to yield.
     pub preempted: u64,
     /// Words that a worker took from another's queue, each time some.
     pub stolen: u64,
@@ -81,7 +81,7 @@ impl Trace {
         *self.sink.lock() = sink;
     }
 
-    /// Tells a line, which is made only if somebody listens.
+    /// Writes a line of the trace, which is made only if the trace is on.
     pub(crate) fn tell(&self, line: fmt::Arguments<'_>) {
         let sink = self.sink.lock().clone();
         if let Some(sink) = sink {

@@ -8,9 +8,8 @@
 //! | ticking | the steward, when nothing has waited for some ticks; it looks once more afterwards | asleep |
 //! | asleep | who notices demand, and wakes it; an event or a deadline, if the steward polls | ticking |
 //!
-//! While nothing waits it sleeps without a limit, in the poller if it has that role. While items have
-//! to be asked to give way it is *hurried*: it looks once in a slice, and workers note when items
-//! begin.
+//! While nothing waits it sleeps without a limit, in the poller if it has that role. While items have to be
+//! asked to yield it is *hurried*: it looks once in a slice, and workers note when items begin.
 
 use std::time::Duration;
 
@@ -24,7 +23,7 @@ use super::sync::{is_blocked, processor_time, spawn};
 use super::timers::{Moment, NEVER};
 use super::workers::{Sleeper, Worker, WorkerKind, WorkerState};
 
-/// How often it looks around while work waits and nobody has to be asked for anything.
+/// How often it looks around while work waits and no item has to yield.
 pub(crate) const TICK: Duration = Duration::from_millis(5);
 
 /// The same while timers wait.
@@ -33,7 +32,7 @@ const TIMER_TICK: Duration = Duration::from_millis(2);
 /// So many ticks without demand, and it sleeps.
 const CALM_TICKS: u32 = 5;
 
-/// So many ticks without anybody to ask, and it is not hurried any more.
+/// After so many ticks without an item to ask it is not hurried any more.
 const HURRIED_TICKS: u32 = 8;
 
 /// When it looks again at what a worker keeps for itself since its items soon wait.
@@ -112,14 +111,14 @@ impl Steward {
     }
 }
 
-/// Waking somebody for shorter steps, and letting both processors handle their data, takes longer than
-/// they do, in nanoseconds.
+/// Waking a worker for shorter steps, and letting both processors handle their data, takes longer than they
+/// do, in nanoseconds.
 const SHORT_STEP: Moment = 30_000;
 
 /// Unless so many of them wait that the last one would wait for so long.
 const LONG_WAIT: Moment = 2_500_000;
 
-/// What the steward remembers of a worker.
+/// The steward's state of a worker.
 #[derive(Clone, Copy, Debug, Default)]
 struct Seen {
     turns: u64,
@@ -174,13 +173,13 @@ impl Seen {
         keeps
     }
 
-    /// Whether somebody who is idle had better take what waits behind the present step, `behind` steps.
+    /// Whether an idle worker should take the `behind` steps that wait behind the present one.
     fn is_worth_waking(&self, behind: usize) -> bool {
         behind > 0 && (self.step_time >= SHORT_STEP || self.step_time * behind as u64 >= LONG_WAIT)
     }
 }
 
-/// What the steward remembers between looks.
+/// The steward's state between looks.
 pub(crate) struct Round {
     policy: Policy,
     workers: Vec<Seen>,
@@ -372,7 +371,7 @@ impl Round {
         }
     }
 
-    /// Polls if nobody has for a tick, and gives the role to an idle worker if there is one.
+    /// Polls if no worker has for a tick, and gives the role to an idle worker if there is one.
     fn see_to_poller(&mut self, pool: &Pool) {
         if self.polls || pool.parked() == 0 || !pool.role_is_vacant() {
             self.role_turns = pool.role_turns();
@@ -391,7 +390,7 @@ impl Round {
             self.polls = true;
         } else {
             pool.end_role();
-            // Not calm: the next look finds out whether somebody polls.
+            // Not calm: the next look finds out whether a worker polls.
             self.calm = 0;
         }
     }
@@ -442,7 +441,7 @@ impl Round {
         steward.state.store(TICKING, Ordering::SeqCst);
     }
 
-    /// Something is parked, and nobody polls.
+    /// Words are parked, and no thread polls.
     fn must_watch(&self, pool: &Pool) -> bool {
         !self.polls && pool.parked() > 0 && pool.role_is_vacant()
     }

@@ -1,5 +1,5 @@
-//! What threads share memory by. Everything in the pool takes it from here, so that the tests can
-//! compile the same sources a second time over the types of `shuttle`.
+//! The primitives by which threads share memory. Everything in the pool takes it from here, so that the tests
+//! can compile the same sources a second time over the types of `shuttle`.
 
 pub(crate) use canny_locks::{Condvar, Mutex};
 
@@ -13,7 +13,7 @@ pub(crate) fn now() -> std::time::Instant {
     std::time::Instant::now()
 }
 
-/// Starts a thread that nobody joins.
+/// Starts a detached thread.
 pub(crate) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> std::io::Result<()> {
     let builder = std::thread::Builder::new().name(name.to_owned());
     builder.spawn(body).map(drop)

@@ -19,9 +19,8 @@
 //!
 //! A ticket may be armed before there is a word: `deposit` brings it in any of the states from parked on.
 //!
-//! The thread that makes a ticket ready puts exactly one item with it into a queue, afterwards and
-//! without the lock. A number that is used again has another generation, so that a late wake means
-//! nobody.
+//! The thread that makes a ticket ready puts exactly one item with it into a queue, afterwards and without
+//! the lock. A number that is used again has another generation, so that a late wake finds no ticket.
 
 use std::os::fd::{OwnedFd, RawFd};
 use std::sync::Arc;
@@ -38,7 +37,7 @@ pub struct Ticket {
     generation: u32,
 }
 
-/// What has to be undone when a ticket wakes.
+/// The cleanup when a ticket wakes.
 #[derive(Debug)]
 pub(crate) enum Registration {
     /// A waiter at the descriptor with this number.
@@ -77,12 +76,12 @@ enum State {
     Dropped,
 }
 
-/// What became of a word that was brought to a ticket.
+/// The fate of a word that was brought to a ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deposit {
     /// It waits.
     Parked,
-    /// What the ticket was for has come before; the word is still the caller's.
+    /// The event of the ticket came before; the word is still the caller's.
     Ready(Wake),
 }
 

@@ -40,7 +40,7 @@ impl Timers {
         }
     }
 
-    /// The earliest moment that somebody waits for.
+    /// The earliest deadline.
     pub(crate) fn next(&mut self, is_live: impl Fn(Ticket) -> bool) -> Option<Moment> {
         loop {
             let Reverse((moment, ticket)) = *self.heap.peek()?;

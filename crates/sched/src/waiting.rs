@@ -1,4 +1,4 @@
-//! What workers do that have nothing to do: they sleep, one of them in the poller, or go.
+//! Idle workers: they sleep, one of them in the poller, or go.
 //!
 //! | the poller's role is with | → by | → |
 //! |---|---|---|
@@ -24,7 +24,7 @@ use super::workers::{Sleeper, Worker, WorkerId, WorkerKind, WorkerState};
 /// The longest sleep of a wait with an interrupt flag, if nothing wakes it when the flag is set.
 const INTERRUPT_SLICE: Duration = Duration::from_millis(100);
 
-/// While the poller is, on average, left alone for less than this, nobody is woken to poll meanwhile.
+/// While the poller is, on average, left alone for less than this, no worker is woken to poll meanwhile.
 const SHORT_VACANCY: Moment = 100_000;
 
 /// Nobody polls.
@@ -124,7 +124,7 @@ impl Pool {
         }
     }
 
-    /// Ends a wait for another reason than work; a wake-up that came meanwhile goes to somebody else.
+    /// Ends a wait for another reason than work; a wake-up that came meanwhile goes to another worker.
     pub(super) fn give_up(&self, id: WorkerId, worker: &Worker) {
         if !self.idle.leave(id, worker, false) {
             self.end_search(worker);
@@ -145,14 +145,14 @@ impl Pool {
         }
     }
 
-    /// Sleeps once, in the poller if nobody else does; whether it was there.
+    /// Sleeps once, in the poller if no other thread does; whether it was there.
     pub(super) fn doze(&self, id: WorkerId, worker: &Worker, until: Option<Moment>) -> bool {
         if self.take_role(role_of(id)) {
             self.measure_vacancy();
             let woken = self.poll(&worker.sleeper, until.unwrap_or(NEVER));
             self.role.store(NOBODY, Ordering::SeqCst);
             if !woken.is_empty() {
-                // It looks for work now, so that nobody else need be woken at once.
+                // It looks for work now, so that no other worker need be woken at once.
                 self.idle.leave(id, worker, true);
                 self.ready_all(woken);
             }
@@ -205,9 +205,9 @@ impl Pool {
         }
     }
 
-    /// The former poller continues with something else: another idle worker polls, or the steward sees
-    /// to it. While workers come back to the poller soon, waking somebody each time costs more than it
-    /// gains; the steward looks after a tick.
+    /// The former poller continues with something else: another idle worker polls, or the steward sees to it.
+    /// While workers come back to the poller soon, waking a worker each time costs more than it gains; the
+    /// steward looks after a tick.
     pub(super) fn pass_role(&self) {
         let is_needed = self.parked() > 0 || self.interruptible.load(Ordering::SeqCst) > 0;
         if !is_needed || !self.role_is_vacant() {
@@ -232,7 +232,7 @@ impl Pool {
         true
     }
 
-    /// The next deadline, if nobody polls.
+    /// The next deadline, if no thread polls.
     pub(crate) fn next_deadline_if_vacant(&self) -> Option<Moment> {
         let is_watched = self.parked() == 0 || !self.role_is_vacant();
         (!is_watched)
@@ -269,7 +269,7 @@ impl Pool {
             None => sleeper.sleep(patience),
         }
         let mut parking = self.parking.lock();
-        // A task that parks now need not wake anybody: the role is taken anew before the next sleep.
+        // A task that parks now need not wake a worker: the role is taken anew before the next sleep.
         parking.sleeps_until = 0;
         if parking
             .next_moment()

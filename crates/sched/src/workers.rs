@@ -16,11 +16,11 @@
 //! | awake, asleep, polling | whoever wakes it | notified |
 //! | asleep, polling, notified | its thread, which resumes | awake |
 //!
-//! **No wake-up is lost:** who pushes makes its word visible first and looks for idle workers then; who
-//! goes idle says so first and looks for words then; all in one total order. Of those that are woken
-//! for work that anybody can do one at a time is *searching*; who pushes meanwhile wakes nobody, since
-//! the searching one has yet to look: it looks once more after it said that it does not search any
-//! more, or wakes the next when it has found something.
+//! **No wake-up is lost:** who pushes makes its word visible first and looks for idle workers then; who goes
+//! idle says so first and looks for words then; all in one total order. Of the workers that are woken for
+//! shared work one at a time is *searching*; a push meanwhile wakes no other one, since the searching one has
+//! yet to look: it looks once more after it said that it does not search any more, or wakes the next when it
+//! has found something.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -50,7 +50,7 @@ impl WorkerId {
     }
 }
 
-/// What a worker is for.
+/// The purpose of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkerKind {
     Main,
@@ -138,7 +138,7 @@ impl Sleeper {
     }
 }
 
-/// What belongs to one worker. Unless said otherwise only its own thread writes.
+/// The state of one worker. Unless said otherwise only its own thread writes.
 #[derive(Debug)]
 pub(crate) struct Worker {
     /// The steward and who wakes it write as well, see the table.
@@ -152,13 +152,14 @@ pub(crate) struct Worker {
     pub(crate) next: NextSlot,
     /// The present item has begun so many steps, with those of items before.
     pub(crate) steps: AtomicU64,
-    /// When the present step began; nought if nobody wanted to know.
+    /// When the present step began; zero if it was not measured.
     pub(crate) started: AtomicU64,
     /// So much more waits behind what runs here, without being words yet, as the item has said.
     pub(crate) behind: AtomicUsize,
     /// The steward wants the item to give way when its step ends.
     pub(crate) shall_step_aside: AtomicBool,
-    /// What the worker takes first, a number of [`super::slices::Order`]; the steward writes as well.
+    /// The order in which the worker takes work, a number of [`super::slices::Order`]; the steward writes as
+    /// well.
     pub(crate) order: AtomicU8,
     /// The steward lets thieves come to `next`.
     pub(crate) is_exposed: AtomicBool,
@@ -355,7 +356,7 @@ impl IdleWorkers {
         }
     }
 
-    /// A worker resumes by itself; `false` if somebody has woken it before. It searches next if it says so.
+    /// A worker resumes by itself; `false` if it was woken before. It searches next if it says so.
     pub(crate) fn leave(&self, id: WorkerId, worker: &Worker, searches: bool) -> bool {
         let mut list = self.list.lock();
         let Some(position) = list.iter().position(|other| *other == id) else {

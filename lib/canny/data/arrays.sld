@@ -1,9 +1,10 @@
 ;;; (canny data arrays): what the array libraries of SRFIs 25, 47 and 63 have in common.
 ;;;
 ;;; An array is a storage (a vector, a string or a numeric vector) and an affine map from its
-;;; indexes to places in the storage: the place of the element whose indexes are all zero, and a
-;;; stride for each dimension. A shared array has the storage of another one and a map of its own.
-;;; Bounds are vectors of the least index and of the one behind the greatest, for each dimension.
+;;; indexes to places in the storage. The map is the place of the element whose indexes are all
+;;; zero, and a stride for each dimension. A shared array has the storage of another one and a map
+;;; of its own. Bounds are vectors of the least index and of the one behind the greatest, for each
+;;; dimension.
 
 (define-library (canny data arrays)
   (export array-object? make-array-object array-storage array-lows array-highs
@@ -162,7 +163,7 @@
                     (loop (cdr rest))))))))
 
     ;; An array over the storage of another one. `mapper` takes a list of indexes and gives the list
-    ;; of the indexes in the other array, by an affine function; it is asked for the first element
+    ;; of the indexes in the other array, by an affine function; it is called for the first element
     ;; and for its neighbors. Its range must stay within the other array.
     (define (share who array lows highs mapper)
       (if (eqv? 0 (size-of lows highs))

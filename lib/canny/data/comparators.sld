@@ -195,7 +195,7 @@
              (compare-identities left right)
              (let ((comparator (registered-at rank)))
                (cond (((comparator-equality-predicate comparator) left right) 0)
-                     ;; Without an order any will do, for those who only want to know of equality.
+                     ;; Without an order any will do, for callers that only need equality.
                      ((not (comparator-ordered? comparator)) (compare-identities left right))
                      (((comparator-ordering-predicate comparator) left right) -1)
                      (else 1)))))))

@@ -48,7 +48,7 @@
     (define (bit-of hash depth)
       (arithmetic-shift 1 (bitwise-and (arithmetic-shift hash (* -5 depth)) 31)))
 
-    ;; Where the child of the bit is, or would be.
+    ;; The index of the bit's child, or its index if it were there.
     (define (position bitmap bit)
       (bit-count (bitwise-and bitmap (- bit 1))))
 

@@ -1,7 +1,7 @@
 ;;; (canny data lists): the procedures of (scheme base) that walk lists and call a procedure.
 ;;;
-;;; `map` collects its results in a list of its own and never changes a pair that it has made, so
-;;; that a continuation captured in the procedure can be entered again and earlier results stay.
+;;; `map` collects its results in a list of its own and never changes a pair that it has made. So a
+;;; continuation captured in the procedure can be entered again, and earlier results stay.
 
 (define-library (canny data lists)
   (export map for-each member assoc
@@ -15,8 +15,8 @@
             (loop (cdr rest) (cons (procedure (car rest)) results))
             (reverse results))))
 
-    ;; Whether the walk is over: some list has ended.  What is neither pair nor () is an error of
-    ;; the procedure `who`.
+    ;; Whether the walk is over: some list has ended. An object that is neither pair nor () is an
+    ;; error of the procedure `who`.
     (define (%any-null? who lists)
       (let loop ((lists lists) (position 2))
         (cond ((null? lists) #f)

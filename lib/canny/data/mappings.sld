@@ -7,7 +7,7 @@
 ;;;   (empty who comparator)                 an empty mapping, after a check of the comparator
 ;;;   (comparator-of mapping), (size mapping)
 ;;;   (lookup mapping key if-absent if-found)
-;;;                                          calls `if-found` with the key and the value that are there
+;;;                                          calls `if-found` with the present key and value
 ;;;   (insert mapping key value), (delete mapping key)
 ;;;   (fold procedure state mapping)         calls (procedure key value state)
 ;;;   (until procedure mapping)              the first true value of (procedure key value), or #f

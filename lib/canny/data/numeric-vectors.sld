@@ -187,8 +187,8 @@
               (loop (- index 1) seeds)))))
 
     ;; A vector in the making is a pair of the index that is written next and the vector. If the
-    ;; index is another, a continuation was entered again, and the elements belong to somebody else,
-    ;; too.
+    ;; index is another, a continuation was entered again, and another continuation has the
+    ;; elements, too.
     (define (in-the-making code state index)
       (if (eqv? (car state) index)
           state

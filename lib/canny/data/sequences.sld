@@ -144,8 +144,8 @@
                         (%map1 (lambda (string) (string-ref string index)) strings))
                 (loop (+ index 1)))))))
 
-    ;; The rest follows SRFI 13 and 133.  Where a predicate is wanted, a character stands for the
-    ;; predicate that is true of it alone.
+    ;; The rest follows SRFI 13 and 133. A character in the place of a predicate means the predicate
+    ;; that is true of it alone.
 
     (define (->predicate who criterion)
       (cond ((procedure? criterion) criterion)

@@ -49,7 +49,7 @@
                        elements)))
 
     ;; The procedures that sort a range in place give the number of the next comparison, or the
-    ;; sorted vector if somebody has sorted again.
+    ;; sorted vector if a continuation has sorted again.
 
     ;; Runs up to this length are sorted by insertion.
     (define run-length-max 8)
@@ -114,12 +114,12 @@
              (result (merge-sort! vector spare less? 0 length elements answers 0)))
         (if (vector? result) result vector)))
 
-    ;; Fills the places of a vector that is being merged and that nobody has written to.
+    ;; Fills the unwritten elements of a vector that is being merged.
     (define unwritten (list 'unwritten))
 
     ;; The vector itself if `to` is the first place in it that is not written. Otherwise a
-    ;; continuation was entered again, and somebody else has written there or relies on what is
-    ;; there: then a copy of the elements before `to`.
+    ;; continuation was entered again, and another run has written there or relies on the elements:
+    ;; then a copy of the elements before `to`.
     (define (writable vector to)
       (if (eq? (vector-ref vector to) unwritten)
           vector
@@ -149,7 +149,7 @@
                    (vector-set! merged to (vector-ref left i))
                    (loop (+ i 1) j (+ to 1) merged)))))))
 
-    ;; A sorted vector of the elements of a vector that nobody else has.
+    ;; A sorted vector of the elements of a vector that only the caller has.
     (define (sort-own-vector vector less?)
       (let ((order (order-of less?)))
         (cond ((<= (vector-length vector) 1) vector)

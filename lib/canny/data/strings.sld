@@ -178,7 +178,7 @@
               (loop (+ index 1) (cons char chars)))
             (%reverse-list->string chars))))
 
-    ;; What a mapper gives is a character or a string; so are bases and final parts.
+    ;; A mapper returns a character or a string; so are bases and final parts.
     (define (as-string who position piece)
       (cond ((char? piece) (string piece))
             ((string? piece) piece)
@@ -301,7 +301,7 @@
               (loop (+ count 1))
               count))))
 
-    ;; Where in the first range the second one occurs first or last, or #f.
+    ;; The index at which the second range first or last occurs in the first, or #f.
 
     (define (search-forward string1 start1 end1 string2 start2 end2)
       (string-contains string1 (substring string2 start2 end2) start1 end1))

@@ -2,8 +2,8 @@
 ;;;
 ;;; A zone is a procedure from seconds since 1970 in UTC to the seconds that local time is ahead. It
 ;;; is made of a TZif file (RFC 9636) or of a rule such as EST5EDT,M3.2.0,M11.1.0 (POSIX). The
-;;; variable TZ names it as POSIX has it; without TZ it is /etc/localtime. What cannot be read or
-;;; understood is UTC.
+;;; variable TZ names it as POSIX has it; without TZ it is /etc/localtime. A zone that cannot be
+;;; read or parsed means UTC.
 
 (define-library (canny data time-zones)
   (export local-time-zone parse-time-zone-rule parse-time-zone-file)

@@ -11,7 +11,7 @@
   (import (canny primitives) (canny syntax) (only (canny data lists) member))
   (begin
 
-    ;; What stands for NULL.
+    ;; The object for NULL.
     (define sql-null 'null)
 
     (define (sql-null? object)

@@ -1,9 +1,9 @@
 ;;; (canny machine conditions): the conditions of SRFIs 35 and 36.
 ;;;
 ;;; A condition is a list of simple parts, each a type and an association list of its fields. The
-;;; conditions of the machine, those of `error` among them, count as conditions too: they are seen
-;;; as `&error` with a message, and those of files, of closed ports and of the reader also have the
-;;; types of SRFI 36. The end of the message says what went wrong with a file.
+;;; conditions of the machine, those of `error` among them, count as conditions too: they are
+;;; `&error` with a message. Those of files, of closed ports and of the reader also have the types
+;;; of SRFI 36. The end of the message says what went wrong with a file.
 
 (define-library (canny machine conditions)
   (export make-condition-type condition-type? make-condition condition? condition-has-type?

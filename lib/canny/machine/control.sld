@@ -9,11 +9,11 @@
 ;;; - A continuation or escape procedure restores all three, after it has run the winders between
 ;;;   here and there.  The before and after procedures of a winder run with the handlers and the
 ;;;   parameters of the call to dynamic-wind.
-;;; - What a frame holds of a register may be out of date when the frame is copied into another
-;;;   place by a composable continuation. Lists of winders and of parameters, as far as they belong
-;;;   to the part that is copied, are replaced in frames by new ones. For handlers, which `raise`
-;;;   takes off and puts back, that would not be enough: nothing relies on an old list of handlers.
-;;; - Several values are one object.  A result is passed on by a plain `let`, whatever their number.
+;;; - The copy of a register in a frame may be out of date when a composable continuation copies the
+;;;   frame to another place. Lists of winders and of parameters, as far as they belong to the part
+;;;   that is copied, are replaced in frames by new ones. For handlers, which `raise` takes off and
+;;;   puts back, that would not be enough: nothing relies on an old list of handlers.
+;;; - Several values are one object. A plain `let` passes results on, no matter how many.
 ;;;
 ;;; The machine calls these globals by name:
 ;;;
@@ -23,15 +23,16 @@
 ;;;                         for a continuation or escape procedure that was called with the value
 ;;;                         and has these winders.
 ;;; (%call-again serve request primitive argument ...)
-;;;                         for a primitive, called as a procedure, that can do its work only after (serve request).
+;;;                         for a primitive, called as a procedure, that can do its work only after
+;;;                         (serve request).
 ;;; (%interrupt-handler)    at a safepoint, when an interrupt is pending; when it returns, the
 ;;;                         program continues.
 ;;; (%preempt-handler) at a safepoint, when another task should run; when it returns, this one
 ;;; resumes.
 ;;;
-;;; What happens when nobody takes an exception: `raise` calls the primitive %uncaught with the
-;;; object, whatever it is, while the frames of the raise still exist, so that the report can show
-;;; them.  %uncaught ends the program, or the form of the REPL, and runs no winders.
+;;; If no handler takes an exception, `raise` calls the primitive %uncaught with the object while
+;;; the frames of the raise still exist, so that the report can show them. %uncaught ends the
+;;; program, or the form of the REPL, and runs no winders.
 ;;;
 ;;; When a handler returns from `raise`, a condition of kind `handler-returned` with the object as
 ;;; its irritant is raised in the dynamic environment of the handler.
@@ -188,7 +189,7 @@
     (define (%interrupt-handler)
       (raise-continuable (%make-condition 'interrupt "interrupted" '() #f)))
 
-    ;; What lets other tasks run; `(canny tasks)` has it.
+    ;; The procedure that lets other tasks run; `(canny tasks)` has it.
     (define preempt-procedure (lambda () #f))
 
     (define (%set-preempt-procedure! procedure)
@@ -424,7 +425,7 @@
       (handlers prompt-handlers)
       (parameters prompt-parameters))
 
-    ;; What the continuation of a prompt is given by an abort: a list.
+    ;; The values that an abort passes to the continuation of a prompt: a list.
     (define-record-type aborted
       (make-aborted values)
       aborted?
@@ -586,7 +587,7 @@
     ;; that threads see one or the other. Forcing a chain shares one content among its promises,
     ;; which makes the chain garbage as it goes: constant space.
 
-    ;; What a promise holds is not printed: its field begins with %.
+    ;; The content of a promise is not printed: its field begins with %.
     (define-record-type <promise>
       (new-promise %content)
       promise?

@@ -1,6 +1,7 @@
 ;;; (canny machine protocols): numbers that mean the same in Rust and in Scheme.
 ;;;
-;;; `cargo xtask protocols` made this file from the rows in `crates/tables/src/protocols`.  Change those.
+;;; `cargo xtask protocols` made this file from the rows in `crates/tables/src/protocols`. Change
+;;; those.
 
 (define-library (canny machine protocols)
   (export vector-at
@@ -185,7 +186,7 @@
            (vector-set! elements index value) ...
            elements))))
 
-    ;; What a ticket gives.
+    ;; The result of a ticket.
     (define ticket/ready 0)
     (define ticket/timed-out 1)
     (define ticket/interrupted 2)
@@ -201,7 +202,7 @@
     (define port-key/output 1)
     (define port-key/error 2)
 
-    ;; What becomes of a file that exists when it is opened for output.
+    ;; The treatment of an existing file that is opened for output.
     (define output-mode/truncate 0)
     (define output-mode/append 1)
     (define output-mode/overwrite 2)
@@ -226,7 +227,7 @@
     (define file-access/write 2)
     (define file-access/read 4)
 
-    ;; What to read without waiting.
+    ;; A read that does not wait.
     (define try-read/character 0)
     (define try-read/peek 1)
     (define try-read/line 2)
@@ -234,7 +235,7 @@
     (define try-read/characters 4)
     (define try-read/available 5)
 
-    ;; What the service of a port is asked for.
+    ;; A request to the service of a port.
     (define service/fill 0)
     (define service/drain 1)
     (define service/flush 2)
@@ -268,7 +269,7 @@
     (define normal-form/nfkc 2)
     (define normal-form/nfkd 3)
 
-    ;; What becomes of JSON objects.
+    ;; The representation of JSON objects.
     (define json-objects/symbols 0)
     (define json-objects/strings 1)
     (define json-objects/tables 2)
@@ -306,7 +307,7 @@
     (define stream/textual-pipe 3)
     (define stream/output 4)
 
-    ;; What an exchange with a process has done.
+    ;; The progress of an exchange with a process.
     (define exchange/input 0)
     (define exchange/output 1)
     (define exchange/error 2)
@@ -344,7 +345,7 @@
     (define frame/ping 9)
     (define frame/pong 10)
 
-    ;; What arrives at a WebSocket beside messages and pongs.
+    ;; An event of a WebSocket beside messages and pongs.
     (define websocket-event/fault 0)
     (define websocket-event/close 8)
     (define websocket-event/ping 9)

@@ -1,8 +1,8 @@
 ;;; (canny machine record-types): record types made and looked at by procedures, for SRFIs 99
 ;;; and 136.
 ;;;
-;;; The machine knows the names of the fields of a type. What it does not know, whether its own
-;;; fields may be changed, is in a table here; the fields of a type without an entry may be changed.
+;;; The machine knows the names of the fields of a type. It does not know whether the fields of a
+;;; type may be changed: a table here does. The fields of a type without an entry may be changed.
 
 (define-library (canny machine record-types)
   (export own-field-count own-field-names own-field-offset own-field-mutable? set-mutability!

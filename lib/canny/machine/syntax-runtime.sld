@@ -21,7 +21,7 @@
 
     ;; ------------------------------------------------------------------ the driver
 
-    ;; What er-macro-transformer and its kin make: kind is a symbol.
+    ;; The transformer that er-macro-transformer and its kin make: kind is a symbol.
     (define-record-type transformer
       (make-transformer kind procedure)
       transformer?
@@ -102,7 +102,7 @@
     (define (er-identifier? object)
       (or (symbol? object) (%identifier? object)))
 
-    ;; What transformers with explicit renaming call `compare`.
+    ;; The procedure that transformers with explicit renaming call `compare`.
     (define (identifier=? left right)
       (and (er-identifier? left) (er-identifier? right) (%free-identifier=? left right)))
 

@@ -1,4 +1,4 @@
-;;; (canny postgresql authentication): what a client answers when the server asks who it is:
+;;; (canny postgresql authentication): a client's answers to the server's requests for its identity:
 ;;; passwords, MD5 and SCRAM-SHA-256.
 ;;;
 ;;; Certificates are a matter of (canny postgresql transport).
@@ -70,7 +70,7 @@
                 (mechanisms bytes (+ 1 (text-end bytes at))))))
 
     ;; SCRAM-SHA-256, RFC 5802 and 7677: both sides prove that they know the password, and neither
-    ;; tells it.
+    ;; reveals it.
     (define (scram! database password)
       (let* ((nonce (base64-encode (random-bytes 18)))
              (first-bare (string-append "n=,r=" nonce))

@@ -2,17 +2,18 @@
 ;;;
 ;;; Both sides must agree on where they are. An exchange begins and ends with a server that is
 ;;; ready. After an error of the server its messages are read up to the one that it is ready again;
-;;; only then is it raised. Whatever else ends an exchange, above all the cancellation of the task,
-;;; asks the server to cancel the statement, over a connection of its own, and then does the same;
-;;; if the server is not ready within `patience` the connection is closed.
+;;; only then is it raised. If something else ends an exchange, above all a cancellation of the
+;;; task, the server is asked to cancel the statement, over a connection of its own, and then the
+;;; same follows. If the server is not ready within `patience` the connection is closed.
 ;;;
 ;;; | field | changed by | under |
 ;;; |---|---|---|
-;;; | lock | who runs a statement or has a transaction open | itself |
-;;; | process, secret | who opens it | none: nobody else has it yet |
-;;; | parameters | who reads messages | the lock |
-;;; | statements, counter, depth | who runs statements | the lock |
-;;; | status | who runs statements; of one that listens its task and who closes it, to #f | the lock; none |
+;;; | lock | a task that runs a statement or has a transaction open | itself |
+;;; | process, secret | the task that opens it | none: no other task has it yet |
+;;; | parameters | the task that reads messages | the lock |
+;;; | statements, counter, depth | tasks that run statements | the lock |
+;;; | status | tasks that run statements | the lock |
+;;; | status of a listening connection | its task; the task that closes it, to #f | none |
 ;;; | listens | `postgresql-listen`, once and for all | none |
 ;;;
 ;;; It knows neither how a session begins nor what exchanges are about.
@@ -40,7 +41,7 @@
       (wire wire-of)
       (settings settings-of)
       (lock lock-of)
-      ;; What the server says of itself.
+      ;; The server's parameters.
       (parameters parameters-of set-parameters!)
       ;; These two numbers cancel a statement.
       (process process-of set-process!)
@@ -69,7 +70,7 @@
       (set-status! database #f)
       (close-quietly (wire-of database)))
 
-    ;; What comes.
+    ;; Input.
 
     ;; The next message that belongs to an exchange.
     (define (next-message database)
@@ -78,7 +79,7 @@
           ((#\S)
            (note-parameter! database message)
            (next-message database))
-          ;; Notices; notifications that nobody waits for.
+          ;; Notices; notifications that no task waits for.
           ((#\N #\A) (next-message database))
           (else message))))
 
@@ -204,8 +205,8 @@
 
     ;; Reads until the answer to a marker of our own: an empty statement.
     (define (resynchronize! database)
-      ;; What ends a copy counts for nothing otherwise; after an error the server passes over what
-      ;; comes before the second.
+      ;; A message that ends a copy is ignored otherwise; after an error the server skips messages
+      ;; before the second.
       (send-message! (wire-of database) #\f (c-string "given up"))
       (send-message! (wire-of database) #\S)
       (send-message! (wire-of database) #\Q (c-string ""))

@@ -2,8 +2,7 @@
 ;;; what we say ourselves.
 ;;;
 ;;; A condition of the kind `postgresql` has the message as its text, and as irritants names of
-;;; parts and their values by turns. Which errors a connection survives is no matter of this
-;;; library.
+;;; parts and their values by turns. This library does not know which errors a connection survives.
 
 (define-library (canny postgresql errors)
   (export postgresql-error? postgresql-error-code postgresql-error-severity postgresql-error-detail

@@ -91,7 +91,7 @@
                         #f)))
                 (close-postgresql database)))))
 
-    ;; Calls a procedure with a connection that nobody else has meanwhile. A transaction that it
+    ;; Calls a procedure with a connection that no other task has meanwhile. A transaction that it
     ;; leaves open closes it.
     (define* (call-with-pooled pool procedure #:key (timeout #f))
       (check-pool 'call-with-pooled pool)

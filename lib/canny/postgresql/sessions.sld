@@ -1,6 +1,6 @@
 ;;; (canny postgresql sessions): the beginning and the end of a session with a server.
 ;;;
-;;; What is said in between is a matter of (canny postgresql connection) and those that use it.
+;;; Exchanges in between are a matter of (canny postgresql connection) and its users.
 
 (define-library (canny postgresql sessions)
   (export open-postgresql close-postgresql call-with-postgresql postgresql-open?
@@ -111,13 +111,13 @@
          (lambda () (procedure database))
          (lambda () (close-postgresql database)))))
 
-    ;; What is known of it.
+    ;; Properties.
 
     (define (postgresql-open? database)
       (check-connection 'postgresql-open? database)
       (and (status-of database) #t))
 
-    ;; What the server says of itself: "server_version", "TimeZone" and so on, or #f.
+    ;; A parameter of the server: "server_version", "TimeZone" and so on, or #f.
     (define (postgresql-parameter database name)
       (check-connection 'postgresql-parameter database)
       (let ((found (assoc name (parameters-of database))))

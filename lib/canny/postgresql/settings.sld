@@ -31,8 +31,8 @@
       (let ((found (assq name settings)))
         (if found (cdr found) default)))
 
-    ;; What a connection string, and where it says nothing the environment, and else the customs
-    ;; say.
+    ;; The settings of a connection string; those that it lacks come from the environment, or else
+    ;; from convention.
     (define (connection-settings string)
       (let* ((given (if (uri? string) (uri-settings string) (keyword-settings string)))
              (all (append given (environment-settings)))

@@ -5,7 +5,7 @@
 ;;; one that was not used for longest goes first. Rows come all at once, or a hundred at a time out
 ;;; of a portal, which is what the protocol calls a cursor; that lives in a transaction.
 ;;;
-;;; What arguments and rows are in Scheme is a matter of (canny postgresql values).
+;;; Arguments and rows are converted by (canny postgresql values).
 
 (define-library (canny postgresql statements)
   (export execute execute-script query query-alists query-row query-alist query-value query-columns
@@ -214,8 +214,8 @@
                               (%hash-table-delete! (statements-of database) sql))
                           result))))))))
 
-    ;; Whether a statement has to be prepared anew, since a table has changed or somebody has
-    ;; dropped the statement.
+    ;; Whether a statement has to be prepared again, since a table has changed or the statement was
+    ;; dropped.
     (define (is-stale? result)
       (and (error-object? result)
            (member (%sql-error-part result 'code) '("0A000" "26000"))))
@@ -301,7 +301,7 @@
 
     ;; Rows one after the other.
 
-    ;; So many rows are asked for at a time.
+    ;; So many rows are requested at a time.
     (define batch-rows 100)
 
     ;; Calls a procedure with each row of a statement; the server makes the next ones when these

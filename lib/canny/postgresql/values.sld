@@ -47,7 +47,7 @@
         ((3807) 3802)
         (else #f)))
 
-    ;; 1 for types that are asked for in binary form, 0 for text.
+    ;; 1 for types that are requested in binary form, 0 for text.
     (define (result-format type)
       (case type
         ((16 17 18 19 20 21 23 25 26 114 700 701 1042 1043 1082 1083 1114 1184 1700 2950 3802) 1)
@@ -208,8 +208,8 @@
                               (list object)
                               'query)))
 
-    ;; What an object is as an argument of a type: #f for NULL, a bytevector in binary form, or a
-    ;; string.
+    ;; The form of an object as an argument of a type: #f for NULL, a bytevector in binary form, or
+    ;; a string.
     (define (encode object type position)
       (cond ((eq? object 'null) #f)
             ((memv type '(114 3802)) (if (string? object) object (json->string object)))
@@ -229,7 +229,8 @@
             ((list? object) (array-text object type position))
             (else
              (refuse position
-                     "is not a real number, a string, a bytevector, a boolean, null, a date, a time or a list or vector of these"
+                     "is not a real number, a string, a bytevector, a boolean, null, a date, a \
+                      time or a list or vector of these"
                      object))))
 
     (define (flonum-text number)

@@ -1,8 +1,8 @@
 ;;; (canny postgresql wire): messages of PostgreSQL's protocol, version 3, over a connection of
 ;;; (canny net).
 ;;;
-;;; What has come is kept in a buffer of the wire's own, so that a task which is cancelled while it
-;;; waits loses nothing: the next message is read from where the last one ended.
+;;; Input is kept in a buffer of the wire's own, so that a task which is cancelled while it waits
+;;; loses nothing: the next message is read from where the last one ended.
 ;;;
 ;;; | field | changed by | under |
 ;;; |---|---|---|
@@ -71,7 +71,7 @@
     (define (flush-wire! wire)
       (flush-output-port (connection-output (wire-connection wire))))
 
-    ;; Whatever becomes of that: what is closed is of no use any more.
+    ;; Errors are ignored: the connection is closed in any case.
     (define (close-quietly wire)
       (guard (condition (#t #f))
         (close-connection (wire-connection wire))))
@@ -99,7 +99,7 @@
         (set-wire-buffer! wire (%apply bytevector-append (cons rest chunks)))
         (set-wire-start! wire 0)))
 
-    ;; What is read already is put into the buffer when waiting for more is ended.
+    ;; Bytes that were read are put into the buffer when waiting for more ends.
     (define (read-or-keep wire port chunks)
       (if (null? chunks)
           (read-available port)
@@ -130,7 +130,7 @@
           (set-wire-start! wire end)
           (make-message (integer->char (bytevector-u8-ref bytes start)) bytes (+ start 5) end))))
 
-    ;; Where the text that begins at an index ends.
+    ;; The end of the text that begins at an index.
     (define (text-end bytes start)
       (let loop ((end start))
         (if (= 0 (bytevector-u8-ref bytes end))

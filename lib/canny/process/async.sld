@@ -17,8 +17,8 @@
           (canny supplies))
   (begin
 
-    ;; Calls `emit` with what `(read port)` gives until the end of the port, or until nobody wants
-    ;; more; whether it came to the end.
+    ;; Calls `emit` with what `(read port)` gives until the end of the port, or until `emit` returns
+    ;; #f; whether it reached the end.
     (define (pump port read emit)
       (let loop ()
         (let ((piece (read port)))
@@ -59,7 +59,7 @@
     (define (process-error-lines process)
       (line-supply (stream-of 'process-error-lines process process-error)))
 
-    ;; What a process writes, in pieces of bytes; it was started with `#:binary #t`.
+    ;; The output of a process, in pieces of bytes; it was started with `#:binary #t`.
     (define (process-bytes process)
       (byte-supply (stream-of 'process-bytes process process-output)))
 

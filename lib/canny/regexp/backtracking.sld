@@ -4,11 +4,10 @@
 ;;; the place in the string, and gives the place behind the match or #f.  The first way that matches
 ;;; wins: alternatives in their order, repetitions as long as possible unless they are non-greedy.
 ;;;
-;;; What has failed at a place fails there again, since without back references the rest of the
-;;; match does not depend on how the place was reached.  So the places where a choice failed are
-;;; remembered once a run has made many choices, and time is at most proportional to the size of the
-;;; expression times the length of the string.  The memory is kept while the same string is searched
-;;; on.
+;;; A choice that failed at a place fails there again: without back references the rest of the match
+;;; does not depend on the path to the place. So the places where a choice failed are remembered
+;;; once a run has made many choices. Time is at most proportional to the size of the expression
+;;; times the length of the string. The memory is kept while the same string is searched on.
 ;;;
 ;;; Repetitions of single characters are loops, not recursion.  A search skips places whose
 ;;; character cannot begin a match.
@@ -21,8 +20,8 @@
           (srfi 14))
   (begin
 
-    ;; What closures share while they match.  `budget` counts down the choices until the memory is
-    ;; made.
+    ;; The state that closures share while they match. `budget` counts down the choices until the
+    ;; memory is made.
     (define-record-type <run>
       (make-run string start end places whole? memory budget choices)
       run?
@@ -414,8 +413,8 @@
                                           (string-ref string (+ place index)))
                                    (loop (+ index 1))))))))))))
 
-    ;; Looking around.  What is looked for is matched on its own, so nothing in it is tried again
-    ;; when the rest fails.
+    ;; Looking around. The expression is matched on its own, so nothing in it is tried again when
+    ;; the rest fails.
 
     (define (found run place) place)
 
@@ -424,7 +423,7 @@
         (if wanted?
             (lambda (run place)
               (and (matcher run place) (next run place)))
-            ;; What the match has captured is forgotten.
+            ;; Captures of the match are dropped.
             (lambda (run place)
               (let ((places (vector-copy (run-places run))))
                 (if (matcher run place)
@@ -433,8 +432,8 @@
                       #f)
                     (next run place)))))))
 
-    ;; Every start is tried, nearest first.  Where the match has to end is kept in a slot, and what
-    ;; fails depends on it: its choices are never remembered, see `choices` of the regexp.
+    ;; Every start is tried, nearest first. A slot keeps the required end of the match, and failures
+    ;; depend on it: its choices are never remembered, see `choices` of the regexp.
     (define (look-behind sres wanted? context next)
       (set-counter! context 3 #t)
       (let* ((slot (next-counter! context 5))
@@ -542,7 +541,7 @@
                           (and first (loop (cdr rest) (char-set-union set first)))))))
                  (else #f))))))
 
-    ;; What matches no character is passed over.
+    ;; An empty match is skipped.
     (define (sequence-starters sres context)
       (cond ((null? sres) #f)
             ((memq (car sres) '(bos bol bow bog nwb)) (sequence-starters (cdr sres) context))

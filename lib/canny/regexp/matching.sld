@@ -1,8 +1,8 @@
 ;;; (canny regexp matching): the procedures of SRFI 115, on two engines.
 ;;;
 ;;; An SRE becomes a pattern of text for the fast engine of the machine, which takes time
-;;; proportional to the string whatever the pattern (`(canny regexp patterns)`).  An SRE without
-;;; such a pattern goes to the engine of `(canny regexp backtracking)`; both find the same matches.
+;;; proportional to the string for every pattern (`(canny regexp patterns)`). An SRE without such a
+;;; pattern goes to the engine of `(canny regexp backtracking)`; both find the same matches.
 ;;; Patterns of text go to the fast engine only.
 
 (define-library (canny regexp matching)

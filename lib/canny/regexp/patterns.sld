@@ -1,7 +1,7 @@
 ;;; (canny regexp patterns): SREs as patterns of text, for the fast engine of the machine.
 ;;;
-;;; What patterns have no form for has no translation: submatches that are referred to, looking
-;;; around, graphemes, large character sets that are no named ones.
+;;; Expressions for which patterns have no form have no translation: back references, looking
+;;; around, graphemes, large character sets without a name.
 
 (define-library (canny regexp patterns)
   (export sre->pattern)
@@ -154,7 +154,7 @@
         ((hex-digit xdigit) "[0-9A-Fa-f]")
         (else #f)))
 
-    ;; What a named set is among the ASCII characters.
+    ;; The ASCII part of a named set.
     (define (ascii-class name)
       (case name
         ((any ascii) "[\\x{0}-\\x{7F}]")

@@ -1,8 +1,8 @@
 ;;; (canny supplies operators): supplies from supplies, from lists and generators, and back.
 ;;;
-;;; Each tap of a result has a state of its own. What is pushed goes through in the task that pushed
-;;; it, so that whoever is slow below blocks the emitter above; where values wait, the text of the
-;;; procedure says how many.
+;;; Each tap of a result has a state of its own. A pushed value is processed in the task that pushed
+;;; it, so that a slow consumer blocks the emitter; if values are queued, the text of the procedure
+;;; says how many.
 
 (define-library (canny supplies operators)
   (export on-demand-supply list->supply vector->supply generator->supply tap
@@ -44,8 +44,8 @@
     ;; Sources.
 
     ;; A supply that calls `(producer emit)` for each tap, in a task of its own. `emit` gives a
-    ;; value to the tap and waits until it is taken; it gives #f when nobody wants more. The return
-    ;; of the procedure is the end.
+    ;; value to the tap and waits until it is taken; it returns #f when the tap wants no more. The
+    ;; return of the procedure is the end.
     (define (on-demand-supply producer)
       (check-procedure 'on-demand-supply 1 producer)
       (make-supply
@@ -85,9 +85,9 @@
 
     ;; Consumers.
 
-    ;; Has procedures called for what a supply gives, in the tasks of those who emit. An error of
-    ;; the supply, or of one of these procedures, goes to `#:quit`, which by default tells of it on
-    ;; the error port.
+    ;; Calls procedures for the values of a supply, in the tasks that emit. An error of the supply,
+    ;; or of one of these procedures, goes to `#:quit`, which by default reports it on the error
+    ;; port.
     (define* (tap supply #:optional (emit void) #:key (done void) (quit report-error))
       (check-supply 'tap 1 supply)
       (check-procedure 'tap 2 emit)
@@ -278,7 +278,7 @@
              (or (null? rest)
                  (and (supply-live? (car rest)) (loop (cdr rest)))))))
 
-    ;; What several supplies give, as it comes; it ends when all have.
+    ;; The values of several supplies, as they come; the result ends when all have.
     (define (supply-merge . supplies)
       (check-supplies 'supply-merge supplies)
       (make-supply
@@ -302,7 +302,7 @@
                (for-each connect-one supplies))))
        (all-live? supplies)))
 
-    ;; What several supplies give, each tapped when the one before has ended.
+    ;; The values of several supplies, each tapped when the one before has ended.
     (define (supply-append . supplies)
       (check-supplies 'supply-append supplies)
       (make-supply
@@ -318,8 +318,8 @@
                  (connect! (car rest) up)))))
        #f))
 
-    ;; What the supplies give that a supply gives, or that a procedure makes of its values, as it
-    ;; comes.
+    ;; The values of supplies that are the values of a supply, or that a procedure makes of them, as
+    ;; they come.
     (define (supply-flatten supply . procedure)
       (check-supply 'supply-flatten 1 supply)
       (let ((supply (if (pair? procedure) (supply-map (car procedure) supply) supply)))
@@ -486,9 +486,9 @@
              (connect! supply up))))
        (supply-live? supply)))
 
-    ;; The same values from a task of its own, so that who emits is ahead of the consumer by at most
-    ;; so many. `#:policy` says what becomes of a value without room: `wait` blocks the emitter,
-    ;; `drop-oldest` and `drop-newest` lose one, `error` ends the supply.
+    ;; The same values from a task of its own, so that the emitter is ahead of the consumer by at
+    ;; most so many. `#:policy` says what becomes of a value without room: `wait` blocks the
+    ;; emitter, `drop-oldest` and `drop-newest` lose one, `error` ends the supply.
     (define* (supply-buffer supply size #:key (policy 'wait))
       (check-supply 'supply-buffer 1 supply)
       (check-count 'supply-buffer 2 size)

@@ -1,13 +1,12 @@
 ;;; (canny supplies reactions): react blocks and supply blocks.
 ;;;
 ;;; A block has a task, which evaluates its body and then serves the events of its whenevers, one at
-;;; a time. Who emits puts an event into the block's queue and waits until the block is through with
-;;; it.
+;;; a time. A task that emits puts an event into the block's queue and waits until the block has
+;;; handled it.
 ;;;
 ;;; Invariants:
-;;; - Everything that is written in a block runs in the block's task and in the dynamic extent of
-;;;   the block: errors and escapes leave the block, parameters are those of the place where it
-;;;   stands.
+;;; - All code of a block runs in the block's task and in the dynamic extent of the block: errors
+;;;   and escapes leave the block, and parameters are those around it.
 ;;; - A block is left only through its winder, which closes all its taps and lets go who waits for
 ;;;   it.
 ;;; - The queue holds one event of each task that emits, endings, and what the block's own task has
@@ -241,8 +240,8 @@
               (post-without-waiting! block (lambda (value) ((block-leave block) (void))) #f)
               (void)))))
 
-    ;; Gives a value to who has tapped the supply block around it, and waits until it is taken. The
-    ;; block ends here if nobody wants more.
+    ;; Passes a value to the tap of the supply block around it, and waits until it is taken. The
+    ;; block ends here if the tap wants no more.
     (define (emit value)
       (let* ((block (block-of 'emit))
              (target (block-target block)))

@@ -1,5 +1,5 @@
-;;; (canny supplies streams): what supplies are made of: taps, sources that push into them, and who
-;;; waits for whom.
+;;; (canny supplies streams): what supplies are made of: taps, sources that push into them, and
+;;; their waits for each other.
 ;;;
 ;;; A supply is a procedure that connects a *tap*. A tap has three procedures, for a value, for the
 ;;; end and for an error. The pusher calls them, in its own task, and resumes when they return: a
@@ -7,18 +7,18 @@
 ;;;
 ;;; Invariants:
 ;;; - The procedures of one tap never run at once. A source that several tasks may push into lets
-;;;   them through a *gate*, one after the other, in the order in which they came. What a task
-;;;   pushes while it is in the gate itself, from a procedure of the tap, is put off until that has
-;;;   returned.
+;;;   them through a *gate*, one after the other, in the order in which they came. A value that a
+;;;   task pushes while it is in the gate itself, from a procedure of the tap, is delayed until that
+;;;   has returned.
 ;;; - After its end, after an error and after it was closed a tap gets nothing more.
-;;; - What was to be done when a tap is closed is done once, however the tap ends.
-;;; - An error in a procedure of a tap ends that tap and nobody else. That the task which pushes was
-;;;   cancelled is no error of the tap, and continues.
+;;; - The procedure for the end of a tap is called once, however the tap ends.
+;;; - An error in a procedure of a tap ends that tap only. A cancellation of the task that pushes is
+;;;   no error of the tap; it is raised again.
 ;;;
 ;;; | record | its fields are changed | under |
 ;;; |---|---|---|
-;;; | tap: state, closers | by whoever ends it | its lock |
-;;; | gate: owner, waiters | by whoever enters or leaves | its lock |
+;;; | tap: state, closers | by the task that ends it | its lock |
+;;; | gate: owner, waiters | by tasks that enter or leave | its lock |
 ;;; | gate: deferred | by the task that is in the gate | that there is one |
 ;;; | pipe | by both sides | its lock |
 
@@ -35,7 +35,7 @@
           (canny tasks))
   (begin
 
-    ;; Queues, for whoever has a lock.
+    ;; Queues, for holders of a lock.
 
     (define-record-type queue
       (make-queue-record head tail count)
@@ -219,7 +219,7 @@
       (guard (object ((not (cancelled-error? object)) (report-error object)))
         ((tap-quit tap) object)))
 
-    ;; Tells of an error that nobody takes.
+    ;; Reports an error without a handler.
     (define (report-error object)
       (let ((port (current-error-port)))
         (write-string (string-append "error in a task: " (condition->string object) "\n") port)
@@ -236,7 +236,7 @@
     (define (make-supply connect live?)
       (make-supply-record connect live?))
 
-    ;; Whether a supply is there without its taps, so that who comes late has missed something.
+    ;; Whether a supply has values without its taps, so that a late tap has missed some.
     (define (supply-live? supply)
       (if (not (supply? supply))
           (%type-error 'supply-live? 1 "supply" supply))
@@ -375,7 +375,8 @@
       (policy pipe-policy)
       (writers pipe-writers)
       (readers pipe-readers)
-      ;; #f, `closed` by the reader, or a procedure that is called in place of reading once the queue is empty.
+      ;; #f, `closed` by the reader, or a procedure that is called in place of reading once the
+      ;; queue is empty.
       (ending pipe-ending set-pipe-ending!))
 
     (define (make-pipe limit policy)
@@ -387,8 +388,8 @@
         (if (and waiter (not (%wake! waiter 'again)))
             (wake-next! lock queue))))
 
-    ;; Waits until `(ready?)`, asked under the lock of the pipe, or until somebody says that it may
-    ;; be so.
+    ;; Waits until `(ready?)`, called under the lock of the pipe, is true, or until another task
+    ;; signals that it may be.
     (define (wait-in! pipe queue ready?)
       (%check-cancelled
        (%park pipe
@@ -404,7 +405,7 @@
       (or (pipe-ending pipe)
           (< (queue-count (pipe-queue pipe)) (pipe-limit pipe))))
 
-    ;; What a value comes to: `taken`, `full`, or `gone` if nobody reads any more.
+    ;; The fate of a value: `taken`, `full`, or `gone` if there is no reader any more.
     (define (offer! pipe value)
       (%with-lock pipe
         (cond ((pipe-ending pipe) 'gone)

@@ -1,5 +1,5 @@
-;;; (canny tasks monitor): what tasks there are, what they wait for, and what the pool of threads
-;;; does.
+;;; (canny tasks monitor): a list of the tasks and their waits, and the state of the pool of
+;;; threads.
 
 (define-library (canny tasks monitor)
   (export all-tasks task-number task-state task-waits-for task-waiting-time task-backtrace
@@ -30,8 +30,8 @@
             ((%task-waits? task) 'waiting)
             (else 'ready)))
 
-    ;; What a task waits for: another task or future, a lock, a channel, or the symbol `sleep` or
-    ;; `io`; #f if it does not wait.
+    ;; The object that a task waits for: another task or future, a lock, a channel, or the symbol
+    ;; `sleep` or `io`; #f if it does not wait.
     (define (task-waits-for task)
       (and (eq? (task-state task) 'waiting)
            (%task-waits-for task)))
@@ -47,13 +47,13 @@
     (define default-frames 8)
 
     ;; The place where a task waits, or resumes when it gets a thread: texts, the newest frame
-    ;; first, without those of the library. Nothing of a task that runs or has not begun.
+    ;; first, without those of the library. The list is empty for a task that runs or has not begun.
     (define* (task-backtrace task #:optional (frames default-frames))
       (check-argument 'task-backtrace 1 task? "task" task)
       (check-index 'task-backtrace 2 frames)
       (%frames-of (%task-continuation task) frames))
 
-    ;; A line for each task, and below it where it stands if that is wanted.
+    ;; A line for each task, and below it its backtrace if `#:backtraces` is true.
     (define* (write-tasks #:optional (port (current-output-port)) #:key (backtraces #f))
       (for-each (lambda (task) (write-task task port backtraces)) (all-tasks)))
 
@@ -77,10 +77,10 @@
                         (newline port))
                       (task-backtrace task)))))
 
-    ;; Numbers about the workers and what waits for them, by name.
+    ;; Numbers about the workers and the queued work, by name.
     (define (pool-statistics)
       (%pool-statistics))
 
-    ;; Tells on standard error, or does not, why each worker comes and goes.
+    ;; Switches messages on standard error on or off: why each worker starts and ends.
     (define (trace-pool! on?)
       (%trace-pool! on?))))

@@ -21,7 +21,7 @@
       (new-entry %waiter item tag next previous withdrawn)
       entry?
       (%waiter entry-waiter set-entry-waiter!)
-      ;; What was given to the entry, or what it has to give.
+      ;; The object that was handed to the entry, or that it hands over.
       (item entry-item set-entry-item!)
       ;; For its owner: the index of a clause, the kind of a lock.
       (tag entry-tag)
@@ -78,7 +78,7 @@
       (set-entry-withdrawn! entry #t)
       (unlink! entry))
 
-    ;; Moves all entries to a queue of their own, so that those who come meanwhile are not among
+    ;; Moves all entries to a queue of their own, so that tasks that come meanwhile are not among
     ;; them.
     (define (take-all! queue)
       (let ((all (make-queue)))

@@ -1,20 +1,22 @@
 ;;; (canny tasks waiting): how tasks wait in queues, for channels and locks.
 ;;;
 ;;; A waiting task stands in a queue with an *entry*; a select has one in the queue of each of its
-;;; channels, all of them with the same waiter. A task that has something for a queue takes its
-;;; first entry and tries to wake the waiter with it. That fails if the wait has ended some other
-;;; way, by another channel, its time limit or who cancels the task; then the next entry is tried.
-;;; So what is given to an entry is either taken by a task that waits, or still the giver's.
+;;; channels, all of them with the same waiter. A task that has an object for a queue takes its
+;;; first entry and tries to wake the waiter with it. That fails if the wait has ended in another
+;;; way, by another channel, its time limit or a cancellation; then the next entry is tried. So an
+;;; object that is handed to an entry is either taken by a waiting task, or still the giver's.
 ;;;
 ;;; | shared state | changed by | under |
 ;;; |---|---|---|
-;;; | links, item and `withdrawn` of an entry | its task, whoever has something for it | the lock of the record that owns the queue |
-;;; | waiter of an entry | its task, before the entry is linked | the same |
+;;; | links, item, `withdrawn` of an entry | its task, a task that hands it an object | the lock |
+;;; | waiter of an entry | its task, before the entry is linked | the lock |
 ;;;
-;;; A wait that ends while its task is still publishing it is resumed by another thread, which may
-;;; withdraw the entry before it is linked: an entry that was withdrawn is not linked any more.
+;;; The lock is that of the record that owns the queue.
 ;;;
-;;; Nothing here is called under a lock but what says so.  Those procedures neither raise nor wait.
+;;; If a wait ends while its task is still publishing it, another thread resumes the task and may
+;;; withdraw the entry before it is linked. A withdrawn entry is not linked any more.
+;;;
+;;; Only procedures that say so are called under a lock. They neither raise nor wait.
 
 (define-library (canny tasks waiting)
   (export wake-first! wake-entry! wait-in-queue check-timeout attempt-or-wait wake-all!
@@ -43,8 +45,8 @@
                   entry
                   (loop))))))
 
-    ;; Wakes everybody in a queue that `take-all!` gave, each under the lock for itself, so that
-    ;; others get their turn.
+    ;; Wakes all waiters of a queue that `take-all!` returned, each under the lock for itself, so
+    ;; that other tasks get their turn.
     (define (wake-all! record all item)
       (%uninterrupted
        (let loop ()
@@ -52,9 +54,9 @@
                (wake-first! all item))
              (loop)))))
 
-    ;; Puts the task away. `(publish waiter)` lets others know of the waiter; if there turns out to
-    ;; be nothing to wait for, it wakes the waiter itself. It runs in the middle of the switch: it
-    ;; must not raise. Gives what the wait ended with, the symbols `timed-out` and `cancelled`
+    ;; Parks the task. `(publish waiter)` makes the waiter known; if there turns out to be nothing
+    ;; to wait for, it wakes the waiter itself. It runs in the middle of the switch and must not
+    ;; raise. Returns the value that ended the wait, the symbols `timed-out` and `cancelled`
     ;; included; for these `(withdraw)` is called.
     (define (wait-in-queue why patience publish withdraw)
       (if patience
@@ -62,8 +64,8 @@
                  (wake
                   (%park why
                          (lambda (waiter)
-                           ;; First, so that who wakes the task cannot have given the ticket up
-                           ;; already.
+                           ;; First, so that the task that wakes this one cannot have disarmed the
+                           ;; ticket already.
                            (let ((at-once (%park-ticket! ticket waiter)))
                              (if at-once
                                  (%wake! waiter at-once)
@@ -82,10 +84,11 @@
                 (withdraw))
             wake)))
 
-    ;; Does something to a record, or waits in a queue of it until who wakes the task has done it
-    ;; instead. `(attempt!)` tries it, #f if it cannot be done; `(possible?)` is whether to try, and
-    ;; if not the entry is linked. `(left was-linked?)` is called for an entry that was withdrawn.
-    ;; All three are called under the lock of the record. Gives what the attempt gave, or the entry.
+    ;; Changes a record, or waits in a queue of it until the task that wakes this one has changed it
+    ;; instead. `(attempt!)` tries, #f if it cannot be done; `(possible?)` is whether to try again,
+    ;; and if not the entry is linked. `(left was-linked?)` is called for an entry that was
+    ;; withdrawn. All three are called under the lock of the record. Returns the result of the
+    ;; attempt, or the entry.
     (define (attempt-or-wait who record queue deadline tag attempt! possible? left)
       (or (%with-lock record
             (attempt!))
@@ -111,14 +114,13 @@
                    (attempt-or-wait who record queue deadline tag attempt! possible? left))
                   (else (check-timeout who record wake))))))
 
-    ;; What a wait ended with; raises if that is that the time was over or the task cancelled.
+    ;; The value that ended a wait; raises if the time was over or the task was cancelled.
     (define (check-timeout who what wake)
       (cond ((eq? wake 'timed-out) (raise-timeout who what))
             ((eq? wake 'cancelled) (%check-cancelled wake))
             (else wake)))
 
-    ;; The condition with which a wait ends that was cancelled. It is taken note of: the next wait
-    ;; is not ended by it.
+    ;; The condition of a cancelled wait. It is used up: it does not end the next wait.
     (define (cancelled-condition)
       (guard (condition (else condition))
         (%check-cancelled 'cancelled)))
@@ -135,7 +137,7 @@
              (+ (nanoseconds-now) (exact (ceiling (* seconds 1000000000)))))
             (else 1000000000000000000)))
 
-    ;; How many nanoseconds are left.
+    ;; The remaining nanoseconds.
     (define (patience-left deadline)
       (and deadline
            (max 0 (- deadline (nanoseconds-now)))))
@@ -143,8 +145,7 @@
     (define (nanoseconds-now)
       (quotient (* (current-jiffy) 1000000000) (jiffies-per-second)))
 
-    ;; A number below a bound that nobody can foresee well. Threads that race for the state do no
-    ;; harm.
+    ;; A number below a bound that is hard to predict. Threads that race for the state do no harm.
     (define random-state 88172645)
 
     (define (next-random bound)

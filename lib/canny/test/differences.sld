@@ -220,7 +220,9 @@
         (if (= count (finding-count finding))
             (add! finding path
                   (lambda ()
-                    (list "two hash tables with the same keys and values, which are not the same object"))))))
+                    (list
+                     "two hash tables with the same keys and values, which are not the same \
+                           object"))))))
 
     ;; Sequences.
 
@@ -348,7 +350,7 @@
             (loop (+ index 1))
             index)))
 
-    ;; What stands around a character, as a written string.
+    ;; The context of a character, as a written string.
     (define (excerpt text at)
       (let ((start (max 0 (- at 20))) (end (min (string-length text) (+ at 40))))
         (string-append (if (> start 0) "..." "")
@@ -410,7 +412,7 @@
 
     (define (append-edits edits)
       (let loop ((edits edits) (inserted '()) (lines '()))
-        ;; What was inserted stands behind what was removed.
+        ;; Inserted text is shown behind removed text.
         (define (flushed)
           (append inserted lines))
         (cond ((null? edits) (reverse (flushed)))

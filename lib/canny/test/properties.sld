@@ -173,7 +173,8 @@
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789")
 
     (define unusual-characters
-      "\x0;\t\n\r \"\\'();#|\x7f;\xe9;\xdf;\x3a3;\x3c2;\x130;\x301;\x4e2d;\xfeff;\xfffd;\x1f600;\x10ffff;")
+      "\x0;\t\n\r \"\\'();#|\x7f;\xe9;\xdf;\x3a3;\x3c2;\x130;\x301;\x4e2d;\xfeff;\xfffd;\x1f600;\
+       \x10ffff;")
 
     (define (characters)
       (lambda (source)
@@ -219,7 +220,7 @@
     ;; How many sets of values are tried.
     (define property-runs (make-parameter 100))
 
-    ;; Where the random numbers begin.
+    ;; The seed of the random numbers.
     (define property-seed
       (make-parameter
        (let* ((text (get-environment-variable "CANNY_TEST_SEED"))

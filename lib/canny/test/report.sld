@@ -1,7 +1,7 @@
-;;; (canny test report): what a suite tells `canny test`.
+;;; (canny test report): what a suite reports to `canny test`.
 ;;;
 ;;; When the variable CANNY_TEST_REPORT names a file, each result becomes a line of it, a datum,
-;;; which is written out at once: what a suite has told is not lost when it crashes. The lines:
+;;; which is written out at once: reports of a suite that crashes are not lost. The lines:
 ;;;
 ;;;   (pass PATH MICROSECONDS)       PATH is a list of strings: the groups, then the test's name
 ;;;   (xfail PATH MICROSECONDS)      it failed, as it was expected to
@@ -144,8 +144,8 @@
       (if port
           (tell! (list 'problem text))))
 
-    ;; The runner of the current test: a runner or a library, or #f.  The results of others that run
-    ;; meanwhile are not told: they are what the test is about.
+    ;; The runner of the current test: a runner or a library, or #f. The results of other runners
+    ;; meanwhile are not reported: they are what the test is about.
     (define owner #f)
 
     (define (test-owner)
@@ -156,7 +156,7 @@
 
     ;; For test libraries.
 
-    ;; Where the innermost procedure of the program is: (file line), or #f.
+    ;; The position of the innermost procedure of the program: (file line), or #f.
     (define (caller-place)
       (let ((position (condition-position (%make-condition 'test "" '() #f))))
         (and position (list (car position) (cadr position)))))

@@ -3,8 +3,8 @@
 ;;;     (with-middleware (router-handler app) (parse-bodies))
 ;;;     ... (form-value request "name") ... (request-json request)
 ;;;
-;;; Everything is limited. What is malformed is answered by 400, what is too much by 413, a type
-;;; that is not taken by 415; a handler sees none of it.
+;;; Everything is limited. A malformed body is answered by 400, one that is too large by 413, one of
+;;; another type by 415; a handler sees none of them.
 
 (define-library (canny web bodies)
   (export parse-bodies request-form form-value form-values request-parts request-part request-json)
@@ -26,7 +26,7 @@
                      #:headers '((content-type . (text/plain (charset . "utf-8"))))
                      #:body (string-append text "\n")))
 
-    ;; Which of the kinds `form`, `multipart` and `json` a content type is, or `#f`.
+    ;; The kind of a content type: `form`, `multipart`, `json` or `#f`.
     (define (kind-of type)
       (let ((name (and (pair? type) (symbol? (car type)) (symbol->string (car type)))))
         (cond ((not name) #f)
@@ -36,8 +36,7 @@
               (else #f))))
 
     ;; The same of a request. The kind is `malformed` if the content type would be one of these and
-    ;; its parameters are malformed, such as the boundary of a form: what the client means by the
-    ;; body is not known.
+    ;; its parameters are malformed, such as the boundary of a form.
     (define (kind-of-request request kinds)
       (let ((type (request-header request 'content-type))
             (field (request-field request 'content-type)))

@@ -1,8 +1,9 @@
 ;;; (canny web cookies): what the headers Cookie and Set-Cookie have in them, and jars that keep
 ;;; them for clients (RFC 6265bis).
 ;;;
-;;; The cookies of a request are an association list of strings, in their order. What a server sets
-;;; is a record. Reading takes what browsers and servers send; writing refuses what is no cookie.
+;;; The cookies of a request are an association list of strings, in their order. A cookie that a
+;;; server sets is a record. Reading takes what browsers and servers send; writing refuses what is
+;;; no cookie.
 ;;;
 ;;; A jar is a table of domains with lists of cookies, the newest first; its lock is held for
 ;;; moments. There is no list of public suffixes: a domain of one label is refused, unless it is the
@@ -92,7 +93,7 @@
 
     ;; Cookie.
 
-    ;; What stands between semicolons, each divided at its first equals sign; without one it is a
+    ;; The parts between semicolons, each divided at its first equals sign; a part without one is a
     ;; value without a name.
     (define (%parse-cookies name text)
       (let ((end (string-length text)))
@@ -114,7 +115,7 @@
                   (substring text (skip-blanks text (+ equals 1) end) end))
             (cons "" (substring text start end)))))
 
-    ;; What may stand in a value: no blanks, commas, semicolons, quotes and backslashes; quotes
+    ;; Whether a value is allowed: no blanks, commas, semicolons, quotes and backslashes, but quotes
     ;; around it.
     (define (cookie-value? text)
       (let* ((end (string-length text))
@@ -264,7 +265,8 @@
                            (not (domain-of cookie))
                            (equal? (path-of cookie) "/"))))
             (refuse name
-                    "a cookie whose name begins with __Host- is secure, has the path / and no domain"))
+                    "a cookie whose name begins with __Host- is secure, has the path / and no \
+                     domain"))
         (if (and (eq? (same-site-of cookie) 'none) (not (is-secure? cookie)))
             (refuse name "a cookie with SameSite=None is secure"))
         (if (and (is-partitioned? cookie) (not (is-secure? cookie)))
@@ -399,8 +401,8 @@
                  (and (is-secure? cookie) host-only? (equal? (path-of cookie) "/")))
              (or (not (eq? (same-site-of cookie) 'none)) (is-secure? cookie)))))
 
-    ;; Keeps a cookie, or the text of a header Set-Cookie, that came from a URI; whether it did.
-    ;; What is malformed, or not for that server to set, is passed over; one that has ended is
+    ;; Keeps a cookie, or the text of a header Set-Cookie, that came from a URI; whether it did. A
+    ;; malformed cookie, or one that this server may not set, is ignored; one that has expired is
     ;; removed.
     (define (cookie-jar-store! jar uri cookie)
       (check-jar 'cookie-jar-store! jar)

@@ -1,5 +1,5 @@
-;;; (canny web diagnostics): what others ask a server about itself: whether it is well, and what its
-;;; tasks do.
+;;; (canny web diagnostics): pages about the server itself: whether it is well, and what its tasks
+;;; do.
 ;;;
 ;;;     (define-routes app
 ;;;       (GET "/health" (health-handler))
@@ -7,8 +7,8 @@
 ;;;                      #:checks `((database . ,(lambda () (query-value db "select 1"))))))
 ;;;       (GET "/debug/tasks" (debug-tasks-handler)))
 ;;;
-;;; Answers say which check fails, and why only where that is asked for: messages of conditions may
-;;; tell too much.
+;;; Answers say which check fails; they give the reason only if an option says so: messages of
+;;; conditions may reveal too much.
 
 (define-library (canny web diagnostics)
   (export health-handler readiness-handler debug-tasks-handler local-request?)
@@ -43,7 +43,7 @@
 
     (define out-of-time (list 'out-of-time))
 
-    ;; What a check gives: its name, #f or why it fails, and seconds.
+    ;; The result of a check: its name, #f or the reason of its failure, and seconds.
     (define (run-check check timeout)
       (let* ((begun (%clock-nanoseconds clock/monotonic))
              (failure
@@ -145,7 +145,7 @@
             (else "task")))
 
     ;; Answers with all tasks, what they wait for and where they stand: as text, or as JSON to
-    ;; `?format=json` and to who accepts that. `#:allow?` says who may ask.
+    ;; `?format=json` and to clients that accept it. `#:allow?` says which clients get an answer.
     (define* (debug-tasks-handler #:key (allow? local-request?))
       (check-procedure 'debug-tasks-handler 1 allow?)
       (lambda (request body)

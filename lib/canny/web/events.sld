@@ -92,7 +92,7 @@
                         (write-field "retry" retry port)
                         (newline port)))
                   (flush-output-port port)
-                  ;; If the page has gone, the task that asks for events is to end, too.
+                  ;; If the page has gone, the task that makes the events is to end, too.
                   (with-tasks
                     (let ((keeper (spawn keep #:name 'event-stream)))
                       (procedure send)

@@ -3,12 +3,11 @@
 ;;; The name of a header is a symbol in lower case. A table of all that have a syntax here is in the
 ;;; documentation; others are strings, and a program declares its own.
 ;;;
-;;;     (parse-header 'content-type "text/html; charset=utf-8")  ; => (text/html (charset . "utf-8"))
+;;;     (parse-header 'content-type "text/html; charset=utf-8") ; => (text/html (charset . "utf-8"))
 ;;;     (header->string 'etag '("abc" . #t))                     ; => "\"abc\""
 ;;;
-;;; Whatever a header has in it is walked over with indexes, in linear time (lists of qualities are
-;;; sorted). Nothing is written that has a control character in it, so that no value can end its
-;;; header.
+;;; Headers are parsed with indexes, in linear time (lists of qualities are sorted). Values with
+;;; control characters are not written, so that no value can end its header.
 
 (define-library (canny web headers)
   (export parse-header header->string header-known? declare-header!
@@ -234,7 +233,7 @@
                   (loop (cdr rest) (car rest) quality)
                   (loop (cdr rest) best most))))))
 
-    ;; Which of some media types, strings, suits the header Accept best, or #f if none does.
+    ;; The one of some media types, strings, that suits the header Accept best, or #f if none does.
     (define (choose-media-type accept offers)
       (check-argument 'choose-media-type 2 list? "list of strings" offers)
       (let ((accept (accepted 'choose-media-type 'accept accept)))
@@ -280,8 +279,8 @@
                  (cdar rest)
                  (loop (cdr rest))))))
 
-    ;; Which of some codings suits the header Accept-Encoding best. `"identity"` is one that is
-    ;; always there, and the worst unless it is asked for; #f if not even that is wanted.
+    ;; The one of some codings that suits the header Accept-Encoding best. `"identity"` is always
+    ;; there, and the worst one unless the client asks for it; #f if not even that is wanted.
     (define (choose-encoding accept offers)
       (check-argument 'choose-encoding 2 list? "list of strings" offers)
       (let ((accept (accepted 'choose-encoding 'accept-encoding accept)))
@@ -301,8 +300,8 @@
            (or (string-ci=? name (car offers))
                (lookup-offer name (cdr offers)))))
 
-    ;; Which of some languages suits the header Accept-Language best, or #f. `en` is content with
-    ;; `en-GB`; where nothing else suits, `de-CH` is with `de`.
+    ;; The one of some languages that suits the header Accept-Language best, or #f. `en` is content
+    ;; with `en-GB`; where nothing else suits, `de-CH` is with `de`.
     (define (choose-language accept offers)
       (check-argument 'choose-language 2 list? "list of strings" offers)
       (let ((accept (accepted 'choose-language 'accept-language accept)))

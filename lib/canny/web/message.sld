@@ -1,7 +1,7 @@
 ;;; (canny web message): requests and responses.
 ;;;
-;;; A request that came to a server keeps its head as bytes: what a handler does not ask for is not
-;;; looked at. Requests for tests are made from fields.
+;;; A request that came to a server keeps its head as bytes: parts that a handler does not use are
+;;; not parsed. Requests for tests are made from fields.
 ;;;
 ;;;     (request-method request)                      ; => GET
 ;;;     (request-path request)                        ; => "/a/b"
@@ -48,7 +48,7 @@
       (length request-length)
       (target known-target set-known-target!)
       (fields known-fields set-known-fields!)
-      ;; What was parsed: names with values, and the conditions for those that are malformed.
+      ;; The parsed headers: names with values, and the conditions for malformed ones.
       (headers parsed-headers set-parsed-headers!)
       (malformed malformed-headers set-malformed-headers!)
       (body request-body %set-request-body!)
@@ -85,7 +85,7 @@
                      (if (bytevector? bytes) (open-input-bytevector bytes) bytes)
                      '() peer)))
 
-    ;; What the client asks for, as it wrote it: mostly a path with a query.
+    ;; The target as the client wrote it: mostly a path with a query.
     (define (request-target request)
       (check-request 'request-target request)
       (or (known-target request)
@@ -93,7 +93,7 @@
             (set-known-target! request target)
             target)))
 
-    ;; Where the path begins: behind a scheme and a host, if the target has these.
+    ;; The index of the path: behind a scheme and a host, if the target has these.
     (define (path-start target)
       (cond ((= 0 (string-length target)) 0)
             ((char=? #\/ (string-ref target 0)) 0)
@@ -113,7 +113,7 @@
               ((and (= start 0) (= end (string-length target))) target)
               (else (substring target start end)))))
 
-    ;; What follows the question mark, or #f.
+    ;; The part behind the question mark, or #f.
     (define (request-query request)
       (let* ((target (request-target request))
              (mark (%string-index target #\? (path-start target))))
@@ -215,13 +215,13 @@
                       (value (request-header request name (request-field request name))))
                  (loop (cdr fields) (cons (cons name value) headers)))))))
 
-    ;; The conditions for headers that were asked for and are malformed.
+    ;; The conditions for malformed headers that were read.
     (define (request-malformed-headers request)
       (check-request 'request-malformed-headers request)
       (reverse (or (malformed-headers request) '())))
 
-    ;; The address, without a port, of who made the request, or for whom it was made by a proxy that
-    ;; the server trusts; #f if that is not known.
+    ;; The address, without a port, of the client, or of the one for which a trusted proxy made the
+    ;; request; #f if that is not known.
     (define (request-client request)
       (check-request 'request-client request)
       (or (and (%request-server request) (%http-client request))
@@ -235,7 +235,7 @@
               ((char=? #\[ (string-ref address 0)) (substring address 1 (- index 1)))
               (else (substring address 0 index)))))
 
-    ;; The address of who made the request, or #f over a socket of this machine.
+    ;; The address of the client, or #f over a socket of this machine.
     (define (request-peer request)
       (check-request 'request-peer request)
       (or (known-peer request)
@@ -244,7 +244,7 @@
                  (set-known-peer! request peer)
                  peer))))
 
-    ;; What middleware has noted for handlers.
+    ;; Notes of middleware for handlers.
     (define* (request-attribute request key #:optional (default #f))
       (check-request 'request-attribute request)
       (let ((entry (assq key (or (request-attributes request) '()))))
@@ -301,7 +301,8 @@
       (string-append (car place) ":" (number->string (cadr place)) ":"
                      (number->string (car (cddr place)))))
 
-    ;; Where a condition was made, in parentheses and behind a space; nothing if that is not known.
+    ;; The position at which a condition was made, in parentheses and behind a space; empty if that
+    ;; is not known.
     (define (%place-text object)
       (let ((place (and (error-object? object) (condition-position object))))
         (if place (string-append " (" (%place->string place) ")") "")))
@@ -360,6 +361,6 @@
       (new-response (response-status response) (response-headers response) body
                     (response-trailers response)))
 
-    ;; What usually goes with a status: `"Not Found"`; empty for those that are not known.
+    ;; The usual text of a status: `"Not Found"`; empty for unknown ones.
     (define (status-reason status)
       (%http-reason status))))

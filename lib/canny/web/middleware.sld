@@ -50,7 +50,7 @@
           handler
           ((car middleware) (wrap handler (cdr middleware)))))
 
-    ;; What a handler answers, as a response in any case.
+    ;; The answer of a handler, as a response in any case.
     (define (call-handler handler request body)
       (call-with-values
         (lambda () (handler request body))
@@ -151,7 +151,7 @@
                         (escape (answer-failure request object mode report)))))
                (lambda () (rendered (call-handler handler request body)))))))))
 
-    ;; Answers an object that nobody knows, where it was raised.
+    ;; Answers an unknown object, where it was raised.
     (define (answer-failure request object mode report)
       (let* ((serving? (and (not mode) (serving-for-development?)))
              (shown? (or serving? (eq? mode 'development)))
@@ -166,9 +166,10 @@
             (failure-response request object frames)
             (text-response 500 "Internal Server Error"))))
 
-    ;; Pages of the application's own for statuses from 400 on, whoever answered so. `page` is
-    ;; called with the request and the response and gives SXML, which takes the place of the body,
-    ;; another response, or #f to leave this one. If it fails itself, the response stays as it was.
+    ;; Pages of the application's own for statuses from 400 on, no matter which handler answered.
+    ;; `page` is called with the request and the response and gives SXML, which takes the place of
+    ;; the body, another response, or #f to leave this one. If it fails itself, the response stays
+    ;; as it was.
     (define (error-pages page)
       (check-procedure 'error-pages 1 page)
       (lambda (handler)
@@ -237,7 +238,7 @@
 
     ;;; Logs
 
-    ;; What a client sent, with nothing that could be taken for something else in a line of a log.
+    ;; Text of a client, without characters that have a meaning in a line of a log.
     (define (escaped text)
       (let ((port (open-output-string)))
         (let loop ((index 0))
@@ -480,8 +481,8 @@
 
     ;; Compresses bodies that are strings or bytevectors of `#:minimum` bytes and more, in a coding
     ;; that the client takes. Types that are compressed already are left alone, and so is what has
-    ;; `no-transform`. Where an attacker may choose a part of a page that has a secret elsewhere,
-    ;; its length tells of the secret: do not compress such pages.
+    ;; `no-transform`. If an attacker may choose a part of a page that has a secret elsewhere, its
+    ;; length reveals the secret: do not compress such pages.
     (define* (compress-responses #:key (minimum 1024) (codings '("zstd" "gzip"))
                                  (type? compressible?))
       (for-each (lambda (coding)
@@ -535,8 +536,8 @@
 
     ;;; Names and passwords
 
-    ;; Asks for a name and a password. `check` is called with both and gives what is to be known of
-    ;; the user, or `#f`.
+    ;; Requires a name and a password. `check` is called with both and returns an object for the
+    ;; user, or `#f`.
     (define* (basic-authentication check #:key (realm "restricted"))
       (check-argument 'basic-authentication 1 procedure? "procedure" check)
       (lambda (handler)
@@ -557,7 +558,7 @@
                                (cons 'www-authenticate
                                      `((basic (realm . ,realm) (charset . "UTF-8"))))))))))
 
-    ;; What is known of the user of a request, or `#f`.
+    ;; The user of a request that authentication noted, or `#f`.
     (define (request-user request)
       (request-attribute request 'user))
 
@@ -567,9 +568,10 @@
       (/ (%clock-nanoseconds clock/monotonic) 1000000000))
 
     ;; Lets each client make `#:rate` requests in a second on average, and up to `#:burst` at once;
-    ;; more are answered by 429. `#:key` tells clients apart: a procedure of a request, by default
-    ;; the address. Behind a proxy that is the proxy's. At most `#:clients` are remembered; who has
-    ;; not come for longest is forgotten, and nobody is as long as his bucket is not full.
+    ;; more are answered by 429. `#:key` distinguishes clients: a procedure of a request, by default
+    ;; the address. Behind a proxy that is the proxy's. At most `#:clients` are
+    ;; remembered. The one whose last request is oldest is forgotten first, but none whose bucket is
+    ;; not full.
     (define* (rate-limit #:key (rate 10) (burst 20) (key client-of) (clients 10000)
                          (clock monotonic-seconds))
       (if (not (and (real? rate) (positive? rate)))
@@ -608,7 +610,7 @@
                     ((and (not bucket)
                           (>= (%hash-table-count buckets) clients)
                           (forget now))
-                     ;; So many clients at once are nobody's usual ones.
+                     ;; So many clients at once are unusual.
                      1)
                     (else
                      (%hash-table-set! buckets client (cons (- left 1) now))

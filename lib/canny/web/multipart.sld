@@ -1,10 +1,10 @@
 ;;; (canny web multipart): forms with files, multipart/form-data as RFC 7578 has it, read from a
 ;;; binary port and written to one.
 ;;;
-;;; Reading takes the port in pieces, however they are cut, and each byte a bounded number of times:
-;;; what ends a part begins with a carriage return, which it has nowhere else, so that a comparison
-;;; that fails need not be taken back. The search steps over as many bytes as the end of a part has
-;;; where the last of them is none of it (Horspool).
+;;; The port is read in pieces, however they are cut, and each byte a bounded number of times. The
+;;; end of a part begins with a carriage return, which it has nowhere else, so that a failed
+;;; comparison need not go back. The search steps over as many bytes as the end of a part has where
+;;; the last of them is none of it (Horspool).
 ;;;
 ;;; A *scanner* holds bytes from `start` to `end` of its buffer that were read and not handed out.
 ;;; It begins with a line end of its own, so that the first boundary is like others.
@@ -128,7 +128,8 @@
                       (set-scanner-end! scanner (+ place count))
                       #t)))))))
 
-    ;; Where the delimiter begins in a range, or where the range ends in which it cannot.
+    ;; The index of the delimiter in a range, or the end of the range that cannot have its
+    ;; beginning.
     (define (search scanner receive)
       (let* ((buffer (scanner-buffer scanner))
              (delimiter (scanner-delimiter scanner))
@@ -412,7 +413,7 @@
       (check-argument 'for-each-part 3 exact-nonnegative-integer? "limit of headers"
                       header-limit)
       (let ((scanner (new-scanner port boundary total-limit header-limit)))
-        ;; What stands in front of the first boundary means nothing.
+        ;; Text in front of the first boundary is ignored.
         (scan-part scanner (lambda (buffer start end) #f))
         (let loop ((count 0))
           (if (part-follows? scanner)
@@ -448,7 +449,7 @@
                   (drain)))))))
 
     ;; The parts of a form as a list. Contents of up to `#:memory-limit` bytes are in memory, others
-    ;; in temporary files, which whoever calls this deletes with `delete-part-file`.
+    ;; in temporary files, which the caller deletes with `delete-part-file`.
     (define* (read-multipart port boundary #:key (part-limit #f) (total-limit 67108864)
                              (parts-limit 1000) (header-limit 8192) (memory-limit 65536))
       (check-argument 'read-multipart 3 exact-nonnegative-integer? "limit of memory" memory-limit)
@@ -551,7 +552,7 @@
                    (write-char char port)))
                 (loop (+ index 1)))))))
 
-    ;; What stands in front of the contents of a part, as bytes.
+    ;; The bytes in front of the contents of a part.
     (define (part-head part boundary)
       (let ((port (open-output-string)))
         (write-string "--" port)

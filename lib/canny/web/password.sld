@@ -1,10 +1,10 @@
-;;; (canny web password): hashes of passwords, and tokens that nobody can guess.
+;;; (canny web password): hashes of passwords, and tokens that cannot be guessed.
 ;;;
 ;;;     (define stored (hash-password "correct horse battery staple"))
 ;;;     (password-matches? "correct horse battery staple" stored)     ; => #t
 ;;;
-;;; Hashing is slow by design. It is done outside of the heap, so that it blocks only the task that
-;;; asked for it.
+;;; Hashing is slow by design. It is done outside of the heap, so that it blocks only the calling
+;;; task.
 
 (define-library (canny web password)
   (export hash-password password-matches? password-hash-outdated?
@@ -15,14 +15,15 @@
           (only (canny crypto) random-bytes))
   (begin
 
-    ;; The hash of a password, a text that is to be kept and tells how it was made: by Argon2id with
-    ;; a random salt. `#:memory` is in KiB; the costs are those that OWASP recommends unless given.
+    ;; The hash of a password, a text to store, which has the parameters of the hash: by Argon2id
+    ;; with a random salt. `#:memory` is in KiB; the costs are those that OWASP recommends unless
+    ;; given.
     (define* (hash-password password #:key (memory 19456) (passes 2) (lanes 1))
       (check-argument 'hash-password 1 string? "string" password)
       (%hash-password password memory passes lanes))
 
     ;; Whether a password is the one that a hash was made of. `#f` as a hash takes as long as any
-    ;; other and never matches, so that nobody learns from the time whether there is such a user.
+    ;; other and never matches, so that the time does not reveal whether there is such a user.
     (define (password-matches? password hash)
       (check-argument 'password-matches? 1 string? "string" password)
       (if hash

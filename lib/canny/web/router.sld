@@ -8,9 +8,9 @@
 ;;;     (run-server (router-handler app))
 ;;;
 ;;; Routes are in a tree, one level for each segment of a path. Matching visits a node of it at most
-;;; once and never goes back over a segment's text, so that it takes time in proportion to the path
-;;; whatever is in it. Segments are taken apart before they are decoded, each is decoded once, and a
-;;; path with a segment `.` or `..`, or with a control character, matches nothing.
+;;; once and never goes back over a segment's text, so that it takes time in proportion to any path.
+;;; Segments are taken apart before they are decoded, each is decoded once, and a path with a
+;;; segment `.` or `..`, or with a control character, matches nothing.
 
 (define-library (canny web router)
   (export route mount make-router router? router-handler define-routes routes
@@ -118,7 +118,7 @@
 
     ;;; Patterns
 
-    ;; What stands between slashes, from an index on.
+    ;; The segments between slashes, from an index on.
     (define (split text start)
       (let loop ((start start) (parts '()))
         (let ((index (%string-index text #\/ start)))

@@ -7,23 +7,23 @@
 ;;;
 ;;; A handler takes a request and its body (a binary input port, or #f) and gives a response, or the
 ;;; headers and the body of one whose status is 200. It runs in a task, on any thread of the pool,
-;;; and may wait for whatever it likes.
+;;; and may wait for anything.
 ;;;
 ;;; How requests come to handlers. The connections are the machine's: one that has no request has no
 ;;; task. Some tasks, the *servers*, take the next request, answer it and take another one. One of
-;;; them waits when there is none. Another one is *called* by who takes a request, to stand by on
+;;; them waits when there is none. A task that takes a request *calls* another one, to stand by on
 ;;; the same worker: it runs there as soon as the handler waits, or has used up its slice. So a
 ;;; handler that does not wait costs no switch of tasks, and one that does blocks no other.
 ;;;
-;;; A task that was away in the middle of a request, since its handler waited or was made to give
-;;; way, looks for no other request afterwards: the one that was called meanwhile does. It becomes a
+;;; A task that was away in the middle of a request, since its handler waited or was preempted,
+;;; polls for no other request afterwards. The task that was called meanwhile does. It becomes a
 ;;; *spare*, to be called later. So there are as many servers as requests were begun and not
 ;;; answered, one for each worker and one that waits.
 ;;;
 ;;; | `called` of a worker | there is |
 ;;; |---|---|
-;;; | #f | nobody on standby |
-;;; | #t | a task that will look for requests as soon as a worker takes it up |
+;;; | #f | no task on standby |
+;;; | #t | a task that will poll for requests as soon as a worker runs it |
 
 ;;; A connection may speak HTTP/2, by agreement inside of TLS or because its client begins so;
 ;;; handlers need not know. Each of its streams is a request like any other.
@@ -52,7 +52,7 @@
       (make-server spares called machine listeners handler on-error memory-limit log metrics done)
       server?
       (spares server-spares)
-      ;; For each worker whether somebody was called there, in a vector.
+      ;; For each worker whether a standby task was called there, in a vector.
       (called server-called)
       (machine server-machine)
       (listeners server-listeners)
@@ -67,7 +67,7 @@
       ;; Resolved when the last connection has ended.
       (done server-done))
 
-    ;; The field of the record, for who compares and swaps.
+    ;; The field of the record, for compare-and-swap.
     (define spares-field 0)
 
     ;; A task that may be called, and those below it.
@@ -86,7 +86,7 @@
 
     ;; Tasks that serve.
 
-    ;; Sees to it that somebody looks for requests when what is handled now waits.
+    ;; Ensures that a task polls for requests when the current handler waits.
     (define (call-standby! server)
       (let ((called (server-called server))
             (place (bitwise-and (%worker) (- places 1))))
@@ -150,7 +150,7 @@
       (if place
           (vector-set! (server-called server) place #f)))
 
-    ;; Serves until there is enough of those who do.
+    ;; Serves until enough tasks do.
     (define (serve server place)
       (begin-to-look! server place)
       (%set-account! exempt)
@@ -169,14 +169,14 @@
                     (with-exception-handler
                       (lambda (object)
                         (let ((request (present-request present)))
-                          ;; What the request has used is no reason to be stopped in its answer.
+                          ;; The memory that the request has used must not stop its answer.
                           (if (eq? (%current-task) (present-task present))
                               (finish-account))
                           (cond ((not (eq? (%current-task) (present-task present)))
                                  (%end-task (list object)))
                                 ((eq? request 'cancelled) (escape #f))
                                 (request (escape (lambda () (fail server request object))))
-                                ;; Somebody else has used up the memory.
+                                ;; Another request has used up the memory.
                                 ((out-of-memory? object) (escape void))
                                 (else (raise object)))))
                       (lambda () (serve-requests server present)))))))
@@ -190,13 +190,13 @@
       (and (error-object? object)
            (eq? 'memory (condition-kind object))))
 
-    ;; What a task that serves is at: #f, a request, or `cancelled` once it is to end because the
+    ;; The state of a task that serves: #f, a request, or `cancelled` once it is to end because the
     ;; client has gone.
     (define-record-type present
       (make-present request step task server suspect)
       present?
       (request present-request)
-      ;; The machine's number of the request tells whether the task was away in between.
+      ;; The machine's number of the request shows whether the task was away in between.
       (step present-step)
       (task present-task)
       (server present-server)
@@ -259,9 +259,8 @@
            (not (request-attribute request 'changes-protocol))
            (%http-gone? request)))
 
-    ;; A continuation of a handler, or of another task, may be called by a handler in another task:
-    ;; that one's request is the one that cannot be answered then, since what would have answered it
-    ;; is gone.
+    ;; A handler may call a continuation of another task, of a handler for instance. Then its own
+    ;; request cannot be answered: the frames that would answer it are gone.
     (define (check-mine present)
       (if (not (eq? (%current-task) (present-task present)))
           (%end-task (list (%foreign-end (present-task present))))))
@@ -482,7 +481,7 @@
                       port)
         (flush-output-port port)))
 
-    ;; What a task that served has failed with, between two requests.
+    ;; The failure of a task that served, between two requests.
     (define (report-loss object)
       (write-error "a task of the server" object))
 
@@ -520,7 +519,8 @@
     ;; Why an address cannot be had, in words of the system, and what to do about it.
     (define advice
       '(("Address already in use"
-         . "is in use by another program, or by this one; end that, or choose another port (0 is any that is free)")
+         . "is in use by another program, or by this one; end that, or choose another port (0 is \
+            any that is free)")
         ("Cannot assign requested address"
          . "is none of this machine; \"0.0.0.0\" is all of its addresses")
         ("Permission denied"
@@ -558,7 +558,7 @@
       (and (exact-nonnegative-integer? object)
            (<= object 65535)))
 
-    ;; What a procedure gives; if it raises, something is undone.
+    ;; The result of a procedure; if it raises, an action is undone.
     (define (call-or-undo thunk undo)
       (guard (object (#t (undo) (raise object)))
         (thunk)))
@@ -700,8 +700,8 @@
                               #:name 'server-timeouts))
         server))
 
-    ;; Ends what takes too long, once in a second. Where nobody looks for requests any more, since
-    ;; the memory did not suffice for that, somebody else does.
+    ;; Once in a second, ends requests that take too long. Starts a new task that polls for requests
+    ;; if the last one failed for lack of memory.
     (define (sweep server cancels?)
       (let ((machine (server-machine server)))
         (let loop ()
@@ -729,13 +729,13 @@
                           port)
             (flush-output-port port))))
 
-    ;; What `run-server` does instead, a procedure of the handler and the list of options; or #f.
+    ;; A procedure of the handler and the list of options that `run-server` calls instead; or #f.
     (define run-server-hook #f)
 
     (define (%set-run-server-hook! procedure)
       (set! run-server-hook procedure))
 
-    ;; Serves until the program is asked to end.
+    ;; Serves until the program receives a signal to end.
     (define (run-server handler . options)
       (if run-server-hook
           (run-server-hook handler options)
@@ -758,7 +758,7 @@
     (define (check-server who object)
       (check-argument who 1 server? "server" object))
 
-    ;; Where a server listens.
+    ;; The addresses of a server.
     (define (server-addresses server)
       (check-server 'server-addresses server)
       (map listener-address (server-listeners server)))
@@ -780,7 +780,8 @@
       (check-server 'stop-server! server)
       (%http-stop! (server-machine server) #f)
       (for-each close-listener (server-listeners server))
-      ;; A client that was answered just before may ask once more; then what rests is closed.
+      ;; A client that was answered just before may send one more request; then what rests is
+      ;; closed.
       (without-scope (spawn (lambda ()
                               (sleep grace)
                               (%http-sweep! (server-machine server)))

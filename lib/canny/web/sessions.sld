@@ -47,7 +47,7 @@
                (raise (%make-condition 'range "a key has 32 bytes or more" '() who)))))
        keys))
 
-    ;; What is signed: the purpose has no bar.
+    ;; The text that is signed: the purpose has no bar.
     (define (signed-part purpose payload expires)
       (string-append purpose "|" payload "." expires))
 
@@ -115,7 +115,7 @@
       (data data-of set-data!)
       (changed? changed? set-changed!))
 
-    ;; What browsers keep in one cookie, name and attributes included.
+    ;; The bytes that browsers keep of one cookie, name and attributes included.
     (define cookie-bytes-max 4000)
 
     ;; A middleware that keeps an association list of symbols and values of JSON for each visitor.
@@ -165,7 +165,7 @@
                   (set-request-attribute! request 'session session)
                   (answer (call-handler handler request body) session now ends))))))))
 
-    ;; A page with a cookie is for nobody else.
+    ;; A page with a cookie is private.
     (define (with-cookie response cookie)
       (let ((response (response-with-headers response (list (cons 'set-cookie cookie)))))
         (if (assq 'cache-control (response-headers response))
@@ -176,7 +176,7 @@
       (or (request-attribute request 'session)
           (raise (%make-condition 'range "there is no middleware for sessions" '() who))))
 
-    ;; What is kept under a symbol, or a default.
+    ;; The value of a symbol in a session, or a default.
     (define* (session-ref request key #:optional (default #f))
       (let ((entry (assq key (data-of (session-of 'session-ref request)))))
         (if entry (cdr entry) default)))
@@ -190,7 +190,7 @@
     (define (session-set! request key value)
       (check-argument 'session-set! 2 symbol? "symbol" key)
       (let ((session (session-of 'session-set! request)))
-        ;; What has no form in JSON is an error here, not when the answer is written.
+        ;; A value without a form in JSON is an error here, not when the answer is written.
         (json->string value)
         (set-data! session (cons (cons key value) (without key (data-of session))))
         (set-changed! session #t)))
@@ -231,7 +231,7 @@
         result))
 
     ;; A token for a form of this visitor. It is another text each time, so that the length of a
-    ;; compressed page tells nothing of it.
+    ;; compressed page reveals nothing of it.
     (define (csrf-token request)
       (let* ((secret (or (session-secret request)
                          (let ((bytes (random-bytes secret-bytes)))
@@ -252,7 +252,7 @@
                             (exclusive-or (bytevector-copy bytes 0 secret-bytes)
                                           (bytevector-copy bytes secret-bytes))))))
 
-    ;; Whether a request comes from a page of this site, as far as the browser tells.
+    ;; Whether a request comes from a page of this site, as far as the browser says.
     (define (same-origin? request origins)
       (let ((site (request-field request 'sec-fetch-site))
             (origin (request-header request 'origin))
@@ -271,10 +271,10 @@
               (origin (this-host? origin))
               (else #t))))
 
-    ;; A middleware that answers requests by 403 which change something, and which no page of this
-    ;; site sent: those of other methods than `GET`, `HEAD`, `OPTIONS` and `TRACE` need the token of
+    ;; A middleware that answers 403 to requests that change something and that no page of this site
+    ;; sent. Requests of other methods than `GET`, `HEAD`, `OPTIONS` and `TRACE` need the token of
     ;; the session in a field of the form or in a header, and an origin that is this host or one of
-    ;; `#:origins`, if the browser tells one. It stands within `parse-bodies` and `sessions`.
+    ;; `#:origins`, if the browser sends one. It stands within `parse-bodies` and `sessions`.
     (define* (csrf-protection #:key (field "csrf-token") (header 'x-csrf-token) (origins '()))
       (lambda (handler)
         (lambda (request body)

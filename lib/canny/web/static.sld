@@ -6,8 +6,8 @@
 ;;;
 ;;; A file is found by segments that were decoded once, none of which has a slash, a backslash or a
 ;;; control character, or begins with a dot. Then its real name, without symbolic links, has to be
-;;; below the real name of the root. Both together are why no request gets out of it. What is sent
-;;; is the file that was looked at, or one that took its place meanwhile.
+;;; below the real name of the root. Both together are why no request gets out of it. The file that
+;;; is sent is the one that was checked, or one that took its place meanwhile.
 
 (define-library (canny web static)
   (export static-files file-response media-type-of)
@@ -94,10 +94,10 @@
                            (hexadecimal (file-info-modified info)))
             #t))
 
-    ;; What the conditions of a request make of the answer: 304, 412 or `#f`.
+    ;; The answer that the conditions of a request demand: 304, 412 or `#f`.
     (define (condition-status request tag modified)
       (let ((if-match (request-header request 'if-match
-                                      ;; What is malformed matches nothing.
+                                      ;; A malformed condition matches nothing.
                                       (and (request-field request 'if-match) '())))
             (if-unmodified (request-header request 'if-unmodified-since))
             (if-none (request-header request 'if-none-match))
@@ -118,8 +118,8 @@
     (define (wanted-ranges request tag modified size)
       (let ((range (request-header request 'range))
             (if-range (request-header request 'if-range
-                                      ;; A range is for who has the rest of the same file: that has
-                                      ;; to be known.
+                                      ;; A range is for a client that has the rest of the same file:
+                                      ;; that has to be known.
                                       (and (request-field request 'if-range) 'malformed))))
         (and (pair? range)
              (eq? 'bytes (car range))
@@ -287,8 +287,7 @@
                      (char=? #\. (string-ref segment 0))
                      (not dotfiles?)))))
 
-    ;; The segments of the file that is asked for, or `#f`; an empty one at the end means a
-    ;; directory.
+    ;; The segments of the requested file, or `#f`; an empty one at the end means a directory.
     (define (file-segments request dotfiles?)
       (let* ((rest (assq 'rest (route-parameters request)))
              (segments (if rest (cdr rest) (path-segments (request-path request)))))

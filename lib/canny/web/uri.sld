@@ -1,9 +1,8 @@
 ;;; (canny web uri): URIs and references as RFC 3986 has them, percent-encoding, and forms in URLs.
 ;;;
 ;;; A URI is a record whose parts are as they were written: encoded, and the host in the case that
-;;; it had. What a text lacks is #f, but the path, which is then "". The host of an IPv6 address has
-;;; no brackets. Characters outside of ASCII are taken in hosts only, where they are left as they
-;;; are.
+;;; it had. A part that a text lacks is #f, but the path is "". The host of an IPv6 address has no
+;;; brackets. Characters outside of ASCII are taken in hosts only, where they are left as they are.
 ;;;
 ;;;     (uri-host (string->uri "http://[::1]:8080/a?b#c"))       ; => "::1"
 ;;;     (uri->string (resolve-uri "http://a/b/c/d" "../e?f"))    ; => "http://a/b/e?f"
@@ -47,7 +46,7 @@
     (define at-class 16)
     (define slash-class 32)
     (define question-class 64)
-    ;; What is left as it is in forms: letters, digits, and - . _ *
+    ;; The characters that forms do not escape: letters, digits, and - . _ *
     (define form-class 128)
 
     (define classes
@@ -123,7 +122,7 @@
 
     ;; The scheme, a symbol in lower case, or #f for a reference that has none.
     (define-part uri-scheme scheme-of)
-    ;; What stands in front of the @ of the authority, or #f.
+    ;; The part of the authority in front of the @, or #f.
     (define-part uri-userinfo userinfo-of)
     ;; The host, or #f without an authority; without the brackets of an IPv6 address.
     (define-part uri-host host-of)
@@ -131,9 +130,9 @@
     (define-part uri-port port-of)
     ;; The path, encoded as it was; "" if there is none.
     (define-part uri-path path-of)
-    ;; What follows the question mark, encoded as it was, or #f.
+    ;; The part behind the question mark, encoded as it was, or #f.
     (define-part uri-query query-of)
-    ;; What follows the number sign, encoded as it was, or #f.
+    ;; The part behind the number sign, encoded as it was, or #f.
     (define-part uri-fragment fragment-of)
 
     (define (check-text who keyword classes text)
@@ -232,7 +231,7 @@
                (or (char<=? #\A (string-ref text index) #\Z)
                    (loop (+ index 1)))))))
 
-    ;; Where the characters end that may be in a scheme.
+    ;; The end of the characters that may be in a scheme.
     (define (scheme-end text index end)
       (if (and (< index end)
                (let ((char (string-ref text index)))
@@ -468,7 +467,8 @@
             ((string? object) (string->uri object))
             (else (%type-error who position "URI or string" object))))
 
-    ;; What a reference means at a base, as section 5.2 of RFC 3986 says; both are URIs or texts.
+    ;; The URI of a reference at a base, resolved by section 5.2 of RFC 3986; both are URIs or
+    ;; texts.
     (define (resolve-uri base reference)
       (let ((base (as-uri 'resolve-uri 1 base))
             (reference (as-uri 'resolve-uri 2 reference)))
@@ -538,9 +538,9 @@
 
     ;; Normalization.
 
-    ;; A URI that means the same, in the form that all such share as far as section 6.2.2 and 6.2.3
-    ;; of RFC 3986 go: scheme and host in lower case, escapes in upper case and only where they are
-    ;; needed, no segments . and .., no port and no empty path that the scheme implies.
+    ;; An equivalent URI in normal form, by sections 6.2.2 and 6.2.3 of RFC 3986: scheme and host in
+    ;; lower case, escapes in upper case and only where they are needed, no segments . and .., no
+    ;; port and no empty path that the scheme implies.
     (define (normalize-uri uri)
       (let* ((uri (as-uri 'normalize-uri 1 uri))
              (scheme (scheme-of uri))
@@ -626,8 +626,8 @@
                     (or (byte-of-class? byte unreserved-class)
                         (and (< byte 128) (%string-index keep (integer->char byte))))))))
 
-    ;; The text that one with escapes stands for. What is broken, in escapes or UTF-8, is an error,
-    ;; or with `#:malformed 'replace` left as it is, or U+FFFD.
+    ;; The text that one with escapes stands for. Malformed escapes and UTF-8 are an error; with
+    ;; `#:malformed 'replace` such escapes stay and such bytes become U+FFFD.
     (define* (percent-decode text #:key (malformed 'raise))
       (check-argument 'percent-decode 1 string? "string" text)
       (case malformed
@@ -787,7 +787,7 @@
                       (else (write-string (encode (string char) (lambda (byte) #f)) port)))
                 (loop (+ index 1)))))))
 
-    ;; Where the authority of a text ends that has one, or 0.
+    ;; The end of the authority of a text that has one, or 0.
     (define (host-range-end text end)
       (let ((colon (scheme-end text 0 end)))
         (let ((start (if (and (< colon end) (char=? (string-ref text colon) #\:))

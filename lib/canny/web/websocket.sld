@@ -12,13 +12,13 @@
 ;;;                                        (loop)))))))))
 ;;;
 ;;; A message is a string or a bytevector. Any task may send; one at a time receives. Pings are
-;;; answered while somebody receives.
+;;; answered while a task receives.
 ;;;
 ;;; | field of a socket | changed by | under |
 ;;; |---|---|---|
-;;; | what was written to the output port, `said-goodbye`, `torn` | whoever sends | the mutex |
-;;; | what is there of a message, in the codec | who receives | the port |
-;;; | `code`, `reason`, `ended` | who receives | nobody else writes them |
+;;; | output of the output port, `said-goodbye`, `torn` | tasks that send | the mutex |
+;;; | the beginning of a message, in the codec | the task that receives | the port |
+;;; | `code`, `reason`, `ended` | the task that receives | none: it alone writes them |
 
 (define-library (canny web websocket)
   (export websocket-response websocket-request? websocket-connect
@@ -124,7 +124,7 @@
           (raise (%make-condition 'closed "the WebSocket is closed" '() 'websocket-send)))
       (void))
 
-    ;; Asks for an answer, which who receives takes no notice of.
+    ;; Requests an answer, which the receiving task ignores.
     (define* (websocket-ping socket #:optional (bytes (bytevector)))
       (check-websocket 'websocket-ping socket)
       (check-argument 'websocket-ping 2 bytevector? "bytevector" bytes)
@@ -175,7 +175,7 @@
       (%websocket-release! (codec socket))
       (set-code! socket (or code 1006))
       (set-reason! socket reason)
-      ;; That of a server is closed by who has called its procedure.
+      ;; That of a server is closed by the caller of its procedure.
       (if (client? socket)
           (begin
             (close-quietly (output socket))
@@ -236,8 +236,8 @@
                      #:headers (append headers '((content-type . (text/plain))))
                      #:body text))
 
-    ;; Whether the page that asks may: `#t` those of this host, a list those of these origins, #f
-    ;; any. Programs other than browsers have no origin.
+    ;; Whether the page may open it: `#t` those of this host, a list those of these origins, #f any.
+    ;; Programs other than browsers have no origin.
     (define (allowed? request origins)
       (let ((origin (request-field request 'origin)))
         (cond ((not (and origin origins)) #t)
@@ -259,8 +259,7 @@
       (if (not (memq object '(#f #t context)))
           (raise-bad-option who "#:compression" "#f, #t or context" object)))
 
-    ;; What the server answers to the extensions that are offered, before what the codec is to know
-    ;; of that; or #f.
+    ;; The server's answer to the offered extensions, in front of the settings for the codec; or #f.
     (define (accept-compression request compression)
       (let ((offers (and compression (request-field request 'sec-websocket-extensions))))
         (and offers (%websocket-accept offers (eq? compression 'context)))))
@@ -269,8 +268,8 @@
       (and (real? object) (> object 0)))
 
     ;; The response that makes a request's connection a WebSocket, with which the procedure is
-    ;; called in a task of its own; one that says what is wrong with a request that does not ask for
-    ;; that.
+    ;; called in a task of its own; one that names the error of a request that is none for a
+    ;; WebSocket.
     (define* (websocket-response request procedure
                                  #:key (protocols '()) (origins #t)
                                  (max-message-bytes 1048576) (ping-interval 30)
@@ -334,19 +333,19 @@
            (guard (object ((error-object? object) #f))
              (part socket))))))
 
-    ;; Seconds that the other side may take to say goodbye and to close, whatever it sends
-    ;; meanwhile.
+    ;; Seconds that the other side may take to send its closing frame and to close, while it may
+    ;; still send data.
     (define patience 5)
 
-    ;; Ends a connection in order: both sides say goodbye, and who has nothing more to say is heard
-    ;; out, since the system takes back what was sent when something comes that nobody reads.
+    ;; Ends a connection in order: both sides send a closing frame, and this side reads on until the
+    ;; other's has come: the system discards sent bytes if unread ones arrive.
     (define (part socket)
       (let ((end (+ (%clock-nanoseconds clock/monotonic) (* patience 1000000000))))
         (define (hear-out next)
           (if (not (or (> (%clock-nanoseconds clock/monotonic) end)
                        (eof-object? (next))))
               (hear-out next)))
-        ;; Nothing more can be said to who was lost.
+        ;; Nothing more can be sent over a lost connection.
         (set-port-timeout! (input socket) patience)
         (set-port-timeout! (output socket) (if (eqv? 1006 (code socket)) 1/100 patience))
         (if (websocket-open? socket)

@@ -136,7 +136,7 @@
           (%parent-descriptor parent)
           protocol))))
 
-    ;; What a parent gives: a record descriptor itself, a simple type or #f nothing.
+    ;; A parent that is a record descriptor; #f for a simple type.
     (define (%parent-descriptor parent)
       (and (record-descriptor? parent) parent))
 

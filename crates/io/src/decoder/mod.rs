@@ -55,7 +55,7 @@ pub enum Pull<T> {
     End,
 }
 
-/// Where a line or piece that is ready to be taken ends, relative to the next character.
+/// The end of a line or piece that is ready to be taken, relative to the next character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     text_length: usize,
@@ -75,7 +75,7 @@ pub struct Progress {
 pub struct StreamingDecoder {
     pub(crate) window: TextWindow,
     decoder: Box<dyn Decoder>,
-    /// The encoding that the byte order mark tells, where it tells one.
+    /// The encoding of the byte order mark, if there is a mark.
     found: Option<Arc<dyn Encoding>>,
     options: DecodeOptions,
     /// Bytes not decoded yet: the beginning of a sequence, or what follows a reported fault.
@@ -84,7 +84,7 @@ pub struct StreamingDecoder {
     raw_offset: u64,
     /// The length of the malformed sequence at the start of `raw`, which the next operation reports.
     fault: Option<usize>,
-    /// Still waiting for enough bytes to tell whether there is a byte order mark.
+    /// Still waiting for enough bytes to know whether there is a byte order mark.
     at_start: bool,
     ended: bool,
     /// The last line ended with the carriage return that was last in the window.
@@ -313,7 +313,7 @@ impl StreamingDecoder {
         self.window.hold(&*self.decoder);
     }
 
-    /// What is taken from here on is gone.
+    /// Text that is taken after this is gone.
     pub fn let_go(&mut self) {
         self.window.let_go();
     }
@@ -329,7 +329,7 @@ impl StreamingDecoder {
         self.window.go_to(byte_offset)
     }
 
-    /// Where the next character stands.
+    /// The location of the next character.
     pub fn location(&mut self) -> Location {
         self.window.location(&*self.decoder)
     }
@@ -337,7 +337,7 @@ impl StreamingDecoder {
     /// Forgets everything and begins anew behind a change of the source's position.
     pub fn restart(&mut self, byte_offset: u64) {
         self.window.restart(byte_offset);
-        // What the mark at the start told holds for what follows it.
+        // The encoding of the mark at the start holds for the following bytes.
         self.found = self.found.take().filter(|_| byte_offset > 0);
         let encoding = self.found.as_ref().unwrap_or(&self.options.encoding);
         self.decoder = encoding.decoder();
@@ -430,7 +430,7 @@ impl StreamingDecoder {
         }
     }
 
-    /// Returns false if more bytes are needed to tell whether there is a byte order mark.
+    /// Returns false if more bytes are needed to know whether there is a byte order mark.
     fn skip_byte_order_mark(&mut self) -> bool {
         if !self.at_start {
             return true;

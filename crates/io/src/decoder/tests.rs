@@ -178,8 +178,8 @@ fn cuts() -> impl Strategy<Value = Vec<prop::sample::Index>> {
     prop::collection::vec(any::<prop::sample::Index>(), 0..10)
 }
 
-/// What a correct decoder answers, from the standard library's view of the whole: the valid characters
-/// with their offsets, and the offsets of the malformed sequences.
+/// The answers of a correct decoder, from the standard library's view of the whole: the valid characters with
+/// their offsets, and the offsets of the malformed sequences.
 fn model(bytes: &[u8]) -> (String, Vec<u64>, Vec<u64>) {
     let (mut text, mut offsets, mut faults) = (String::new(), Vec::new(), Vec::new());
     let mut offset = 0;

@@ -1,10 +1,9 @@
 //! Encodings: how bytes become text and text becomes bytes.
 //!
-//! The traits are the place where further encodings plug in, also ones supplied by a user. A decoder
-//! turns bytes into UTF-8, the common currency of this crate; it is called once for each filled buffer,
-//! never for each character, so that dynamic dispatch costs nothing. What to do about malformed input
-//! is not the decoder's business: it stops, says how long the bad sequence is, and is called again
-//! behind it.
+//! The traits are the place where further encodings plug in, also ones supplied by a user. A decoder turns
+//! bytes into UTF-8, the common currency of this crate; it is called once for each filled buffer, never for
+//! each character, so that dynamic dispatch costs nothing. The treatment of malformed input is not the
+//! decoder's business: it stops, says how long the bad sequence is, and is called again behind it.
 
 mod latin1;
 #[cfg(test)]
@@ -94,8 +93,8 @@ pub struct Decoded {
 /// Why a decoder stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeStop {
-    /// What remains, if anything, is the beginning of a sequence. Not returned at the end of the
-    /// source unless nothing remains.
+    /// The rest, if any, is the beginning of a sequence. Not returned at the end of the source unless nothing
+    /// remains.
     NeedsMore,
     /// The next `length` bytes, at least 1, are malformed. The caller skips them.
     Malformed { length: usize },
@@ -120,7 +119,7 @@ pub trait Encoder: Send {
     }
 }
 
-/// What happens to input that is malformed and to output that cannot be expressed.
+/// The treatment of malformed input and of output that cannot be encoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CodingPolicy {
     /// Report an error.
@@ -132,7 +131,7 @@ pub enum CodingPolicy {
     Ignore,
 }
 
-/// What happens with a byte order mark at the start of a stream.
+/// The treatment of a byte order mark at the start of a stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ByteOrderMark {
     /// Input: skip it. Output: write none.

@@ -89,7 +89,7 @@ impl Decoder for Utf8Decoder {
         }
     }
 
-    /// What is ASCII is not validated another time.
+    /// ASCII is not validated another time.
     fn decode_measured(
         &mut self,
         source: &[u8],
@@ -130,7 +130,7 @@ fn incomplete_tail_length(source: &[u8]) -> usize {
     0
 }
 
-/// What a rest of fewer bytes than its sequence needs means.
+/// The meaning of a rest of fewer bytes than its sequence needs.
 fn classify_tail(tail: &[u8], end: bool) -> DecodeStop {
     match std::str::from_utf8(tail) {
         Ok(_) => DecodeStop::NeedsMore,

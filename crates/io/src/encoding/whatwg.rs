@@ -1,10 +1,10 @@
 //! The older encodings, of one byte and of several bytes per character, as the WHATWG Encoding Standard
 //! defines them.
 //!
-//! The crate that decodes them keeps the beginning of a sequence to itself, while decoders here hand it
-//! back. So each call begins anew and says that nothing follows: what is then wrong at the very end is
-//! either malformed or wants more, and a second look at those few bytes tells which. ISO-2022-JP has a
-//! state besides, which is the last escape sequence: it is put before what is decoded.
+//! The crate that decodes them keeps the beginning of a sequence to itself, while decoders here hand it back.
+//! So each call begins anew and says that nothing follows: what is then wrong at the very end is either
+//! malformed or wants more, and a second look at those few bytes shows which. ISO-2022-JP has a state
+//! besides, which is the last escape sequence: it is put before what is decoded.
 //!
 //! Offsets of sequences that have another, more usual form, and those of ISO-2022-JP, are those of the
 //! usual form; offsets in errors are exact.
@@ -110,7 +110,7 @@ struct WhatwgDecoder {
     escape: Option<[u8; ESCAPE_BYTES]>,
 }
 
-/// What a source that ends came to: bytes that were read, and how many of them at the end are wrong.
+/// The outcome of a source that ends: bytes that were read, and how many of them at the end are wrong.
 struct Attempt {
     read: usize,
     malformed: Option<usize>,

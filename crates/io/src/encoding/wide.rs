@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::{ByteOrderMarkRow, DecodeStop, Decoded, Decoder, Encoder, Encoding};
 
-/// Which byte of a unit comes first.
+/// The byte order of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ByteOrder {
     /// The most significant one.

@@ -1,8 +1,8 @@
 //! Opens files by name and gives handles.
 //!
-//! All opens close the descriptor on `exec`. Opening a named pipe may block until the other end is
-//! opened; a thread of its own does it, so that a task can wait and stop waiting. The thread ends with
-//! the open, even if nobody wants the outcome.
+//! All opens close the descriptor on `exec`. Opening a named pipe may block until the other end is opened; a
+//! thread of its own does it, so that a task can wait and stop waiting. The thread ends with the open, even
+//! if the outcome is not needed any more.
 
 #[cfg(test)]
 mod tests;
@@ -19,7 +19,7 @@ use crate::error::{IoError, Operation};
 use crate::handle::Handle;
 use crate::wait::Wait;
 
-/// What becomes of a file that is opened for output.
+/// The treatment of a file that is opened for output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputMode {
     /// Create the file, or empty it.
@@ -49,14 +49,14 @@ pub fn file_exists(path: &Path) -> bool {
     path.exists()
 }
 
-/// Whether it is a pipe that has a name: opening one waits until somebody opens its other end.
+/// Whether it is a pipe that has a name: opening one waits until another process opens its other end.
 pub fn is_named_pipe(path: &Path) -> bool {
     rustix::fs::stat(path)
         .is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::Fifo)
 }
 
-/// A named pipe that is being opened, by a thread that goes when somebody opens the other end, even if
-/// nobody wants the outcome any more. [`Opening::proceed`] may end with `Parked`, `WouldBlock` or
+/// A named pipe that is being opened, by a thread that ends when another process opens the other end, even if
+/// the outcome is not needed any more. [`Opening::proceed`] may end with `Parked`, `WouldBlock` or
 /// `Interrupted` and be called again.
 #[derive(Debug)]
 pub struct Opening<R> {
@@ -95,7 +95,7 @@ impl<R: Send + 'static> Opening<R> {
         self.path == path
     }
 
-    /// What opening gives, when it has. It is given once.
+    /// The result of opening, once it is there. It is given once.
     pub fn proceed(&mut self, wait: Wait<'_>) -> Result<R, IoError> {
         let name = self.path.to_string_lossy();
         self.answer.take(wait, Operation::Open, &name)?

@@ -12,8 +12,8 @@ use rustix::io::Errno;
 /// Closes a descriptor, which is gone afterwards whatever the outcome is.
 pub(super) fn close(descriptor: OwnedFd) -> io::Result<()> {
     let number = descriptor.into_raw_fd();
-    // SAFETY: `try_close` wants a number that is valid now, and that nobody uses later. It was that of
-    // an owner, who has just given it up without closing it; it is known to nobody else.
+    // SAFETY: `try_close` wants a number that is valid now, and that is not used later. It was that of an
+    // owner, who has just given it up without closing it; it is not known elsewhere.
     let outcome = unsafe { rustix::io::try_close(number) };
     #[cfg(test)]
     let outcome = tests::fault().map_or(outcome, Err);
@@ -31,7 +31,7 @@ pub(super) mod tests {
     use super::*;
 
     thread_local! {
-        /// What the next closing on this thread fails with.
+        /// The error with which the next closing on this thread fails.
         pub(in crate::handle) static FAULT: Cell<Option<Errno>> = const { Cell::new(None) };
     }
 

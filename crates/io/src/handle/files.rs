@@ -16,7 +16,7 @@ use super::{Backend, Descriptor, Handle};
 use crate::error::{IoError, Operation};
 use crate::wait::Wait;
 
-/// How a file is locked for others that ask.
+/// The kind of a file lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileLock {
     /// Any number may have the lock like this at a time.
@@ -36,7 +36,7 @@ impl Handle {
         outcome.map_err(|errno| self.system(Operation::Truncate, errno))
     }
 
-    /// Waits until what was written is on the disk; without what is only told about the file, if so wished.
+    /// Waits until what was written is on the disk; without the metadata of the file, if so wished.
     pub fn sync(&self, data_only: bool) -> Result<(), IoError> {
         let descriptor = self.open_descriptor(Operation::Sync)?;
         let outcome = if data_only {

@@ -14,8 +14,8 @@
 //! descriptor, so that its number is not reused meanwhile. Therefore a reader that waits delays neither
 //! a writer nor `close`, and notices the latter soon.
 //!
-//! What a file system reports only when a descriptor is closed is an error of `close`, unless another
-//! operation is just waiting for the descriptor, which then goes with that.
+//! An error that a file system reports only when a descriptor is closed is an error of `close`, unless
+//! another operation is just waiting for the descriptor, which then goes with that.
 
 mod closing;
 mod files;
@@ -141,9 +141,9 @@ impl Handle {
         Handle::from_any_descriptor(Descriptor::Owned(descriptor), name, access)
     }
 
-    /// Two handles on one descriptor, the first to read and the second to write, with one position if
-    /// it has any. It is closed with the last of them; closing the second one of a connection tells the
-    /// other side that nothing follows.
+    /// Two handles on one descriptor, the first to read and the second to write, with one position if it has
+    /// any. It is closed with the last of them; closing the second one of a connection shows the other side
+    /// that nothing follows.
     pub fn pair_from_descriptor(
         descriptor: impl Into<OwnedFd>,
         name: &str,
@@ -155,9 +155,8 @@ impl Handle {
         (input, output)
     }
 
-    /// A handle for one direction of a connection whose descriptor does not block. The descriptor is
-    /// closed with the last handle on it; closing that for output tells the other side that nothing
-    /// follows.
+    /// A handle for one direction of a connection whose descriptor does not block. The descriptor is closed
+    /// with the last handle on it; closing that for output shows the other side that nothing follows.
     pub(crate) fn from_socket(descriptor: Arc<OwnedFd>, name: &str, access: Access) -> Arc<Handle> {
         Handle::with_backend(
             Backend::Descriptor {
@@ -352,7 +351,7 @@ impl Handle {
         outcome.map_err(|error| IoError::from_system(Operation::Seek, &self.name, error))
     }
 
-    /// The position in bytes from the start. What cannot seek counts the bytes it has carried.
+    /// The position in bytes from the start. A descriptor that cannot seek counts the bytes it has carried.
     pub fn tell(&self) -> Result<u64, IoError> {
         match self.seek(SeekFrom::Current(0)) {
             Err(IoError::Unsupported(_)) => Ok(self.transferred.load(Ordering::Relaxed)),
@@ -443,7 +442,7 @@ impl Handle {
         }
     }
 
-    /// Takes the handle from whatever uses it: that finds it closed. The other side is not told.
+    /// Takes the handle from its users, which find it closed. The other side is not notified.
     pub(crate) fn detach(&self) {
         let backend = std::mem::replace(&mut *self.lock(), Backend::Closed);
         self.changed.give();
@@ -549,7 +548,7 @@ impl Handle {
                     let (wake, is_brief);
                     (backend, wake, is_brief) = self.sleep(backend, operation, deadline, wait);
                     match wake {
-                        // Another attempt tells, also what became of the handle meanwhile.
+                        // Another attempt finds out, also whether the handle was closed meanwhile.
                         Wake::Ready(_) => {}
                         _ if matches!(*backend, Backend::Closed) => {}
                         Wake::TimedOut => return Err(IoError::timed_out(operation, &self.name)),
@@ -594,7 +593,7 @@ impl Handle {
     }
 }
 
-/// What a wait is for.
+/// The purpose of a wait.
 enum Source {
     /// A descriptor, and whether it must be writable.
     Descriptor(Arc<Descriptor>, bool),
@@ -612,7 +611,7 @@ impl Source {
 }
 
 impl Backend {
-    /// What a wait is for. That of a device is behind it.
+    /// The purpose of a wait. That of a device is behind it.
     fn awaited(&self, operation: Operation) -> Option<Source> {
         match self {
             Backend::Descriptor { descriptor, .. } => {

@@ -157,7 +157,7 @@ fn the_flag_ends_waiting_reads_and_writes() {
     // The pipe fills up, and then the flag, which is still set, counts.
     let outcome = write_all(&writer, &vec![7; 1 << 22], wait);
     assert!(matches!(outcome, Err(IoError::Interrupted)));
-    // What is there is delivered all the same.
+    // Bytes that are there are delivered all the same.
     assert!(!read(&reader, wait).unwrap().is_empty());
 }
 
@@ -182,12 +182,12 @@ fn waits_end_at_a_deadline_and_at_the_timeout_of_the_handle() {
     writer.set_timeout(Some(Duration::from_millis(10)));
     let full = write_all(&writer, &vec![7; 1 << 22], WAIT);
     assert!(matches!(full, Err(IoError::TimedOut(_))));
-    // What is there counts before the deadline.
+    // Bytes that are there count before the deadline.
     let past = WAIT.with_deadline(Instant::now());
     assert!(!read(&reader, past).unwrap().is_empty());
     reader.set_timeout(None);
     assert_eq!(reader.timeout(), None);
-    // What an interrupt asks for counts as before.
+    // The request of an interrupt counts as before.
     let flag = AtomicBool::new(true);
     let empty = Handle::channel("channel");
     let wait = Wait::Interruptible(&flag).with_deadline(Instant::now());
@@ -220,7 +220,7 @@ fn a_signal_ends_a_waiting_read_only_if_it_sets_the_flag() {
     assert!(matches!(second, Err(IoError::Interrupted)));
 }
 
-/// A device whose operations fail as told before they succeed.
+/// A device whose operations fail as configured before they succeed.
 struct Reluctant {
     errors: Vec<io::ErrorKind>,
 }

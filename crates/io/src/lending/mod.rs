@@ -23,9 +23,9 @@
 //! that the port was lent on nothing of this is needed, since it is not in generated code when it locks
 //! the port.
 //!
-//! What a port lends ([`Lent`]) is added to the flag's address in `owner`, so that no more than one
-//! comparison tells generated code that the port is lent to its thread and that it has characters, or
-//! bytes, to be read, or room for some.
+//! The kind of the loan ([`Lent`]) is added to the flag's address in `owner`, so that one comparison shows
+//! generated code that the port is lent to its thread and that it has characters, or bytes, to be read, or
+//! room for some.
 //!
 //! Text is lent as UTF-8. Up to `limit` it is ASCII, which is all that most code wants; up to
 //! `text_limit` it is whole characters of any kind. The cursor may pass `limit` by such characters;
@@ -58,7 +58,7 @@ use canny_locks::{Mutex, MutexGuard};
 
 use crate::port::{BinaryOutput, TextOutput};
 
-/// What is lent.
+/// The kind of a loan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Lent {
@@ -77,7 +77,7 @@ const REVOCATIONS_MAX: u32 = 4;
 
 /// A port whose buffer can be lent.
 pub trait Lender {
-    /// What it lends.
+    /// The kind of the loan.
     const LENT: Lent;
 
     /// The addresses of the bytes that may be taken (of text, all of them ASCII) or that may be written
@@ -87,9 +87,9 @@ pub trait Lender {
     /// The first `count` bytes of what was lent were taken or written.
     fn take_back(&mut self, count: usize);
 
-    /// Where the text ends that was lent, ASCII or not, or room that takes UTF-8; 0 where there is no
-    /// such thing. It is not less than the end of what [`Lender::lend`] gave. Where that is empty and
-    /// this is no greater, nothing is lent.
+    /// The end of the lent text, ASCII or not, or of the room that takes UTF-8; 0 where there is no such
+    /// thing. It is not less than the end of what [`Lender::lend`] gave. If that is empty and this is no
+    /// greater, nothing is lent.
     fn text_limit(&self, lent: &Range<usize>) -> usize {
         let _ = lent;
         0
@@ -105,7 +105,7 @@ pub trait Lender {
 /// A thread's flag, by whose address it is known.
 pub type Borrower = Arc<AtomicU64>;
 
-/// What generated code goes through; see the module's description.
+/// The part that generated code uses; see the module's description.
 #[derive(Debug)]
 #[repr(C, align(16))]
 pub struct Loan {
@@ -149,14 +149,14 @@ impl Loan {
     }
 }
 
-/// What the lock protects.
+/// The state that the lock protects.
 #[derive(Debug)]
 struct Locked<P> {
     port: P,
     /// To whom the port was lent last, and on which system thread.
     borrower: Option<Borrower>,
     lent_on: usize,
-    /// Where the loan's cursor began.
+    /// The cursor at the start of the loan.
     start: u64,
     /// Times that the loan was taken from another system thread.
     revocations: u32,
@@ -217,7 +217,7 @@ impl<P: Lender> Locked<P> {
     }
 }
 
-/// What `owner` is while a borrower has the loan.
+/// The value of `owner` while a borrower has the loan.
 #[inline(always)]
 fn owner_word(borrower: &Borrower, lent: Lent) -> u64 {
     Arc::as_ptr(borrower).addr() as u64 + lent as u64
@@ -254,7 +254,7 @@ impl<P: Lender> SharedPort<P> {
         }
     }
 
-    /// What generated code goes through, as long as this port stays where it is.
+    /// The part that generated code uses, as long as this port stays where it is.
     pub fn loan(&self) -> &Loan {
         &self.loan
     }
@@ -264,7 +264,7 @@ impl<P: Lender> SharedPort<P> {
         self.guard(self.locked.lock())
     }
 
-    /// The port, if nobody else holds it.
+    /// The port, if no other thread holds it.
     #[inline]
     pub fn try_lock(&self) -> Option<PortGuard<'_, P>> {
         Some(self.guard(self.locked.try_lock()?))
@@ -315,9 +315,9 @@ impl<P: Lender> SharedPort<P> {
             return false;
         }
         let place = std::ptr::with_exposed_provenance_mut::<u8>(cursor as usize);
-        // SAFETY: the port lent the bytes from the cursor up to the limit to this borrower, whose flag
-        // is up: until it is down they stay where they are and nobody else uses them. The text is no
-        // part of them, since nobody but the port knows them.
+        // SAFETY: the port lent the bytes from the cursor up to the limit to this borrower, whose flag is up:
+        // until it is down they stay where they are and no other thread uses them. The text is no part of
+        // them, since only the port knows them.
         unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), place, text.len()) };
         let next = cursor + text.len() as u64;
         self.loan.cursor.store(next, Ordering::Relaxed);
@@ -401,7 +401,7 @@ impl<P: Lender> Drop for SharedPort<P> {
     }
 }
 
-/// A port that is locked, and lent to nobody.
+/// A port that is locked, and not lent.
 #[derive(Debug)]
 pub struct PortGuard<'p, P: Lender> {
     locked: MutexGuard<'p, Locked<P>>,
@@ -455,7 +455,7 @@ mod barrier {
         let is_registered = *IS_REGISTERED
             .get_or_init(|| membarrier(MembarrierCommand::RegisterPrivateExpedited).is_ok());
         if !is_registered || membarrier(MembarrierCommand::PrivateExpedited).is_err() {
-            // The system said that it can. What a processor has not written after so long it never does.
+            // The system said that it can. A processor that has not written after so long never does.
             std::thread::sleep(Duration::from_millis(20));
         }
     }

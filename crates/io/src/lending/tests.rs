@@ -1,4 +1,5 @@
-//! Loans: what is used through one is neither lost nor used twice, whoever locks the port meanwhile.
+//! Loans: bytes that are used through one are neither lost nor used twice, if other threads lock the port
+//! meanwhile.
 
 use std::sync::atomic::{AtomicBool, compiler_fence};
 
@@ -7,7 +8,7 @@ use crate::Handle;
 use crate::port::EncodeOptions;
 use crate::wait::Wait;
 
-/// Gives out the numbers from `next` up to `end`, as addresses that nobody reads.
+/// Gives out the numbers from `next` up to `end`, as addresses that are never read.
 struct Numbers {
     next: usize,
     end: usize,
@@ -41,7 +42,7 @@ fn numbers(end: usize, at_once: usize) -> SharedPort<Numbers> {
     SharedPort::new(Numbers { next, end, at_once })
 }
 
-/// What generated code does, in the same order.
+/// The steps of generated code, in the same order.
 fn take_lent(loan: &Loan, borrower: &Borrower) -> Option<usize> {
     take_lent_with(loan, borrower, || ())
 }
@@ -74,7 +75,7 @@ fn what_was_used_is_told_to_who_locks_the_port() {
         assert_eq!(take_lent(port.loan(), &borrower), Some(number));
     }
     assert_eq!(port.lock().take(), Some(4));
-    // Locking took the loan back, and nobody lent again.
+    // Locking took the loan back, and the port was not lent again.
     assert_eq!(take_lent(port.loan(), &borrower), None);
     port.lock().release_to(&borrower);
     for number in 5..15 {

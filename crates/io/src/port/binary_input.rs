@@ -14,7 +14,7 @@ use crate::lending::{Lender, Lent};
 use crate::port::READ_BYTES;
 use crate::wait::Wait;
 
-/// What a port leaves to the one that takes its place.
+/// The state that a port leaves to the one that takes its place.
 pub(super) struct Remains {
     pub(super) handle: Option<Arc<Handle>>,
     /// Bytes that were read from the handle and not delivered, the first of which stands at `offset` of
@@ -158,7 +158,7 @@ impl BinaryInput {
         count: usize,
         wait: Wait<'_>,
     ) -> Result<Option<Vec<u8>>, IoError> {
-        // One byte more than there should be tells whether the file is longer by now.
+        // One byte more than there should be shows whether the file is longer by now.
         if count > READ_BYTES
             && let Some(rest) = self.rest_of_file()
             && count.min(rest + 1) > READ_BYTES

@@ -17,7 +17,7 @@ use crate::wait::Wait;
 /// A sink for bytes.
 pub struct BinaryOutput {
     pub(super) buffer: OutputBuffer,
-    /// What is lent.
+    /// The lent room.
     room: LentRoom,
 }
 
@@ -63,7 +63,7 @@ impl BinaryOutput {
         self.buffer.take_accepted()
     }
 
-    /// Where the next byte will stand, counted from the start of the target.
+    /// The position of the next byte, counted from the start of the target.
     pub fn byte_offset(&self) -> Result<u64, IoError> {
         self.buffer.position()
     }

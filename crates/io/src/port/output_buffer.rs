@@ -45,7 +45,7 @@ pub(super) struct OutputBuffer {
     /// `bytes[..written]` are already out.
     written: usize,
     pub(super) buffering: Buffering,
-    /// What may stay in memory.
+    /// The bytes that may stay in memory.
     memory: Room,
     /// While fewer bytes than this are there, a byte that ends no line can simply be pushed.
     push_limit: usize,
@@ -125,9 +125,9 @@ impl OutputBuffer {
         }
     }
 
-    /// Provides room for so many bytes, writing out what is there if nothing has to be waited for;
-    /// whether there is room now. What cannot be written stays, so that who tries again meets the same
-    /// error and tells it.
+    /// Provides room for so many bytes, writing out what is there if nothing has to be waited for; whether
+    /// there is room now. Bytes that cannot be written stay, so that another attempt meets the same error and
+    /// reports it.
     pub(super) fn provide_room(&mut self, bytes: usize) -> bool {
         if self.closed || self.buffering != Buffering::Block || bytes > self.push_limit {
             return false;
@@ -190,10 +190,9 @@ impl OutputBuffer {
             .map_or(Ok(()), |handle| handle.flush(wait))
     }
 
-    /// Flushes and closes. If flushing is interrupted or put off, the port stays open. After any other
-    /// error, that the time is over among them, it is closed nevertheless, and the error is returned:
-    /// nobody closes a port a second time, so that it would stay open for as long as the other side
-    /// likes.
+    /// Flushes and closes. If flushing is interrupted or put off, the port stays open. After any other error,
+    /// that the time is over among them, it is closed nevertheless, and the error is returned: no program
+    /// closes a port a second time, so that it would stay open for as long as the other side likes.
     pub(super) fn close(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
         if self.closed {
             return Ok(());
@@ -249,7 +248,7 @@ impl OutputBuffer {
         bytes
     }
 
-    /// Where the next byte will stand, counted from the start.
+    /// The position of the next byte, counted from the start.
     pub(super) fn position(&self) -> Result<u64, IoError> {
         if self.closed {
             return Err(IoError::closed(Operation::Seek, &self.name));

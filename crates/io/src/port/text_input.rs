@@ -28,7 +28,7 @@ pub struct TextInput {
     tied_output: Weak<SharedPort<TextOutput>>,
     name: Box<str>,
     closed: bool,
-    /// It was read last by the character, so that characters beyond ASCII are lent too. Who reads lines
+    /// It was read last by the character, so that characters beyond ASCII are lent too. A reader of lines
     /// only takes those of ASCII from a loan, and making one takes time.
     lends_wide: bool,
 }
@@ -105,7 +105,7 @@ impl TextInput {
         !self.closed
     }
 
-    /// Where the next character stands.
+    /// The location of the next character.
     pub fn location(&mut self) -> Location {
         self.decoder.location()
     }
@@ -210,7 +210,7 @@ impl TextInput {
         self.decoder.hold();
     }
 
-    /// What is read from here on is gone.
+    /// Text that is read after this is gone.
     pub fn let_go(&mut self) {
         self.decoder.let_go();
     }

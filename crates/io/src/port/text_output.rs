@@ -51,7 +51,7 @@ pub struct TextOutput {
     is_utf8: bool,
     /// Characters since the last line feed.
     column: u64,
-    /// What is lent.
+    /// The lent room.
     room: LentRoom,
 }
 
@@ -88,7 +88,7 @@ impl TextOutput {
         self.buffer.take_accepted()
     }
 
-    /// Where the next byte will stand, counted from the start of the target.
+    /// The position of the next byte, counted from the start of the target.
     pub fn byte_offset(&self) -> Result<u64, IoError> {
         self.buffer.position()
     }
@@ -146,7 +146,7 @@ impl TextOutput {
         self.column
     }
 
-    /// Says that somebody else ended the line, where the target is shared.
+    /// Notes that another port ended the line, if the target is shared.
     pub fn note_line_start(&mut self) {
         self.column = 0;
     }

@@ -34,10 +34,10 @@ use rustix::termios::Winsize;
 
 use crate::wait::Wait;
 
-/// Where a stream of a new process leads.
+/// The destination of a stream of a new process.
 #[derive(Debug)]
 pub enum Stream {
-    /// Where that of this process leads.
+    /// The destination of this process's own stream.
     Inherit,
     /// Nowhere.
     Null,
@@ -45,7 +45,7 @@ pub enum Stream {
     Pipe,
     /// To something open.
     Given(OwnedFd),
-    /// Where its output leads; for its error stream only.
+    /// The destination of its output; for its error stream only.
     Output,
 }
 
@@ -60,7 +60,7 @@ pub enum Group {
     Of(i32),
 }
 
-/// What to start, and how.
+/// The program to start, and its options.
 #[derive(Debug)]
 pub struct Start {
     pub program: OsString,
@@ -114,7 +114,7 @@ pub enum Ending {
     Signal(i32),
 }
 
-/// Processes that nobody waits for any more.
+/// Processes that no task waits for any more.
 static ORPHANS: Mutex<Vec<Child>> = Mutex::new(Vec::new());
 
 /// Processes that end when this one does, though whoever started them may be gone by then.
@@ -243,7 +243,7 @@ impl Ends {
                 command.stdin(reader)
             }
         };
-        // What the error stream shares, if it wants to.
+        // The stream that the error stream shares, if it is to share one.
         let shares = matches!(start.error, Stream::Output);
         let mut shared = None;
         match take(&mut start.output) {
@@ -363,7 +363,7 @@ impl Process {
         }
     }
 
-    /// Whether nobody took the status yet. It may have ended, and its group may be there all the same.
+    /// Whether the status was not taken yet. It may have ended, and its group may be there all the same.
     fn is_awaited(&self) -> bool {
         matches!(*self.state(), State::Running { .. })
     }

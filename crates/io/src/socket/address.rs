@@ -14,7 +14,7 @@ use std::str::FromStr;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, SocketAddrAny, SocketAddrUnix};
 
-/// Where a socket is.
+/// The address of a socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
     /// An IP address and a port.
@@ -23,7 +23,7 @@ pub enum Address {
     Unix(UnixName),
 }
 
-/// What a socket of this machine is called.
+/// The name of a socket of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnixName {
     /// A file.

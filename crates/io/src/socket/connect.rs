@@ -155,7 +155,7 @@ impl Connecting {
         self.next_at = None;
     }
 
-    /// A connection that is there. What is written is sent at once: ports have buffers of their own.
+    /// A connection that is there. Written bytes are sent at once: ports have buffers of their own.
     fn connected(&self, descriptor: OwnedFd, index: usize) -> Socket {
         let address = &self.addresses[index];
         if matches!(address, Address::Inet(_)) {

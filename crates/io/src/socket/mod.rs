@@ -1,9 +1,8 @@
 //! Sockets: connections, what listens for them, and datagrams, over IP and in the file system.
 //!
-//! A connection is used through two handles, one for each direction, which share the descriptor:
-//! closing the one for output tells the other side that nothing follows, closing both frees the
-//! descriptor. The [`Socket`] itself stays good for its addresses and options as long as one of them is
-//! open.
+//! A connection is used through two handles, one for each direction, which share the descriptor: closing the
+//! one for output shows the other side that nothing follows, closing both frees the descriptor. The
+//! [`Socket`] itself stays good for its addresses and options as long as one of them is open.
 //!
 //! All descriptors are non-blocking. A wait goes through `canny_sched`, without a lock.
 //!
@@ -59,7 +58,7 @@ enum Held {
     Closed,
 }
 
-/// What a listener is made with.
+/// The options of a new listener.
 #[derive(Clone, Copy, Debug)]
 pub struct ListenOptions {
     /// Connections that wait to be accepted.
@@ -277,20 +276,20 @@ impl Socket {
         })
     }
 
-    /// Where this side is.
+    /// The address of this side.
     pub fn local_address(&self) -> Result<Option<Address>, IoError> {
         let descriptor = self.descriptor(Operation::Configure)?;
         Ok(local_address(&descriptor))
     }
 
-    /// Where the other side is, if there is one.
+    /// The address of the other side, if there is one.
     pub fn peer_address(&self) -> Result<Option<Address>, IoError> {
         let descriptor = self.descriptor(Operation::Configure)?;
         let peer = rustix::net::getpeername(&descriptor).ok().flatten();
         Ok(peer.and_then(|peer| Address::from_any(&peer)))
     }
 
-    /// What an option is set to.
+    /// The value of an option.
     pub fn option(&self, name: OptionName) -> Result<OptionValue, IoError> {
         self.configure(Operation::Configure, |descriptor| name.get(descriptor))
     }

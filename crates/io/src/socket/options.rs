@@ -1,8 +1,8 @@
 //! Socket options by name, each a flag or a number.
 //!
-//! `NAMES` gives every option its name for programs; reading and setting match all options, so that
-//! a new one needs both. A value of the wrong type is an error before the system is asked. Options
-//! that a system lacks give the system's error.
+//! `NAMES` gives every option its name for programs; reading and setting match all options, so that a new one
+//! needs both. A value of the wrong type is an error before the system call. Options that a system lacks give
+//! the system's error.
 
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, sockopt};
 
-/// What can be asked and set.
+/// Options that can be read and set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionName {
     /// TCP sends what is written at once.
@@ -52,7 +52,7 @@ const NAMES: &[(&str, OptionName)] = &[
     ("ipv6-only", OptionName::Ipv6Only),
 ];
 
-/// What an option is set to.
+/// The value of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionValue {
     Flag(bool),

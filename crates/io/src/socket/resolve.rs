@@ -1,6 +1,5 @@
-//! Addresses of hosts by name. The system's resolver blocks, so that it runs on threads of its own,
-//! which nobody waits for longer than wanted. There are only so many of them; further questions wait
-//! for one.
+//! Addresses of hosts by name. The system's resolver blocks, so that it runs on threads of its own, and no
+//! wait for them is longer than its limit. There are only so many of them; further questions wait for one.
 //!
 //! | shared state | touched by | condition |
 //! |---|---|---|
@@ -22,7 +21,7 @@ use crate::wait::Wait;
 /// thread for some ten seconds, so that a few would block all others.
 const RESOLVERS_MAX: usize = 16;
 
-/// Which addresses are wanted.
+/// The kind of addresses to look up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     Any,

@@ -19,7 +19,7 @@ const FIRST: RawFd = 3;
 /// `O_CLOEXEC` as `/proc` shows it.
 const CLOSE_ON_EXEC: u32 = 0o2_000_000;
 
-/// Whether a descriptor is a socket that the process was started with and that nobody has taken over.
+/// Whether a descriptor is a socket that the process was started with and that was not taken over.
 fn is_inherited_socket(descriptor: RawFd) -> bool {
     let is_socket = std::fs::read_link(format!("/proc/self/fd/{descriptor}")).is_ok_and(|target| {
         target
@@ -45,9 +45,9 @@ pub fn inherited_listener(place: u16) -> Result<Socket, IoError> {
         return Err(failed(Errno::BADF));
     }
     #[expect(unsafe_code, reason = "a descriptor comes as a number")]
-    // SAFETY: The descriptor is open, and nobody in this process owns it: all that was opened here is
-    // closed by `exec`, which this one is not. From here on it is closed by `exec` as well, so that it
-    // is taken over once.
+    // SAFETY: The descriptor is open, and nothing in this process owns it: all that was opened here is closed
+    // by `exec`, which this one is not. From here on it is closed by `exec` as well, so that it is taken over
+    // once.
     let descriptor = unsafe { OwnedFd::from_raw_fd(number) };
     rustix::io::fcntl_setfd(&descriptor, FdFlags::CLOEXEC).map_err(failed)?;
     adopt(descriptor, name)

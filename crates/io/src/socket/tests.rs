@@ -125,7 +125,7 @@ fn a_peer_that_resets_is_told() {
     write_all(&near_out, b"never read").unwrap();
     far.set_option(OptionName::Linger, OptionValue::Number(0))
         .unwrap();
-    // What is closed with bytes unread is reset.
+    // A connection that is closed with bytes unread is reset.
     drop((far_in, far_out));
     let outcome = read_to_end(&near_in);
     assert!(
@@ -191,7 +191,7 @@ fn a_connection_that_is_put_off_goes_on() {
     };
     let listener = Socket::listen(&address, options).unwrap();
     let first = Socket::connect(std::slice::from_ref(&address), None, long()).unwrap();
-    // The listener has no more room until somebody accepts.
+    // The listener has no more room until a connection is accepted.
     let mut connecting = Connecting::new(vec![address.clone()], None);
     assert!(connecting.is_to(&[address], None) && !connecting.is_to(&[], None));
     let outcome = connecting.proceed(Wait::NonBlocking);

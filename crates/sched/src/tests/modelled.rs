@@ -2,8 +2,8 @@
 //! at random. A word that is lost, or a wake-up, ends in a deadlock, which it reports with the seed
 //! that repeats it.
 //!
-//! Time stands still here, and no sleep ends by itself. Where a test says that there is no steward,
-//! nobody mends what a lost wake-up breaks.
+//! Time stands still here, and no sleep ends by itself. In a test without a steward, nothing repairs a lost
+//! wake-up.
 
 #![allow(clippy::duplicate_mod, dead_code, unused_imports)]
 
@@ -177,7 +177,7 @@ impl Host for NoHost {
     fn preempt(&self, _: WorkerId) {}
 }
 
-/// What was taken, each word once.
+/// The words that were taken, each once.
 #[derive(Default)]
 struct Taken(Mutex<Vec<u64>>);
 

@@ -7,7 +7,7 @@ use crate::{Decision, Observation, Policy, Reason};
 
 const TICK: Duration = Duration::from_millis(10);
 
-/// What an item does.
+/// The work of an item.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     /// Computes for so many ticks of one core, giving way when asked.
@@ -23,7 +23,7 @@ struct Simulated {
     seen: Observation,
     policy: Policy,
     queue: std::collections::VecDeque<Kind>,
-    /// What the main thread and each worker run, and since when.
+    /// The items of the main thread and each worker, and their start.
     running: Vec<Option<(Kind, Duration)>>,
     reasons: Vec<Reason>,
     most: usize,
@@ -72,7 +72,7 @@ impl Simulated {
                     if *left == 0 {
                         *place = None;
                     } else if let Some(next) = self.queue.pop_front() {
-                        // It is asked to give way, since others wait.
+                        // It is asked to yield, since others wait.
                         let (rest, _) = place.replace((next, now)).expect("it runs");
                         self.queue.push_back(rest);
                         self.seen.turns += 1;

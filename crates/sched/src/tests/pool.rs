@@ -10,7 +10,7 @@ use crate::{
     Host, Idle, Interest, Lane, Next, Notice, Pool, PoolConfig, Wake, WorkerId, WorkerKind,
 };
 
-/// What a word stands for.
+/// The meaning of a word.
 type Item = Box<dyn FnOnce(&Arc<Machine>, WorkerId, Next) + Send>;
 
 /// A machine whose items are closures.

@@ -186,7 +186,7 @@ fn pinned_words_run_on_their_worker_which_is_interrupted_for_them() {
             done.down();
         });
     }
-    // The main thread is in a long item until it is asked to give way.
+    // The main thread is in a long item until it is asked to yield.
     while !flag.load(Ordering::SeqCst) {
         std::hint::spin_loop();
     }
@@ -210,7 +210,7 @@ fn refused_threads_are_told_and_the_main_worker_goes_on() {
             left.down()
         });
     }
-    // It is counted first and told then.
+    // It is counted first and reported then.
     while lines.lock().unwrap().is_empty() {
         thread::yield_now();
     }
@@ -320,7 +320,7 @@ fn a_visit_sees_each_word_once_wherever_it_is() {
         seen
     };
     assert_eq!(visited(true), expected);
-    // What is in rings is shown each time.
+    // The words of rings are shown each time.
     assert!(visited(true).len() <= 10);
     assert_eq!(visited(false), expected);
     let changed: Vec<_> = expected.iter().map(|word| word + 1_000_000).collect();

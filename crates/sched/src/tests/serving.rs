@@ -24,7 +24,7 @@ const SLICE: Moment = 10 * MILLISECOND;
 /// How exact the simulation is.
 const STEP: Moment = 20_000;
 
-/// Workers that are asked to give way.
+/// Workers that are asked to yield.
 #[derive(Default)]
 struct Asked([AtomicBool; 8]);
 
@@ -58,8 +58,7 @@ impl Random {
 enum Rules {
     /// As they are.
     Present,
-    /// A standby is spawned behind everything else, whatever was away serves on, and nobody says what
-    /// steps are.
+    /// A standby is spawned behind everything else, a task that was away serves on, and steps are not marked.
     Former,
 }
 
@@ -212,7 +211,7 @@ impl Machine {
         let (pool, id) = (Arc::clone(&self.pool), self.workers[core]);
         let worker = pool.workers.get(id);
         let mut left = STEP;
-        // What takes no time of the simulation ends some time.
+        // Work that takes no time of the simulation ends some time.
         for _ in 0..1000 {
             let Some(task) = self.running[core] else {
                 if worker.state() == WorkerState::Idle {
@@ -293,7 +292,7 @@ impl Machine {
         }
     }
 
-    /// Calls somebody to stand by.
+    /// Calls a task to stand by.
     fn call(&mut self, core: usize) {
         let place = core % self.server.called.len();
         if std::mem::replace(&mut self.server.called[place], true) {
@@ -342,7 +341,7 @@ fn beside_computing(seed: u64, cores: usize, count: usize, rules: Rules) -> (Mom
     for turn in 0..10 {
         machine.answered.clear();
         machine.ask(GOOD, 100_000);
-        // The former rules take longer than anybody would want to watch.
+        // The former rules take too long to watch.
         machine.run(1_000 * MILLISECOND);
         let duration = machine.of(GOOD).next().unwrap_or(1_000 * MILLISECOND);
         let worst = &mut worst[usize::from(turn > 0)];

@@ -19,7 +19,7 @@ struct Stress {
     me: Weak<Stress>,
     heap: RwLock<()>,
     visits: AtomicU64,
-    /// For each word the visits before it was put in, and one; nought while nobody has put it in.
+    /// For each word the visits before it was put in, and one; zero while it was not put in.
     put_at: Vec<AtomicU64>,
     notice: Notice,
     tickets: Mutex<Vec<Ticket>>,

@@ -77,7 +77,7 @@ pub const RESULTS: &[&str] = &[
 ];
 
 enumerations! {
-    /// What a ticket gives.
+    /// The result of a ticket.
     TicketOutcome "ticket" {
         /// Something is ready.
         Ready "ready" = 0,
@@ -106,7 +106,7 @@ enumerations! {
         Error "error" = 2,
     }
 
-    /// What becomes of a file that exists when it is opened for output.
+    /// The treatment of an existing file that is opened for output.
     OutputMode "output-mode" {
         Truncate "truncate" = 0,
         Append "append" = 1,
@@ -142,7 +142,7 @@ enumerations! {
         Read "read" = 4,
     }
 
-    /// What to read without waiting.
+    /// A read that does not wait.
     TryRead "try-read" {
         Character "character" = 0,
         /// A character that stays.
@@ -153,11 +153,11 @@ enumerations! {
         WholeLine "whole-line" = 3,
         /// A number of characters.
         Characters "characters" = 4,
-        /// What has arrived.
+        /// The text that has arrived.
         Available "available" = 5,
     }
 
-    /// What the service of a port is asked for.
+    /// A request to the service of a port.
     Service "service" {
         /// Make bytes, or say that there are none.
         Fill "fill" = 0,
@@ -213,7 +213,7 @@ enumerations! {
         Nfkd "nfkd" = 3,
     }
 
-    /// What becomes of JSON objects.
+    /// The representation of JSON objects.
     JsonObjects "json-objects" {
         /// Association lists whose keys are symbols.
         Symbols "symbols" = 0,
@@ -272,11 +272,11 @@ enumerations! {
         BinaryPipe "binary-pipe" = 2,
         /// A pipe whose end here is a textual port.
         TextualPipe "textual-pipe" = 3,
-        /// Where output goes.
+        /// The destination of output.
         Output "output" = 4,
     }
 
-    /// What an exchange with a process has done.
+    /// The progress of an exchange with a process.
     Exchange "exchange" {
         /// Written to its input.
         Input "input" = 0,
@@ -340,7 +340,7 @@ enumerations! {
         Pong "pong" = 10,
     }
 
-    /// What arrives at a WebSocket beside messages and pongs.
+    /// An event of a WebSocket beside messages and pongs.
     WebSocketEvent "websocket-event" {
         /// Something that has to end the connection.
         Fault "fault" = 0,

@@ -23,7 +23,7 @@ pub use layouts::*;
 pub struct Enumeration {
     /// The first part of the names in Scheme: `clock` in `clock/monotonic`.
     pub name: &'static str,
-    /// What the numbers say.
+    /// The meaning of the numbers.
     pub doc: &'static str,
     /// Names and numbers.
     pub values: &'static [(&'static str, i64)],
@@ -54,13 +54,13 @@ pub struct RecordLayout {
 pub struct VectorLayout {
     /// The first part of the names in Scheme.
     pub name: &'static str,
-    /// What each element is, in order.
+    /// The meaning of each element, in order.
     pub fields: &'static [&'static str],
 }
 
 /// The field with which `%lock!` locks a record: the first one of every record type that has it.
 pub const LOCK_FIELD: &str = "%lock";
-/// Where that is in a record, behind the type.
+/// Its place in a record, behind the type.
 pub const LOCK_WORD: usize = 1;
 
 /// The enumeration with a name.
@@ -114,7 +114,8 @@ pub fn library_source() -> String {
 const HEADER: &str = "\
 ;;; (canny machine protocols): numbers that mean the same in Rust and in Scheme.
 ;;;
-;;; `cargo xtask protocols` made this file from the rows in `crates/tables/src/protocols`.  Change those.
+;;; `cargo xtask protocols` made this file from the rows in `crates/tables/src/protocols`. Change
+;;; those.
 
 (define-library (canny machine protocols)
 ";

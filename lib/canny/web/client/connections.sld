@@ -34,7 +34,7 @@
       (places pool-places)
       (limit pool-limit)
       (idle-seconds pool-idle-seconds)
-      ;; What TLS is spoken with, or #f until it is.
+      ;; The TLS session, or #f without one.
       (context pool-context set-pool-context!)
       (closed? pool-closed? set-pool-closed!))
 
@@ -70,7 +70,7 @@
 
     (define (now) (%clock-nanoseconds clock/monotonic))
 
-    ;; Whatever is still to be sent is of no interest.
+    ;; Unsent bytes are dropped.
     (define (close-quietly connection)
       (guard (condition ((error-object? condition) #f))
         (set-port-timeout! (connection-output connection) 1)
@@ -78,7 +78,7 @@
 
     ;; The pool.
 
-    ;; How many places there may be that nobody uses.
+    ;; How many unused places there may be.
     (define places-limit 200)
 
     ;; The place of a key, with one more user.
@@ -95,7 +95,7 @@
           (set-place-users! place (+ (place-users place) 1))
           place)))
 
-    ;; Takes those places out of a table that nobody uses and that have no connection.
+    ;; Removes unused places without a connection from a table.
     (define (forget-places! places)
       (let next ((rest (%hash-table->alist places)))
         (if (pair? rest)
@@ -113,7 +113,7 @@
       (if permit?
           (semaphore-release! (place-permits place))))
 
-    ;; Whether the other side has closed the connection, or said something that was not asked for.
+    ;; Whether the other side has closed the connection, or sent unexpected bytes.
     (define (stale? link)
       (or (reader-unread? (link-reader link))
           (guard (condition ((error-object? condition) #t))
@@ -154,7 +154,7 @@
                (take-idle! pool place))
               (else link))))
 
-    ;; A link for requests to a URI. `proxy` is the URI of a proxy or #f; `fresh?` asks for a new
+    ;; A link for requests to a URI. `proxy` is the URI of a proxy or #f; `fresh?` requests a new
     ;; one. Waits for a permit until the deadline at most, for the connection as many seconds as
     ;; `patience` says, too.
     (define (acquire-link pool uri proxy fresh? deadline patience)
@@ -195,7 +195,7 @@
                                 (exact (ceiling (* 1000000000 (pool-idle-seconds pool))))))
             (leave-place! pool (link-place link) #t link))))
 
-    ;; Gives up a link.
+    ;; Abandons a link.
     (define (discard-link! link)
       (close-quietly (link-connection link))
       (leave-place! (link-pool link) (link-place link) #t #f))

@@ -21,7 +21,7 @@
           (canny web headers text))
   (begin
 
-    ;; What the other side sent is no message; the client makes an error of it that has the URL.
+    ;; Raises that the other side sent no message; the client makes an error of it that has the URL.
     (define (fault message . irritants)
       (raise (%make-condition 'http-message message irritants 'http-request)))
 
@@ -52,7 +52,7 @@
       (set-reader-patience! reader patience)
       (set-reader-started! reader #f))
 
-    ;; Whether bytes have arrived that nobody asked for.
+    ;; Whether unexpected bytes have arrived.
     (define (reader-unread? reader)
       (< (reader-index reader) (bytevector-length (reader-bytes reader))))
 

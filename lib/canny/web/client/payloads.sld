@@ -1,6 +1,7 @@
-;;; (canny web client payloads): the bodies of requests, whatever they were given as.
+;;; (canny web client payloads): the bodies of requests, made of all kinds of objects.
 ;;;
-;;; What can be written again, for a redirect or a retry, says so: all but ports and procedures.
+;;; A payload says whether it can be written again, for a redirect or a retry: all but ports and
+;;; procedures can.
 
 (define-library (canny web client payloads)
   (export as-payload payload-write payload-length payload-type payload-again? payload-bytes
@@ -29,7 +30,7 @@
     (define (bytes-payload bytes type)
       (make-payload bytes #f (bytevector-length bytes) type #t))
 
-    ;; What comes is handed on at once.
+    ;; Each piece is sent at once.
     (define (copy-port input output)
       (let ((bytes (read-available input)))
         (if (not (eof-object? bytes))
@@ -58,7 +59,8 @@
                            #f "application/octet-stream" #f))
             (else
              (raise-bad-option 'http-request "#:body"
-                               "a string, a bytevector, a binary port, a procedure, an association list or #f"
+                               "a string, a bytevector, a binary port, a procedure, an \
+                                association list or #f"
                                body))))
 
     (define (multipart-payload parts)

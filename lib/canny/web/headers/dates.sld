@@ -6,7 +6,7 @@
 ;;;   Sun, 06 Nov 1994 08:49:37 GMT
 ;;;   Sunday, 06-Nov-94 08:49:37 GMT
 ;;;   Sun Nov  6 08:49:37 1994
-;;; Cookies have dates in whatever form servers thought of, which RFC 6265 has an algorithm for.
+;;; Cookies have dates in many forms, for which RFC 6265 has an algorithm.
 
 (define-library (canny web headers dates)
   (export parse-date parse-cookie-date date->text)
@@ -165,7 +165,7 @@
             (<= 91 code 96)
             (<= 123 code 126))))
 
-    ;; Where the digits end that begin at a place.
+    ;; The end of the digits that begin at an index.
     (define (digits-end text start end)
       (let loop ((index start))
         (if (and (< index end) (digit? (string-ref text index)))

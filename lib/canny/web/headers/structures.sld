@@ -20,7 +20,7 @@
           (and (char<=? #\0 char) (char<=? char #\9))
           (memv char '(#\- #\. #\_ #\~ #\+ #\/))))
 
-    ;; Where what begins at an index ends as such a token, which may end with equals signs.
+    ;; The end of the token that begins at an index, which may end with equals signs.
     (define (token68-end text index end)
       (let loop ((index index))
         (if (and (< index end) (token68-char? (string-ref text index)))

@@ -1,8 +1,8 @@
 ;;; (canny web headers text): what the syntaxes of headers are made of, for `(canny web headers)`
 ;;; and its parts.
 ;;;
-;;; Texts are walked over with indexes, each character a bounded number of times. What has two
-;;; results hands them to a procedure: a value, and the index behind it. `name` is the header, for
+;;; Texts are scanned with indexes, each character a bounded number of times. Procedures with two
+;;; results hand them to a procedure: a value, and the index behind it. `name` is the header, for
 ;;; messages. Nothing of a value is in a condition: it could be a secret.
 
 (define-library (canny web headers text)
@@ -94,7 +94,7 @@
 
     ;; Tokens.
 
-    ;; Where the token ends that begins at an index.
+    ;; The end of the token that begins at an index.
     (define (token-end text index end)
       (if (and (< index end) (token-char? (string-ref text index)))
           (token-end text (+ index 1) end)
@@ -125,7 +125,7 @@
                      (fail name place "a control character in a quoted string"))
                     (else (loop (+ place 1))))))))
 
-    ;; What a quoted string in a range, quotes included, stands for.
+    ;; The value of a quoted string in a range, quotes included.
     (define (quoted-value text start end)
       (let ((start (+ start 1)) (end (- end 1)))
         (if (not (%string-index text #\\ start end))

@@ -58,7 +58,7 @@
         (or (parse-date text start (trim-end text start (string-length text)))
             (fail name start "a date is expected, such as Sun, 06 Nov 1994 08:49:37 GMT"))))
 
-    ;; What is no date is in the past, RFC 9111 says, the number 0 above all.
+    ;; A value that is no date means a date in the past, RFC 9111 says, the number 0 above all.
     (define (parse-expires name text)
       (let ((start (text-start text)))
         (if (memv (and (< start (string-length text)) (string-ref text start)) '(#\0 #\-))
@@ -125,7 +125,7 @@
       (join-texts name value ", "
         (lambda (element port) (write-string (token->string name element) port))))
 
-    ;; What stands between commas, as strings.
+    ;; The parts between commas, as strings.
     (define (parse-strings name text)
       (parse-text name text)
       (parse-elements name text
@@ -295,7 +295,7 @@
                          (fail name start "a quality is from 0 to 1, with at most three digits")))
         (quality-at name text 0 (string-length text))))
 
-    ;; What follows the quality was an extension of an older standard.
+    ;; Parameters behind the quality were an extension of an older standard.
     (define (without-quality parameters)
       (if (or (null? parameters) (eq? (caar parameters) 'q))
           '()

@@ -1,8 +1,8 @@
 ;;; (canny web server development): what a failed handler looks like while a program is developed.
 ;;;
-;;; `canny serve` says here that it serves. `answer-errors` then notes what a handler raised in the
-;;; request, and the server shows that in place of whatever the middleware around it answers: pages
-;;; of the application's own, compressed ones, ones with headers that do not suit.
+;;; `canny serve` says here that it serves. `answer-errors` then notes the object that a handler
+;;; raised in the request. The server shows it in place of the middleware's answer, which may be a
+;;; page of the application's own, a compressed one, or one with headers that do not suit.
 ;;;
 ;;; A *failure* is an object that was raised with the frames at that time, as `%backtrace` gives
 ;;; them.
@@ -173,8 +173,8 @@
 
     ;;; Policies
 
-    ;; What a policy says of a sort of resource: the sources of the first directive of these names,
-    ;; or #f.
+    ;; The rule of a policy for a sort of resource: the sources of the first directive of these
+    ;; names, or #f.
     (define (sources-for names policy)
       (and (pair? names)
            (let ((found (assq (car names) policy)))
@@ -211,8 +211,8 @@
              (allow (if (assq 'script-src-elem policy) 'script-src-elem 'script-src)
                     script-names policy)))
 
-    ;; Gives a response whose policies let a page load a script of this host and ask this host, and
-    ;; the nonce that the script has to name, or #f.
+    ;; Returns a response whose policies let a page load a script of this host and send requests to
+    ;; it, and the nonce that the script has to name, or #f.
     (define (allow-reloading response)
       (let* ((value (response-header response 'content-security-policy))
              (policies (if (string? value)

@@ -1,8 +1,7 @@
 ;;; (canny web server log-writer): where the access log of a server goes.
 ;;;
 ;;; The machine makes the lines; one task takes all that have come, writes them at once and rests
-;;; for a moment, so that a busy server writes large pieces and those who answer requests never wait
-;;; for a disk.
+;;; for a moment, so that a busy server writes large pieces and handlers never wait for a disk.
 ;;;
 ;;; Lines that cannot be written are lost, and the server keeps serving: that is reported once on
 ;;; standard error, and again when the log can be written.
@@ -29,7 +28,7 @@
                             "a boolean, an output port, the name of a file or a procedure"
                             object)))
 
-    ;; What the machine calls the format of a log; #f if there is none.
+    ;; The machine's name of the format of a log; #f if there is none.
     (define formats
       (list (cons 'common log-format/common)
             (cons 'combined log-format/combined)
@@ -62,8 +61,8 @@
                      (lambda (lines) (write-bytevector lines port) (flush-output-port port)))
                  void))
 
-    ;; The identity of a file, or #f if there is none: another one of the same name is somebody
-    ;; else.
+    ;; The identity of a file, or #f if there is none: another one of the same name is another
+    ;; process.
     (define (identity-of name)
       (guard (object ((error-object? object) #f))
         (let ((info (file-info name)))
@@ -89,7 +88,7 @@
                    (close!)
                    (open!)))
              (guard (object (#t
-                             ;; What the port has not written is not to be written later.
+                             ;; Text that the port has not written must not be written later.
                              (guard (again (#t #f)) (close!))
                              (set! port #f)
                              (raise object)))

@@ -2,9 +2,9 @@
 ;;;
 ;;; Without `--watch` one process serves. With it there are two: this one, the *keeper*, has the
 ;;; socket and watches the sources; a *worker*, whose standard input is the socket, serves one
-;;; version of the program. When a source has changed the keeper starts another worker, and when
-;;; that is ready the one before is asked to end: it answers what it has, while new connections are
-;;; the new one's. Nobody is turned away, since the socket listens all the time.
+;;; version of the program. When a source has changed the keeper starts another worker. When that is
+;;; ready, the one before gets a signal to end: it answers its requests, while the new one takes new
+;;; connections. No client is refused, since the socket listens all the time.
 ;;;
 ;;; A version that cannot be loaded is shown: its worker's messages come up in the terminal and, by
 ;;; a server of the keeper, in the browser, until the next change. The version before is ended,
@@ -80,7 +80,7 @@
                      (if nonce (string-append " nonce=\"" nonce "\"") "")
                      " defer></script>"))
 
-    ;; Which version this process serves.
+    ;; The version that this process serves.
     (define version
       (string-append (number->string (%process-id)) "-"
                      (number->string (%clock-nanoseconds clock/realtime))))
@@ -167,7 +167,7 @@
 
     ;;; Failures
 
-    ;; Shows what a handler raised, whatever the middleware around it made of the answer.
+    ;; Shows the object that a handler raised, in place of the middleware's answer.
     (define (showing-failures handler)
       (let ((handler ((answer-errors) handler)))
         (lambda (request body)
@@ -230,18 +230,18 @@
       keeper?
       (listener keeper-listener)
       (events keeper-events)
-      ;; The address at which it hears of workers.
+      ;; The address at which it receives notices of workers.
       (name keeper-name)
-      ;; What a worker is started with.
+      ;; The settings of a new worker.
       (command keeper-command)
       ;; The process that serves, or is about to; #f for none.
       (worker keeper-worker set-keeper-worker!)
       ;; How many workers there were.
       (number keeper-number set-keeper-number!)
       (ready? keeper-ready? set-keeper-ready!)
-      ;; What the worker has said on its standard error, a string output port.
+      ;; The worker's standard error so far, a string output port.
       (text keeper-text set-keeper-text!)
-      ;; The server that shows what is wrong, or #f.
+      ;; The server that shows the error, or #f.
       (page keeper-page set-keeper-page!))
 
     (define (put! keeper event)
@@ -363,7 +363,9 @@
         `(html (@ (lang "en"))
                (head (meta (@ (charset "utf-8")))
                      (title ,title)
-                     (style "body{font:16px sans-serif;margin:2em}pre{background:#eee;padding:1em;overflow:auto}"))
+                     (style
+                      "body{font:16px sans-serif;margin:2em}pre{background:#eee;padding:1em;\
+                             overflow:auto}"))
                (body (h1 ,title)
                      (pre ,text)
                      (p "The page is shown again when a source has changed.")))
@@ -406,7 +408,7 @@
                    (loop #f))
                  (loop old)))))))
 
-    ;; Hears which workers are ready.
+    ;; Receives the notices of ready workers.
     (define (hear keeper socket)
       (spawn (lambda ()
                (let loop ()
