@@ -18,11 +18,13 @@
 //! | a mutator's account | its thread | read by collections while it is stopped |
 
 use std::collections::{HashMap, HashSet};
+use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
 
 use crate::block::{BLOCK_BYTES, Block, Space, state};
 use crate::heap::{Heap, HeapState};
 use crate::mutator::Mutator;
+use crate::nursery::LocalAreas;
 use crate::safepoint::Status;
 
 /// The number of an account. It is used again after four billion others.
@@ -36,6 +38,9 @@ impl Account {
     pub const EXEMPT: Account = Account(u32::MAX);
 }
 
+/// An account is hot if it has at least this part of the heat of the hottest.
+const HOT_SHARE: usize = 4;
+
 /// What is known of an account, in blocks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
@@ -48,6 +53,13 @@ struct Entry {
     /// Opened by its mutators since it saw its notice, without those that are in use; `None` if it got
     /// none since there was room.
     opened: Option<usize>,
+}
+
+impl Entry {
+    /// Whether most of it came of late.
+    fn is_recent(&self) -> bool {
+        2 * self.heat >= self.used
+    }
 }
 
 /// The accounts of a heap.
@@ -107,9 +119,11 @@ impl Accounts {
         entry.is_some_and(|entry| entry.opened.is_some()) || self.is_told(account)
     }
 
-    /// Blocks that have been there for long, whoever has them.
+    /// Blocks that have been there for long, whoever has them, but for those that were notified: what
+    /// they have is about to be freed.
     pub(crate) fn cold(&self) -> usize {
         let entries = self.entries.values();
+        let entries = entries.filter(|entry| entry.opened.is_none());
         entries.map(|entry| entry.used - entry.heat).sum()
     }
 
@@ -125,11 +139,27 @@ impl Accounts {
         !self.ending.is_empty()
     }
 
-    /// Whether an account has used so much that it does well to let others run first, which were
-    /// notified and are to end.
-    pub(crate) fn gives_way(&self, account: Account, least: usize) -> bool {
-        let entry = self.entries.get(&account);
-        !self.is_told(account) && entry.is_some_and(|entry| entry.heat >= least)
+    /// Whether a mutator's account has used so much that it does well to let others run first, which
+    /// were notified and are to end.
+    pub(crate) fn gives_way(&self, local: &LocalAreas, heap: &Heap) -> bool {
+        let least = heap.reserve_blocks / 8;
+        let (account, entry) = (local.account, self.entries.get(&local.account));
+        account != Account::EXEMPT
+            && !self.was_told(account)
+            && (local.opened >= least / 2 || entry.is_some_and(|entry| entry.heat >= least))
+    }
+
+    /// Blocks below the limit that a full collection is to leave. Where several accounts have grown, it
+    /// would be full again at once, and another full collection would find out nothing new.
+    fn room_wanted(&self, heap: &Heap) -> usize {
+        let recent = |(account, entry): (&Account, &Entry)| {
+            (*account != Account::EXEMPT && entry.is_recent()).then_some(entry.heat)
+        };
+        let heats = self.entries.iter().filter_map(recent);
+        let hottest = heats.clone().max().unwrap_or(0);
+        let least = (heap.limit_blocks / 64).max(hottest.div_ceil(HOT_SHARE));
+        let several = heats.filter(|heat| *heat >= least).count() > 1;
+        heap.reserve_blocks * if several { 2 } else { 1 }
     }
 
     fn close(&mut self, account: Account) {
@@ -184,8 +214,9 @@ pub(crate) fn look_at_limits(heap: &Heap, state: &mut HeapState) {
 }
 
 /// After a full collection: the accounts as they are now, and who is above a limit of its own. Where
-/// there is room again, those who continue do not count as told any more.
-pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
+/// there is room again, those who continue do not count as told any more. Whether there is room, with
+/// that many blocks below the limit.
+pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, room: usize) -> bool {
     let used = count(&heap.space, state.pool.frontier());
     let accounts = &mut state.accounts;
     for account in used.keys() {
@@ -206,6 +237,10 @@ pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
             (entry.heat * kept / heap.limit_blocks + growth).min(now)
         };
         entry.used = now;
+    }
+    let is_roomy = room >= accounts.room_wanted(heap);
+    for (account, entry) in &mut accounts.entries {
+        let now = entry.used;
         match entry.limit {
             Some(limit) if now > limit => {
                 let is_due = |opened: usize| opened >= limit.div_ceil(8);
@@ -230,13 +265,19 @@ pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, is_roomy: bool) {
     told.retain(|account| entries.contains_key(account));
     closed.retain(|account| entries.contains_key(account));
     ending.retain(|account| !is_roomy && entries.contains_key(account));
+    is_roomy
 }
 
-/// Where the limit is nearly reached: tells the hottest accounts, so many that `wanted` blocks are to
-/// be had, of those who were notified before or now. With `again` those do not count, and are notified
-/// again if they have opened so many blocks since. If nobody is hot, the account of the mutator that
-/// collects is notified, unless it was.
-pub(crate) fn tell_hottest(state: &mut HeapState, wanted: usize, again: Option<usize>) {
+/// Where the limit is nearly reached: tells the hottest accounts, so many that the least of `wanted`
+/// blocks are to be had, of those who were notified before or now, and beyond that, up to the most of
+/// it, those most of whose memory came of late: the more end now, the later is everything collected
+/// again. With `again` those do not count, and are notified again if they have opened so many blocks
+/// since. If nobody is hot, the account of the mutator that collects is notified, unless it was.
+pub(crate) fn tell_hottest(
+    state: &mut HeapState,
+    wanted: RangeInclusive<usize>,
+    again: Option<usize>,
+) {
     let program_runs = state.mutators.iter().any(|entry| {
         // SAFETY: the mutators are stopped, and their areas outlive their entries.
         let account = unsafe { entry.local.as_ref() }.account;
@@ -264,18 +305,20 @@ pub(crate) fn tell_hottest(state: &mut HeapState, wanted: usize, again: Option<u
             && *account != Account::EXEMPT
             && (*account != Account::PROGRAM || program_runs)
         {
-            hot.push((entry.heat, *account, entry.used));
+            hot.push((entry.heat, *account, *entry));
         }
     }
     hot.sort_unstable_by_key(|(heat, account, _)| (std::cmp::Reverse(*heat), *account));
     let hottest = hot.first().map_or(0, |(heat, ..)| *heat);
-    for (heat, account, used) in hot {
+    for (heat, account, entry) in hot {
         // What is much smaller than the hottest is somebody else's share.
-        if found >= wanted || 4 * heat < hottest {
+        if found >= *wanted.end() || HOT_SHARE * heat < hottest {
             break;
         }
-        found += used;
-        accounts.tell(account);
+        if found < *wanted.start() || entry.is_recent() {
+            found += entry.used;
+            accounts.tell(account);
+        }
     }
     let least = again.unwrap_or(0);
     let is_due = |entry: &Entry| entry.opened.is_none_or(|opened| opened >= least);
@@ -389,9 +432,49 @@ impl Mutator {
 
     /// Changes it; whether that account uses too much and was not told yet.
     pub fn set_account(&mut self, account: Account) -> bool {
-        self.local().account = account;
+        let local = self.local();
+        local.account = account;
+        local.opened = 0;
+        local.is_untouched = false;
         let heap = self.heap();
         heap.any_told.load(Ordering::Relaxed) && heap.lock().accounts.is_told(account)
+    }
+
+    /// A new account for work that this mutator begins, maybe with a limit of its own. It takes the
+    /// one that [`Mutator::end_account`] kept, if it can: short work begins and ends by the thousand and
+    /// rarely opens a block.
+    pub fn begin_account(&mut self, limit_bytes: Option<usize>) -> Account {
+        let account = match (limit_bytes, self.local().spare_account.take()) {
+            (None, Some(spare)) => spare,
+            (limit, _) => self.heap().new_account(limit),
+        };
+        self.set_account(account);
+        self.local().is_untouched = limit_bytes.is_none();
+        account
+    }
+
+    /// The work of this mutator's account has ended; continues as exempt.
+    pub fn end_account(&mut self) {
+        let account = self.account();
+        let is_untouched = self.local().is_untouched;
+        self.set_account(Account::EXEMPT);
+        let heap = self.heap();
+        if account == Account::EXEMPT {
+        } else if is_untouched
+            && !heap.any_told.load(Ordering::Relaxed)
+            && !heap.any_ending.load(Ordering::Relaxed)
+        {
+            self.local().spare_account = Some(account);
+        } else {
+            heap.close_account(account, true);
+        }
+    }
+
+    /// The account to which a large object goes.
+    pub(crate) fn account_of_large(&mut self) -> Account {
+        let local = self.local();
+        local.is_untouched = false;
+        local.account
     }
 
     /// Whether this mutator's account uses too much: true once for each notice. The mutator is asked to
@@ -410,12 +493,29 @@ impl Mutator {
         was_told
     }
 
-    /// Whether this mutator had better let accounts run that have not seen their notice. Those that
-    /// have are to end.
+    /// Whether this mutator had better let others run, which were notified and are to end.
     pub fn gives_way_to_told(&mut self) -> bool {
+        if !self.heap().any_ending.load(Ordering::Relaxed) {
+            return false;
+        }
+        let heap = self.heap().clone();
+        let state = heap.lock();
+        state.accounts.gives_way(self.local(), &heap)
+    }
+
+    /// Whether this mutator has opened few blocks since it has its account.
+    pub fn has_opened_little(&mut self) -> bool {
+        let few = self.heap().reserve_blocks / 8;
+        self.local().opened < few
+    }
+
+    /// Whether this mutator's account was notified and is to end, so that others had better let it.
+    pub fn is_to_end(&mut self) -> bool {
+        if !self.heap().any_ending.load(Ordering::Relaxed) {
+            return false;
+        }
         let account = self.account();
-        let heap = self.heap();
-        heap.any_told.load(Ordering::Relaxed) && !heap.lock().accounts.was_told(account)
+        self.heap().lock().accounts.ending.contains(&account)
     }
 
     /// The same without taking note of it.

@@ -361,8 +361,7 @@ fn settle_accounts(
     }
     state.young_blocks = 0;
     let used = state.pool.used();
-    state.nursery_budget =
-        heap.nursery_budget(used, state.nursery_blocks, heap.ceiling_blocks(state));
+    state.nursery_budget = heap.nursery_budget(state, used, state.nursery_blocks);
     let free = heap.limit_blocks.saturating_sub(used);
     let keep = (state.nursery_budget + state.spare_blocks).min(free);
     state.pool.trim(&heap.space, keep, free - keep);
@@ -382,8 +381,7 @@ fn settle_accounts(
         accounts::look_at_limits(heap, state);
         return;
     }
-    let is_roomy = room >= heap.reserve_blocks;
-    accounts::take_stock(heap, state, is_roomy);
+    let is_roomy = accounts::take_stock(heap, state, room);
     state.full_next = false;
     let is_short = room < 2 * heap.reserve_blocks
         && !state.accounts.is_any_ending()
@@ -395,8 +393,7 @@ fn settle_accounts(
         tell_excess(heap, state, used);
     }
     accounts::ask_told(heap, state);
-    state.nursery_budget =
-        heap.nursery_budget(used, state.nursery_blocks, heap.ceiling_blocks(state));
+    state.nursery_budget = heap.nursery_budget(state, used, state.nursery_blocks);
     debug_assert!(used * BLOCK_BYTES >= state.old_bytes.min(BLOCK_BYTES));
 }
 
@@ -414,6 +411,7 @@ fn tell_excess(heap: &Heap, state: &mut HeapState, used: usize) {
         }
         Some(_) => None,
     };
-    let wanted = used.saturating_sub(heap.limit_blocks / 2);
-    accounts::tell_hottest(state, wanted.max(1), again);
+    let half = used.saturating_sub(heap.limit_blocks / 2).max(1);
+    let most = used.saturating_sub(heap.limit_blocks / 8).max(1);
+    accounts::tell_hottest(state, half..=most, again);
 }

@@ -454,9 +454,7 @@ impl<'h> Tracer<'h> {
     fn scan_object(&mut self, word: u64) {
         let address = shape::address_of(word);
         if word & TAG_MASK == TAG_PAIR {
-            self.trace_slot(address);
-            self.trace_slot(address + 8);
-            return;
+            return self.scan_pairs(address);
         }
         match self.state_of(address) & state::CONTENT {
             state::SCANNABLE => {
@@ -467,6 +465,29 @@ impl<'h> Tracer<'h> {
             state::CODE => self.scan_code(address),
             state::SPECIAL => self.specials.push(address),
             _ => {}
+        }
+    }
+
+    /// Scans a pair that stays where it is, and those after it in its list that are found for the first
+    /// time and stay, too: most of a list is not pushed on the stack.
+    fn scan_pairs(&mut self, mut address: usize) {
+        const STAYS: u8 = state::CONDEMNED | state::IN_PLACE;
+        loop {
+            self.trace_slot(address);
+            let slot = address + 8;
+            // SAFETY: a live pair.
+            let word = unsafe { shape::read(slot) };
+            if word & TAG_MASK == TAG_PAIR {
+                let next = shape::address_of(word);
+                if self.state_of(next) & STAYS == STAYS {
+                    if !self.space.mark(next) {
+                        return;
+                    }
+                    address = next;
+                    continue;
+                }
+            }
+            return self.trace_slot(slot);
         }
     }
 

@@ -265,9 +265,15 @@ impl Heap {
     }
 
     /// Blocks that a nursery of `wanted` blocks may have when `used` blocks are in use after a collection.
-    pub(crate) fn nursery_budget(&self, used: usize, wanted: usize, ceiling: usize) -> usize {
-        let room = ceiling.saturating_sub(used);
-        wanted.min(room / 2).max(NURSERY_BLOCKS_MIN)
+    /// Where there is no room, and accounts that were notified are to end, it is so large that they have
+    /// time for that before everything is collected again.
+    pub(crate) fn nursery_budget(&self, state: &HeapState, used: usize, wanted: usize) -> usize {
+        let room = self.ceiling_blocks(state).saturating_sub(used);
+        let least = match state.accounts.is_any_ending() {
+            true => (self.reserve_blocks / 2).max(NURSERY_BLOCKS_MIN),
+            false => NURSERY_BLOCKS_MIN,
+        };
+        wanted.min(room / 2).max(least)
     }
 
     /// Fewest blocks of a nursery while there is room for more.

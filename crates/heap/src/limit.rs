@@ -76,8 +76,8 @@ impl Mutator {
             }
             let full = fits_budget || wanted > heap.ceiling_blocks(&state);
             drop(state);
-            self.collect(full);
-            collected_fully |= full;
+            let was_mine = self.try_collect(full);
+            collected_fully |= full && was_mine;
         }
     }
 

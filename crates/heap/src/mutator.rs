@@ -392,11 +392,9 @@ impl Mutator {
         state.young.push(block);
         state.young_blocks += 1;
         state.accounts.note_opened(local.account);
-        if heap.any_told.load(Ordering::Relaxed)
-            && state
-                .accounts
-                .gives_way(local.account, heap.reserve_blocks / 8)
-        {
+        local.opened += 1;
+        local.is_untouched = false;
+        if heap.any_ending.load(Ordering::Relaxed) && state.accounts.gives_way(local, &heap) {
             state.entry(id).request.request();
         }
         let content = match kind {
@@ -592,7 +590,7 @@ impl Mutator {
         }
         self.request_collection_if_full(large::blocks_for(bytes));
         let heap = self.heap.clone();
-        let account = self.account();
+        let account = self.account_of_large();
         let mut state = heap.lock();
         large::allocate(&heap, &mut state, state::SCANNABLE, bytes, account)
             .expect("the reservation is a multiple of the limit")
@@ -636,7 +634,7 @@ impl Mutator {
                 state.pool.used() >= heap.ceiling_blocks(&state)
             }
         };
-        self.collect(full);
+        self.try_collect(full);
     }
 
     #[inline(always)]
@@ -655,7 +653,7 @@ impl Mutator {
         }
         self.before_allocation(large::blocks_for(bytes))?;
         let heap = self.heap.clone();
-        let account = self.account();
+        let account = self.account_of_large();
         let mut state = heap.lock();
         large::allocate(&heap, &mut state, content, bytes, account)
             .ok_or_else(|| refusal(&heap, bytes))
@@ -728,15 +726,20 @@ impl Mutator {
     #[cold]
     #[inline(never)]
     pub fn collect(&mut self, full: bool) {
+        while !self.try_collect(full) && full {}
+    }
+
+    /// Collects unless another thread does at this moment, whose collection is waited for; whether it was
+    /// this one. A mutator that only needs room looks at what there is then: two that need it at the same
+    /// time would otherwise collect everything twice.
+    #[inline(never)]
+    pub(crate) fn try_collect(&mut self, full: bool) -> bool {
         let id = self.id;
-        while self
-            .stop_the_world(|heap, state| {
-                state.collector = id;
-                collector::collect(heap, state, full);
-            })
-            .is_none()
-            && full
-        {}
+        self.stop_the_world(|heap, state| {
+            state.collector = id;
+            collector::collect(heap, state, full);
+        })
+        .is_some()
     }
 
     /// A handle that keeps a value alive and up to date.

@@ -54,6 +54,13 @@ pub(crate) struct LocalAreas {
     pub(crate) special_block: Option<Block>,
     /// Whose the blocks are that are opened from now on.
     pub(crate) account: Account,
+    /// Blocks that were opened for it here, without large objects, since the mutator has it.
+    pub(crate) opened: usize,
+    /// The account was begun here by [`Mutator::begin_account`](crate::Mutator::begin_account), and
+    /// nothing belongs to it yet: no block was opened, and no other account was in use since.
+    pub(crate) is_untouched: bool,
+    /// An account that was begun and ended without that anything belonged to it.
+    pub(crate) spare_account: Option<Account>,
 }
 
 /// Which of a mutator's areas.

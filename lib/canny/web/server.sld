@@ -114,12 +114,6 @@
     ;; account of its own.
     (define exempt 4294967295)
 
-    (define (finish-account)
-      (let ((account (%account)))
-        (%set-account! exempt)
-        (if (not (= account exempt))
-            (%close-account! account #t))))
-
     ;; The tasks that keep a server alive continue when another task has used up the memory.
     (define (despite-memory thunk)
       (guard (object ((out-of-memory? object) #f))
@@ -171,7 +165,7 @@
                         (let ((request (present-request present)))
                           ;; The memory that the request has used must not stop its answer.
                           (if (eq? (%current-task) (present-task present))
-                              (finish-account))
+                              (%end-account!))
                           (cond ((not (eq? (%current-task) (present-task present)))
                                  (%end-task (list object)))
                                 ((eq? request 'cancelled) (escape #f))
@@ -278,15 +272,17 @@
                            (loop)))))
                   (request
                    (call-standby! server)
-                   (%set-account! (%new-account (server-memory-limit server)))
-                   (if (eq? 0 (request-body-length request))
-                       (handle handler request #f)
-                       (let ((body (%http-body request)))
-                         (%set-request-body! request body)
-                         (handle handler request body)
-                         (close-quietly body)))
+                   (let ((handler (if (%begin-account! (server-memory-limit server))
+                                      refuse-for-now
+                                      handler)))
+                     (if (eq? 0 (request-body-length request))
+                         (handle handler request #f)
+                         (let ((body (%http-body request)))
+                           (%set-request-body! request body)
+                           (handle handler request body)
+                           (close-quietly body))))
                    (check-mine present)
-                   (finish-account)
+                   (%end-account!)
                    (if (leave! present request)
                        (loop)))
                   (else
@@ -304,7 +300,7 @@
     ;; A receiver of several forms would not be compiled to machine code.
     (define (handle handler request body)
       (call-with-values
-        (lambda () ((if (%heap-short?) refuse-for-now handler) request body))
+        (lambda () (handler request body))
         (lambda results
           (cond ((and (pair? results) (null? (cdr results)))
                  (respond request (car results)))

@@ -47,7 +47,7 @@ impl Times {
         (bucket - shift * STEPS) << shift
     }
 
-    fn add(&self, time: Duration) {
+    pub fn add(&self, time: Duration) {
         let micros = time.as_micros() as u64;
         self.buckets[Times::bucket(micros)].fetch_add(1, Ordering::Relaxed);
         self.longest.fetch_max(micros, Ordering::Relaxed);
@@ -66,6 +66,14 @@ impl Times {
     /// thirty-second.
     pub fn quantile(&self, thousandths: u64) -> f64 {
         quantile(&self.counts(), thousandths)
+    }
+
+    /// The share of those that took no longer, as a percentage, to a thirty-second of the time.
+    pub fn percent_within(&self, time: Duration) -> f64 {
+        let counts = self.counts();
+        let end = Times::bucket(time.as_micros() as u64);
+        let within: u64 = counts[..end].iter().sum();
+        100.0 * within as f64 / counts.iter().sum::<u64>().max(1) as f64
     }
 
     /// How many requests there are in each bucket.

@@ -187,6 +187,19 @@ fn spawn(
     })
 }
 
+/// Starts the server of the trials, with little memory.
+pub fn start_trials(canny: &Path, statistics: &Path) -> Result<Server, String> {
+    let port = free_port()?;
+    let mut command = Command::new(canny);
+    command
+        .env("CANNY_STATISTICS", statistics)
+        .args(["--heap-limit", "64M", "trials.scm"])
+        .arg(port.to_string());
+    let server = spawn("canny", command, port, None)?;
+    wait_for(&server)?;
+    Ok(server)
+}
+
 fn start_nginx(place: &Path, identity: Option<&Identity>) -> Result<Server, String> {
     let port = free_port()?;
     let mut text = workspace::read(&workspace::root().join("benches/web/nginx.conf"))?

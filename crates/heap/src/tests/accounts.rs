@@ -76,8 +76,9 @@ fn who_grows_is_told_and_not_who_has_much() {
     for _ in 0..6 {
         let other = heap.new_account(None);
         mutator.set_account(other);
-        drop(kept(&mut mutator, 8 * MEGABYTE));
+        let kept = kept(&mut mutator, 8 * MEGABYTE);
         mutator.collect(true);
+        drop(kept);
         scrub_stack();
         mutator.collect(true);
     }
@@ -150,4 +151,75 @@ fn an_account_has_a_limit_of_its_own() {
     assert!(!mutator.take_exhausted());
     heap.close_account(limited, true);
     assert_eq!(heap.own_limit_bytes(limited), None);
+}
+
+/// Accounts that share a heap that is nearly full are notified together, by one full collection, while
+/// one that is small goes on.
+#[test]
+fn all_who_have_grown_are_told_at_once() {
+    let heap = Heap::new(small()).unwrap();
+    let mut mutator = Mutator::attach_plain(&heap);
+    let little = heap.new_account(None);
+    mutator.set_account(little);
+    let _little = kept(&mut mutator, MEGABYTE / 2);
+    let large: Vec<Account> = (0..8).map(|_| heap.new_account(None)).collect();
+    let mut handles = Vec::new();
+    while !heap.is_any_told() {
+        for account in &large {
+            mutator.set_account(*account);
+            handles.push(kept(&mut mutator, MEGABYTE / 8));
+        }
+    }
+    let told = large
+        .iter()
+        .filter(|account| mutator.set_account(**account));
+    assert!(told.count() >= 6);
+    assert!(!mutator.set_account(little));
+    // One full collection has found that the heap is full, and the next one frees it.
+    let before = heap.statistics().full_collections;
+    handles.clear();
+    for account in &large {
+        mutator.set_account(*account);
+        mutator.take_exhausted();
+        heap.close_account(*account, true);
+    }
+    scrub_stack();
+    mutator.set_account(little);
+    for _ in 0..20 {
+        list(&mut mutator, MEGABYTE);
+    }
+    assert!(!heap.is_any_told());
+    assert!(heap.statistics().full_collections <= before + 1);
+    assert!(before <= 2, "{before} full collections");
+}
+
+/// An account that was begun and ended without a block is used again; one to which something belongs
+/// is closed.
+#[test]
+fn an_untouched_account_is_begun_again() {
+    let heap = Heap::new(small()).unwrap();
+    let mut mutator = Mutator::attach_plain(&heap);
+    let first = mutator.begin_account(None);
+    mutator.end_account();
+    assert_eq!(mutator.account(), Account::EXEMPT);
+    assert_eq!(mutator.begin_account(None), first);
+    list(&mut mutator, MEGABYTE);
+    mutator.end_account();
+    let second = mutator.begin_account(None);
+    assert_ne!(second, first);
+    let bytes = mutator.leaf(canny_tables::kinds::Kind::Bytevector, 0, 1 << 20);
+    bytes.unwrap();
+    mutator.end_account();
+    let third = mutator.begin_account(None);
+    assert_ne!(third, second);
+    // Another account was in use in between.
+    mutator.set_account(second);
+    mutator.set_account(third);
+    mutator.end_account();
+    assert_ne!(mutator.begin_account(None), third);
+    mutator.end_account();
+    let limited = mutator.begin_account(Some(4 << 20));
+    mutator.end_account();
+    assert_eq!(heap.own_limit_bytes(limited), None);
+    assert_ne!(mutator.begin_account(None), limited);
 }

@@ -123,7 +123,18 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         Ok(Value::fixnum(thread.new_account(limit)))
     };
     "%child-account" => |thread, _| Ok(Value::fixnum(thread.child_account()));
-    "%account" => |thread, _| Ok(Value::fixnum(thread.account()));
+    "%begin-account!" => |thread, call: Call| {
+        let limit = match call.at(0) {
+            Value::FALSE => None,
+            _ => Some(call.index(thread, 0)?),
+        };
+        thread.begin_account(limit);
+        Ok(Value::boolean(thread.vm().heap().is_short()))
+    };
+    "%end-account!" => |thread, _| {
+        thread.end_account();
+        Ok(Value::UNSPECIFIED)
+    };
     "%set-account!" => |thread, call: Call| {
         let account = call.index(thread, 0)?;
         thread.set_account(account as i64);

@@ -70,8 +70,13 @@ rows! {
     "%child-account" (0) [] "-> index"
         "The account for a task that is started now: a new one, or the one in use if that has a limit of its \
          own.";
-    "%account" (0) [] "-> index" "The account to which goes what is allocated now.";
-    "%set-account!" (1) [] "index -> unspecified" "Changes it, for the current task.";
+    "%begin-account!" (1) [] "any -> boolean"
+        "Gives the current task a new account, with a limit in bytes of its own unless #f. Whether what has \
+         been there for long takes most of the heap.";
+    "%end-account!" (0) [] "-> unspecified"
+        "Closes the account of the current task, which continues with the exempt one.";
+    "%set-account!" (1) [] "index -> unspecified"
+        "Changes the account to which goes what is allocated now, for the current task.";
     "%close-account!" (2) [] "index boolean -> unspecified"
         "Says that an account is of no use any more; unless the flag says so, one with a limit stays.";
     "%heap-short?" (0) [NEVER_RAISES] "-> boolean"

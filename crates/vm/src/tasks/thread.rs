@@ -17,6 +17,10 @@ pub(crate) struct ThreadTasks {
     pub(crate) deferred: u32,
     /// The preempt procedure was called in the middle of a procedure of the standard library.
     pub(crate) preempted_in_library: bool,
+    /// Slices that the task has had beyond its own since it was taken up; see `accounts`.
+    pub(crate) extra_slices: u32,
+    /// The heap's epoch when the task was taken up, or asked to give way.
+    pub(crate) slice_epoch: u64,
     /// The machine's tasks, once the thread has to do with them.
     pub(crate) shared: Option<Arc<Tasks>>,
     /// The worker that the thread serves as.
@@ -38,6 +42,8 @@ impl Default for ThreadTasks {
             critical: 0,
             deferred: 0,
             preempted_in_library: false,
+            extra_slices: 0,
+            slice_epoch: 0,
             shared: None,
             worker: None,
             retires: false,

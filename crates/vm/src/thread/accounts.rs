@@ -14,7 +14,7 @@ use canny_value::Value;
 use crate::control::condition::ConditionKind;
 use crate::primitive::Raise;
 use crate::thread::Thread;
-use crate::thread::interrupt::HEAP;
+use crate::thread::interrupt::{HEAP, PREEMPT};
 
 impl Thread {
     /// A new account, maybe with a limit of its own, as a number.
@@ -34,24 +34,37 @@ impl Thread {
         self.vm.heap.close_account(account, with_limit);
     }
 
-    /// The account to which goes what this thread allocates.
-    pub fn account(&mut self) -> i64 {
-        i64::from(self.mutator().account().0)
+    /// The current task begins work with an account of its own, maybe with a limit.
+    pub fn begin_account(&mut self, limit_bytes: Option<usize>) {
+        let account = self.mutator().begin_account(limit_bytes);
+        self.note_account(i64::from(account.0));
     }
 
-    /// Changes it, for the current task.
+    /// That work has ended; the task continues with the account that is exempt.
+    pub fn end_account(&mut self) {
+        self.mutator().end_account();
+        self.note_account(i64::from(Account::EXEMPT.0));
+    }
+
+    /// Changes the account to which goes what this thread allocates, for the current task.
     pub fn set_account(&mut self, number: i64) {
+        self.note_account(number);
+        self.use_account(account_of_number(Some(number)));
+    }
+
+    fn note_account(&mut self, number: i64) {
         if let Some(record) = self.tasks.current.as_kind(Kind::Record)
             && record.length() >= task::WORDS
         {
             let task = self.tasks.current;
             self.store(task, task::ACCOUNT, Value::fixnum(number));
         }
-        self.use_account(account_of_number(Some(number)));
     }
 
     /// Continues with the account of a task.
     pub(crate) fn use_account_of(&mut self, task: Value) {
+        self.tasks.extra_slices = 0;
+        self.tasks.slice_epoch = self.vm.heap.epoch();
         if let Some(record) = task.as_kind(Kind::Record)
             && record.length() >= task::WORDS
         {
@@ -73,6 +86,28 @@ impl Thread {
             return self.meet_heap_limit_now();
         }
         Ok(())
+    }
+
+    /// What a thread is asked for, with regard to memory. A task whose account has used much makes way
+    /// for those that were notified and are to end, and these are not preempted for a while. A
+    /// collection in a slice does not count for a task that has allocated little: it would wait for
+    /// all others on behalf of those that made the collection necessary.
+    pub(crate) fn with_order_of_accounts(&mut self, bits: u32) -> u32 {
+        /// Slices that a task gets more, until it is taken up again.
+        const EXTRA_SLICES: u32 = 4;
+        if self.mutator().gives_way_to_told() {
+            return bits | PREEMPT;
+        }
+        if bits & PREEMPT == 0 || self.tasks.extra_slices >= EXTRA_SLICES {
+            return bits;
+        }
+        let epoch = self.vm.heap.epoch();
+        let was_collected = std::mem::replace(&mut self.tasks.slice_epoch, epoch) != epoch;
+        if was_collected && self.mutator().has_opened_little() || self.mutator().is_to_end() {
+            self.tasks.extra_slices += 1;
+            return bits & !PREEMPT;
+        }
+        bits
     }
 
     #[cold]

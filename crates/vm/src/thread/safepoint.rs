@@ -51,11 +51,7 @@ impl Thread {
                 self.resume_log();
             }
             self.meet_heap_limit()?;
-            let bits = if self.mutator().gives_way_to_told() {
-                bits | PREEMPT
-            } else {
-                bits
-            };
+            let bits = self.with_order_of_accounts(bits);
             let deferred = bits & (INTERRUPT | PREEMPT);
             if self.tasks.critical > 0 {
                 self.tasks.deferred |= deferred;
