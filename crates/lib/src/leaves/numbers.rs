@@ -6,6 +6,7 @@ use std::cmp::Ordering;
 use canny_number::{self as number, Division};
 use canny_tables::kinds::Kind;
 use canny_value::Value;
+use canny_vm::numbers::exact_to_f64;
 use canny_vm::{InPlace, Numeric, numeric, string_text};
 
 use super::{Row, Word, or_decline, truth};
@@ -212,12 +213,12 @@ pub(super) const FUNCTIONS: &[Row] = &[
     (
         "log",
         1,
-        leaf!(
-            |thread, x, _, _| match double_not_small(x).filter(|x| *x > 0.0) {
-                Some(positive) => thread.flonum(positive.ln()),
-                None => or_decline(thread.of_tower(x, number::log)),
-            }
-        ),
+        leaf!(|thread, x, _, _| match double_not_small(x)
+            .filter(|flonum| is_plain_positive(x, *flonum))
+        {
+            Some(positive) => thread.flonum(positive.ln()),
+            None => or_decline(thread.of_tower(x, number::log)),
+        }),
     ),
     (
         "atan",
@@ -321,13 +322,22 @@ extern "C" fn sqrt(thread: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
     }
 }
 
-/// A number as a flonum, if it is one or a fixnum for which no function here has an exact value.
+/// A real number as a flonum, if no function here has an exact value for it.
 fn double_not_small(x: Value) -> Option<f64> {
     match numeric(x)? {
-        Numeric::Fixnum(0 | 1) | Numeric::Other(_) => None,
+        Numeric::Fixnum(0 | 1) => None,
+        Numeric::Other(x) => exact_to_f64(x),
         Numeric::Fixnum(x) => Some(x as f64),
         Numeric::Flonum(x) => Some(x),
     }
+}
+
+/// Whether the logarithm of a number is that of its flonum: an exact number that is near one, or out of
+/// range, has digits that the flonum has lost.
+fn is_plain_positive(x: Value, flonum: f64) -> bool {
+    let range = f64::MIN_POSITIVE..=f64::MAX;
+    flonum > 0.0
+        && (x.as_flonum().is_some() || range.contains(&flonum) && !(0.5..2.0).contains(&flonum))
 }
 
 /// A function of the tower.
@@ -393,10 +403,20 @@ extern "C" fn string_to_number(thread: &mut InPlace, string: Word, _: Word, _: W
     if length.is_none_or(|length| length > TEXT_MAX) {
         return Value::DECLINED;
     }
-    if let Some(fixnum) = super::with_ascii(string, decimal) {
-        return fixnum;
+    let quick = super::with_ascii(string, |text| match text {
+        // No number begins otherwise.
+        [first, ..] if !first.is_ascii_digit() && !b"+-.#".contains(first) => Some(Value::FALSE),
+        _ => decimal(text).or_else(|| {
+            let slash = text.iter().position(|byte| *byte == b'/')?;
+            let denominator = Some(&text[slash + 1..]).filter(|text| text.first() != Some(&b'-'));
+            let denominator = denominator.filter(|text| text.first() != Some(&b'+'))?;
+            thread.divide(decimal(&text[..slash])?, decimal(denominator)?)
+        }),
+    });
+    match quick {
+        Some(number) => number,
+        None => parsed(thread, string, 10),
     }
-    parsed(thread, string, 10)
 }
 
 fn parsed(thread: &mut InPlace, string: Value, radix: u32) -> Value {

@@ -114,21 +114,87 @@ pub fn exact_sign(value: Value) -> Option<Ordering> {
 
 /// Whether two words are the same number, which is `eqv?`; `false` for what is no number.
 pub fn same_number(x: Value, y: Value) -> bool {
-    if x == y {
-        return view(x).is_some();
+    let (Some(left), Some(right)) = (x.as_object(), y.as_object()) else {
+        return x == y && numeric(x).is_some();
+    };
+    let kind = left.header().kind_byte();
+    if kind != right.header().kind_byte() {
+        return false;
     }
-    match (view(x), view(y)) {
-        (Some(View::Flonum(x)), Some(View::Flonum(y))) => {
-            x.to_bits() == y.to_bits() || x.is_nan() && y.is_nan()
+    match Kind::ALL[usize::from(kind)] {
+        Kind::Bignum => {
+            left == right
+                || with_bignum(left, |left| with_bignum(right, |right| left.equals(right)))
         }
-        (Some(View::Bignum(x)), Some(View::Bignum(y))) => {
-            with_bignum(x, |left| with_bignum(y, |right| left.equals(right)))
+        Kind::Ratnum | Kind::Compnum => {
+            let same_part = |index: usize| {
+                let (x, y) = (left.field(index), right.field(index));
+                x == y || x.is_object() && same_number(x, y)
+            };
+            same_part(0) && same_part(1)
         }
-        (Some(View::Ratio(a, b)), Some(View::Ratio(c, d)))
-        | (Some(View::Complex(a, b)), Some(View::Complex(c, d))) => {
-            same_number(a, c) && same_number(b, d)
+        Kind::Flonum => {
+            let (x, y) = (left.raw_word(0), right.raw_word(0));
+            x == y || f64::from_bits(x).is_nan() && f64::from_bits(y).is_nan()
         }
         _ => false,
+    }
+}
+
+/// The parts of a ratio of fixnums.
+#[inline]
+fn short_parts(object: ObjectRef) -> Option<(i64, i64)> {
+    if object.header().kind_byte() != Kind::Ratnum as u8 {
+        return None;
+    }
+    Some((object.field(0).as_fixnum()?, object.field(1).as_fixnum()?))
+}
+
+/// The order of an object and a fixnum.
+#[inline]
+fn object_and_fixnum(object: ObjectRef, fixnum: i64) -> Option<Ordering> {
+    if object.header().kind_byte() == Kind::Bignum as u8 {
+        return Some(bignum_sign(object));
+    }
+    let (numerator, denominator) = short_parts(object)?;
+    if fixnum == 0 {
+        return Some(numerator.cmp(&0));
+    }
+    Some(i128::from(numerator).cmp(&(i128::from(fixnum) * i128::from(denominator))))
+}
+
+/// The order of two exact numbers in the usual cases: bignums, fixnums and ratios of fixnums.
+#[inline]
+pub(crate) fn quick_ordering(x: Value, y: Value) -> Option<Ordering> {
+    if let Some(y) = y.as_fixnum() {
+        return object_and_fixnum(x.as_object()?, y);
+    }
+    let y = y.as_object()?;
+    if let Some(x) = x.as_fixnum() {
+        return Some(object_and_fixnum(y, x)?.reverse());
+    }
+    let x = x.as_object()?;
+    match (short_parts(x), short_parts(y)) {
+        (Some((a, b)), Some((c, d))) => {
+            let (left, right) = (i128::from(a) * i128::from(d), i128::from(c) * i128::from(b));
+            Some(left.cmp(&right))
+        }
+        (None, None) if x.kind() == Kind::Bignum && y.kind() == Kind::Bignum => {
+            Some(bignum_ordering(x, y))
+        }
+        _ => None,
+    }
+}
+
+/// Whether two exact real numbers, not both fixnums, are equal.
+#[inline]
+pub(crate) fn quick_equal(x: Value, y: Value) -> Option<bool> {
+    let is_exact = |object: ObjectRef| matches!(object.kind(), Kind::Bignum | Kind::Ratnum);
+    match (x.as_object(), y.as_object()) {
+        (Some(left), Some(right)) if is_exact(left) && is_exact(right) => Some(same_number(x, y)),
+        (Some(left), None) if is_exact(left) && y.is_fixnum() => Some(false),
+        (None, Some(right)) if is_exact(right) && x.is_fixnum() => Some(false),
+        _ => None,
     }
 }
 
@@ -203,7 +269,7 @@ pub(crate) fn view_equal(x: Value, y: Value) -> Option<bool> {
 }
 
 /// The nearest flonum to an exact real number; `None` for other words, and for ratios with long parts.
-pub(crate) fn exact_to_f64(value: Value) -> Option<f64> {
+pub fn exact_to_f64(value: Value) -> Option<f64> {
     match view(value)? {
         View::Fixnum(n) => Some(n as f64),
         View::Bignum(object) => Some(with_bignum(object, |integer| integer.to_f64())),

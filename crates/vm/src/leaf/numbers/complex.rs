@@ -143,6 +143,7 @@ impl InPlace {
     }
 
     /// `(make-rectangular real imaginary)`
+    #[inline]
     pub fn make_rectangular(&mut self, real: Value, imaginary: Value) -> Option<Value> {
         let is_inexact = |part: Value| match view(part)? {
             View::Complex(..) => None,
@@ -162,6 +163,7 @@ impl InPlace {
     }
 
     /// `(real-part x)`
+    #[inline]
     pub fn real_part(&self, x: Value) -> Option<Value> {
         Some(match view(x)? {
             View::Complex(real, _) => real,
@@ -170,6 +172,7 @@ impl InPlace {
     }
 
     /// `(imag-part x)`
+    #[inline]
     pub fn imaginary_part(&self, x: Value) -> Option<Value> {
         Some(match view(x)? {
             View::Complex(_, imaginary) => imaginary,
@@ -178,6 +181,7 @@ impl InPlace {
     }
 
     /// `(magnitude x)`
+    #[inline]
     pub fn magnitude(&mut self, x: Value) -> Option<Value> {
         match view(x)? {
             View::Complex(real, imaginary) => {
@@ -191,6 +195,7 @@ impl InPlace {
     }
 
     /// `(angle x)`
+    #[inline]
     pub fn angle(&mut self, x: Value) -> Option<Value> {
         match view(x)? {
             View::Complex(real, imaginary) => {
@@ -200,6 +205,8 @@ impl InPlace {
                 self.of_tower(x, number::angle)
             }
             View::Fixnum(n) if n >= 0 => Some(Value::ZERO),
+            View::Flonum(f) if f >= 0.0 => Some(Value::ZERO),
+            View::Flonum(f) if f < 0.0 => Some(self.flonum(std::f64::consts::PI)),
             _ => self.of_tower(x, number::angle),
         }
     }

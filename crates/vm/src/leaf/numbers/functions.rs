@@ -51,6 +51,7 @@ impl InPlace {
     }
 
     /// `(abs x)`
+    #[inline]
     pub fn absolute(&mut self, x: Value) -> Option<Value> {
         match view(x)? {
             View::Fixnum(n) => Some(self.integer(n.abs())),
@@ -93,6 +94,7 @@ impl InPlace {
     }
 
     /// `(exact x)`
+    #[inline]
     pub fn exact(&mut self, x: Value) -> Option<Value> {
         match view(x)? {
             View::Flonum(f) => {
@@ -111,6 +113,7 @@ impl InPlace {
     }
 
     /// `(inexact x)`
+    #[inline]
     pub fn inexact(&mut self, x: Value) -> Option<Value> {
         match view(x)? {
             View::Flonum(_) => Some(x),
@@ -126,6 +129,7 @@ impl InPlace {
     }
 
     /// `(floor x)`, `(ceiling x)`, `(truncate x)` or `(round x)`, and what the function of flonums is.
+    #[inline]
     pub fn rounded(
         &mut self,
         x: Value,
@@ -167,7 +171,11 @@ impl InPlace {
     }
 
     /// `(numerator x)`
+    #[inline]
     pub fn numerator(&mut self, x: Value) -> Option<Value> {
+        if let Some(ratio) = x.as_kind(Kind::Ratnum) {
+            return Some(ratio.field(0));
+        }
         match view(x)? {
             View::Fixnum(_) | View::Bignum(_) => Some(x),
             View::Ratio(numerator, _) => Some(numerator),
@@ -177,7 +185,11 @@ impl InPlace {
     }
 
     /// `(denominator x)`
+    #[inline]
     pub fn denominator(&mut self, x: Value) -> Option<Value> {
+        if let Some(ratio) = x.as_kind(Kind::Ratnum) {
+            return Some(ratio.field(1));
+        }
         match view(x)? {
             View::Fixnum(_) | View::Bignum(_) => Some(Value::fixnum(1)),
             View::Ratio(_, denominator) => Some(denominator),
@@ -187,6 +199,7 @@ impl InPlace {
     }
 
     /// `(odd? x)`
+    #[inline]
     pub fn is_odd(&self, x: Value) -> Option<bool> {
         match view(x)? {
             View::Flonum(f) if f.is_finite() && f.trunc() == f => Some(f % 2.0 != 0.0),
@@ -196,6 +209,7 @@ impl InPlace {
     }
 
     /// `(exact? x)`
+    #[inline]
     pub fn is_exact(&self, x: Value) -> Option<bool> {
         Some(match view(x)? {
             View::Flonum(_) => false,
@@ -205,6 +219,7 @@ impl InPlace {
     }
 
     /// Whether the flonum, or a part of the complex number, is so.
+    #[inline]
     pub fn any_part(&self, x: Value, holds: fn(f64) -> bool) -> Option<bool> {
         let of_part = |part: Value| part.as_flonum().is_some_and(holds);
         Some(match view(x)? {
@@ -215,6 +230,7 @@ impl InPlace {
     }
 
     /// `(gcd x y)`
+    #[inline]
     pub fn gcd(&mut self, x: Value, y: Value) -> Option<Value> {
         match (view(x)?, view(y)?) {
             (View::Fixnum(x), View::Fixnum(y)) => {
@@ -265,6 +281,7 @@ impl InPlace {
     }
 
     /// `(exact-integer-sqrt x)`
+    #[inline]
     pub fn exact_integer_sqrt(&mut self, x: Value) -> Option<Value> {
         match view(x)? {
             View::Fixnum(n) if n >= 0 => {
@@ -282,6 +299,7 @@ impl InPlace {
     }
 
     /// `(expt base exponent)`
+    #[inline]
     pub fn expt(&mut self, base: Value, exponent: Value) -> Option<Value> {
         let exponent_size = match view(exponent)? {
             View::Fixnum(n) => n.unsigned_abs() as usize,

@@ -20,8 +20,8 @@ use canny_value::Value;
 
 use super::{InPlace, WORDS_MAX, payload};
 use crate::data::numbers::{
-    Numeric, View, exact_to_f64, limbs_of, number_of, numeric, short_ratios, small, view,
-    view_equal, view_ordering, with_integer,
+    Numeric, View, exact_sign, exact_to_f64, limbs_of, number_of, numeric, quick_equal,
+    quick_ordering, short_ratios, small, view, view_equal, view_ordering, with_integer,
 };
 
 /// Limbs of the operands that are computed with through the tower here: the greatest common divisors of
@@ -134,6 +134,9 @@ pub(crate) fn ordering(x: Value, y: Value) -> Option<Option<Ordering>> {
 
 #[inline(never)]
 fn other_ordering(x: Value, y: Value) -> Option<Option<Ordering>> {
+    if let Some(order) = quick_ordering(x, y) {
+        return Some(Some(order));
+    }
     if let Some(order) = view_ordering(x, y) {
         return Some(order);
     }
@@ -145,6 +148,9 @@ fn other_ordering(x: Value, y: Value) -> Option<Option<Ordering>> {
 
 /// Whether two numbers are equal; no answer for other operands, and for long ones.
 pub(crate) fn equal(x: Value, y: Value) -> Option<bool> {
+    if let Some(answer) = quick_equal(x, y) {
+        return Some(answer);
+    }
     if let Some(answer) = view_equal(x, y) {
         return Some(answer);
     }
@@ -319,6 +325,9 @@ impl InPlace {
                 if is_done.flatten() == Some(true) {
                     return self.integer_result();
                 }
+                if ways.complex == Some(complex::Operation::Divide) {
+                    return self.divide_integers(x, y);
+                }
             }
             (Ratio(..) | Fixnum(_), Ratio(..) | Fixnum(_)) => {
                 if let Some((left, right)) = short_ratios(x, y)
@@ -345,6 +354,26 @@ impl InPlace {
             _ => {}
         }
         self.of_tower2(x, y, ways.tower)
+    }
+
+    /// The quotient of two integers, the second of which is not zero, as an integer or a ratio.
+    fn divide_integers(&mut self, x: Value, y: Value) -> Option<Value> {
+        if let Some((left, right)) = short_ratios(x, y) {
+            return self.ratio(left.times(right.invert()?));
+        }
+        let shared = self.gcd(x, y)?;
+        let (mut above, mut below) = (self.quotient(x, shared)?, self.quotient(y, shared)?);
+        if exact_sign(below)?.is_lt() {
+            (above, below) = (self.negate(above)?, self.negate(below)?);
+        }
+        if below == Value::fixnum(1) {
+            return Some(above);
+        }
+        Some(
+            self.0
+                .mutator()
+                .fields_in_place(Kind::Ratnum, [above, below]),
+        )
     }
 
     /// A function of the tower. None where it refuses, and for long numbers.
