@@ -32,13 +32,13 @@ const HELP: &str = "\
 usage: cargo xtask tidy [--update]
 
 Checks the crate order, circles of modules, dead files, where modules are declared and their folders,
-links in documents, sizes of files and functions, where unsafe code may stand, words that must not be committed, that
-ARCHITECTURE.md lists the crates and docs/srfis.md the SRFIs, that only docs/missing.md says what is
-missing, that the how-tos list the places to touch, that long modules have headers, that the Scheme
-sources are laid out by `canny fmt`, that libraries which programs do not import are in directories of
-lib/canny, that numbers which Rust and Scheme share come from the rows in crates/tables, that charts are
-what their CSV files say, and that comments and documents use the terms of the field for some words that
-hide them.
+links in documents, sizes of files and functions, where unsafe code may stand, words that must not be
+committed, that ARCHITECTURE.md lists the crates and docs/srfis.md the SRFIs, that only
+docs/missing.md says what is missing, that the how-tos list the places to touch, that long modules
+have headers, that the Scheme sources are laid out by `canny fmt`, that libraries which programs do
+not import are in directories of lib/canny, that numbers which Rust and Scheme share come from the rows
+in crates/tables, that charts are what their CSV files say, and that comments and documents use the
+terms of the field for some words that hide them.
   --update    record in xtask/ratchet.txt what has become smaller
 ";
 

@@ -38,7 +38,8 @@ for them with wrk.
   the times
   --load N         hundredths of what goes through at most, for --soak (80)
   --misbehaving N  clients that do what they should not, for --soak (8)
-  --trial NAME     canny alone, under --heap-limit 64M: memory (each tenth request uses up the heap), fairness   (handlers that compute), streams (events that are read slowly)
+  --trial NAME     canny alone, under --heap-limit 64M: memory (each tenth request uses up the heap), \
+  fairness   (handlers that compute), streams (events that are read slowly)
   --requests N     requests for --trial memory (20000)
   --clients N      clients at once for --trial memory (16)
   --canny PATH     the binary to measure; without it, cargo builds a release binary
@@ -132,11 +133,22 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
         requests: connections,
         closes,
     };
+    ask_pages(&servers, &load, pages.as_deref(), rounds, seconds)
+}
+
+/// Asks each wanted page of all servers that have it, by turns, and prints what they answer.
+fn ask_pages(
+    servers: &[Server],
+    load: &Load,
+    pages: Option<&str>,
+    rounds: usize,
+    seconds: u64,
+) -> Result<(), String> {
     for (page, path, transport) in PAGES {
-        let is_wanted = |pages: &String| pages.split(',').any(|one| one == page);
+        let is_wanted = |pages: &str| pages.split(',').any(|one| one == page);
         let is_http2 = matches!(transport, Transport::Http2 { .. });
-        if !pages.as_ref().is_none_or(is_wanted)
-            || is_http2 && (closes || !workspace::installed("h2load"))
+        if !pages.is_none_or(is_wanted)
+            || is_http2 && (load.closes || !workspace::installed("h2load"))
         {
             continue;
         }

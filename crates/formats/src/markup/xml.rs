@@ -184,11 +184,10 @@ impl<'a> Document<'a> {
         }
         let is_space = is_space(text);
         if self.depth == 0 {
-            return if is_space {
-                Ok(())
-            } else {
-                self.fault("text stands outside of the root element")
-            };
+            if !is_space {
+                return self.fault("text stands outside of the root element");
+            }
+            return Ok(());
         }
         self.has_text |= !is_space;
         self.pending.push_str(&normal_lines(text));
@@ -287,11 +286,10 @@ impl<'a> Document<'a> {
                 part.starts_with(|character| character != ':' && is_name_start(character))
             })
             && name.matches(':').count() <= 1;
-        if is_qualified {
-            Ok(())
-        } else {
-            self.fault(format!("{} is no name", brief(name)))
+        if !is_qualified {
+            return self.fault(format!("{} is no name", brief(name)));
         }
+        Ok(())
     }
 
     /// Takes the declarations of namespaces in a tag.
@@ -484,11 +482,10 @@ impl<'a> Document<'a> {
             self.declarations(&mut scanner)?;
             scanner.space();
         }
-        if scanner.takes(">") {
-            Ok(())
-        } else {
-            Err(scanner.fault("a document type has something unexpected"))
+        if !scanner.takes(">") {
+            return Err(scanner.fault("a document type has something unexpected"));
         }
+        Ok(())
     }
 
     fn declarations(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Fault> {
