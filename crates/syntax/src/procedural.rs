@@ -2,9 +2,9 @@
 //!
 //! The expander knows nothing of bytecode. It hands the expanded transformer expression to a
 //! [`MacroHost`](crate::library::MacroHost), which compiles and runs it wherever it likes, and gets
-//! a [`ProcedureTransformer`] back. That machine does not share the expander's tables, so the identifiers that cross the border
-//! are [`MacroIdentifier`]s: descriptions that the expander turns into its own identifiers when they
-//! come back ([`Hygiene`]).
+//! a [`ProcedureTransformer`] back. That machine does not share the expander's tables, so the
+//! identifiers that cross the border are [`MacroIdentifier`]s: descriptions that the expander turns
+//! into its own identifiers when they come back ([`Hygiene`]).
 
 use std::fmt;
 use std::sync::Arc;

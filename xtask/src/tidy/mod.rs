@@ -32,7 +32,8 @@ const HELP: &str = "\
 usage: cargo xtask tidy [--update]
 
 Checks the crate order, circles of modules, dead files, where modules are declared and their folders,
-links in documents, sizes of files and functions, where unsafe code may stand, words that must not be committed, that
+links in documents, sizes of files and functions, where unsafe code may stand, words that must not be
+committed, that
 ARCHITECTURE.md lists the crates and docs/srfis.md the SRFIs, that only docs/missing.md says what is
 missing, that the how-tos list the places to touch, that long modules have headers, that the Scheme
 sources are laid out by `canny fmt`, that libraries which programs do not import are in directories of

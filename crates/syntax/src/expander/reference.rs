@@ -256,8 +256,8 @@ impl Expander<'_> {
         Expr::new(span, kind)
     }
 
-    /// What is wrong with a macro's name where a value is expected. Names that begin with % are a library's own: there the macro that passed such a name
-    /// on gets an error.
+    /// What is wrong with a macro's name where a value is expected. Names that begin with % are a
+    /// library's own: there the macro that passed such a name on gets an error.
     fn macro_as_variable(&self, name: &str) -> String {
         let mut macros = self.macro_uses().map(|(name, _)| name.to_string());
         match macros.find(|user| name.starts_with('%') && !user.starts_with('%')) {
