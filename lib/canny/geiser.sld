@@ -128,7 +128,7 @@
       (guard (object (#t absent))
         (let ((information (%name-information name)))
           (if (and information (memq (list-ref information name-information/kind)
-                                       '(variable primitive)))
+                                     '(variable primitive)))
               (eval name (interaction-environment))
               absent))))
 

@@ -122,21 +122,21 @@
 
     (define-accessors
       (element-type/u16 2 bytevector-u16-ref bytevector-u16-set!
-       bytevector-u16-native-ref bytevector-u16-native-set!)
+                        bytevector-u16-native-ref bytevector-u16-native-set!)
       (element-type/s16 2 bytevector-s16-ref bytevector-s16-set!
-       bytevector-s16-native-ref bytevector-s16-native-set!)
+                        bytevector-s16-native-ref bytevector-s16-native-set!)
       (element-type/u32 4 bytevector-u32-ref bytevector-u32-set!
-       bytevector-u32-native-ref bytevector-u32-native-set!)
+                        bytevector-u32-native-ref bytevector-u32-native-set!)
       (element-type/s32 4 bytevector-s32-ref bytevector-s32-set!
-       bytevector-s32-native-ref bytevector-s32-native-set!)
+                        bytevector-s32-native-ref bytevector-s32-native-set!)
       (element-type/u64 8 bytevector-u64-ref bytevector-u64-set!
-       bytevector-u64-native-ref bytevector-u64-native-set!)
+                        bytevector-u64-native-ref bytevector-u64-native-set!)
       (element-type/s64 8 bytevector-s64-ref bytevector-s64-set!
-       bytevector-s64-native-ref bytevector-s64-native-set!)
+                        bytevector-s64-native-ref bytevector-s64-native-set!)
       (element-type/f32 4 bytevector-ieee-single-ref bytevector-ieee-single-set!
-       bytevector-ieee-single-native-ref bytevector-ieee-single-native-set!)
+                        bytevector-ieee-single-native-ref bytevector-ieee-single-native-set!)
       (element-type/f64 8 bytevector-ieee-double-ref bytevector-ieee-double-set!
-       bytevector-ieee-double-native-ref bytevector-ieee-double-native-set!))
+                        bytevector-ieee-double-native-ref bytevector-ieee-double-native-set!))
 
     (define (bytevector-s8-ref bytevector index)
       (check-room 'bytevector-s8-ref bytevector index 1)

@@ -51,8 +51,7 @@ fn directories_are_used_where_they_are() {
     assert_eq!(world.read("app/package.lock"), lock);
     assert_eq!(
         world.place().tree().unwrap(),
-        "app 0.1.0\n└── json 1.2 (directory \"../json lib\")\n\
-         \x20   └── text (directory \"../text\")\n"
+        "app 0.1.0\n└── json 1.2 (directory \"../json lib\")\n    └── text (directory \"../text\")\n"
     );
     let done = world
         .place()
@@ -619,8 +618,7 @@ fn versions_are_chosen_that_fit_together() {
 fn packages_of_akku_are_used_as_far_as_they_can_be() {
     let manifest = "#!r6rs\n(import (akku format manifest))\n(akku-package (\"thing\" \"1.0.0\") (synopsis \
         \"x\") (depends (\"text\" \"^1\") (\"chez-srfi\" \"^0.0.0\")))";
-    let lock = "(import (akku format lockfile))\n\
-                (projects ((name \"text\") (location (directory \"../text\"))))";
+    let lock = "(import (akku format lockfile))\n(projects ((name \"text\") (location (directory \"../text\"))))";
     let world = World::new(&[
         APP,
         ("thing/Akku.manifest", manifest),

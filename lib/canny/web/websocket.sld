@@ -60,7 +60,7 @@
     ;; `agreed` is what `%websocket-codec` takes.
     (define (make-websocket input output client? max-bytes protocol agreed)
       (%make-websocket input output client? (make-mutex) (%websocket-codec client? max-bytes agreed)
-                       protocol (and agreed #t) 
+                       protocol (and agreed #t)
                        (and agreed (vector-ref agreed websocket-agreement/written-keeps-context)) #f
                        #f "" #f #f))
 

@@ -184,11 +184,10 @@ impl<'a> Document<'a> {
         }
         let is_space = is_space(text);
         if self.depth == 0 {
-            return if is_space {
-                Ok(())
-            } else {
-                self.fault("text stands outside of the root element")
-            };
+            if is_space {
+                return Ok(());
+            }
+            return self.fault("text stands outside of the root element");
         }
         self.has_text |= !is_space;
         self.pending.push_str(&normal_lines(text));
@@ -288,10 +287,9 @@ impl<'a> Document<'a> {
             })
             && name.matches(':').count() <= 1;
         if is_qualified {
-            Ok(())
-        } else {
-            self.fault(format!("{} is no name", brief(name)))
+            return Ok(());
         }
+        self.fault(format!("{} is no name", brief(name)))
     }
 
     /// Takes the declarations of namespaces in a tag.
@@ -485,10 +483,9 @@ impl<'a> Document<'a> {
             scanner.space();
         }
         if scanner.takes(">") {
-            Ok(())
-        } else {
-            Err(scanner.fault("a document type has something unexpected"))
+            return Ok(());
         }
+        Err(scanner.fault("a document type has something unexpected"))
     }
 
     fn declarations(&mut self, scanner: &mut Scanner<'a>) -> Result<(), Fault> {
@@ -676,11 +673,10 @@ fn is_space(text: &str) -> bool {
 
 /// Ends of lines are line feeds.
 fn normal_lines(text: &str) -> std::borrow::Cow<'_, str> {
-    if text.contains('\r') {
-        text.replace("\r\n", "\n").replace('\r', "\n").into()
-    } else {
-        text.into()
+    if !text.contains('\r') {
+        return text.into();
     }
+    text.replace("\r\n", "\n").replace('\r', "\n").into()
 }
 
 fn push_text(text: &str, is_attribute: bool, output: &mut String) {

@@ -261,12 +261,9 @@ impl Probe {
         let seed = hashing::process_seed();
         let place = mix(seed, u64::from(self.jumps) << 32 | u64::from(self.hash));
         self.at = place as usize & self.mask;
-        self.neighbours = if self.jumps < Probe::JUMPS {
-            Probe::NEIGHBOURS
-        } else {
-            // More than there are slots.
-            u32::MAX
-        };
+        // Behind the last jump more than there are slots.
+        let is_last = self.jumps >= Probe::JUMPS;
+        self.neighbours = if is_last { u32::MAX } else { Probe::NEIGHBOURS };
     }
 }
 
