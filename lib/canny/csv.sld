@@ -10,7 +10,7 @@
 (define-library (canny csv)
   (export csv-read csv-rows csv->list csv-for-each csv-write csv-write-all csv-error?
           csv-error-line csv-error-column)
-  (import (canny primitives) (canny syntax)
+  (import (canny machine protocols) (canny primitives) (canny syntax)
           (only (canny data lists) for-each map)
           (only (canny machine control) raise current-input-port current-output-port))
   (begin
@@ -30,11 +30,15 @@
           usual-dialect
           (unusual-dialect who delimiter quote-char escape comment trim? skip-empty? line-end)))
 
-    (define usual-dialect ",\"  -s-")
+    (define usual-dialect
+      (vector-at csv-dialect/count
+                 (csv-dialect/delimiter #\,)
+                 (csv-dialect/quote #\")
+                 (csv-dialect/skips-empty #t)))
 
     (define (unusual-dialect who delimiter quote-char escape comment trim? skip-empty? line-end)
       (define (character name object optional?)
-        (cond ((and optional? (not object)) #\space)
+        (cond ((and optional? (not object)) #f)
               ((not (char? object))
                (bad-option who (string-append name " is a character") object))
               ((or (char>? object #\~) (memv object '(#\newline #\return))
@@ -46,16 +50,19 @@
             (quote-char (character "#:quote-char" quote-char #t)))
         (if (eqv? delimiter quote-char)
             (bad-option who "#:quote-char is another character than the delimiter" quote-char))
-        (string delimiter quote-char
-                (character "#:escape" escape #t)
-                (character "#:comment" comment #t)
-                (if trim? #\t #\-)
-                (if skip-empty? #\s #\-)
-                (cond ((equal? line-end "\n") #\-)
-                      ((equal? line-end "\r\n") #\c)
-                      (else
-                       (bad-option who "#:line-end is a line feed, or a return and one"
-                                   line-end))))))
+        (vector-at csv-dialect/count
+                   (csv-dialect/delimiter delimiter)
+                   (csv-dialect/quote quote-char)
+                   (csv-dialect/escape (character "#:escape" escape #t))
+                   (csv-dialect/comment (character "#:comment" comment #t))
+                   (csv-dialect/trims trim?)
+                   (csv-dialect/skips-empty skip-empty?)
+                   (csv-dialect/ends-with-return
+                    (cond ((equal? line-end "\n") #f)
+                          ((equal? line-end "\r\n") #t)
+                          (else
+                           (bad-option who "#:line-end is a line feed, or a return and one"
+                                       line-end)))))))
 
     (define (vectors? who row)
       (case row

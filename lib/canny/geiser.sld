@@ -17,8 +17,8 @@
           geiser:find-file geiser:add-to-load-path
           geiser:macroexpand geiser:version
           geiser:callers geiser:callees geiser:xref)
-  (import (canny primitives) (canny syntax) (canny machine control) (canny data lists)
-          (canny machine evaluation))
+  (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
+          (canny data lists) (canny machine evaluation))
   (begin
 
     ;; Evaluation
@@ -127,7 +127,8 @@
     (define (value-of name)
       (guard (object (#t absent))
         (let ((information (%name-information name)))
-          (if (and information (memq (car information) '(variable primitive)))
+          (if (and information (memq (list-ref information name-information/kind)
+                                     '(variable primitive)))
               (eval name (interaction-environment))
               absent))))
 
@@ -135,10 +136,10 @@
 
     ;; The parameters of one clause.
     (define (clause->signature clause)
-      (let ((required (car clause))
-            (optional (cadr clause))
-            (keywords (caddr clause))
-            (rest (cadddr clause)))
+      (let ((required (list-ref clause parameter-list/required))
+            (optional (list-ref clause parameter-list/optional))
+            (keywords (list-ref clause parameter-list/keywords))
+            (rest (list-ref clause parameter-list/rest)))
         (list (cons "required" required)
               (cons "optional" (if rest (append optional (list rest '...)) optional))
               (cons "key" (map symbol->keyword keywords)))))
@@ -148,7 +149,7 @@
         (if (not information)
             (list name)
             (let* ((value (value-of name))
-                   (library (cadr information))
+                   (library (list-ref information name-information/library))
                    (module (if library
                                (list (list "module" (string->library library)))
                                '())))
@@ -185,17 +186,16 @@
 
     (define (geiser:symbol-documentation name . rest)
       (let ((information (%name-information name)))
+        (define (part position) (list-ref information position))
+        (define (text before position otherwise)
+          (if (part position) (string-append before (part position)) otherwise))
         (if information
             (list (cons "signature" (autodoc name))
                   (cons "docstring"
                         (string-append
-                         "A " (symbol->string (car information))
-                         (if (cadr information)
-                             (string-append " from " (cadr information))
-                             "")
-                         (if (cadddr information)
-                             (string-append ": " (cadddr information))
-                             "."))))
+                         "A " (symbol->string (part name-information/kind))
+                         (text " from " name-information/library "")
+                         (text ": " name-information/description "."))))
             '())))
 
     ;; Places
@@ -203,9 +203,9 @@
     (define (place name position)
       (if position
           (list (cons "name" name)
-                (cons "file" (car position))
-                (cons "line" (cadr position))
-                (cons "column" (- (caddr position) 1)))
+                (cons "file" (list-ref position definition-position/file))
+                (cons "line" (list-ref position definition-position/line))
+                (cons "column" (- (list-ref position definition-position/column) 1)))
           '()))
 
     (define (geiser:symbol-location name . rest)

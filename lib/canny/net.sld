@@ -221,7 +221,8 @@
 
     (define (secured who socket context server-name timeout)
       (let ((found (%socket-secure socket (context-handle context) server-name timeout)))
-        (make-connection socket #f (car (car found)) (cdr (car found)) #f (cdr found))))
+        (let ((ports (list-ref found secured/ports)))
+          (make-connection socket #f (car ports) (cdr ports) #f found))))
 
     ;; A connection over TLS. `#:server-name` is the name that the server must prove, which is the
     ;; host unless given.
@@ -267,27 +268,27 @@
             (check-argument 'connection-start-tls! 3 string? "name of a server" server-name))
         (%socket-release socket (input-of connection) (output-of connection))
         (let ((found (%socket-secure socket (context-handle context) server-name timeout)))
-          (set-input-of! connection (car (car found)))
-          (set-output-of! connection (cdr (car found)))
+          (set-input-of! connection (car (list-ref found secured/ports)))
+          (set-output-of! connection (cdr (list-ref found secured/ports)))
           (set-port-of! connection #f)
-          (set-security-of! connection (cdr found)))))
+          (set-security-of! connection found))))
 
     (define (security who connection part)
       (check-connection who connection)
       (and (security-of connection)
-           (part (security-of connection))))
+           (list-ref (security-of connection) part)))
 
     ;; The version of TLS as a string; #f for a connection without it.
     (define (connection-tls-version connection)
-      (security 'connection-tls-version connection car))
+      (security 'connection-tls-version connection secured/version))
 
     ;; The protocol that both sides agreed on, or #f.
     (define (connection-protocol connection)
-      (security 'connection-protocol connection (lambda (parts) (car (cdr parts)))))
+      (security 'connection-protocol connection secured/protocol))
 
     ;; The other side's certificate in DER form, a bytevector, or #f if it showed none.
     (define (connection-peer-certificate connection)
-      (security 'connection-peer-certificate connection (lambda (parts) (car (cdr (cdr parts))))))
+      (security 'connection-peer-certificate connection secured/certificate))
 
     ;; The binary input port of a connection.
     (define (connection-input connection)
@@ -450,7 +451,9 @@
       (check-argument 'datagram-receive 2 exact-nonnegative-integer? "limit" limit)
       (check-timeout 'datagram-receive timeout)
       (let ((received (%socket-receive (datagram-socket-socket socket) limit timeout)))
-        (values (car received) (car (cdr received)) (car (cdr (cdr received))))))
+        (values (list-ref received datagram/bytes)
+                (list-ref received datagram/sender)
+                (list-ref received datagram/cut))))
 
     ;; Receives what is sent to a group too; a group is an IP address for many.
     (define (join-group! socket group)

@@ -24,7 +24,7 @@
    bytevector-ieee-double-ref bytevector-ieee-double-native-ref
    bytevector-ieee-double-set! bytevector-ieee-double-native-set!
    string->utf8 string->utf16 string->utf32 utf8->string utf16->string utf32->string)
-  (import (canny primitives) (canny syntax))
+  (import (canny machine protocols) (canny primitives) (canny syntax))
   (begin
 
     (define-syntax endianness
@@ -33,7 +33,7 @@
         ((_ little) 'little)))
 
     (define (native-endianness)
-      (if (eqv? 1 (%bytevector-element-ref #u8(1 0) 0 2 #f)) 'little 'big))
+      (if (eqv? 1 (%bytevector-element-ref #u8(1 0) 0 element-type/u16 #f)) 'little 'big))
 
     ;; Checks.
 
@@ -121,31 +121,31 @@
           (%type-error who 3 (%numeric-element-description code) number)))
 
     (define-accessors
-      (2 2 bytevector-u16-ref bytevector-u16-set!
-       bytevector-u16-native-ref bytevector-u16-native-set!)
-      (3 2 bytevector-s16-ref bytevector-s16-set!
-       bytevector-s16-native-ref bytevector-s16-native-set!)
-      (4 4 bytevector-u32-ref bytevector-u32-set!
-       bytevector-u32-native-ref bytevector-u32-native-set!)
-      (5 4 bytevector-s32-ref bytevector-s32-set!
-       bytevector-s32-native-ref bytevector-s32-native-set!)
-      (6 8 bytevector-u64-ref bytevector-u64-set!
-       bytevector-u64-native-ref bytevector-u64-native-set!)
-      (7 8 bytevector-s64-ref bytevector-s64-set!
-       bytevector-s64-native-ref bytevector-s64-native-set!)
-      (8 4 bytevector-ieee-single-ref bytevector-ieee-single-set!
-       bytevector-ieee-single-native-ref bytevector-ieee-single-native-set!)
-      (9 8 bytevector-ieee-double-ref bytevector-ieee-double-set!
-       bytevector-ieee-double-native-ref bytevector-ieee-double-native-set!))
+      (element-type/u16 2 bytevector-u16-ref bytevector-u16-set!
+                        bytevector-u16-native-ref bytevector-u16-native-set!)
+      (element-type/s16 2 bytevector-s16-ref bytevector-s16-set!
+                        bytevector-s16-native-ref bytevector-s16-native-set!)
+      (element-type/u32 4 bytevector-u32-ref bytevector-u32-set!
+                        bytevector-u32-native-ref bytevector-u32-native-set!)
+      (element-type/s32 4 bytevector-s32-ref bytevector-s32-set!
+                        bytevector-s32-native-ref bytevector-s32-native-set!)
+      (element-type/u64 8 bytevector-u64-ref bytevector-u64-set!
+                        bytevector-u64-native-ref bytevector-u64-native-set!)
+      (element-type/s64 8 bytevector-s64-ref bytevector-s64-set!
+                        bytevector-s64-native-ref bytevector-s64-native-set!)
+      (element-type/f32 4 bytevector-ieee-single-ref bytevector-ieee-single-set!
+                        bytevector-ieee-single-native-ref bytevector-ieee-single-native-set!)
+      (element-type/f64 8 bytevector-ieee-double-ref bytevector-ieee-double-set!
+                        bytevector-ieee-double-native-ref bytevector-ieee-double-native-set!))
 
     (define (bytevector-s8-ref bytevector index)
       (check-room 'bytevector-s8-ref bytevector index 1)
-      (%bytevector-element-ref bytevector index 1 #f))
+      (%bytevector-element-ref bytevector index element-type/s8 #f))
 
     (define (bytevector-s8-set! bytevector index number)
       (check-room 'bytevector-s8-set! bytevector index 1)
-      (check-element 'bytevector-s8-set! 1 number)
-      (%bytevector-element-set! bytevector index number 1 #f))
+      (check-element 'bytevector-s8-set! element-type/s8 number)
+      (%bytevector-element-set! bytevector index number element-type/s8 #f))
 
     ;; Integers of any size.
 

@@ -203,10 +203,10 @@
         (() (%nice 1))
         ((delta) (%nice delta))))
 
-    (define (user-uid) (car (%user-ids)))
-    (define (user-gid) (cadr (%user-ids)))
-    (define (user-effective-uid) (caddr (%user-ids)))
-    (define (user-effective-gid) (cadddr (%user-ids)))
+    (define (user-uid) (list-ref (%user-ids) user-id/user))
+    (define (user-gid) (list-ref (%user-ids) user-id/group))
+    (define (user-effective-uid) (list-ref (%user-ids) user-id/effective-user))
+    (define (user-effective-gid) (list-ref (%user-ids) user-id/effective-group))
     (define (user-supplementary-gids) (%supplementary-groups))
 
     (define (user-info:parsed-full-name info)

@@ -92,7 +92,8 @@ pub fn text() -> String {
         (format!("{} {}", tool.name, tool.operands), summary)
     });
     format!(
-        "Canny, an R7RS Scheme.\n\nUsage:\n{}\nCommands:\n{}\nOptions:\n{}{}\n{DESCRIPTION}\nEnvironment:\n{}{MORE_VARIABLES}\n\n\
+        "Canny, an R7RS Scheme.\n\nUsage:\n{}\nCommands:\n{}\nOptions:\n{}{}\n{DESCRIPTION}\n\
+         Environment:\n{}{MORE_VARIABLES}\n\n\
         Exit codes:\n{}",
         list(forms),
         list(tools),

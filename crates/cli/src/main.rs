@@ -51,14 +51,14 @@ fn main() -> ExitCode {
         Some(_) => first_word.to_string_lossy(),
         None => "canny".into(),
     };
-    if !environment::set_up(&name) {
+    let Some(environment) = environment::set_up(&name) else {
         return ExitCode::from(exit_code::USAGE);
-    }
+    };
     match carried {
         Some(Ok(program)) => {
             let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
             let command_line: Vec<String> = words.collect();
-            let run = move || tools::compile::run_carried(&program, command_line);
+            let run = move || tools::compile::run_carried(&program, command_line, environment);
             return ExitCode::from(on_large_stack(run));
         }
         Some(Err(message)) => {
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
         }
         None => {}
     }
-    if let Some(code) = tools::run(std::env::args_os()) {
+    if let Some(code) = tools::run(std::env::args_os(), environment) {
         return ExitCode::from(code);
     }
     // Without a command, the options are those of `run`.
@@ -78,7 +78,7 @@ fn main() -> ExitCode {
             print_all(&help::text());
             return ExitCode::SUCCESS;
         }
-        Ok(Checked::Fine) => options::parse(std::env::args_os()),
+        Ok(Checked::Fine) => options::parse(std::env::args_os(), environment),
         Err(message) => Err(message),
     };
     match options {

@@ -10,6 +10,7 @@ use canny_lib::evaluation::is_standard_library;
 use canny_syntax::library_name::LibraryName;
 use lexopt::{Arg, Parser, ValueExt};
 
+use crate::environment::Environment;
 use crate::report::MessageFormat;
 use crate::warnings::Warnings;
 
@@ -65,6 +66,8 @@ pub struct Options {
     pub listen: Option<String>,
     /// Tell at the end what was compiled and what was not.
     pub reports_specializer: bool,
+    /// What the environment variables of the process say.
+    pub environment: &'static Environment,
 }
 
 /// The commands that take the options of a program.
@@ -102,8 +105,9 @@ impl Verb {
     }
 }
 
-impl Default for Options {
-    fn default() -> Options {
+impl Options {
+    /// The options of a command line without any.
+    pub fn new(environment: &'static Environment) -> Options {
         Options {
             action: Action::Repl,
             command_line: vec!["canny".to_owned()],
@@ -121,11 +125,10 @@ impl Default for Options {
             compiles: true,
             reports_specializer: false,
             listen: None,
+            environment,
         }
     }
-}
 
-impl Options {
     /// Takes `-A`, `-I` or `-D`, which every command that compiles has; false if it is none of them.
     pub fn take_library_option(
         &mut self,
@@ -185,13 +188,20 @@ impl Options {
 }
 
 /// Parses the command line; the message says what is wrong with it.
-pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Options, String> {
-    parse_rest(Parser::from_iter(arguments), None)
+pub fn parse(
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: &'static Environment,
+) -> Result<Options, String> {
+    parse_rest(Parser::from_iter(arguments), None, environment)
 }
 
 /// Parses what is behind a verb, or a whole command line, which may name the verb behind options.
-pub fn parse_rest(mut parser: Parser, verb: Option<Verb>) -> Result<Options, String> {
-    let mut options = Options::default();
+pub fn parse_rest(
+    mut parser: Parser,
+    verb: Option<Verb>,
+    environment: &'static Environment,
+) -> Result<Options, String> {
+    let mut options = Options::new(environment);
     let mut verb = verb;
     let mut expressions: Vec<String> = Vec::new();
     let mut operands: Vec<OsString> = Vec::new();
@@ -347,6 +357,7 @@ mod tests {
             std::iter::once("canny")
                 .chain(words.iter().copied())
                 .map(OsString::from),
+            Box::leak(Box::default()),
         )
     }
 

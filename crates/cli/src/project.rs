@@ -16,6 +16,7 @@ use canny_packages::store::Store;
 use canny_packages::tree::NATIVE;
 use canny_syntax::span::SourceMap;
 
+use crate::environment::Environment;
 use crate::options::Options;
 use crate::report;
 
@@ -29,8 +30,8 @@ pub fn platform(features: &[String]) -> Platform {
 }
 
 /// Where fetched packages are kept; `None` if there is no place.
-pub fn store() -> Option<Store> {
-    let directory = crate::session::cache_directory()?;
+pub fn store(environment: &Environment) -> Option<Store> {
+    let directory = crate::session::cache_directory(environment)?;
     Some(Store::new(directory.join("packages")))
 }
 
@@ -53,7 +54,8 @@ pub fn find(options: &Options, program: Option<&Path>) -> Result<Option<Project>
     };
     let sources = SourceMap::new();
     let platform = platform(&options.features);
-    project::open(&sources, &root, store().as_ref(), &platform)
+    let store = store(options.environment);
+    project::open(&sources, &root, store.as_ref(), &platform)
         .map(Some)
         .map_err(|problem| {
             report::diagnostics(&problem.diagnostics, &sources);
@@ -76,7 +78,7 @@ pub fn libraries(
         directories.extend(project.directories.iter().cloned());
     }
     let directories_before = directories.len();
-    let environment = crate::environment::get();
+    let environment = options.environment;
     directories.extend(environment.library_path.iter().cloned());
     directories.extend(options.last_directories.iter().cloned());
     EvaluationConfig {
@@ -113,8 +115,8 @@ pub fn own_directories(options: &Options) -> Option<Vec<PathBuf>> {
 /// The project that a directory is in, for editors: its directories and those of its packages, and the
 /// libraries of packages, as absolute paths. There is nothing in it if there is no project, or it
 /// cannot be used.
-pub fn around(directory: &Path) -> canny_lsp::Project {
-    let Some(project) = of_directory(&Options::default(), directory) else {
+pub fn around(directory: &Path, environment: &'static Environment) -> canny_lsp::Project {
+    let Some(project) = of_directory(&Options::new(environment), directory) else {
         return canny_lsp::Project::default();
     };
     let absolute = |path: PathBuf| std::path::absolute(path).ok();
@@ -142,7 +144,8 @@ pub fn package_libraries(options: &Options, program: &Path) -> HashMap<String, P
 fn of_directory(options: &Options, directory: &Path) -> Option<Project> {
     let root = project::find(directory).filter(|_| options.uses_project)?;
     let platform = platform(&options.features);
-    project::open(&SourceMap::new(), &root, store().as_ref(), &platform).ok()
+    let store = store(options.environment);
+    project::open(&SourceMap::new(), &root, store.as_ref(), &platform).ok()
 }
 
 fn of_packages(project: &Project, directories_before: usize) -> ProjectLibraries {

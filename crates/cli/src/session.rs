@@ -15,7 +15,7 @@ use canny_value::Value;
 use canny_vm::specializer::compiler::Compiler;
 use canny_vm::{Exit, InterruptState, Thread, Vm, VmConfig, VmStack};
 
-use crate::environment::{self, Environment};
+use crate::environment::Environment;
 use crate::exit_code;
 use crate::options::{Action, Options};
 use crate::report;
@@ -24,6 +24,8 @@ use crate::report;
 pub struct Session {
     pub vm: Arc<Vm>,
     pub thread: Box<Thread>,
+    /// What the environment variables of the process say.
+    pub environment: &'static Environment,
 }
 
 /// Why something did not run to its end.
@@ -59,7 +61,7 @@ impl Session {
         program: Option<&Path>,
         project: Option<&Project>,
     ) -> Result<Session, String> {
-        let environment = environment::get();
+        let environment = options.environment;
         let config = VmConfig {
             heap: heap_config(options, environment),
             stack_bytes: options
@@ -84,7 +86,7 @@ impl Session {
         }
         let evaluation = EvaluationConfig {
             cache: if options.use_cache {
-                cache_directory()
+                cache_directory(environment)
             } else {
                 None
             },
@@ -107,7 +109,11 @@ impl Session {
             Box::new(move |uncaught| report::uncaught(uncaught, &sources)),
         );
         handle_interrupts(&vm, thread.interrupts());
-        let mut session = Session { vm, thread };
+        let mut session = Session {
+            vm,
+            thread,
+            environment,
+        };
         let prepared = Evaluation::of(&session.vm).prepare_machine();
         match session.run(prepared) {
             Ok(_) => Ok(session),
@@ -128,13 +134,17 @@ impl Session {
         if let Some(procedure) = canny_lib::host::take_failure_procedure(&self.vm) {
             let _ = self.thread.run(procedure);
         }
-        let Session { vm, thread, .. } = self;
+        let Session {
+            vm,
+            thread,
+            environment,
+        } = self;
         if options.reports_specializer {
             report::text(&vm.specializer_report());
         }
         // What a thread has allocated is known when it ends.
         drop(thread);
-        if let Some(path) = &environment::get().statistics {
+        if let Some(path) = &environment.statistics {
             write_statistics(path, &vm.heap().statistics());
         }
         code
@@ -233,8 +243,8 @@ pub fn directories(options: &Options, program: Option<&Path>) -> Vec<PathBuf> {
 }
 
 /// Where compiled libraries are kept.
-pub fn cache_directory() -> Option<PathBuf> {
-    if let Some(directory) = &environment::get().cache_directory {
+pub fn cache_directory(environment: &Environment) -> Option<PathBuf> {
+    if let Some(directory) = &environment.cache_directory {
         return Some(directory.clone());
     }
     let base = match std::env::var_os("XDG_CACHE_HOME").filter(|directory| !directory.is_empty()) {

@@ -385,7 +385,8 @@ fn a_misspelt_command_is_recognized() {
 
 #[test]
 fn files_are_included_from_directories_of_the_command_line() {
-    let text = "(import (scheme base) (scheme write) (mine))\n(include \"part.scm\")\n(display (list part twice))";
+    let text = "(import (scheme base) (scheme write) (mine))\n(include \"part.scm\")\n\
+                (display (list part twice))";
     let library =
         "(define-library (mine) (export twice) (import (scheme base))\n(include \"twice.scm\"))";
     let run = |words: &[&str]| {

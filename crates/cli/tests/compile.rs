@@ -205,7 +205,8 @@ mod compile_r7rs {
     /// A directory with a program, a library in `lib`, and a link to `canny` with the name of the SRFI.
     fn place() -> std::path::PathBuf {
         let directory = scratch();
-        let library = "(define-library (my thing) (export value) (import (scheme base)) (begin (define value 42)))";
+        let library = "(define-library (my thing) (export value) (import (scheme base)) \
+                       (begin (define value 42)))";
         let write = |name: &str, text: &str| {
             let path = directory.join(name);
             std::fs::create_dir_all(path.parent().expect("it has one"))

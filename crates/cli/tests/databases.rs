@@ -35,7 +35,8 @@ const READER: &str = r#"
 (write (query-value db "pragma integrity_check"))
 (newline)
 ;; A transaction is there whole or not at all.
-(write (query-value db "select count(*) from numbers a where n > 0 and n % 2 = 1 and not exists (select 1 from numbers b where b.n = -a.n)"))
+(write (query-value db "select count(*) from numbers a where n > 0 and n % 2 = 1
+                          and not exists (select 1 from numbers b where b.n = -a.n)"))
 (newline)
 (for-each-row (lambda (row) (write (vector-ref row 0)) (newline)) db "select n from numbers where n > 0")
 "#;

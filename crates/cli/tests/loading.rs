@@ -38,7 +38,8 @@ fn errors_of_a_loaded_file_are_shown_where_they_are() {
 #[test]
 fn errors_of_a_library_that_an_environment_wants_are_too() {
     let text = "(import (scheme base) (scheme eval))\n(environment '(broken))\n";
-    let library = "(define-library (broken)\n  (export f)\n  (import (scheme base))\n  (begin (define f (if))))\n";
+    let library = "(define-library (broken)\n  (export f)\n  (import (scheme base))\n  \
+                   (begin (define f (if))))\n";
     loads(text, "broken.sld", library, &[])
         .complains("broken.sld:4:20: error[bad-syntax]: if: expected")
         .complains("main.scm:2:1: note: environment was called here");

@@ -360,9 +360,13 @@ fn results_as_json() {
         .exits_with(1);
     let lines: Vec<&str> = outcome.output.lines().collect();
     assert_eq!(lines.len(), 4, "{outcome:?}");
-    assert!(lines[0].starts_with(
-        "{\"event\":\"test\",\"file\":\"a.scm\",\"groups\":[\"sums\"],\"name\":\"small\",\"result\":\"failed\","),
-            "{outcome:?}");
+    assert!(
+        lines[0].starts_with(
+            "{\"event\":\"test\",\"file\":\"a.scm\",\"groups\":[\"sums\"],\"name\":\"small\",\
+         \"result\":\"failed\","
+        ),
+        "{outcome:?}"
+    );
     assert!(
         lines[0].contains(
             "\"source\":\"a.scm\",\"line\":3,\"expression\":\"(+ 1 \
@@ -371,7 +375,8 @@ fn results_as_json() {
         "{outcome:?}"
     );
     assert!(lines[2].starts_with(
-        "{\"event\":\"file\",\"file\":\"a.scm\",\"result\":\"failed\",\"passed\":1,\"failed\":1,\"skipped\":0,\"problems\":[],"),
+        "{\"event\":\"file\",\"file\":\"a.scm\",\"result\":\"failed\",\"passed\":1,\"failed\":1,\
+         \"skipped\":0,\"problems\":[],"),
             "{outcome:?}");
     assert!(
         lines[3].starts_with("{\"event\":\"summary\",\"files\":1,\"failed_files\":1,"),
@@ -415,7 +420,8 @@ fn results_as_junit() {
 
 #[test]
 fn libraries_and_features_reach_the_suites() {
-    let library = "(define-library (my thing) (export value) (import (scheme base)) (begin (define value 1)))";
+    let library = "(define-library (my thing) (export value) (import (scheme base)) \
+                   (begin (define value 1)))";
     let text =
         "(import (scheme base) (my thing) (canny test))\n(cond-expand (tiger (test 1 value)))\n";
     canny(&["test", "-I", "src", "-D", "tiger", "tests"])

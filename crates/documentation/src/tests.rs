@@ -146,7 +146,8 @@ fn exports_are_followed_through_imports() {
 
 #[test]
 fn includes_and_features_are_followed() {
-    let source = "(define-library (lib)\n (cond-expand (r7rs (export a)) (else (export b)))\n (include \"body.scm\"))";
+    let source = "(define-library (lib)\n (cond-expand (r7rs (export a)) (else (export b)))\n \
+                  (include \"body.scm\"))";
     let document = with_texts(
         source,
         vec![("body.scm", ";; From a file.\n(define (a) 1)")],
@@ -215,7 +216,8 @@ fn lists_are_no_code() {
 
 #[test]
 fn fenced_blocks_stay_and_others_are_no_examples() {
-    let source = "(define (f)\n  \"Text.\n\n  ```text\n  (f) ; => 1\n  ```\n  ```\n  (f)\n  ; => 2\n  ```\"\n  1)";
+    let source = "(define (f)\n  \"Text.\n\n  ```text\n  (f) ; => 1\n  ```\n  ```\n  (f)\n\
+                  \x20 ; => 2\n  ```\"\n  1)";
     let entry = &document(source).entries[0];
     assert_eq!(
         entry.text,
@@ -286,7 +288,8 @@ fn pages_complete_libraries_and_what_hands_out_the_same() {
 
 #[test]
 fn each_name_of_a_heading_has_an_item() {
-    let page = "# (inner)\n\n### `(f a)`, `g`\n\n- `f`: The first.\n- `h`: Another.\n- `f`: Again.\n\nBoth.\n";
+    let page = "# (inner)\n\n### `(f a)`, `g`\n\n- `f`: The first.\n- `h`: Another.\n- `f`: Again.\n\n\
+                Both.\n";
     let page = Page::read("inner.md", page).unwrap();
     let inner = "(define-library (inner) (export f g) (begin (define (f . all) 1) (define g 2)))";
     let mut extractor = Extractor::new(Box::new(Texts(Vec::new())), &[]);

@@ -6,6 +6,23 @@
 use canny_value::Value;
 use canny_vm::{Raise, Thread};
 
+/// The list of a row of `canny_tables::protocols`: each value is at the position before it, and
+/// each position of the row has a value.
+pub(crate) fn list_at<const COUNT: usize>(
+    thread: &mut Thread,
+    fields: [(usize, Value); COUNT],
+) -> Value {
+    let mut values = [Value::FALSE; COUNT];
+    for (position, value) in fields {
+        values[position] = value;
+    }
+    let mut list = Value::NIL;
+    for value in values.into_iter().rev() {
+        list = thread.cons(value, list);
+    }
+    list
+}
+
 /// What following the cdrs of an object finds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {

@@ -27,6 +27,7 @@ mod worker;
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use canny_lib::Switches;
@@ -40,15 +41,18 @@ pub struct Project {
     pub libraries: Vec<(String, PathBuf)>,
 }
 
+/// Gives the project around a directory; an empty one if there is none.
+pub type ProjectAround = Arc<dyn Fn(&Path) -> Project + Send + Sync>;
+
 /// What a host chooses.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Options {
     /// Directories to search for libraries before those of the document.
     pub first_directories: Vec<PathBuf>,
     /// Directories to search last.
     pub last_directories: Vec<PathBuf>,
     /// Gives the project around a directory; an empty one if there is none.
-    pub project_around: Option<fn(&Path) -> Project>,
+    pub project_around: Option<ProjectAround>,
     /// Features that `cond-expand` knows beyond the built-in ones.
     pub features: Vec<String>,
     /// Where the sources of standard libraries are written for editors to show.

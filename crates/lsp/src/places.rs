@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use canny_locks::Mutex;
 
-use crate::{Options, Project};
+use crate::{Options, ProjectAround};
 
 /// For so long a project is not looked at again.
 const FRESH: Duration = Duration::from_secs(30);
@@ -29,7 +29,7 @@ pub struct Places {
     roots: Vec<PathBuf>,
     first: Vec<PathBuf>,
     last: Vec<PathBuf>,
-    around: Option<fn(&Path) -> Project>,
+    around: Option<ProjectAround>,
     known: Mutex<HashMap<PathBuf, (Instant, Arc<Search>)>>,
 }
 
@@ -40,7 +40,7 @@ impl Places {
             roots,
             first: options.first_directories.clone(),
             last: options.last_directories.clone(),
-            around: options.project_around,
+            around: options.project_around.clone(),
             known: Mutex::default(),
         }
     }
@@ -95,7 +95,7 @@ impl Places {
             }
         }
         let mut libraries = HashMap::new();
-        if let (Some(around), Some(parent)) = (self.around, path.parent()) {
+        if let (Some(around), Some(parent)) = (&self.around, path.parent()) {
             let project = around(parent);
             found.extend(project.directories);
             libraries.extend(project.libraries);

@@ -692,7 +692,8 @@ fn agree(choice: &mut Choice, ask: &Ask) -> Result<Option<String>, Stuck> {
     if let (Wish::Version(_), Some(version)) = (&ask.wish, &choice.version) {
         problem = problem.note(format!("chosen was {} {version}", choice.name));
     }
-    let advice = "a dependency with a source in the project's own package.scm wins over what packages ask for";
+    let advice = "a dependency with a source in the project's own package.scm wins over what packages \
+                  ask for";
     Err(Stuck::Conflict(problem.note(advice)))
 }
 

@@ -133,7 +133,8 @@ fn faults_have_places() {
 #[test]
 fn cursors_end_by_themselves_and_when_closed() {
     let mut connection = memory();
-    let sql = "with recursive n(i) as (values (1) union all select i + 1 from n where i < 10) select i from n";
+    let sql = "with recursive n(i) as (values (1) union all select i + 1 from n where i < 10) \
+               select i from n";
     let cursor = connection.open_cursor(sql, &none()).unwrap();
     let mut watch = Counting::default();
     let mut tape = Tape::default();

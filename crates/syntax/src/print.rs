@@ -149,7 +149,8 @@ pub fn write_character(character: char, out: &mut impl Write) -> fmt::Result {
 
 /// Characters that print nothing by themselves and would be lost in a listing.
 fn is_invisible(character: char) -> bool {
-    matches!(character, '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}' | '\u{FEFF}')
+    matches!(character, '\u{AD}' | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}')
+        || matches!(character, '\u{2060}'..='\u{206F}' | '\u{FEFF}')
         || matches!(character, '\u{E000}'..='\u{F8FF}' | '\u{FFF0}'..='\u{FFFB}' | '\u{F0000}'..)
 }
 

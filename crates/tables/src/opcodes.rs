@@ -263,7 +263,12 @@ pub struct OpcodeRow {
 }
 
 macro_rules! opcodes {
-    ($($id:ident $name:literal [$a:ident $b:ident $c:ident] [$($ext:ident)*] $window:ident $flow:ident [$($flag:ident)*] $doc:literal $(for $($primitive:literal)+)?;)*) => {
+    ($(
+        $id:ident
+            $name:literal [$a:ident $b:ident $c:ident] [$($ext:ident)*] $window:ident $flow:ident
+            [$($flag:ident)*]
+            $doc:literal $(for $($primitive:literal)+)?;
+    )*) => {
         /// The opcodes, in table order.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
@@ -369,7 +374,8 @@ opcodes! {
     Entry "entry" [Count Count Flag] [] Entry Next [RAISES ALLOCATES BEFORE_ENTRY]
         "Takes a required and b optional arguments (absent ones marked) and, if c is 1, a rest list.";
     KeywordEntry
-        "keyword-entry" [Count Count Flag] [Keywords] KeywordEntry Next [RAISES ALLOCATES RUNTIME_ONLY BEFORE_ENTRY]
+        "keyword-entry" [Count Count Flag] [Keywords] KeywordEntry Next
+            [RAISES ALLOCATES RUNTIME_ONLY BEFORE_ENTRY]
             "Like entry, then parses keyword arguments after the positional ones by the pool's description.";
     CaseEntry "case-entry" [Count Flag None] [Offset] None Branch [SLOW_PATH BEFORE_ENTRY]
         "Branches unless the argument count is a (b = 0) or at least a (b = 1).";
@@ -488,13 +494,16 @@ opcodes! {
     TailCall "tail-call" [Use Count None] [] TailCall Stop [RAISES ALLOCATES CALLS LOGS_CALL]
         "Calls R[a] with the b arguments from R[a+2] in place of this frame.";
     CallPrimitive
-        "call-primitive" [Def Count None] [Primitive] Arguments Next [RAISES ALLOCATES RUNTIME_ONLY CALLS_PRIMITIVE LOGS_RESULT]
+        "call-primitive" [Def Count None] [Primitive] Arguments Next
+            [RAISES ALLOCATES RUNTIME_ONLY CALLS_PRIMITIVE LOGS_RESULT]
             "R[a] = primitive applied to the b arguments from R[a].";
     CallPrimitive1
-        "call-primitive-1" [Def Use None] [Primitive] None Next [RAISES ALLOCATES RUNTIME_ONLY CALLS_PRIMITIVE LOGS_RESULT]
+        "call-primitive-1" [Def Use None] [Primitive] None Next
+            [RAISES ALLOCATES RUNTIME_ONLY CALLS_PRIMITIVE LOGS_RESULT]
             "R[a] = primitive applied to R[b].";
     CallPrimitive2
-        "call-primitive-2" [Def Use Use] [Primitive] None Next [RAISES ALLOCATES RUNTIME_ONLY CALLS_PRIMITIVE LOGS_RESULT]
+        "call-primitive-2" [Def Use Use] [Primitive] None Next
+            [RAISES ALLOCATES RUNTIME_ONLY CALLS_PRIMITIVE LOGS_RESULT]
             "R[a] = primitive applied to R[b] and R[c].";
     Unpack "unpack" [UseDef Count Flag] [] Unpack Next [RAISES ALLOCATES LOGS_RESULT]
         "Spreads the value or values R[a] over R[a .. a+b) and, if c is 1, a list of the others in R[a+b].";
@@ -522,7 +531,8 @@ opcodes! {
     ThrowStub "throw-stub" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER]
         "Body of %throw: returns the value R[1] to the continuation R[0].";
     PrimitiveStub
-        "primitive-stub" [None None None] [Primitive] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER]
+        "primitive-stub" [None None None] [Primitive] Stub Stop
+            [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER]
             "Body of a primitive as a procedure: applies it to the arguments and returns.";
 
     // Return addresses of frames that the machine itself pushed.

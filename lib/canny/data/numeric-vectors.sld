@@ -21,7 +21,8 @@
           numeric:unfold! numeric:unfold-right!
           numeric:->list numeric:reverse->list numeric:list-> numeric:reverse-list->
           numeric:->vector numeric:vector-> numeric:generator numeric:comparator numeric:write)
-  (import (canny primitives) (canny syntax) (only (srfi 128) make-comparator))
+  (import (canny machine protocols) (canny primitives) (canny syntax)
+          (only (srfi 128) make-comparator))
   (begin
 
     (define-syntax define-numeric-procedures
@@ -30,8 +31,19 @@
          (begin (define name (maker code 'name)) ...))))
 
     (define names
-      #("u8vector" "s8vector" "u16vector" "s16vector" "u32vector" "s32vector" "u64vector"
-        "s64vector" "f32vector" "f64vector" "c64vector" "c128vector"))
+      (vector-at 12
+                 (element-type/u8 "u8vector")
+                 (element-type/s8 "s8vector")
+                 (element-type/u16 "u16vector")
+                 (element-type/s16 "s16vector")
+                 (element-type/u32 "u32vector")
+                 (element-type/s32 "s32vector")
+                 (element-type/u64 "u64vector")
+                 (element-type/s64 "s64vector")
+                 (element-type/f32 "f32vector")
+                 (element-type/f64 "f64vector")
+                 (element-type/c64 "c64vector")
+                 (element-type/c128 "c128vector")))
 
     ;; Checks.
 

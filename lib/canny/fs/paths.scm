@@ -165,7 +165,7 @@
              (rest (substring path end (string-length path)))
              (home (if (string-null? name)
                        (or (get-environment-variable "HOME")
-                           (home-of (car (%user-ids))))
+                           (home-of (list-ref (%user-ids) user-id/user)))
                        (home-of name))))
         (if home
             (string-append (if (string=? home "/") "" home) rest)

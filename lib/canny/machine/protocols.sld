@@ -8,6 +8,18 @@
           ticket/ready
           ticket/timed-out
           ticket/interrupted
+          element-type/u8
+          element-type/s8
+          element-type/u16
+          element-type/s16
+          element-type/u32
+          element-type/s32
+          element-type/u64
+          element-type/s64
+          element-type/f32
+          element-type/f64
+          element-type/c64
+          element-type/c128
           clock/realtime
           clock/monotonic
           clock/process
@@ -148,6 +160,19 @@
           request-field/length
           present-field/request
           present-field/step
+          file-info-record-field/device
+          file-info-record-field/inode
+          file-info-record-field/mode
+          file-info-record-field/nlinks
+          file-info-record-field/uid
+          file-info-record-field/gid
+          file-info-record-field/rdev
+          file-info-record-field/size
+          file-info-record-field/blksize
+          file-info-record-field/blocks
+          file-info-record-field/accessed
+          file-info-record-field/modified
+          file-info-record-field/changed
           server-option/max-header-bytes
           server-option/max-headers
           server-option/max-target-bytes
@@ -174,7 +199,62 @@
           spawn-setting/error
           spawn-setting/group
           spawn-setting/terminal
-          spawn-setting/count)
+          spawn-setting/count
+          csv-dialect/delimiter
+          csv-dialect/quote
+          csv-dialect/escape
+          csv-dialect/comment
+          csv-dialect/trims
+          csv-dialect/skips-empty
+          csv-dialect/ends-with-return
+          csv-dialect/count
+          websocket-agreement/read-bits
+          websocket-agreement/read-keeps-context
+          websocket-agreement/written-bits
+          websocket-agreement/written-keeps-context
+          websocket-agreement/count
+          system-name/operating-system
+          system-name/node
+          system-name/release
+          system-name/version
+          system-name/hardware
+          user-id/user
+          user-id/group
+          user-id/effective-user
+          user-id/effective-group
+          spawned/process
+          spawned/input
+          spawned/output
+          spawned/error
+          name-information/kind
+          name-information/library
+          name-information/signature
+          name-information/description
+          parameter-list/required
+          parameter-list/optional
+          parameter-list/keywords
+          parameter-list/rest
+          definition-position/file
+          definition-position/line
+          definition-position/column
+          datagram/bytes
+          datagram/sender
+          datagram/cut
+          secured/ports
+          secured/version
+          secured/protocol
+          secured/certificate
+          response-head/length
+          response-head/status
+          response-head/reason
+          response-head/flags
+          response-head/body
+          response-head/fields
+          measured/in-flight
+          measured/counts
+          measured/bounds
+          measured/durations
+          measured/nanoseconds)
   (import (canny primitives) (canny syntax))
   (begin
 
@@ -190,6 +270,20 @@
     (define ticket/ready 0)
     (define ticket/timed-out 1)
     (define ticket/interrupted 2)
+
+    ;; The type of the elements of a numeric vector.
+    (define element-type/u8 0)
+    (define element-type/s8 1)
+    (define element-type/u16 2)
+    (define element-type/s16 3)
+    (define element-type/u32 4)
+    (define element-type/s32 5)
+    (define element-type/u64 6)
+    (define element-type/s64 7)
+    (define element-type/f32 8)
+    (define element-type/f64 9)
+    (define element-type/c64 10)
+    (define element-type/c128 11)
 
     ;; A clock.
     (define clock/realtime 0)
@@ -395,6 +489,21 @@
     (define present-field/request 0)
     (define present-field/step 1)
 
+    ;; Fields of `file-info-record` in `(canny machine posix)`, from 0.
+    (define file-info-record-field/device 0)
+    (define file-info-record-field/inode 1)
+    (define file-info-record-field/mode 2)
+    (define file-info-record-field/nlinks 3)
+    (define file-info-record-field/uid 4)
+    (define file-info-record-field/gid 5)
+    (define file-info-record-field/rdev 6)
+    (define file-info-record-field/size 7)
+    (define file-info-record-field/blksize 8)
+    (define file-info-record-field/blocks 9)
+    (define file-info-record-field/accessed 10)
+    (define file-info-record-field/modified 11)
+    (define file-info-record-field/changed 12)
+
     ;; Elements of a vector of `server-option`.
     (define server-option/max-header-bytes 0)
     (define server-option/max-headers 1)
@@ -424,4 +533,83 @@
     (define spawn-setting/error 6)
     (define spawn-setting/group 7)
     (define spawn-setting/terminal 8)
-    (define spawn-setting/count 9)))
+    (define spawn-setting/count 9)
+
+    ;; Elements of a vector of `csv-dialect`.
+    (define csv-dialect/delimiter 0)
+    (define csv-dialect/quote 1)
+    (define csv-dialect/escape 2)
+    (define csv-dialect/comment 3)
+    (define csv-dialect/trims 4)
+    (define csv-dialect/skips-empty 5)
+    (define csv-dialect/ends-with-return 6)
+    (define csv-dialect/count 7)
+
+    ;; Elements of a vector of `websocket-agreement`.
+    (define websocket-agreement/read-bits 0)
+    (define websocket-agreement/read-keeps-context 1)
+    (define websocket-agreement/written-bits 2)
+    (define websocket-agreement/written-keeps-context 3)
+    (define websocket-agreement/count 4)
+
+    ;; Elements of a list of `system-name`.
+    (define system-name/operating-system 0)
+    (define system-name/node 1)
+    (define system-name/release 2)
+    (define system-name/version 3)
+    (define system-name/hardware 4)
+
+    ;; Elements of a list of `user-id`.
+    (define user-id/user 0)
+    (define user-id/group 1)
+    (define user-id/effective-user 2)
+    (define user-id/effective-group 3)
+
+    ;; Elements of a list of `spawned`.
+    (define spawned/process 0)
+    (define spawned/input 1)
+    (define spawned/output 2)
+    (define spawned/error 3)
+
+    ;; Elements of a list of `name-information`.
+    (define name-information/kind 0)
+    (define name-information/library 1)
+    (define name-information/signature 2)
+    (define name-information/description 3)
+
+    ;; Elements of a list of `parameter-list`.
+    (define parameter-list/required 0)
+    (define parameter-list/optional 1)
+    (define parameter-list/keywords 2)
+    (define parameter-list/rest 3)
+
+    ;; Elements of a list of `definition-position`.
+    (define definition-position/file 0)
+    (define definition-position/line 1)
+    (define definition-position/column 2)
+
+    ;; Elements of a list of `datagram`.
+    (define datagram/bytes 0)
+    (define datagram/sender 1)
+    (define datagram/cut 2)
+
+    ;; Elements of a list of `secured`.
+    (define secured/ports 0)
+    (define secured/version 1)
+    (define secured/protocol 2)
+    (define secured/certificate 3)
+
+    ;; Elements of a list of `response-head`.
+    (define response-head/length 0)
+    (define response-head/status 1)
+    (define response-head/reason 2)
+    (define response-head/flags 3)
+    (define response-head/body 4)
+    (define response-head/fields 5)
+
+    ;; Elements of a list of `measured`.
+    (define measured/in-flight 0)
+    (define measured/counts 1)
+    (define measured/bounds 2)
+    (define measured/durations 3)
+    (define measured/nanoseconds 4)))

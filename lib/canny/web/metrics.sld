@@ -36,12 +36,17 @@
 
     ;; Two answers of `%http-measured` as one.
     (define (add-measured one other)
-      (list (+ (car one) (car other))
-            (map (lambda (row other) (cons (car row) (add-lists (cdr row) (cdr other))))
-                 (cadr one) (cadr other))
-            (caddr one)
-            (add-lists (cadddr one) (cadddr other))
-            (+ (list-ref one 4) (list-ref other 4))))
+      (define (both combine part)
+        (combine (list-ref one part) (list-ref other part)))
+      (define (add-counts rows others)
+        (map (lambda (row other) (cons (car row) (add-lists (cdr row) (cdr other)))) rows others))
+      (vector->list
+       (vector-at (length one)
+                  (measured/in-flight (both + measured/in-flight))
+                  (measured/counts (both add-counts measured/counts))
+                  (measured/bounds (list-ref one measured/bounds))
+                  (measured/durations (both add-lists measured/durations))
+                  (measured/nanoseconds (both + measured/nanoseconds)))))
 
     (define classes '("none" "1xx" "2xx" "3xx" "4xx" "5xx"))
 
@@ -78,16 +83,18 @@
                   (measured (let ((all (map %http-measured servers)))
                               (fold add-measured (car all) (cdr all)))))
               (define (of name) (sum-of name statistics))
+              (define (measured-part part) (list-ref measured part))
               (list
                (list "http_requests_total" 'counter
                      "Requests by method and class of the response's status."
-                     (request-samples (cadr measured)))
+                     (request-samples (measured-part measured/counts)))
                (list "http_request_duration_seconds" 'histogram
                      "From the end of a request's head to the end of its response."
-                     (duration-samples (caddr measured) (cadddr measured)
-                                       (list-ref measured 4)))
+                     (duration-samples (measured-part measured/bounds)
+                                       (measured-part measured/durations)
+                                       (measured-part measured/nanoseconds)))
                (single "http_requests_in_flight" 'gauge "Requests that are not answered yet."
-                       (car measured))
+                       (measured-part measured/in-flight))
                (single "http_connections" 'gauge "Connections now." (of 'connections))
                (single "http_connections_accepted_total" 'counter "Connections." (of 'accepted))
                (single "http_connections_turned_away_total" 'counter

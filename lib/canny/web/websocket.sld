@@ -60,7 +60,8 @@
     ;; `agreed` is what `%websocket-codec` takes.
     (define (make-websocket input output client? max-bytes protocol agreed)
       (%make-websocket input output client? (make-mutex) (%websocket-codec client? max-bytes agreed)
-                       protocol (and agreed #t) (and agreed (>= agreed 512)) #f
+                       protocol (and agreed #t)
+                       (and agreed (vector-ref agreed websocket-agreement/written-keeps-context)) #f
                        #f "" #f #f))
 
     (define (check-websocket who object)
@@ -426,8 +427,8 @@
             (flush-output-port out)
             (let* ((head (or (read-head in) (failed "the connection ended")))
                    (response (%http-read-response head 0 (bytevector-length head) "GET"))
-                   (status (cadr response))
-                   (answered (list-ref response 5))
+                   (status (list-ref response response-head/status))
+                   (answered (list-ref response response-head/fields))
                    (field (lambda (name)
                             (let ((entry (assq name answered)))
                               (and entry (cdr entry))))))

@@ -28,7 +28,7 @@
    c64vector->list list->c64vector c64?
    make-c128vector c128vector c128vector? c128vector-length c128vector-ref c128vector-set!
    c128vector->list list->c128vector c128?)
-  (import (canny syntax) (canny data numeric-vectors)
+  (import (canny machine protocols) (canny syntax) (canny data numeric-vectors)
           (rename (only (canny primitives) bytevector? bytevector-length bytevector-u8-ref
                         bytevector-u8-set!)
                   (bytevector? u8vector?) (bytevector-length u8vector-length)
@@ -44,39 +44,39 @@
                 c64vector-ref c64vector-set! c128vector? c128vector-length c128vector-ref
                 c128vector-set!))
   (begin
-    (define-numeric-procedures 0
+    (define-numeric-procedures element-type/u8
       (make-u8vector numeric:make) (u8vector numeric:vector) (u8? numeric:element?)
       (u8vector->list numeric:->list) (list->u8vector numeric:list->))
-    (define-numeric-procedures 1
+    (define-numeric-procedures element-type/s8
       (make-s8vector numeric:make) (s8vector numeric:vector) (s8? numeric:element?)
       (s8vector->list numeric:->list) (list->s8vector numeric:list->))
-    (define-numeric-procedures 2
+    (define-numeric-procedures element-type/u16
       (make-u16vector numeric:make) (u16vector numeric:vector) (u16? numeric:element?)
       (u16vector->list numeric:->list) (list->u16vector numeric:list->))
-    (define-numeric-procedures 3
+    (define-numeric-procedures element-type/s16
       (make-s16vector numeric:make) (s16vector numeric:vector) (s16? numeric:element?)
       (s16vector->list numeric:->list) (list->s16vector numeric:list->))
-    (define-numeric-procedures 4
+    (define-numeric-procedures element-type/u32
       (make-u32vector numeric:make) (u32vector numeric:vector) (u32? numeric:element?)
       (u32vector->list numeric:->list) (list->u32vector numeric:list->))
-    (define-numeric-procedures 5
+    (define-numeric-procedures element-type/s32
       (make-s32vector numeric:make) (s32vector numeric:vector) (s32? numeric:element?)
       (s32vector->list numeric:->list) (list->s32vector numeric:list->))
-    (define-numeric-procedures 6
+    (define-numeric-procedures element-type/u64
       (make-u64vector numeric:make) (u64vector numeric:vector) (u64? numeric:element?)
       (u64vector->list numeric:->list) (list->u64vector numeric:list->))
-    (define-numeric-procedures 7
+    (define-numeric-procedures element-type/s64
       (make-s64vector numeric:make) (s64vector numeric:vector) (s64? numeric:element?)
       (s64vector->list numeric:->list) (list->s64vector numeric:list->))
-    (define-numeric-procedures 8
+    (define-numeric-procedures element-type/f32
       (make-f32vector numeric:make) (f32vector numeric:vector) (f32? numeric:element?)
       (f32vector->list numeric:->list) (list->f32vector numeric:list->))
-    (define-numeric-procedures 9
+    (define-numeric-procedures element-type/f64
       (make-f64vector numeric:make) (f64vector numeric:vector) (f64? numeric:element?)
       (f64vector->list numeric:->list) (list->f64vector numeric:list->))
-    (define-numeric-procedures 10
+    (define-numeric-procedures element-type/c64
       (make-c64vector numeric:make) (c64vector numeric:vector) (c64? numeric:element?)
       (c64vector->list numeric:->list) (list->c64vector numeric:list->))
-    (define-numeric-procedures 11
+    (define-numeric-procedures element-type/c128
       (make-c128vector numeric:make) (c128vector numeric:vector) (c128? numeric:element?)
       (c128vector->list numeric:->list) (list->c128vector numeric:list->))))

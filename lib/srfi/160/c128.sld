@@ -15,9 +15,10 @@
    reverse-list->c128vector c128vector->vector vector->c128vector make-c128vector-generator
    c128vector-comparator write-c128vector c128vector? c128vector-length c128vector-ref
    c128vector-set!)
-  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
+  (import (canny machine protocols) (canny syntax) (canny data numeric-vectors)
+          (srfi 160 base))
   (begin
-    (define-numeric-procedures 11
+    (define-numeric-procedures element-type/c128
       (c128vector-unfold numeric:unfold)
       (c128vector-unfold-right numeric:unfold-right)
       (c128vector-copy numeric:copy)

@@ -14,9 +14,10 @@
    c64vector-unfold-right! c64vector->list reverse-c64vector->list list->c64vector
    reverse-list->c64vector c64vector->vector vector->c64vector make-c64vector-generator
    c64vector-comparator write-c64vector c64vector? c64vector-length c64vector-ref c64vector-set!)
-  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
+  (import (canny machine protocols) (canny syntax) (canny data numeric-vectors)
+          (srfi 160 base))
   (begin
-    (define-numeric-procedures 10
+    (define-numeric-procedures element-type/c64
       (c64vector-unfold numeric:unfold)
       (c64vector-unfold-right numeric:unfold-right)
       (c64vector-copy numeric:copy)

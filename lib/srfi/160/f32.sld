@@ -14,9 +14,10 @@
    f32vector-unfold-right! f32vector->list reverse-f32vector->list list->f32vector
    reverse-list->f32vector f32vector->vector vector->f32vector make-f32vector-generator
    f32vector-comparator write-f32vector f32vector? f32vector-length f32vector-ref f32vector-set!)
-  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
+  (import (canny machine protocols) (canny syntax) (canny data numeric-vectors)
+          (srfi 160 base))
   (begin
-    (define-numeric-procedures 8
+    (define-numeric-procedures element-type/f32
       (f32vector-unfold numeric:unfold)
       (f32vector-unfold-right numeric:unfold-right)
       (f32vector-copy numeric:copy)

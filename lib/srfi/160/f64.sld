@@ -14,9 +14,10 @@
    f64vector-unfold-right! f64vector->list reverse-f64vector->list list->f64vector
    reverse-list->f64vector f64vector->vector vector->f64vector make-f64vector-generator
    f64vector-comparator write-f64vector f64vector? f64vector-length f64vector-ref f64vector-set!)
-  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
+  (import (canny machine protocols) (canny syntax) (canny data numeric-vectors)
+          (srfi 160 base))
   (begin
-    (define-numeric-procedures 9
+    (define-numeric-procedures element-type/f64
       (f64vector-unfold numeric:unfold)
       (f64vector-unfold-right numeric:unfold-right)
       (f64vector-copy numeric:copy)

@@ -14,9 +14,10 @@
    s16vector-unfold-right! s16vector->list reverse-s16vector->list list->s16vector
    reverse-list->s16vector s16vector->vector vector->s16vector make-s16vector-generator
    s16vector-comparator write-s16vector s16vector? s16vector-length s16vector-ref s16vector-set!)
-  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
+  (import (canny machine protocols) (canny syntax) (canny data numeric-vectors)
+          (srfi 160 base))
   (begin
-    (define-numeric-procedures 3
+    (define-numeric-procedures element-type/s16
       (s16vector-unfold numeric:unfold)
       (s16vector-unfold-right numeric:unfold-right)
       (s16vector-copy numeric:copy)

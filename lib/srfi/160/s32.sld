@@ -14,9 +14,10 @@
    s32vector-unfold-right! s32vector->list reverse-s32vector->list list->s32vector
    reverse-list->s32vector s32vector->vector vector->s32vector make-s32vector-generator
    s32vector-comparator write-s32vector s32vector? s32vector-length s32vector-ref s32vector-set!)
-  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
+  (import (canny machine protocols) (canny syntax) (canny data numeric-vectors)
+          (srfi 160 base))
   (begin
-    (define-numeric-procedures 5
+    (define-numeric-procedures element-type/s32
       (s32vector-unfold numeric:unfold)
       (s32vector-unfold-right numeric:unfold-right)
       (s32vector-copy numeric:copy)

@@ -14,9 +14,10 @@
    s64vector-unfold-right! s64vector->list reverse-s64vector->list list->s64vector
    reverse-list->s64vector s64vector->vector vector->s64vector make-s64vector-generator
    s64vector-comparator write-s64vector s64vector? s64vector-length s64vector-ref s64vector-set!)
-  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
+  (import (canny machine protocols) (canny syntax) (canny data numeric-vectors)
+          (srfi 160 base))
   (begin
-    (define-numeric-procedures 7
+    (define-numeric-procedures element-type/s64
       (s64vector-unfold numeric:unfold)
       (s64vector-unfold-right numeric:unfold-right)
       (s64vector-copy numeric:copy)

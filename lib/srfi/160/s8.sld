@@ -14,9 +14,10 @@
    reverse-s8vector->list list->s8vector reverse-list->s8vector s8vector->vector vector->s8vector
    make-s8vector-generator s8vector-comparator write-s8vector s8vector? s8vector-length
    s8vector-ref s8vector-set!)
-  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
+  (import (canny machine protocols) (canny syntax) (canny data numeric-vectors)
+          (srfi 160 base))
   (begin
-    (define-numeric-procedures 1
+    (define-numeric-procedures element-type/s8
       (s8vector-unfold numeric:unfold)
       (s8vector-unfold-right numeric:unfold-right)
       (s8vector-copy numeric:copy)

@@ -14,9 +14,10 @@
    u16vector-unfold-right! u16vector->list reverse-u16vector->list list->u16vector
    reverse-list->u16vector u16vector->vector vector->u16vector make-u16vector-generator
    u16vector-comparator write-u16vector u16vector? u16vector-length u16vector-ref u16vector-set!)
-  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
+  (import (canny machine protocols) (canny syntax) (canny data numeric-vectors)
+          (srfi 160 base))
   (begin
-    (define-numeric-procedures 2
+    (define-numeric-procedures element-type/u16
       (u16vector-unfold numeric:unfold)
       (u16vector-unfold-right numeric:unfold-right)
       (u16vector-copy numeric:copy)

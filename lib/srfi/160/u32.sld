@@ -14,9 +14,10 @@
    u32vector-unfold-right! u32vector->list reverse-u32vector->list list->u32vector
    reverse-list->u32vector u32vector->vector vector->u32vector make-u32vector-generator
    u32vector-comparator write-u32vector u32vector? u32vector-length u32vector-ref u32vector-set!)
-  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
+  (import (canny machine protocols) (canny syntax) (canny data numeric-vectors)
+          (srfi 160 base))
   (begin
-    (define-numeric-procedures 4
+    (define-numeric-procedures element-type/u32
       (u32vector-unfold numeric:unfold)
       (u32vector-unfold-right numeric:unfold-right)
       (u32vector-copy numeric:copy)

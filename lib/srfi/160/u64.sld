@@ -14,9 +14,10 @@
    u64vector-unfold-right! u64vector->list reverse-u64vector->list list->u64vector
    reverse-list->u64vector u64vector->vector vector->u64vector make-u64vector-generator
    u64vector-comparator write-u64vector u64vector? u64vector-length u64vector-ref u64vector-set!)
-  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
+  (import (canny machine protocols) (canny syntax) (canny data numeric-vectors)
+          (srfi 160 base))
   (begin
-    (define-numeric-procedures 6
+    (define-numeric-procedures element-type/u64
       (u64vector-unfold numeric:unfold)
       (u64vector-unfold-right numeric:unfold-right)
       (u64vector-copy numeric:copy)

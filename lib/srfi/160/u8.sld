@@ -14,9 +14,10 @@
    reverse-u8vector->list list->u8vector reverse-list->u8vector u8vector->vector vector->u8vector
    make-u8vector-generator u8vector-comparator write-u8vector u8vector? u8vector-length
    u8vector-ref u8vector-set!)
-  (import (canny syntax) (canny data numeric-vectors) (srfi 160 base))
+  (import (canny machine protocols) (canny syntax) (canny data numeric-vectors)
+          (srfi 160 base))
   (begin
-    (define-numeric-procedures 0
+    (define-numeric-procedures element-type/u8
       (u8vector-unfold numeric:unfold)
       (u8vector-unfold-right numeric:unfold-right)
       (u8vector-copy numeric:copy)

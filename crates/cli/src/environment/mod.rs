@@ -2,8 +2,9 @@
 //!
 //! Owns every `CANNY_…` variable that a process of `canny` reads. [`set_up`] checks them all against
 //! [`table::ROWS`] before anything else happens: a malformed value ends the process, a name without a
-//! row gives a warning. The values are an [`Environment`], whose parts are the settings of the crates
-//! below: those are handed down, and no other crate reads a `CANNY_…` variable itself. Libraries in
+//! row gives a warning. The values are an [`Environment`], which `main` hands to the tools and which
+//! [`Options`](crate::options::Options) carry. Its parts are the settings of the crates below: those
+//! are handed down, and no other crate reads a `CANNY_…` variable itself. Libraries in
 //! Scheme read a few of them as any program does; their rows only check the value.
 //!
 //! The variables of others (`NO_COLOR`, `TERM`, `HOME` and so on) are not checked, so each is read
@@ -16,7 +17,6 @@ mod tests;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
-use std::sync::OnceLock;
 
 use canny_compiler::optimize::Switches;
 use canny_heap::HeapConfig;
@@ -102,17 +102,10 @@ struct Parsed {
     warnings: Vec<String>,
 }
 
-static ENVIRONMENT: OnceLock<Environment> = OnceLock::new();
-
-/// The environment of this process as [`set_up`] has found it; the defaults in unit tests, which do not
-/// set it up.
-pub fn get() -> &'static Environment {
-    ENVIRONMENT.get_or_init(Environment::default)
-}
-
-/// Parses the environment of this process, once, for [`get`]. Writes what is wrong with it to standard
-/// error, on lines that begin with the program's name; false if a value is malformed.
-pub fn set_up(program: &str) -> bool {
+/// Parses the environment of this process, once: the result lives as long as the process. Writes what
+/// is wrong with it to standard error, on lines that begin with the program's name; nothing if a value
+/// is malformed.
+pub fn set_up(program: &str) -> Option<&'static Environment> {
     let parsed = parse(std::env::vars_os());
     for warning in &parsed.warnings {
         eprintln!("{program}: warning: {warning}");
@@ -120,8 +113,10 @@ pub fn set_up(program: &str) -> bool {
     for error in &parsed.errors {
         eprintln!("{program}: {error}");
     }
-    let _ = ENVIRONMENT.set(parsed.environment);
-    parsed.errors.is_empty()
+    parsed
+        .errors
+        .is_empty()
+        .then(|| &*Box::leak(Box::new(parsed.environment)))
 }
 
 /// Parses those of some variables that are ours.

@@ -10,6 +10,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use crate::environment::Environment;
+
 /// Inputs that are remembered.
 const ENTRIES_MAX: usize = 2000;
 /// Bytes at the end of the file that are read.
@@ -173,8 +175,8 @@ fn decoded(line: &str) -> Option<String> {
 }
 
 /// Where the history is kept: `CANNY_HISTORY`, else in the user's state directory; nowhere if that is empty.
-pub fn path() -> Option<PathBuf> {
-    if let Some(path) = &crate::environment::get().history {
+pub fn path(environment: &Environment) -> Option<PathBuf> {
+    if let Some(path) = &environment.history {
         return (!path.as_os_str().is_empty()).then(|| path.clone());
     }
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());

@@ -4,6 +4,7 @@
 //! Bytes that are no UTF-8 become replacement characters, which the reader has something to say about.
 
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use canny_vm::{InterruptState, Vm};
 
 use super::completion::Helper;
 use super::editor::{self, Editor, Input};
-use super::history::{self, History};
+use super::history::History;
 use super::lexis::Scanner;
 
 /// How often a dumb terminal looks for Ctrl-C.
@@ -55,10 +56,11 @@ struct Lines {
 }
 
 impl Source {
-    pub fn new(vm: Arc<Vm>, interrupts: Arc<InterruptState>) -> Source {
+    /// Input from standard input; a terminal's history is kept in the file.
+    pub fn new(vm: Arc<Vm>, interrupts: Arc<InterruptState>, history: Option<PathBuf>) -> Source {
         let kind = if editor::is_capable() {
             let is_coloured = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-            let (history, problem) = History::open(history::path());
+            let (history, problem) = History::open(history);
             if let Some(problem) = problem {
                 eprintln!("canny: {problem}");
             }

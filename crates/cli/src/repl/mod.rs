@@ -76,7 +76,8 @@ pub fn run(options: &Options) -> u8 {
 /// The loop of a prompt without clients.
 fn read_and_answer(prompt: &mut Prompt) -> u8 {
     let vm = prompt.session.vm.clone();
-    let mut source = Source::new(vm, prompt.session.thread.interrupts());
+    let history = history::path(prompt.session.environment);
+    let mut source = Source::new(vm, prompt.session.thread.interrupts(), history);
     source.greet();
     loop {
         let line = match source.next(&prompt.text(), prompt.environment()) {

@@ -15,6 +15,7 @@ use lexopt::{Arg, Parser};
 
 use super::table::{LIBRARY_OPTIONS, Row, joined};
 use super::{Tool, files};
+use crate::environment::Environment;
 use crate::executable::{self, Carried};
 use crate::options::{Options, Source};
 use crate::session::Session;
@@ -46,12 +47,12 @@ const MAGIC: [u8; 16] = *b"canny program 1\n";
 /// Bytes of the trailer: length, checksum, [`MAGIC`].
 const TRAILER_BYTES: usize = Carried::BYTES + MAGIC.len();
 
-fn run(parser: Parser) -> Result<u8, String> {
+fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> {
     let Words {
         options,
         file,
         output,
-    } = parse(parser)?;
+    } = parse(parser, environment)?;
     let file = file.ok_or("which file?")?;
     let output = match output {
         Some(output) => output,
@@ -73,10 +74,10 @@ pub struct Words {
 }
 
 /// Parses a command line with [`OPTIONS`].
-pub fn parse(mut parser: Parser) -> Result<Words, String> {
+pub fn parse(mut parser: Parser, environment: &'static Environment) -> Result<Words, String> {
     let text_of = |error: lexopt::Error| error.to_string();
     let mut words = Words {
-        options: Options::default(),
+        options: Options::new(environment),
         file: None,
         output: None,
     };
@@ -244,8 +245,12 @@ fn read_program(file: &mut fs::File, carried: Carried) -> Result<Vec<u8>, String
 }
 
 /// Runs a program that came with the executable file; all arguments are the program's.
-pub fn run_carried(program: &[u8], command_line: Vec<String>) -> u8 {
-    let mut options = Options::default();
+pub fn run_carried(
+    program: &[u8],
+    command_line: Vec<String>,
+    environment: &'static Environment,
+) -> u8 {
+    let mut options = Options::new(environment);
     options.action = crate::options::Action::Program(Source::StandardInput);
     // All its libraries are in it.
     options.uses_project = false;

@@ -11,6 +11,7 @@ use lexopt::Parser;
 
 use super::Tool;
 use super::compile::{self, OPTIONS, Words};
+use crate::environment::Environment;
 use crate::exit_code;
 
 pub const TOOL: Tool = Tool {
@@ -28,15 +29,15 @@ pub const TOOL: Tool = Tool {
 /// Names the program that is to be run instead.
 const VARIABLE: &str = "COMPILE_R7RS";
 
-fn run(parser: Parser) -> Result<u8, String> {
-    if let Some(other) = other_compiler() {
+fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> {
+    if let Some(other) = other_compiler(environment) {
         return Ok(forward(&other));
     }
     let Words {
         options,
         file,
         output,
-    } = compile::parse(parser)?;
+    } = compile::parse(parser, environment)?;
     let Some(file) = file else {
         return Ok(0);
     };
@@ -51,10 +52,10 @@ fn run(parser: Parser) -> Result<u8, String> {
 }
 
 /// The program that the environment names, if it is not this one.
-fn other_compiler() -> Option<PathBuf> {
+fn other_compiler(environment: &Environment) -> Option<PathBuf> {
     let name = std::env::var_os(VARIABLE).filter(|name| !name.is_empty())?;
     // It may be a script that calls this one.
-    if crate::environment::get().is_forwarded {
+    if environment.is_forwarded {
         return None;
     }
     let path = on_search_path(&name).unwrap_or_else(|| PathBuf::from(&name));

@@ -10,6 +10,7 @@ use lexopt::{Arg, Parser};
 use super::programs::RUN;
 use super::table::{Argument, OptionShape};
 use super::{TOOLS, Tool};
+use crate::environment::Environment;
 use crate::options::Options;
 
 pub const TOOL: Tool = Tool {
@@ -25,7 +26,7 @@ pub const TOOL: Tool = Tool {
     run,
 };
 
-fn run(mut parser: Parser) -> Result<u8, String> {
+fn run(mut parser: Parser, environment: &'static Environment) -> Result<u8, String> {
     let mut wanted = None;
     while let Some(argument) = parser.next().map_err(|error| error.to_string())? {
         match argument {
@@ -40,7 +41,7 @@ fn run(mut parser: Parser) -> Result<u8, String> {
         Some("zsh") => zsh(),
         Some("fish") => fish(),
         Some("codes") => lines(messages::all().map(|row| row.code.to_owned())),
-        Some("libraries") => return Ok(crate::on_large_stack(libraries)),
+        Some("libraries") => return Ok(crate::on_large_stack(move || libraries(environment))),
         Some(other) => return Err(format!("'{other}' is none of bash, zsh and fish")),
         None => return Err("which shell? bash, zsh or fish".to_owned()),
     };
@@ -48,9 +49,9 @@ fn run(mut parser: Parser) -> Result<u8, String> {
     Ok(0)
 }
 
-fn libraries() -> u8 {
+fn libraries(environment: &'static Environment) -> u8 {
     let evaluation = Evaluation::new(&EvaluationConfig {
-        directories: crate::session::directories(&Options::default(), None),
+        directories: crate::session::directories(&Options::new(environment), None),
         ..EvaluationConfig::default()
     });
     crate::print_all(&lines(evaluation.library_names().into_iter()));

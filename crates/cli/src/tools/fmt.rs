@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use lexopt::{Arg, Parser};
 
 use super::{Tool, files};
+use crate::environment::Environment;
 use crate::exit_code;
 
 pub const TOOL: Tool = Tool {
@@ -32,7 +33,7 @@ pub const TOOL: Tool = Tool {
     run,
 };
 
-fn run(mut parser: Parser) -> Result<u8, String> {
+fn run(mut parser: Parser, _: &'static Environment) -> Result<u8, String> {
     let mut checks = false;
     let mut paths: Vec<PathBuf> = Vec::new();
     while let Some(argument) = parser.next().map_err(|error| error.to_string())? {

@@ -3,11 +3,13 @@
 //! The server is `canny_lsp`; this module parses the options and tells it how to find the project
 //! around a directory. Nothing but messages of the protocol goes to standard output.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use lexopt::{Arg, Parser, ValueExt};
 
 use super::Tool;
+use crate::environment::Environment;
 use crate::exit_code;
 
 pub const TOOL: Tool = Tool {
@@ -31,11 +33,12 @@ pub const TOOL: Tool = Tool {
     run,
 };
 
-fn run(mut parser: Parser) -> Result<u8, String> {
+fn run(mut parser: Parser, environment: &'static Environment) -> Result<u8, String> {
     let text_of = |error: lexopt::Error| error.to_string();
-    let environment = crate::environment::get();
     let mut options = canny_lsp::Options {
-        project_around: Some(crate::project::around),
+        project_around: Some(Arc::new(move |directory: &Path| {
+            crate::project::around(directory, environment)
+        })),
         optimizer: environment.optimizer.clone(),
         ..canny_lsp::Options::default()
     };
@@ -60,7 +63,7 @@ fn run(mut parser: Parser) -> Result<u8, String> {
     }
     let directories = environment.library_path.iter().cloned();
     options.last_directories.splice(0..0, directories);
-    options.cache = crate::session::cache_directory()
+    options.cache = crate::session::cache_directory(environment)
         .unwrap_or_else(|| std::env::temp_dir().join(format!("canny-{}", std::process::id())));
     // Paths of documents are absolute.
     let absolute = |path: &mut PathBuf| {

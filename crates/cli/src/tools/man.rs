@@ -9,6 +9,7 @@ use lexopt::Parser;
 
 use super::table::{COMMON_OPTIONS, Row};
 use super::{TOOLS, Tool, programs};
+use crate::environment::Environment;
 use crate::environment::table::Audience;
 use crate::help::{DESCRIPTION, EXIT_CODES, FORMS, environment};
 
@@ -21,7 +22,7 @@ pub const TOOL: Tool = Tool {
     run,
 };
 
-fn run(mut parser: Parser) -> Result<u8, String> {
+fn run(mut parser: Parser, _: &'static Environment) -> Result<u8, String> {
     if let Some(argument) = parser.next().map_err(|error| error.to_string())? {
         return Err(argument.unexpected().to_string());
     }

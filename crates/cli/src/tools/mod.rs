@@ -22,6 +22,7 @@ use std::ffi::OsString;
 use lexopt::Parser;
 use table::Checked;
 
+use crate::environment::Environment;
 use crate::exit_code;
 
 /// A tool and how it is called.
@@ -35,8 +36,8 @@ pub struct Tool {
     pub options: &'static [(&'static str, &'static str)],
     /// More about it, in lines.
     pub details: &'static str,
-    /// Runs it; the message says what is wrong with the command line.
-    run: fn(Parser) -> Result<u8, String>,
+    /// Runs it in the environment of the process; the message says what is wrong with the command line.
+    run: fn(Parser, &'static Environment) -> Result<u8, String>,
 }
 
 /// Every command, in the order of `--help`.
@@ -66,7 +67,10 @@ pub const TOOLS: &[Tool] = &[
 
 /// Runs the tool that the first word of a command line names, or the name that `canny` was called by;
 /// `None` if there is none.
-pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Option<u8> {
+pub fn run(
+    arguments: impl IntoIterator<Item = OsString>,
+    environment: &'static Environment,
+) -> Option<u8> {
     let mut words = arguments.into_iter();
     let program = words.next()?;
     let called = std::path::Path::new(&program).file_name();
@@ -83,7 +87,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> Option<u8> {
             crate::print_all(&crate::help::of_command(tool));
             return Some(0);
         }
-        Ok(Checked::Fine) => (tool.run)(Parser::from_iter(std::iter::once(program).chain(rest))),
+        Ok(Checked::Fine) => (tool.run)(
+            Parser::from_iter(std::iter::once(program).chain(rest)),
+            environment,
+        ),
         Err(message) => Err(message),
     };
     Some(result.unwrap_or_else(|message| {

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use lexopt::{Arg, Parser};
 
 use super::Tool;
+use crate::environment::Environment;
 use crate::exit_code;
 
 pub const TOOL: Tool = Tool {
@@ -42,7 +43,7 @@ enum Kind {
     Library,
 }
 
-fn run(mut parser: Parser) -> Result<u8, String> {
+fn run(mut parser: Parser, _: &'static Environment) -> Result<u8, String> {
     let mut kind = None;
     let mut place: Option<PathBuf> = None;
     while let Some(argument) = parser.next().map_err(|error| error.to_string())? {

@@ -17,6 +17,7 @@ use lexopt::{Arg, Parser, ValueExt};
 
 use super::Tool;
 use super::table::Row;
+use crate::environment::Environment;
 use crate::{exit_code, project, report};
 
 const OFFLINE: Row = ("--offline", "fetch nothing");
@@ -55,7 +56,7 @@ pub const ADD: Tool = Tool {
     details: "SOURCE is a directory, a tar archive (.tgz, .tar.gz, .tar) or a git repository, as a path or a \
         URL. Archives come\n\
               from https and file URLs, through curl; repositories through git. No code of a package is run.",
-    run: |parser| parse(parser, Verb::Add),
+    run: |parser, environment| parse(parser, environment, Verb::Add),
 };
 
 pub const REMOVE: Tool = Tool {
@@ -64,7 +65,7 @@ pub const REMOVE: Tool = Tool {
     summary: "Removes packages from the project",
     options: &[OFFLINE],
     details: "",
-    run: |parser| parse(parser, Verb::Remove),
+    run: |parser, environment| parse(parser, environment, Verb::Remove),
 };
 
 pub const LOCK: Tool = Tool {
@@ -74,7 +75,7 @@ pub const LOCK: Tool = Tool {
     options: &[CHECK, OFFLINE],
     details: "What is locked already stays as it is. Exit code 65 with --check: something is not as it was \
         locked.",
-    run: |parser| parse(parser, Verb::Lock),
+    run: |parser, environment| parse(parser, environment, Verb::Lock),
 };
 
 pub const UPDATE: Tool = Tool {
@@ -84,7 +85,7 @@ pub const UPDATE: Tool = Tool {
     options: &[OFFLINE],
     details: "Tags and branches are looked up again, archives fetched again, versions chosen again; \
         package.scm says from what.",
-    run: |parser| parse(parser, Verb::Update),
+    run: |parser, environment| parse(parser, environment, Verb::Update),
 };
 
 pub const VENDOR: Tool = Tool {
@@ -93,7 +94,7 @@ pub const VENDOR: Tool = Tool {
     summary: "Copies all packages into the project's directory vendor",
     options: &[CHECK, OFFLINE],
     details: "From then on the copies are used, and nothing else is needed to run the project.",
-    run: |parser| parse(parser, Verb::Vendor),
+    run: |parser, environment| parse(parser, environment, Verb::Vendor),
 };
 
 pub const TREE: Tool = Tool {
@@ -102,7 +103,7 @@ pub const TREE: Tool = Tool {
     summary: "Shows which packages the project uses, and what each of them needs",
     options: &[],
     details: "",
-    run: |parser| parse(parser, Verb::Tree),
+    run: |parser, environment| parse(parser, environment, Verb::Tree),
 };
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -142,7 +143,7 @@ struct Wishes {
     checks: bool,
 }
 
-fn parse(mut parser: Parser, verb: Verb) -> Result<u8, String> {
+fn parse(mut parser: Parser, environment: &'static Environment, verb: Verb) -> Result<u8, String> {
     let mut wishes = Wishes::default();
     let text_of = |error: lexopt::Error| error.to_string();
     let string = |value: OsString| value.string().map_err(text_of);
@@ -190,7 +191,9 @@ fn parse(mut parser: Parser, verb: Verb) -> Result<u8, String> {
         (Verb::Remove, _) => return Err("remove what?".to_owned()),
         _ => return Err(format!("'{}' takes no operands", verb.word())),
     }
-    Ok(crate::on_large_stack(move || perform(verb, &wishes)))
+    Ok(crate::on_large_stack(move || {
+        perform(verb, &wishes, environment)
+    }))
 }
 
 /// The name of a package on the command line: text, or the name of a library in parens.
@@ -207,8 +210,8 @@ fn name(text: &str) -> Result<PackageName, String> {
     }
 }
 
-fn perform(verb: Verb, wishes: &Wishes) -> u8 {
-    let Some(store) = project::store() else {
+fn perform(verb: Verb, wishes: &Wishes, environment: &Environment) -> u8 {
+    let Some(store) = project::store(environment) else {
         eprintln!(
             "canny {}: no place for packages: set CANNY_CACHE_DIR or HOME",
             verb.word()

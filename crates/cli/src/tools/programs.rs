@@ -7,6 +7,7 @@ use lexopt::Parser;
 
 use super::Tool;
 use super::table::{LIBRARY_OPTIONS, Row, joined};
+use crate::environment::Environment;
 use crate::options::{self, Verb};
 
 const MACHINE_OPTIONS: &[Row] = &[
@@ -66,7 +67,7 @@ pub const RUN: Tool = Tool {
     ),
     details: "The word 'run' may be left out. FILE may be - for standard input. What follows FILE belongs to \
         the program.",
-    run: |parser| perform(parser, Verb::Run),
+    run: |parser, environment| perform(parser, environment, Verb::Run),
 };
 
 pub const REPL: Tool = Tool {
@@ -80,7 +81,7 @@ pub const REPL: Tool = Tool {
     details: "Without 'repl' and without operands 'canny' does the same if standard input is a terminal, \
         and\n\
               runs standard input as a program if not.",
-    run: |parser| perform(parser, Verb::Repl),
+    run: |parser, environment| perform(parser, environment, Verb::Repl),
 };
 
 pub const EXPAND: Tool = Tool {
@@ -89,7 +90,7 @@ pub const EXPAND: Tool = Tool {
     summary: "Prints the program fully expanded",
     options: EVALUATION_OPTIONS,
     details: "",
-    run: |parser| perform(parser, Verb::Expand),
+    run: |parser, environment| perform(parser, environment, Verb::Expand),
 };
 
 pub const DISASM: Tool = Tool {
@@ -98,7 +99,7 @@ pub const DISASM: Tool = Tool {
     summary: "Prints the program's bytecode",
     options: EVALUATION_OPTIONS,
     details: "",
-    run: |parser| perform(parser, Verb::Disassemble),
+    run: |parser, environment| perform(parser, environment, Verb::Disassemble),
 };
 
 pub const EXPLAIN: Tool = Tool {
@@ -107,9 +108,13 @@ pub const EXPLAIN: Tool = Tool {
     summary: "Tells what the code of a message means; without CODE lists all",
     options: &[],
     details: "",
-    run: |parser| perform(parser, Verb::Explain),
+    run: |parser, environment| perform(parser, environment, Verb::Explain),
 };
 
-fn perform(parser: Parser, verb: Verb) -> Result<u8, String> {
-    Ok(crate::perform(options::parse_rest(parser, Some(verb))?))
+fn perform(parser: Parser, environment: &'static Environment, verb: Verb) -> Result<u8, String> {
+    Ok(crate::perform(options::parse_rest(
+        parser,
+        Some(verb),
+        environment,
+    )?))
 }

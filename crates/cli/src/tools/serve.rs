@@ -12,6 +12,7 @@ use lexopt::{Arg, Parser, ValueExt};
 
 use super::Tool;
 use super::table::{LIBRARY_OPTIONS, Row, joined};
+use crate::environment::Environment;
 use crate::exit_code;
 use crate::options::{Action, Options, Source};
 use crate::session::{self, Failure, Session};
@@ -53,8 +54,8 @@ struct Wanted {
     is_watching: bool,
 }
 
-fn parse(mut parser: Parser) -> Result<Wanted, String> {
-    let mut options = Options::default();
+fn parse(mut parser: Parser, environment: &'static Environment) -> Result<Wanted, String> {
+    let mut options = Options::new(environment);
     let mut file = None;
     let mut host = "127.0.0.1".to_owned();
     let mut port = "8080".to_owned();
@@ -95,11 +96,11 @@ fn parse(mut parser: Parser) -> Result<Wanted, String> {
     })
 }
 
-fn run(parser: Parser) -> Result<u8, String> {
+fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> {
     // What a new version is started with.
     let words: Vec<String> = std::env::args().collect();
-    let mut wanted = parse(parser)?;
-    let is_worker = crate::environment::get().is_serve_worker;
+    let mut wanted = parse(parser, environment)?;
+    let is_worker = environment.is_serve_worker;
     let text = |path: &Path| path.display().to_string();
     let mut command_line = vec![text(&wanted.file), wanted.host.clone(), wanted.port.clone()];
     if wanted.is_watching && !is_worker {

@@ -235,7 +235,7 @@ mod tests {
             ("-", "standard input"),
         ],
         details: "",
-        run: |_| Ok(0),
+        run: |_, _| Ok(0),
     };
 
     #[test]

@@ -323,7 +323,11 @@ proptest! {
     }
 
     #[test]
-    fn strings_and_flonums_are_written_as_the_reference_reads_them(text in any::<String>(), ascii in any::<bool>(), flonum in any::<f64>()) {
+    fn strings_and_flonums_are_written_as_the_reference_reads_them(
+        text in any::<String>(),
+        ascii in any::<bool>(),
+        flonum in any::<f64>(),
+    ) {
         let mut written = String::new();
         write_string(&text, ascii, &mut written);
         prop_assert_eq!(serde_json::from_str::<String>(&written).expect("a string"), text);

@@ -201,7 +201,8 @@ const TOKEN: [bool; 256] = {
     let mut byte = 0;
     while byte < 256 {
         table[byte] = matches!(byte as u8,
-            b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`' | b'|' | b'~'
+            b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.' | b'^' | b'_' | b'`'
+            | b'|' | b'~'
             | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z');
         byte += 1;
     }

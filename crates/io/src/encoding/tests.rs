@@ -210,7 +210,8 @@ proptest! {
     fn cuts_do_not_matter(
         index in 0..NAMES.len(),
         bytes in proptest::collection::vec(prop_oneof![
-            any::<u8>(), Just(0x1B), Just(b'$'), Just(b'B'), Just(b'('), Just(0xD8), Just(0x81), Just(0x30), Just(0),
+            any::<u8>(), Just(0x1B), Just(b'$'), Just(b'B'), Just(b'('), Just(0xD8), Just(0x81),
+            Just(0x30), Just(0),
         ], 0..40),
         cuts in proptest::collection::vec(0usize..40, 0..6),
     ) {

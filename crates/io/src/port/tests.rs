@@ -120,7 +120,10 @@ fn pieces() -> impl Strategy<Value = Vec<Option<Vec<u8>>>> {
 
 proptest! {
     #[test]
-    fn text_operations_can_be_repeated(pieces in pieces(), operations in prop::collection::vec(0..7_usize, 1..20)) {
+    fn text_operations_can_be_repeated(
+        pieces in pieces(),
+        operations in prop::collection::vec(0..7_usize, 1..20),
+    ) {
         let whole: Vec<u8> = pieces.iter().flatten().flatten().copied().collect();
         let whole = String::from_utf8(whole).unwrap();
         let mut input = TextInput::new(piecemeal(pieces).0, DecodeOptions::default());
@@ -128,21 +131,36 @@ proptest! {
         let input = &mut input;
         for operation in operations.into_iter().cycle().take(200) {
             match operation {
-                0 => prop_assert_eq!(retry(|| input.peek_char(Wait::NonBlocking)), model.peek_char(WAIT).unwrap()),
-                1 | 2 => prop_assert_eq!(retry(|| input.read_char(Wait::NonBlocking)), model.read_char(WAIT).unwrap()),
+                0 => {
+                    let character = retry(|| input.peek_char(Wait::NonBlocking));
+                    prop_assert_eq!(character, model.peek_char(WAIT).unwrap());
+                }
+                1 | 2 => {
+                    let character = retry(|| input.read_char(Wait::NonBlocking));
+                    prop_assert_eq!(character, model.read_char(WAIT).unwrap());
+                }
                 3 => {
-                    let line = retry(|| Ok(input.read_line(Wait::NonBlocking)?.map(|text| text.as_str().to_owned())));
-                    prop_assert_eq!(line.as_deref(), model.read_line(WAIT).unwrap().map(|text| text.as_str()));
+                    let line = retry(|| {
+                        let line = input.read_line(Wait::NonBlocking)?;
+                        Ok(line.map(|text| text.as_str().to_owned()))
+                    });
+                    let expected = model.read_line(WAIT).unwrap();
+                    prop_assert_eq!(line.as_deref(), expected.map(|text| text.as_str()));
                 }
                 4 => {
                     let ready = input.char_ready().unwrap();
                     if ready {
-                        prop_assert_eq!(input.peek_char(Wait::NonBlocking).unwrap(), model.peek_char(WAIT).unwrap());
+                        let character = input.peek_char(Wait::NonBlocking).unwrap();
+                        prop_assert_eq!(character, model.peek_char(WAIT).unwrap());
                     }
                 }
                 count => {
-                    let text = retry(|| Ok(input.read_chars(count, Wait::NonBlocking)?.map(|text| text.as_str().to_owned())));
-                    prop_assert_eq!(text.as_deref(), model.read_chars(count, WAIT).unwrap().map(|text| text.as_str()));
+                    let text = retry(|| {
+                        let text = input.read_chars(count, Wait::NonBlocking)?;
+                        Ok(text.map(|text| text.as_str().to_owned()))
+                    });
+                    let expected = model.read_chars(count, WAIT).unwrap();
+                    prop_assert_eq!(text.as_deref(), expected.map(|text| text.as_str()));
                 }
             }
             // Behind a lone carriage return it is not known yet whether a line feed belongs to it.
@@ -153,7 +171,10 @@ proptest! {
     }
 
     #[test]
-    fn binary_operations_can_be_repeated(pieces in pieces(), operations in prop::collection::vec(0..7_usize, 1..20)) {
+    fn binary_operations_can_be_repeated(
+        pieces in pieces(),
+        operations in prop::collection::vec(0..7_usize, 1..20),
+    ) {
         let whole: Vec<u8> = pieces.iter().flatten().flatten().copied().collect();
         let mut input = BinaryInput::new(piecemeal(pieces).0);
         let mut model = BinaryInput::from_bytes(whole);
@@ -161,7 +182,10 @@ proptest! {
         let mut delivered = 0;
         for operation in operations.into_iter().cycle().take(100) {
             match operation {
-                0 => prop_assert_eq!(retry(|| input.peek_u8(Wait::NonBlocking)), model.peek_u8(WAIT).unwrap()),
+                0 => {
+                    let byte = retry(|| input.peek_u8(Wait::NonBlocking));
+                    prop_assert_eq!(byte, model.peek_u8(WAIT).unwrap());
+                }
                 1 | 2 => {
                     let byte = retry(|| input.read_u8(Wait::NonBlocking));
                     prop_assert_eq!(byte, model.read_u8(WAIT).unwrap());
@@ -170,7 +194,8 @@ proptest! {
                 3 => {
                     let ready = input.u8_ready().unwrap();
                     if ready {
-                        prop_assert_eq!(input.peek_u8(Wait::NonBlocking).unwrap(), model.peek_u8(WAIT).unwrap());
+                        let byte = input.peek_u8(Wait::NonBlocking).unwrap();
+                        prop_assert_eq!(byte, model.peek_u8(WAIT).unwrap());
                     }
                 }
                 4 => {
@@ -223,7 +248,9 @@ proptest! {
         by_array.write_latin1(&latin1, WAIT).unwrap();
         by_array.write_utf32(&words, WAIT).unwrap();
         let mut by_character = TextOutput::memory();
-        narrow.chars().chain(wide.chars()).for_each(|character| by_character.write_char(character, WAIT).unwrap());
+        for character in narrow.chars().chain(wide.chars()) {
+            by_character.write_char(character, WAIT).unwrap();
+        }
         let expected = format!("{narrow}{wide}");
         for output in [&by_string, &by_array, &by_character] {
             prop_assert_eq!(output.text().as_str(), expected.as_str());

@@ -128,8 +128,9 @@ fn a_peer_that_resets_is_told() {
     // A connection that is closed with bytes unread is reset.
     drop((far_in, far_out));
     let outcome = read_to_end(&near_in);
+    let is_reset = |error: &io::Error| error.kind() == io::ErrorKind::ConnectionReset;
     assert!(
-        matches!(&outcome, Err(IoError::System(failure)) if failure.error.kind() == io::ErrorKind::ConnectionReset),
+        matches!(&outcome, Err(IoError::System(failure)) if is_reset(&failure.error)),
         "{outcome:?}"
     );
 }

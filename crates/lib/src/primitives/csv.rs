@@ -1,14 +1,15 @@
 //! Primitives of `(canny csv)`: rows from ports as lists or vectors of strings, and rows as text.
 //!
-//! `canny_formats` parses and quotes. The dialect is a string, one character per setting. A thread
+//! `canny_formats` parses and quotes. The dialect is a vector of settings. A thread
 //! keeps one parser and uses its buffers again for rows of the same dialect.
 
 use std::cell::Cell;
 
 use canny_formats::csv::{Dialect, Progress, RowReader, write_field};
 use canny_tables::kinds::Kind;
+use canny_tables::protocols::csv_dialect;
 use canny_value::Value;
-use canny_vm::{ConditionKind, PrimitiveFunction, Raise, TextBuilder, Thread, string_text};
+use canny_vm::{ConditionKind, PrimitiveFunction, Raise, TextBuilder, Thread};
 
 use crate::arguments::{Call, implementations};
 use crate::list::Walk;
@@ -21,27 +22,36 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%csv-write" => write;
 };
 
-/// A dialect as a string: delimiter, quote, escape and comment, of which the last three may be a blank
-/// for none, `t` or `-` for trimming, `s` or `-` for passing over empty rows, `c` or `-` for lines that
-/// end with CR LF.
+/// A dialect from a vector of `csv-dialect`, and the end of its lines.
 fn dialect(
     thread: &mut Thread,
     call: Call,
     position: usize,
 ) -> Result<(Dialect, &'static str), Raise> {
-    let text = string_text(call.string(thread, position)?.value()).unwrap_or_default();
-    let &[delimiter, quote, escape, comment, trims, skips, line_end] = text.as_bytes() else {
+    let vector = call.vector(thread, position)?;
+    if vector.length() != csv_dialect::COUNT {
+        return Err(call.type_error(thread, position, "dialect of CSV"));
+    }
+    let is_set = |field| vector.field(field).is_true();
+    let optional = |field| {
+        let character = vector.field(field).as_character()?;
+        u8::try_from(character).ok().filter(u8::is_ascii)
+    };
+    let Some(delimiter) = optional(csv_dialect::DELIMITER) else {
         return Err(call.type_error(thread, position, "dialect of CSV"));
     };
-    let optional = |byte: u8| Some(byte).filter(|&byte| byte != b' ');
-    let line_end = if line_end == b'c' { "\r\n" } else { "\n" };
+    let line_end = if is_set(csv_dialect::ENDS_WITH_RETURN) {
+        "\r\n"
+    } else {
+        "\n"
+    };
     let dialect = Dialect {
         delimiter,
-        quote: optional(quote),
-        escape: optional(escape),
-        comment: optional(comment),
-        trims: trims == b't',
-        skips_empty: skips == b's',
+        quote: optional(csv_dialect::QUOTE),
+        escape: optional(csv_dialect::ESCAPE),
+        comment: optional(csv_dialect::COMMENT),
+        trims: is_set(csv_dialect::TRIMS),
+        skips_empty: is_set(csv_dialect::SKIPS_EMPTY),
     };
     Ok((dialect, line_end))
 }

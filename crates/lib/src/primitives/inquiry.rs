@@ -7,6 +7,7 @@ use canny_compiler::unit::Parameters;
 use canny_syntax::name::Name;
 use canny_syntax::syntax::Syntax;
 use canny_tables::kinds::Kind;
+use canny_tables::protocols::parameter_list;
 use canny_value::Value;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{PrimitiveFunction, Raise, Thread};
@@ -15,6 +16,7 @@ use super::evaluation::syntax_of;
 use crate::arguments::{Call, implementations};
 use crate::evaluation::Evaluation;
 use crate::evaluation::{INTERACTION, LibraryWords, NameInfo, NameKind};
+use crate::list::list_at;
 use crate::printer::pretty_written;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -92,6 +94,7 @@ fn library_exports(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 fn name_information(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    use canny_tables::protocols::name_information as row;
     let name = call.symbol(thread, 0)?;
     let name = symbol_name(name.value()).unwrap_or_default();
     let vm = thread.vm().clone();
@@ -100,13 +103,17 @@ fn name_information(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         return Ok(Value::FALSE);
     };
     let (signature, documentation) = info.documentation.unzip();
-    let texts = [info.library.as_deref(), signature, documentation];
-    let rest = list_of(thread, texts.into_iter(), |thread, text| match text {
-        Some(text) => Ok(thread.string(text)),
-        None => Ok(Value::FALSE),
-    })?;
-    let kind = thread.symbol(kind_name(info.kind));
-    thread.try_cons(kind, rest)
+    let text = |thread: &mut Thread, text: Option<&str>| match text {
+        Some(text) => thread.string(text),
+        None => Value::FALSE,
+    };
+    let fields = [
+        (row::KIND, thread.symbol(kind_name(info.kind))),
+        (row::LIBRARY, text(thread, info.library.as_deref())),
+        (row::SIGNATURE, text(thread, signature)),
+        (row::DESCRIPTION, text(thread, documentation)),
+    ];
+    Ok(list_at::<{ row::COUNT }>(thread, fields))
 }
 
 fn procedure_parameters(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -127,14 +134,18 @@ fn clause_list(thread: &mut Thread, clause: &Parameters) -> Result<Value, Raise>
         Some(name) => thread.symbol(name.as_str()),
         None => Value::FALSE,
     };
-    let mut list = thread.try_cons(rest, Value::NIL)?;
-    for names in [&clause.keywords, &clause.optional, &clause.required] {
-        let names = list_of(thread, names.iter(), |thread, name| {
+    let names = |thread: &mut Thread, names: &[Name]| {
+        list_of(thread, names.iter(), |thread, name| {
             Ok(thread.symbol(name.as_str()))
-        })?;
-        list = thread.try_cons(names, list)?;
-    }
-    Ok(list)
+        })
+    };
+    let fields = [
+        (parameter_list::REQUIRED, names(thread, &clause.required)?),
+        (parameter_list::OPTIONAL, names(thread, &clause.optional)?),
+        (parameter_list::KEYWORDS, names(thread, &clause.keywords)?),
+        (parameter_list::REST, rest),
+    ];
+    Ok(list_at::<{ parameter_list::COUNT }>(thread, fields))
 }
 
 /// The parameters of a primitive, called as its signature calls their types.
@@ -159,11 +170,14 @@ fn of_row(row: &canny_tables::primitives::Primitive) -> Parameters {
 }
 
 fn definition_position(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    use canny_tables::protocols::definition_position as row;
     let Some(position) = thread.definition(call.at(0)) else {
         return Ok(Value::FALSE);
     };
-    let column = thread.try_cons(Value::fixnum(position.column.into()), Value::NIL)?;
-    let line = thread.try_cons(Value::fixnum(position.line.into()), column)?;
-    let file = thread.string(&position.file);
-    thread.try_cons(file, line)
+    let fields = [
+        (row::FILE, thread.string(&position.file)),
+        (row::LINE, Value::fixnum(position.line.into())),
+        (row::COLUMN, Value::fixnum(position.column.into())),
+    ];
+    Ok(list_at::<{ row::COUNT }>(thread, fields))
 }

@@ -11,11 +11,49 @@ use canny_number::elements::{
 };
 use canny_tables::kinds::Kind;
 use canny_tables::layout::ELEMENT_TYPE_SHIFT;
+use canny_tables::protocols::{ElementCode, Enumerated};
 use canny_value::{ObjectRef, Value};
 use canny_vm::numbers::number_of;
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 
 use crate::arguments::{Call, implementations};
+
+use code::*;
+
+/// The codes of element types as parameters of functions that are made for one type.
+pub(crate) mod code {
+    use canny_tables::protocols::ElementCode;
+
+    pub(crate) const S8: u8 = ElementCode::S8 as u8;
+    pub(crate) const U16: u8 = ElementCode::U16 as u8;
+    pub(crate) const S16: u8 = ElementCode::S16 as u8;
+    pub(crate) const U32: u8 = ElementCode::U32 as u8;
+    pub(crate) const S32: u8 = ElementCode::S32 as u8;
+    pub(crate) const U64: u8 = ElementCode::U64 as u8;
+    pub(crate) const S64: u8 = ElementCode::S64 as u8;
+    pub(crate) const F32: u8 = ElementCode::F32 as u8;
+    pub(crate) const F64: u8 = ElementCode::F64 as u8;
+    pub(crate) const C64: u8 = ElementCode::C64 as u8;
+    pub(crate) const C128: u8 = ElementCode::C128 as u8;
+}
+
+/// The codes of the numeric tower are those of the protocol with Scheme, with the same names.
+const _: () = {
+    let rows = ElementCode::ROW.values;
+    assert!(rows.len() == ElementType::ALL.len());
+    let mut code = 0;
+    while code < rows.len() {
+        let (name, number) = rows[code];
+        let (name, other) = (name.as_bytes(), ElementType::ALL[code].name().as_bytes());
+        assert!(number == code as i64 && name.len() == other.len());
+        let mut at = 0;
+        while at < name.len() {
+            assert!(name[at] == other[at]);
+            at += 1;
+        }
+        code += 1;
+    }
+};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%numeric-vector-type" => |_, call| Ok(match numeric_vector(call.at(0)) {
@@ -47,50 +85,50 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%bytevector-element-set!" => bytevector_element_set;
     "%numeric-vector-copy!" => copy_into;
     "%numeric-vector-fill!" => fill;
-    "s8vector?" => is_of_type::<1>;
-    "s8vector-length" => length_of_type::<1>;
-    "s8vector-ref" => ref_of_type::<1>;
-    "s8vector-set!" => set_of_type::<1>;
-    "u16vector?" => is_of_type::<2>;
-    "u16vector-length" => length_of_type::<2>;
-    "u16vector-ref" => ref_of_type::<2>;
-    "u16vector-set!" => set_of_type::<2>;
-    "s16vector?" => is_of_type::<3>;
-    "s16vector-length" => length_of_type::<3>;
-    "s16vector-ref" => ref_of_type::<3>;
-    "s16vector-set!" => set_of_type::<3>;
-    "u32vector?" => is_of_type::<4>;
-    "u32vector-length" => length_of_type::<4>;
-    "u32vector-ref" => ref_of_type::<4>;
-    "u32vector-set!" => set_of_type::<4>;
-    "s32vector?" => is_of_type::<5>;
-    "s32vector-length" => length_of_type::<5>;
-    "s32vector-ref" => ref_of_type::<5>;
-    "s32vector-set!" => set_of_type::<5>;
-    "u64vector?" => is_of_type::<6>;
-    "u64vector-length" => length_of_type::<6>;
-    "u64vector-ref" => ref_of_type::<6>;
-    "u64vector-set!" => set_of_type::<6>;
-    "s64vector?" => is_of_type::<7>;
-    "s64vector-length" => length_of_type::<7>;
-    "s64vector-ref" => ref_of_type::<7>;
-    "s64vector-set!" => set_of_type::<7>;
-    "f32vector?" => is_of_type::<8>;
-    "f32vector-length" => length_of_type::<8>;
-    "f32vector-ref" => ref_of_type::<8>;
-    "f32vector-set!" => set_of_type::<8>;
-    "f64vector?" => is_of_type::<9>;
-    "f64vector-length" => length_of_type::<9>;
-    "f64vector-ref" => ref_of_type::<9>;
-    "f64vector-set!" => set_of_type::<9>;
-    "c64vector?" => is_of_type::<10>;
-    "c64vector-length" => length_of_type::<10>;
-    "c64vector-ref" => ref_of_type::<10>;
-    "c64vector-set!" => set_of_type::<10>;
-    "c128vector?" => is_of_type::<11>;
-    "c128vector-length" => length_of_type::<11>;
-    "c128vector-ref" => ref_of_type::<11>;
-    "c128vector-set!" => set_of_type::<11>;
+    "s8vector?" => is_of_type::<S8>;
+    "s8vector-length" => length_of_type::<S8>;
+    "s8vector-ref" => ref_of_type::<S8>;
+    "s8vector-set!" => set_of_type::<S8>;
+    "u16vector?" => is_of_type::<U16>;
+    "u16vector-length" => length_of_type::<U16>;
+    "u16vector-ref" => ref_of_type::<U16>;
+    "u16vector-set!" => set_of_type::<U16>;
+    "s16vector?" => is_of_type::<S16>;
+    "s16vector-length" => length_of_type::<S16>;
+    "s16vector-ref" => ref_of_type::<S16>;
+    "s16vector-set!" => set_of_type::<S16>;
+    "u32vector?" => is_of_type::<U32>;
+    "u32vector-length" => length_of_type::<U32>;
+    "u32vector-ref" => ref_of_type::<U32>;
+    "u32vector-set!" => set_of_type::<U32>;
+    "s32vector?" => is_of_type::<S32>;
+    "s32vector-length" => length_of_type::<S32>;
+    "s32vector-ref" => ref_of_type::<S32>;
+    "s32vector-set!" => set_of_type::<S32>;
+    "u64vector?" => is_of_type::<U64>;
+    "u64vector-length" => length_of_type::<U64>;
+    "u64vector-ref" => ref_of_type::<U64>;
+    "u64vector-set!" => set_of_type::<U64>;
+    "s64vector?" => is_of_type::<S64>;
+    "s64vector-length" => length_of_type::<S64>;
+    "s64vector-ref" => ref_of_type::<S64>;
+    "s64vector-set!" => set_of_type::<S64>;
+    "f32vector?" => is_of_type::<F32>;
+    "f32vector-length" => length_of_type::<F32>;
+    "f32vector-ref" => ref_of_type::<F32>;
+    "f32vector-set!" => set_of_type::<F32>;
+    "f64vector?" => is_of_type::<F64>;
+    "f64vector-length" => length_of_type::<F64>;
+    "f64vector-ref" => ref_of_type::<F64>;
+    "f64vector-set!" => set_of_type::<F64>;
+    "c64vector?" => is_of_type::<C64>;
+    "c64vector-length" => length_of_type::<C64>;
+    "c64vector-ref" => ref_of_type::<C64>;
+    "c64vector-set!" => set_of_type::<C64>;
+    "c128vector?" => is_of_type::<C128>;
+    "c128vector-length" => length_of_type::<C128>;
+    "c128vector-ref" => ref_of_type::<C128>;
+    "c128vector-set!" => set_of_type::<C128>;
 };
 
 /// The element type of a numeric vector.
@@ -111,11 +149,8 @@ pub(crate) fn numeric_vector(value: Value) -> Option<(ObjectRef, ElementType)> {
 }
 
 fn type_at(thread: &mut Thread, call: Call, position: usize) -> Result<ElementType, Raise> {
-    let code = call.index(thread, position)?;
-    match u8::try_from(code).ok().and_then(ElementType::from_code) {
-        Some(element) => Ok(element),
-        None => Err(call.range_error(thread, position, "the code of an element type")),
-    }
+    let code: ElementCode = call.case(thread, position)?;
+    Ok(ElementType::ALL[code as usize])
 }
 
 fn vector_at(

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use canny_io::Handle;
-use canny_tables::protocols::{Clock, OpenFlag, PortKind};
+use canny_tables::protocols::{Clock, OpenFlag, PortKind, file_info, system_name, user_id};
 use canny_value::Value;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 use rustix::fs::{AtFlags, CWD, FileType, Gid, Mode, OFlags, Timespec, Timestamps, Uid};
@@ -24,6 +24,7 @@ use super::ports::sides::port_of_both;
 use super::ports::table::{port_over, with_port};
 use super::ports::{failed, flag, id_of};
 use crate::arguments::{Call, implementations};
+use crate::list::list_at;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%clock-nanoseconds" => clock_nanoseconds;
@@ -210,14 +211,14 @@ fn clock_nanoseconds(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn system_names(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
     let names = rustix::system::uname();
     let names = [
-        names.sysname(),
-        names.nodename(),
-        names.release(),
-        names.version(),
-        names.machine(),
-    ]
-    .map(|name| name.to_string_lossy().into_owned());
-    Ok(strings(thread, &names))
+        (system_name::OPERATING_SYSTEM, names.sysname()),
+        (system_name::NODE, names.nodename()),
+        (system_name::RELEASE, names.release()),
+        (system_name::VERSION, names.version()),
+        (system_name::HARDWARE, names.machine()),
+    ];
+    let fields = names.map(|(at, name)| (at, thread.string(&name.to_string_lossy())));
+    Ok(list_at::<{ system_name::COUNT }>(thread, fields))
 }
 
 fn script_file(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
@@ -247,13 +248,15 @@ fn set_environment_variable(thread: &mut Thread, call: Call) -> Result<Value, Ra
 }
 
 fn user_ids(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    use rustix::process::{getegid, geteuid, getgid, getuid};
     let ids = [
-        rustix::process::getuid().as_raw(),
-        rustix::process::getgid().as_raw(),
-        rustix::process::geteuid().as_raw(),
-        rustix::process::getegid().as_raw(),
+        (user_id::USER, getuid().as_raw()),
+        (user_id::GROUP, getgid().as_raw()),
+        (user_id::EFFECTIVE_USER, geteuid().as_raw()),
+        (user_id::EFFECTIVE_GROUP, getegid().as_raw()),
     ];
-    Ok(integers(thread, &ids.map(i64::from)))
+    let fields = ids.map(|(at, id)| (at, thread.integer(i64::from(id))));
+    Ok(list_at::<{ user_id::COUNT }>(thread, fields))
 }
 
 fn supplementary_groups(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -388,21 +391,32 @@ fn file_info(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             .saturating_add(rest)
     };
     let numbers = [
-        count(info.dev()),
-        count(info.ino()),
-        i64::from(info.mode()),
-        count(info.nlink()),
-        i64::from(info.uid()),
-        i64::from(info.gid()),
-        count(info.rdev()),
-        count(info.size()),
-        count(info.blksize()),
-        count(info.blocks()),
-        nanoseconds(info.atime(), info.atime_nsec()),
-        nanoseconds(info.mtime(), info.mtime_nsec()),
-        nanoseconds(info.ctime(), info.ctime_nsec()),
+        (file_info::DEVICE, count(info.dev())),
+        (file_info::INODE, count(info.ino())),
+        (file_info::MODE, i64::from(info.mode())),
+        (file_info::LINKS, count(info.nlink())),
+        (file_info::USER, i64::from(info.uid())),
+        (file_info::GROUP, i64::from(info.gid())),
+        (file_info::SPECIAL_DEVICE, count(info.rdev())),
+        (file_info::SIZE, count(info.size())),
+        (file_info::BLOCK_SIZE, count(info.blksize())),
+        (file_info::BLOCKS, count(info.blocks())),
+        (
+            file_info::ACCESSED,
+            nanoseconds(info.atime(), info.atime_nsec()),
+        ),
+        (
+            file_info::MODIFIED,
+            nanoseconds(info.mtime(), info.mtime_nsec()),
+        ),
+        (
+            file_info::CHANGED,
+            nanoseconds(info.ctime(), info.ctime_nsec()),
+        ),
     ];
-    Ok(integers(thread, &numbers))
+    // The first word of the record is its type.
+    let fields = numbers.map(|(word, number)| (word - 1, thread.integer(number)));
+    Ok(list_at::<{ file_info::WORDS - 1 }>(thread, fields))
 }
 
 fn directory_files(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

@@ -12,7 +12,7 @@ use canny_io::process::{
 };
 use canny_io::{Handle, IoError, Operation};
 use canny_tables::kinds::Kind;
-use canny_tables::protocols::{self, Enumerated, PortKind, spawn_setting as setting};
+use canny_tables::protocols::{self, Enumerated, PortKind, spawn_setting as setting, spawned};
 use canny_value::Value;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
@@ -27,6 +27,7 @@ use super::system::variables;
 use super::tasks::resumable;
 use crate::arguments::{Call, implementations};
 use crate::host::{find, keep, kept_in_table, sweep_dead};
+use crate::list::list_at;
 
 pub(crate) use canny_io::process::Process;
 
@@ -193,11 +194,15 @@ fn start_process(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         output,
         error,
     } = started;
-    let ends = [(input, true), (output, false), (error, false)];
+    let ends = [
+        (spawned::INPUT, input, true),
+        (spawned::OUTPUT, output, false),
+        (spawned::ERROR, error, false),
+    ];
     let name = format!("process {}", process.id());
     let process = keep(thread, process, "process")?;
-    let mut list = Value::NIL;
-    for (index, (end, writes)) in ends.into_iter().enumerate().rev() {
+    let mut fields = [(spawned::PROCESS, process); spawned::COUNT];
+    for (index, (at, end, writes)) in ends.into_iter().enumerate() {
         let port = match (end, kinds[index]) {
             (Some(descriptor), Some(textual)) => {
                 let form = if textual { flag::TEXTUAL } else { flag::BINARY };
@@ -207,9 +212,9 @@ fn start_process(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             }
             _ => Value::FALSE,
         };
-        list = thread.cons(port, list);
+        fields[index + 1] = (at, port);
     }
-    Ok(thread.cons(process, list))
+    Ok(list_at(thread, fields))
 }
 
 fn process(thread: &mut Thread, call: Call) -> Result<Arc<Process>, Raise> {

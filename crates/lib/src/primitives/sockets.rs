@@ -12,7 +12,7 @@ use canny_io::socket::{
     Resolving, Shutdown, inherited_listener, send_notice, standard_input_listener,
 };
 use canny_io::{Handle, IoError, Wait};
-use canny_tables::protocols;
+use canny_tables::protocols::{self, secured};
 use canny_tls::{ClientOptions, ContextError, Handshake, Identity, Trust};
 use canny_value::Value;
 use canny_vm::symbols::symbol_name;
@@ -24,6 +24,7 @@ use super::ports::{failed, flag, on_binary_input, on_binary_output, required_por
 use super::tasks::resumable;
 use crate::arguments::{Call, implementations};
 use crate::host::{find, keep, kept_in_table};
+use crate::list::list_at;
 
 pub(crate) use canny_io::socket::Socket;
 pub(crate) use canny_tls::TlsContext;
@@ -369,11 +370,13 @@ fn secure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         Some(protocol) => thread.string(protocol),
         None => Value::FALSE,
     };
-    let version = thread.string(&session.version);
-    let rest = thread.cons(certificate, Value::NIL);
-    let rest = thread.cons(protocol, rest);
-    let rest = thread.cons(version, rest);
-    Ok(thread.cons(ports, rest))
+    let fields = [
+        (secured::PORTS, ports),
+        (secured::VERSION, thread.string(&session.version)),
+        (secured::PROTOCOL, protocol),
+        (secured::CERTIFICATE, certificate),
+    ];
+    Ok(list_at::<{ secured::COUNT }>(thread, fields))
 }
 
 /// Takes a connection from its two binary ports, before it becomes one over TLS. They may have been
@@ -436,17 +439,19 @@ fn send(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 fn receive(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    use canny_tables::protocols::datagram as row;
     let socket = socket(thread, call)?;
     let bytes_max = call.index(thread, 1)?.min(DATAGRAM_BYTES_MAX);
     let deadline = call.deadline(thread, 2)?;
     let datagram = waiting(thread, call, deadline, |wait| {
         socket.receive(bytes_max, wait)
     })?;
-    let truncated = thread.cons(Value::boolean(datagram.truncated), Value::NIL);
-    let sender = address_value(thread, datagram.sender);
-    let rest = thread.cons(sender, truncated);
-    let bytes = thread.bytevector(&datagram.bytes)?;
-    Ok(thread.cons(bytes, rest))
+    let fields = [
+        (row::BYTES, thread.bytevector(&datagram.bytes)?),
+        (row::SENDER, address_value(thread, datagram.sender)),
+        (row::IS_CUT, Value::boolean(datagram.truncated)),
+    ];
+    Ok(list_at::<{ row::COUNT }>(thread, fields))
 }
 
 fn end_address(

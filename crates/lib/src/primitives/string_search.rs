@@ -22,8 +22,12 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "string-search-forward" => search_forward;
     "string-search-backward" => search_backward;
     "string-search-all" => search_all;
-    "%string-index" => |thread, call| index_of(thread, call, |units, unit| units.iter().position(|other| other == unit));
-    "%string-rindex" => |thread, call| index_of(thread, call, |units, unit| units.iter().rposition(|other| other == unit));
+    "%string-index" => |thread, call| {
+        index_of(thread, call, |units, unit| units.iter().position(|other| other == unit))
+    };
+    "%string-rindex" => |thread, call| {
+        index_of(thread, call, |units, unit| units.iter().rposition(|other| other == unit))
+    };
     "string-prefix?" => is_prefix;
     "string-suffix?" => is_suffix;
     "string-pad-left" => pad_left;

@@ -11,8 +11,8 @@ use canny_http::websocket::{
 use canny_locks::{Mutex, MutexGuard};
 use canny_secrets::codes::random_bytes;
 use canny_tables::kinds::Kind;
-use canny_tables::protocols::{Frame, WebSocketEvent};
-use canny_value::Value;
+use canny_tables::protocols::{Frame, WebSocketEvent, websocket_agreement as row};
+use canny_value::{ObjectRef, Value};
 use canny_vm::{ConditionKind, PrimitiveFunction, Raise, Thread, string_text};
 
 use super::ports::{flag, on_binary_input, required_port};
@@ -25,8 +25,10 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%websocket-offer" => |thread, call: Call| Ok(thread.string(&offer(call.at(0).is_true())));
     "%websocket-agreed" => |thread, call: Call| {
         let answer = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
-        let agreement = agreed(&answer, call.at(1).is_true());
-        Ok(agreement.map_or(Value::FALSE, |agreement| value_of_agreement(agreement, true)))
+        match agreed(&answer, call.at(1).is_true()) {
+            Some(agreement) => value_of_agreement(thread, agreement, true),
+            None => Ok(Value::FALSE),
+        }
     };
     "%websocket-codec" => make_codec;
     "%websocket-next!" => next;
@@ -70,35 +72,54 @@ impl WebSocketCodec {
     }
 }
 
-/// What one side reads and writes with as a number: four bits of each window, whether contexts are kept.
-fn value_of_agreement(agreement: Agreement, is_client: bool) -> Value {
+/// What one side reads and writes with: a vector of `websocket-agreement`.
+fn value_of_agreement(
+    thread: &mut Thread,
+    agreement: Agreement,
+    is_client: bool,
+) -> Result<Value, Raise> {
     let Agreement { server, client } = agreement;
     let (read, written) = if is_client {
         (server, client)
     } else {
         (client, server)
     };
-    let code =
-        |window: MessageWindow| i64::from(window.bits) | i64::from(window.keeps_context) << 4;
-    Value::fixnum(code(read) | code(written) << 5)
+    let vector = thread.make_vector(row::COUNT, Value::FALSE)?;
+    let bits = |window: MessageWindow| Value::fixnum(i64::from(window.bits));
+    let keeps = |window: MessageWindow| Value::boolean(window.keeps_context);
+    thread.store(vector, row::READ_BITS, bits(read));
+    thread.store(vector, row::READ_KEEPS_CONTEXT, keeps(read));
+    thread.store(vector, row::WRITTEN_BITS, bits(written));
+    thread.store(vector, row::WRITTEN_KEEPS_CONTEXT, keeps(written));
+    Ok(vector)
 }
 
-fn window_of_code(code: usize) -> MessageWindow {
-    MessageWindow {
-        bits: (code & 15) as u8,
-        keeps_context: code & 16 != 0,
+/// The windows for reading and for writing of a vector of `websocket-agreement`.
+fn windows(vector: ObjectRef) -> Option<[MessageWindow; 2]> {
+    let window = |bits, keeps| {
+        let bits = vector.field(bits).as_fixnum()?;
+        Some(MessageWindow {
+            bits: u8::try_from(bits).ok().filter(|bits| *bits < 16)?,
+            keeps_context: vector.field(keeps).is_true(),
+        })
+    };
+    if vector.length() != row::COUNT {
+        return None;
     }
+    Some([
+        window(row::READ_BITS, row::READ_KEEPS_CONTEXT)?,
+        window(row::WRITTEN_BITS, row::WRITTEN_KEEPS_CONTEXT)?,
+    ])
 }
 
 fn accept_offer(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let offers = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
-    Ok(match accept(&offers, call.at(1).is_true()) {
-        Some((answer, agreement)) => {
-            let answer = thread.string(&answer);
-            thread.cons(answer, value_of_agreement(agreement, false))
-        }
-        None => Value::FALSE,
-    })
+    let Some((answer, agreement)) = accept(&offers, call.at(1).is_true()) else {
+        return Ok(Value::FALSE);
+    };
+    let answer = thread.string(&answer);
+    let agreement = value_of_agreement(thread, agreement, false)?;
+    Ok(thread.cons(answer, agreement))
 }
 
 fn make_codec(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -107,10 +128,12 @@ fn make_codec(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (inflater, deflater) = match call.at(2) {
         Value::FALSE => (None, None),
         _ => {
-            let code = call.index(thread, 2)?;
+            let Some([read, written]) = windows(call.vector(thread, 2)?) else {
+                return Err(call.type_error(thread, 2, "agreement on compression"));
+            };
             (
-                Some(MessageInflater::new(window_of_code(code))),
-                MessageDeflater::new(window_of_code(code >> 5)),
+                Some(MessageInflater::new(read)),
+                MessageDeflater::new(written),
             )
         }
     };

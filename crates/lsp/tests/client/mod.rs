@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, PipeReader, PipeWriter, Read, Write, pipe};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
@@ -86,7 +87,7 @@ impl Client {
         let options = canny_lsp::Options {
             cache: directory.join("cache"),
             patience: Some(patience),
-            project_around: around,
+            project_around: around.map(|around| Arc::new(around) as canny_lsp::ProjectAround),
             ..canny_lsp::Options::default()
         };
         let server = std::thread::spawn(move || {

@@ -101,7 +101,8 @@ impl Expander<'_> {
     fn self_evaluating(&mut self, datum: &Datum, span: Span) -> Expr {
         match datum {
             Datum::Nil => {
-                let message = "`()` is not an expression: a call needs an operator, and the empty list is written '()";
+                let message = "`()` is not an expression: a call needs an operator, and the empty \
+                               list is written '()";
                 self.error("empty-call", span, message);
                 Expr::unspecified(span)
             }

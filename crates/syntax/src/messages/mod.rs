@@ -77,7 +77,10 @@ pub struct Message {
 
 /// Rows of one stage: code, kinds of conditions, title, text, wrong example, repaired example.
 macro_rules! rows {
-    ($stage:ident: $($code:literal [$($kind:literal)*] $title:literal $text:literal $wrong:literal => $repaired:literal;)*) => {
+    ($stage:ident: $(
+        $code:literal [$($kind:literal)*] $title:literal $text:literal
+            $wrong:literal => $repaired:literal;
+    )*) => {
         pub(super) const ROWS: &[super::Message] = &[$(super::Message {
             code: $code,
             stage: super::Stage::$stage,

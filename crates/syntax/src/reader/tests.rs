@@ -192,7 +192,11 @@ fn arbitrary_datum() -> impl Strategy<Value = Datum> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 2_000,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn what_is_written_reads_back(datum in arbitrary_datum()) {

@@ -17,11 +17,11 @@ rows! {
         "Writes a datum as JSON: indentation, whether keys are sorted, whether the text is ASCII, what null \
          is.";
     "%json->string" (5) [] "any index any any any -> string" "A datum as JSON.";
-    "%csv-read" (3) [] "port string any -> any"
-        "The next row of a port, as a vector if the flag is set, else as a list: a dialect of seven \
-         characters.";
-    "%csv-write" (4) [] "any port string any -> unspecified"
-        "Writes a row: dialect, and whether every field is quoted.";
+    "%csv-read" (3) [] "port vector any -> any"
+        "The next row of a port by a vector of `csv-dialect`, as a vector if the flag is set, else as a \
+         list.";
+    "%csv-write" (4) [] "any port vector any -> unspecified"
+        "Writes a row by a vector of `csv-dialect`: whether every field is quoted.";
     "%base64-encode" (3) [] "bytevector any any -> string"
         "Bytes in base 64: whether for URLs, whether padded.";
     "%base64-decode" (4) [] "string any padding any -> bytevector"

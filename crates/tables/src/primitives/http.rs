@@ -58,22 +58,19 @@ rows! {
     "%http-trouble!" (1) [] "any -> any"
         "Why a server could not accept connections, a string, once; else #f.";
     "%http-measured" (1) [] "any -> any"
-        "Numbers about requests, or #f if they are not measured: in flight, lists of a method and counts of \
-         its requests by class of status, bounds of durations in microseconds, counts of durations, their \
-         sum in nanoseconds.";
+        "Numbers about requests, a list of `measured`, or #f if they are not measured.";
     "%http-read-response" (4) [] "bytevector index index string -> any"
-        "The head of a response at the start of some bytes: #f if it is not whole, else its bytes, status, \
-         reason, a sum of `response-flag`, length of the body to a request with a method or a `body-length`, \
-         fields.";
+        "The head of a response at the start of some bytes, to a request with a method: a list of \
+         `response-head`, or #f if it is not whole.";
     "%websocket-accept" (2) [] "string boolean -> any"
-        "What a server answers to the extensions that a client offers, a string before what \
-         `%websocket-codec` is to be told, or #f: whether contexts of compression are kept.";
+        "What a server answers to the extensions that a client offers, a string before a vector of \
+         `websocket-agreement`, or #f: whether contexts of compression are kept.";
     "%websocket-offer" (1) [] "boolean -> string" "The extension that a client offers.";
     "%websocket-agreed" (2) [] "string boolean -> any"
-        "What a server's answer to that means for `%websocket-codec`, or #f if it is none.";
+        "What a server's answer to that means, a vector of `websocket-agreement`, or #f if it is none.";
     "%websocket-codec" (3) [] "boolean index any -> external"
         "What reads and makes the frames of a WebSocket: whether as a client, greatest bytes of a message, \
-         what was agreed on compression or #f.";
+         a vector of `websocket-agreement` or #f.";
     "%websocket-next!" (2) [] "external port -> any"
         "What arrives next: a message, a string or a bytevector; a pair of a `websocket-event` and bytes for \
          a ping, `(code . reason)` for what has to end the connection or for a close frame, or #f for one \

@@ -173,7 +173,10 @@ macro_rules! rows {
     ($(#[$attribute:meta])* $table:ident $(slow $all:ident)?: $($rows:tt)*) => {
         $crate::primitives::rows!(@table [$(#[$attribute])*] $table [$(slow $all)?] $($rows)*);
     };
-    (@table [$(#[$attribute:meta])*] $table:ident $all:tt $($name:literal $arity:tt [$($flag:ident)*] $signature:literal $doc:literal $(slow $slow:ident)?;)*) => {
+    (@table [$(#[$attribute:meta])*] $table:ident $all:tt $(
+        $name:literal $arity:tt [$($flag:ident)*] $signature:literal
+            $doc:literal $(slow $slow:ident)?;
+    )*) => {
         $(#[$attribute])*
         pub static $table: &[$crate::primitives::Primitive] = &[
             $($crate::primitives::Primitive {

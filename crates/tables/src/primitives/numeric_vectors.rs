@@ -1,5 +1,4 @@
-//! Homogeneous numeric vectors. In internal rows a type is the code of an element type, and a
-//! bytevector counts as a vector of type 0.
+//! Homogeneous numeric vectors. A bytevector counts as a vector of type `u8`.
 
 use super::rows;
 
@@ -7,19 +6,19 @@ rows! {
     /// Numeric vector rows.
     ROWS:
     "%numeric-vector-type" (1) [FOLDABLE PURE NEVER_RAISES] "any -> index-or-false"
-        "The code of the element type, or #f if the object is no numeric vector.";
-    "%numeric-element?" (2) [FOLDABLE PURE] "index any -> boolean"
+        "The element type, or #f if the object is no numeric vector.";
+    "%numeric-element?" (2) [FOLDABLE PURE] "element-type any -> boolean"
         "Whether vectors of that type hold the object." slow Rare;
-    "%numeric-element-description" (1) [FOLDABLE PURE] "index -> string"
+    "%numeric-element-description" (1) [FOLDABLE PURE] "element-type -> string"
         "What vectors of that type hold, for messages." slow Errors;
-    "%make-numeric-vector" (2) [PURE ALLOCATES] "index index -> any"
+    "%make-numeric-vector" (2) [PURE ALLOCATES] "element-type index -> any"
         "A numeric vector of type and length, of zeros." slow Makes;
     "%numeric-vector-length" (1) [PURE] "any -> index" "The number of elements.";
     "%numeric-vector-ref" (2) [PURE] "any index -> number" "Element k.";
     "%numeric-vector-set!" (3) [] "any index number -> unspecified" "Stores in element k.";
-    "%bytevector-element-ref" (4) [PURE] "bytevector index index boolean -> number"
+    "%bytevector-element-ref" (4) [PURE] "bytevector index element-type boolean -> number"
         "The number of an element type that begins at a byte, big-endian or not." slow Rare;
-    "%bytevector-element-set!" (5) [] "bytevector index number index boolean -> unspecified"
+    "%bytevector-element-set!" (5) [] "bytevector index number element-type boolean -> unspecified"
         "Stores such a number." slow Rare;
     "%numeric-vector-copy!" (5) [] "any index any index index -> unspecified"
         "Copies a range into another vector of the same type; ranges may overlap." slow Work;

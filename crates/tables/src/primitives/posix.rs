@@ -11,12 +11,12 @@ rows! {
     ROWS slow System:
     "%clock-nanoseconds" (1) [] "clock -> integer" "The nanoseconds on a clock.";
     "%system-names" (0) [] "-> list"
-        "Strings: name of the operating system, of the machine in the network, release, version, hardware.";
+        "A list of `system-name`.";
     "%script-file" (0) [NEVER_RAISES] "-> any" "The absolute name of the program that is run, or #f.";
     "%set-environment-variable!" (2) [] "string any -> unspecified"
         "Gives an environment variable a value for this program, or takes it away with #f.";
     "%user-ids" (0) [NEVER_RAISES] "-> list"
-        "Numbers of the user and group, and of the effective user and group.";
+        "A list of `user-id`.";
     "%supplementary-groups" (0) [] "-> list" "The numbers of the further groups.";
     "%nice" (1) [] "integer -> integer" "Adds to the niceness of the process; the new niceness.";
     "%umask" (1) [] "index -> integer" "Replaces the mask of permission bits for new files; the mask before.";
@@ -39,8 +39,7 @@ rows! {
         "Changes times of access and change: nanoseconds since 1970, #t for now, #f for no change.";
     "%truncate-file" (2) [] "string index -> unspecified" "Makes a file as many bytes long.";
     "%file-info" (2) [] "string boolean -> list"
-        "Device, inode, mode, links, user, group, special device, size, block size, blocks, times of access, \
-         change and change of status in nanoseconds; of the target of a symbolic link when the flag is true.";
+        "The fields of a `file-info-record`; of the target of a symbolic link when the flag is true.";
     "%directory-files" (1) [] "string -> list" "The names in a directory, without `.` and `..`.";
     "%real-path" (1) [] "string -> string" "The absolute name of a file without symbolic links.";
     "%file-space" (1) [] "string -> integer" "The free bytes where a file is.";

@@ -6,7 +6,7 @@ rows! {
     /// Starting programs, talking to them, their ends.
     ROWS slow System:
     "%spawn" (1) [] "vector -> list"
-        "Starts a program with a vector of `spawn-setting`. The process and three ports or #f.";
+        "Starts a program with a vector of `spawn-setting`. A list of `spawned`.";
     "%process-id" (0, 1) [] "[any] -> integer" "The number of a process, of this one without an argument.";
     "%process-ending" (1) [] "any -> any"
         "The exit code of a process, or the negative number of the signal that ended it; #f while it runs.";

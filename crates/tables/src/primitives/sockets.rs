@@ -33,7 +33,7 @@ rows! {
     "%socket-send" (6) [] "any bytevector index index any any -> index"
         "Sends a datagram, to an address or, for #f, to where the socket is connected.";
     "%socket-receive" (3) [] "any index any -> list"
-        "The next datagram: at most so many of its bytes, the sender's address or #f, whether it was cut.";
+        "The next datagram, with at most so many of its bytes: a list of `datagram`.";
     "%socket-address" (1) [] "any -> any" "Where the socket is.";
     "%socket-peer-address" (1) [] "any -> any" "Where the other side is, or #f.";
     "%socket-option" (2) [] "any symbol -> any" "What an option is set to.";
@@ -49,8 +49,7 @@ rows! {
     "%socket-release" (3) [] "any port port -> unspecified"
         "Takes an open connection from its ports, which must have nothing unread.";
     "%socket-secure" (4) [] "any any any any -> list"
-        "Makes a connection one over TLS, for a client with the name of the server: its ports, the version, \
-         the protocol, the other side's certificate.";
+        "Makes a connection one over TLS, for a client with the name of the server: a list of `secured`.";
     "%close-socket" (1) [] "any -> unspecified"
         "Closes the socket; the ports of a connection are closed by themselves.";
     "%socket-open?" (1) [] "any -> boolean" "Whether the socket, or one of its ports, is open.";

@@ -73,13 +73,11 @@ rows! {
     "%library-environment" (1) [] "any -> pair"
         "An environment inside of a library, and the thunks that instantiate it." slow Administration;
     "%name-information" (1) [] "symbol -> list-or-false"
-        "What a name means at the prompt: kind, library or #f, signature or #f, description or \
-         #f." slow Administration;
+        "What a name means at the prompt: a list of `name-information`." slow Administration;
     "%procedure-parameters" (1) [] "procedure -> list"
-        "The parameters of each clause as lists of required, optional, keywords and rest or \
-         #f." slow Administration;
+        "The parameters of each clause: a list of `parameter-list`." slow Administration;
     "%definition-position" (1) [] "any -> list-or-false"
-        "File, line and column where a procedure is defined." slow Administration;
+        "Where a procedure is defined: a list of `definition-position`." slow Administration;
     "%interrupt-pending?" (0) [NEVER_RAISES] "-> boolean"
         "Takes note of an interrupt: whether one was pending." slow Administration;
 }

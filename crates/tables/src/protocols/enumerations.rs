@@ -87,6 +87,22 @@ enumerations! {
         Interrupted "interrupted" = 2,
     }
 
+    /// The type of the elements of a numeric vector.
+    ElementCode "element-type" {
+        U8 "u8" = 0,
+        S8 "s8" = 1,
+        U16 "u16" = 2,
+        S16 "s16" = 3,
+        U32 "u32" = 4,
+        S32 "s32" = 5,
+        U64 "u64" = 6,
+        S64 "s64" = 7,
+        F32 "f32" = 8,
+        F64 "f64" = 9,
+        C64 "c64" = 10,
+        C128 "c128" = 11,
+    }
+
     /// A clock.
     Clock "clock" {
         /// Since 1970 in UTC.

@@ -1,10 +1,10 @@
-//! Records whose first fields the machine knows, and vectors of options.
+//! Records whose first fields the machine knows, vectors of options, and lists that primitives give.
 //!
 //! Fields are counted in words. Word 0 of a record is its type, so that fields begin with 1; vectors
-//! begin with 0. The build of the standard library checks that each record type begins with the fields
-//! of its row.
+//! and lists begin with 0. The build of the standard library checks that each record type begins with
+//! the fields of its row.
 
-use super::{RecordLayout, VectorLayout};
+use super::{PositionLayout, RecordLayout};
 
 /// Makes a module of constants for each record type: words of the record, which begins with its
 /// type. [`RECORDS`] has the rows.
@@ -36,9 +36,9 @@ macro_rules! records {
     };
 }
 
-/// Makes a module of indexes for each vector. [`VECTORS`] has the rows.
-macro_rules! vectors {
-    ($($(#[doc = $doc:literal])+ $module:ident $name:literal {
+/// Makes a module of indexes for each vector or list. The static has the rows.
+macro_rules! positions {
+    ($rows:ident: $($(#[doc = $doc:literal])+ $module:ident $name:literal {
         $($(#[doc = $field_doc:literal])* $constant:ident $field:literal,)+
     })+) => {
         $(
@@ -56,8 +56,8 @@ macro_rules! vectors {
             }
         )+
 
-        /// Every vector.
-        pub static VECTORS: &[VectorLayout] = &[$(VectorLayout {
+        /// Every row.
+        pub static $rows: &[PositionLayout] = &[$(PositionLayout {
             name: $name,
             fields: &[$($field),+],
         },)+];
@@ -125,9 +125,32 @@ records! {
         /// The number of the step that began with it; `#f` while there is none.
         STEP "step",
     }
+
+    /// Words of the record of information on a file, whose numbers `%file-info` lists.
+    file_info "file-info-record" of ("canny" "machine" "posix") {
+        DEVICE "device",
+        INODE "inode",
+        /// The kind and the permissions.
+        MODE "mode",
+        LINKS "nlinks",
+        USER "uid",
+        GROUP "gid",
+        /// The device that the file is.
+        SPECIAL_DEVICE "rdev",
+        SIZE "size",
+        BLOCK_SIZE "blksize",
+        BLOCKS "blocks",
+        /// Nanoseconds since 1970, like the two that follow.
+        ACCESSED "accessed",
+        MODIFIED "modified",
+        /// When the status changed.
+        CHANGED "changed",
+    }
 }
 
-vectors! {
+positions! {
+    VECTORS:
+
     /// Options of a web server, for `%http-server`.
     server_option "server-option" {
         HEAD_BYTES_MAX "max-header-bytes",
@@ -171,5 +194,140 @@ vectors! {
         GROUP "group",
         /// `#f`, or a pair of rows and columns.
         TERMINAL "terminal",
+    }
+
+    /// A dialect of CSV, for `%csv-read` and `%csv-write`. Characters are of ASCII.
+    csv_dialect "csv-dialect" {
+        DELIMITER "delimiter",
+        /// `#f` for none, like the two that follow.
+        QUOTE "quote",
+        ESCAPE "escape",
+        COMMENT "comment",
+        /// Whether blanks around fields are no part of them.
+        TRIMS "trims",
+        /// Whether empty rows are passed over.
+        SKIPS_EMPTY "skips-empty",
+        /// Whether lines end with CR LF and not with LF.
+        ENDS_WITH_RETURN "ends-with-return",
+    }
+
+    /// What both sides of a WebSocket agreed on for compression, for one of them.
+    websocket_agreement "websocket-agreement" {
+        /// The logarithm of the window's bytes.
+        READ_BITS "read-bits",
+        /// Whether the window is kept from message to message.
+        READ_KEEPS_CONTEXT "read-keeps-context",
+        WRITTEN_BITS "written-bits",
+        WRITTEN_KEEPS_CONTEXT "written-keeps-context",
+    }
+}
+
+positions! {
+    LISTS:
+
+    /// What `%system-names` gives: strings.
+    system_name "system-name" {
+        OPERATING_SYSTEM "operating-system",
+        /// The machine's name in the network.
+        NODE "node",
+        RELEASE "release",
+        VERSION "version",
+        HARDWARE "hardware",
+    }
+
+    /// What `%user-ids` gives: numbers.
+    user_id "user-id" {
+        USER "user",
+        GROUP "group",
+        EFFECTIVE_USER "effective-user",
+        EFFECTIVE_GROUP "effective-group",
+    }
+
+    /// What `%spawn` gives.
+    spawned "spawned" {
+        PROCESS "process",
+        /// A port or `#f`, like the two that follow.
+        INPUT "input",
+        OUTPUT "output",
+        ERROR "error",
+    }
+
+    /// What `%name-information` gives.
+    name_information "name-information" {
+        /// A symbol.
+        KIND "kind",
+        /// A string or `#f`, like the two that follow.
+        LIBRARY "library",
+        SIGNATURE "signature",
+        DESCRIPTION "description",
+    }
+
+    /// The parameters of one clause of a procedure, of which `%procedure-parameters` gives a list.
+    parameter_list "parameter-list" {
+        /// A list of symbols, like the two that follow.
+        REQUIRED "required",
+        OPTIONAL "optional",
+        KEYWORDS "keywords",
+        /// A symbol or `#f`.
+        REST "rest",
+    }
+
+    /// Where a definition is, as `%definition-position` gives it.
+    definition_position "definition-position" {
+        FILE "file",
+        LINE "line",
+        /// Counted from 1.
+        COLUMN "column",
+    }
+
+    /// What `%socket-receive` gives.
+    datagram "datagram" {
+        /// A bytevector.
+        BYTES "bytes",
+        /// An address or `#f`.
+        SENDER "sender",
+        /// Whether the datagram had more bytes.
+        IS_CUT "cut",
+    }
+
+    /// What `%socket-secure` gives.
+    secured "secured" {
+        /// A pair of an input and an output port.
+        PORTS "ports",
+        /// A string.
+        VERSION "version",
+        /// A string or `#f`.
+        PROTOCOL "protocol",
+        /// A bytevector or `#f`.
+        CERTIFICATE "certificate",
+    }
+
+    /// What `%http-read-response` gives.
+    response_head "response-head" {
+        /// Bytes of the head.
+        LENGTH "length",
+        STATUS "status",
+        /// A string.
+        REASON "reason",
+        /// A sum of [`ResponseFlag`](super::ResponseFlag)s.
+        FLAGS "flags",
+        /// Bytes of the body, or a [`BodyLength`](super::BodyLength).
+        BODY "body",
+        /// An association list.
+        FIELDS "fields",
+    }
+
+    /// What `%http-measured` gives.
+    measured "measured" {
+        /// A number of requests.
+        IN_FLIGHT "in-flight",
+        /// Lists of a method and of its numbers of requests by class of status.
+        COUNTS "counts",
+        /// Upper bounds of durations in microseconds.
+        BOUNDS "bounds",
+        /// Numbers of durations below each bound, and above all.
+        DURATIONS "durations",
+        /// The sum of the durations in nanoseconds.
+        NANOSECONDS "nanoseconds",
     }
 }

@@ -49,9 +49,9 @@ pub struct RecordLayout {
     pub fields: &'static [&'static str],
 }
 
-/// The elements of a vector that goes from Scheme to Rust.
+/// The elements of a vector or list that goes from one side to the other.
 #[derive(Clone, Copy, Debug)]
-pub struct VectorLayout {
+pub struct PositionLayout {
     /// The first part of the names in Scheme.
     pub name: &'static str,
     /// The meaning of each element, in order.
@@ -94,17 +94,18 @@ pub fn library_source() -> String {
             define(&mut definitions, name, index);
         }
     }
-    for row in VECTORS {
-        let _ = writeln!(
-            definitions,
-            "\n    ;; Elements of a vector of `{}`.",
-            row.name
-        );
-        for (index, field) in (0..).zip(row.fields) {
-            define(&mut definitions, format!("{}/{field}", row.name), index);
+    for (kind, rows) in [("vector", VECTORS), ("list", LISTS)] {
+        for row in rows {
+            let name = row.name;
+            let _ = writeln!(definitions, "\n    ;; Elements of a {kind} of `{name}`.");
+            for (index, field) in (0..).zip(row.fields) {
+                define(&mut definitions, format!("{name}/{field}"), index);
+            }
+            if kind == "vector" {
+                let count = row.fields.len() as i64;
+                define(&mut definitions, format!("{name}/count"), count);
+            }
         }
-        let count = row.fields.len() as i64;
-        define(&mut definitions, format!("{}/count", row.name), count);
     }
     let exports = names.join("\n          ");
     let definitions = definitions.trim_end();
@@ -184,6 +185,7 @@ mod tests {
         assert_eq!(fields[task::NUMBER - 1], "number");
         assert_eq!(task::WORDS, fields.len() + 1);
         assert_eq!(spawn_setting::COUNT, 9);
+        assert_eq!(user_id::EFFECTIVE_GROUP, user_id::COUNT - 1);
     }
 
     /// A misspelt enumeration in a signature would be a type that `tidy` does not look at.

@@ -230,8 +230,14 @@ entries! {
     KeywordEntry => entry::keyword_entry;
     ArityError => entry::arity_error;
     GlobalRef => |site| { let cell = site.pool_wide(); data::global(site, cell) };
-    GlobalSet => |site| { let (cell, value) = (site.pool_wide(), site.ra()); data::assign(site, cell, value) };
-    GlobalDefine => |site| { let (cell, value) = (site.pool_wide(), site.ra()); data::define(site, cell, value) };
+    GlobalSet => |site| {
+        let (cell, value) = (site.pool_wide(), site.ra());
+        data::assign(site, cell, value)
+    };
+    GlobalDefine => |site| {
+        let (cell, value) = (site.pool_wide(), site.ra());
+        data::define(site, cell, value)
+    };
     CellRef => |site| { let cell = site.rb(); data::global(site, cell) };
     CellSet => |site| { let (cell, value) = (site.ra(), site.rb()); data::assign(site, cell, value) };
     CellDefine => |site| { let (cell, value) = (site.ra(), site.rb()); data::define(site, cell, value) };

@@ -25,6 +25,7 @@ use canny_lib::evaluation::EnvironmentId;
 use canny_locks::{Mutex, MutexGuard};
 use canny_vm::{InterruptState, Vm};
 
+use super::history;
 use super::input::{Line, Source};
 use super::prompt::{Outcome, Prompt};
 use crate::exit_code;
@@ -127,8 +128,9 @@ pub fn run(prompt: &mut Prompt, address: &str) -> u8 {
 fn read_prompt(prompt: &Prompt, shared: &Arc<Shared>, jobs: Sender<Job>) -> std::io::Result<()> {
     let shared = shared.clone();
     let mut next = (prompt.text(), prompt.environment());
+    let history = history::path(prompt.session.environment);
     let reading = move || {
-        let mut source = Source::new(shared.vm.clone(), shared.interrupts.clone());
+        let mut source = Source::new(shared.vm.clone(), shared.interrupts.clone(), history);
         source.greet();
         loop {
             let line = match source.next(&next.0, next.1) {

@@ -20,6 +20,7 @@ use lexopt::{Arg, Parser, ValueExt};
 
 use super::table::{LIBRARY_OPTIONS, joined};
 use super::{Tool, files};
+use crate::environment::Environment;
 use crate::exit_code;
 use crate::options::Options;
 
@@ -58,9 +59,9 @@ enum Task {
     Markdown(PathBuf),
 }
 
-fn run(mut parser: Parser) -> Result<u8, String> {
+fn run(mut parser: Parser, environment: &'static Environment) -> Result<u8, String> {
     let text_of = |error: lexopt::Error| error.to_string();
-    let mut options = Options::default();
+    let mut options = Options::new(environment);
     let mut task = Task::Show;
     let mut operands: Vec<String> = Vec::new();
     while let Some(argument) = parser.next().map_err(text_of)? {

@@ -21,6 +21,7 @@ use lexopt::{Arg, Parser, ValueExt};
 
 use super::table::{LIBRARY_OPTIONS, Row, joined};
 use super::{Tool, files};
+use crate::environment::Environment;
 use crate::exit_code;
 use crate::json::Object;
 use crate::options::Options;
@@ -75,7 +76,6 @@ pub const TOOL: Tool = Tool {
 };
 
 /// What the command line asks for.
-#[derive(Default)]
 struct Wishes {
     options: Options,
     heap_limit: Option<OsString>,
@@ -91,8 +91,8 @@ struct Wishes {
     is_verbose: bool,
 }
 
-fn run(parser: Parser) -> Result<u8, String> {
-    let wishes = parse(parser)?;
+fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> {
+    let wishes = parse(parser, environment)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
         // A second one ends it in any case.
@@ -132,12 +132,21 @@ fn run(parser: Parser) -> Result<u8, String> {
     })
 }
 
-fn parse(mut parser: Parser) -> Result<Wishes, String> {
+fn parse(mut parser: Parser, environment: &'static Environment) -> Result<Wishes, String> {
     let text_of = |error: lexopt::Error| error.to_string();
     let mut wishes = Wishes {
-        time_limit: Some(Duration::from_secs(60)),
+        options: Options::new(environment),
+        heap_limit: None,
+        places: Vec::new(),
+        filters: Vec::new(),
+        lists: false,
+        watches: false,
         jobs: std::thread::available_parallelism().map_or(1, usize::from),
-        ..Wishes::default()
+        time_limit: Some(Duration::from_secs(60)),
+        fails_fast: false,
+        is_json: false,
+        junit: None,
+        is_verbose: false,
     };
     while let Some(argument) = parser.next().map_err(text_of)? {
         match argument {

@@ -11,13 +11,14 @@ use canny_http::head::{
 };
 use canny_http::server::Scratch;
 use canny_tables::kinds::Kind;
-use canny_tables::protocols::{self, ResponseFlag, request as request_field};
+use canny_tables::protocols::{self, ResponseFlag, request as request_field, response_head};
 use canny_value::Value;
 use canny_vm::symbols::symbol_name;
 use canny_vm::{ConditionKind, Raise, Thread, string_text};
 
 use super::request;
 use crate::arguments::Call;
+use crate::list::list_at;
 
 /// Bytes before the index of fields: their number, where the target begins and ends.
 const PREFIX_BYTES: usize = 6;
@@ -258,14 +259,13 @@ pub(super) fn read_response(thread: &mut Thread, call: Call) -> Result<Value, Ra
     }
     let fields = list_of_fields(thread, &fields)?;
     let reason = text(thread, &reason)?;
-    let mut list = thread.cons(fields, Value::NIL);
-    let numbers = [length, flags];
-    for number in numbers {
-        list = thread.cons(Value::fixnum(number), list);
-    }
-    list = thread.cons(reason, list);
-    for number in [i64::from(head.status), head.length as i64] {
-        list = thread.cons(Value::fixnum(number), list);
-    }
-    Ok(list)
+    let parts = [
+        (response_head::LENGTH, Value::fixnum(head.length as i64)),
+        (response_head::STATUS, Value::fixnum(i64::from(head.status))),
+        (response_head::REASON, reason),
+        (response_head::FLAGS, Value::fixnum(flags)),
+        (response_head::BODY, Value::fixnum(length)),
+        (response_head::FIELDS, fields),
+    ];
+    Ok(list_at::<{ response_head::COUNT }>(thread, parts))
 }

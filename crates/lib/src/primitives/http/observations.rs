@@ -8,11 +8,13 @@ use std::os::fd::BorrowedFd;
 use canny_http::server::{BOUNDS, METHODS, Taken};
 use canny_io::{IoError, Operation, Wait};
 use canny_sched::{Interest, Wake};
+use canny_tables::protocols::measured as row;
 use canny_value::Value;
 use canny_vm::{Raise, Thread};
 
 use super::server;
 use crate::arguments::Call;
+use crate::list::list_at;
 use crate::primitives::ports::failed;
 use crate::primitives::tasks::{Then, numbers_by_name, suspend};
 
@@ -49,21 +51,23 @@ pub(super) fn measured(thread: &mut Thread, call: Call) -> Result<Value, Raise> 
         return Ok(Value::FALSE);
     };
     let mut counts = Value::NIL;
-    for (name, row) in METHODS.iter().zip(&measured.counts).rev() {
-        let row = numbers(thread, row);
+    for (name, classes) in METHODS.iter().zip(&measured.counts).rev() {
+        let classes = numbers(thread, classes);
         let name = thread.string(name);
-        let row = thread.cons(name, row);
-        counts = thread.cons(row, counts);
+        let method = thread.cons(name, classes);
+        counts = thread.cons(method, counts);
     }
-    let sum = thread.integer(measured.nanoseconds as i64);
-    let mut list = thread.cons(sum, Value::NIL);
-    for row in [&measured.durations[..], &BOUNDS[..]] {
-        let row = numbers(thread, row);
-        list = thread.cons(row, list);
-    }
-    list = thread.cons(counts, list);
-    let in_flight = thread.integer(measured.in_flight as i64);
-    Ok(thread.cons(in_flight, list))
+    let fields = [
+        (row::IN_FLIGHT, thread.integer(measured.in_flight as i64)),
+        (row::COUNTS, counts),
+        (row::BOUNDS, numbers(thread, &BOUNDS)),
+        (row::DURATIONS, numbers(thread, &measured.durations)),
+        (
+            row::NANOSECONDS,
+            thread.integer(measured.nanoseconds as i64),
+        ),
+    ];
+    Ok(list_at::<{ row::COUNT }>(thread, fields))
 }
 
 fn wait_for_bell(bell: BorrowedFd<'_>, wait: Wait<'_>) -> Result<(), IoError> {

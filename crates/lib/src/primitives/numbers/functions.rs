@@ -22,10 +22,18 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "ceiling" => |thread, call| round_to(thread, call, f64::ceil, number::ceiling);
     "truncate" => |thread, call| round_to(thread, call, f64::trunc, number::truncate);
     "round" => |thread, call| round_to(thread, call, f64::round_ties_even, number::round);
-    "exact-floor" => |thread, call| exact_round_to(thread, call, f64::floor, |x| number::exact(&number::floor(x)?));
-    "exact-ceiling" => |thread, call| exact_round_to(thread, call, f64::ceil, |x| number::exact(&number::ceiling(x)?));
-    "exact-truncate" => |thread, call| exact_round_to(thread, call, f64::trunc, |x| number::exact(&number::truncate(x)?));
-    "exact-round" => |thread, call| exact_round_to(thread, call, f64::round_ties_even, |x| number::exact(&number::round(x)?));
+    "exact-floor" => |thread, call| {
+        exact_round_to(thread, call, f64::floor, |x| number::exact(&number::floor(x)?))
+    };
+    "exact-ceiling" => |thread, call| {
+        exact_round_to(thread, call, f64::ceil, |x| number::exact(&number::ceiling(x)?))
+    };
+    "exact-truncate" => |thread, call| {
+        exact_round_to(thread, call, f64::trunc, |x| number::exact(&number::truncate(x)?))
+    };
+    "exact-round" => |thread, call| {
+        exact_round_to(thread, call, f64::round_ties_even, |x| number::exact(&number::round(x)?))
+    };
     "rationalize" => |thread, call| binary(thread, call, number::rationalize);
     "exp" => |thread, call| of_flonum(thread, call, |_| true, f64::exp, number::exp);
     "log" => log;

@@ -30,7 +30,9 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "infinite?" => |thread, call| test(thread, call, |_| false, f64::is_infinite, number::is_infinite);
     "nan?" => |thread, call| test(thread, call, |_| false, f64::is_nan, number::is_nan);
     "zero?" => |thread, call| test(thread, call, |n| n == 0, |f| f == 0.0, number::is_zero);
-    "positive?" => |thread, call| judge(thread, call, |n| !n.is_negative() && !n.is_zero(), number::is_positive);
+    "positive?" => |thread, call| {
+        judge(thread, call, |n| !n.is_negative() && !n.is_zero(), number::is_positive)
+    };
     "negative?" => |thread, call| judge(thread, call, |n| n.is_negative(), number::is_negative);
     "odd?" => |thread, call| judge(thread, call, |n| n.is_odd(), number::is_odd);
     "even?" => |thread, call| judge(thread, call, |n| !n.is_odd(), number::is_even);

@@ -34,7 +34,13 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
-    fn copies_and_changes(left in text(), right in text(), one in any::<usize>(), other in any::<usize>(), fill in any::<char>()) {
+    fn copies_and_changes(
+        left in text(),
+        right in text(),
+        one in any::<usize>(),
+        other in any::<usize>(),
+        fill in any::<char>(),
+    ) {
         let mut thread = stressed_machine();
         let thread = &mut *thread;
         let (mut model, source) = (characters(&left), characters(&right));

@@ -281,7 +281,10 @@ impl Decider {
             return self.fail(failure, self.span);
         };
         let may_fail = !row.later.is_empty()
-            || matches!(&row.action, Action::Clause(clause) if clause.guard.is_some() || clause.failure.is_some());
+            || match &row.action {
+                Action::Clause(clause) => clause.guard.is_some() || clause.failure.is_some(),
+                _ => false,
+            };
         let rest: Vec<Row> = rows.collect();
         let next = if may_fail && !rest.is_empty() {
             self.fresh(expander, "next")
