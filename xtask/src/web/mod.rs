@@ -11,8 +11,6 @@ mod servers;
 mod soak;
 mod trials;
 
-use std::path::Path;
-
 use clients::{Load, Sample, Transport};
 use servers::{Choice, Server, has_page, peak_megabytes};
 
@@ -39,7 +37,7 @@ for them with wrk.
   --load N         hundredths of what goes through at most, for --soak (80)
   --misbehaving N  clients that do what they should not, for --soak (8)
   --trial NAME     canny alone, under --heap-limit 64M: memory (each tenth request uses up the heap), \
-  fairness   (handlers that compute), streams (events that are read slowly)
+  fairness (handlers that compute), streams (events that are read slowly)
   --requests N     requests for --trial memory (20000)
   --clients N      clients at once for --trial memory (16)
   --canny PATH     the binary to measure; without it, cargo builds a release binary
@@ -61,6 +59,9 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
         print!("{HELP}");
         return Ok(());
     }
+    if let Some(trial) = arguments.option("--trial")? {
+        return run_trial(&trial, arguments);
+    }
     let rounds = arguments.number("--rounds", 3)?.max(1) as usize;
     let seconds = arguments.number("--seconds", 5)?.max(1);
     let connections = arguments.number("--connections", 100)?.max(1);
@@ -71,20 +72,12 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     let soak = arguments.number("--soak", 0)?;
     let load = arguments.number("--load", 80)?.clamp(1, 200);
     let misbehaving = arguments.number("--misbehaving", 8)? as usize;
-    let trial = arguments.option("--trial")?;
-    let plan = trials::Plan {
-        requests: arguments.number("--requests", 20_000)?,
-        clients: arguments.number("--clients", 16)?.max(1),
-    };
     let canny = workspace::canny(arguments, Profile::Release)?;
     let own = arguments.number("--server-cores", 0)? as usize;
     arguments.finish()?;
     let processors = processors::Processors::split(own)?;
     let place = workspace::scratch_directory("web")?;
     let statistics = place.join("statistics");
-    if let Some(trial) = trial {
-        return run_trial(&trial, plan, &canny, &processors, &statistics);
-    }
     let servers = Choice {
         canny,
         statistics: (soak > 0).then(|| statistics.clone()),
@@ -133,22 +126,11 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
         requests: connections,
         closes,
     };
-    ask_pages(&servers, &load, pages.as_deref(), rounds, seconds)
-}
-
-/// Asks each wanted page of all servers that have it, by turns, and prints what they answer.
-fn ask_pages(
-    servers: &[Server],
-    load: &Load,
-    pages: Option<&str>,
-    rounds: usize,
-    seconds: u64,
-) -> Result<(), String> {
     for (page, path, transport) in PAGES {
-        let is_wanted = |pages: &str| pages.split(',').any(|one| one == page);
+        let is_wanted = |pages: &String| pages.split(',').any(|one| one == page);
         let is_http2 = matches!(transport, Transport::Http2 { .. });
-        if !pages.is_none_or(is_wanted)
-            || is_http2 && (load.closes || !workspace::installed("h2load"))
+        if !pages.as_ref().is_none_or(is_wanted)
+            || is_http2 && (closes || !workspace::installed("h2load"))
         {
             continue;
         }
@@ -175,23 +157,26 @@ fn ask_pages(
     Ok(())
 }
 
-/// Runs a trial, or all of them, each against a server of its own.
-fn run_trial(
-    trial: &str,
-    plan: trials::Plan,
-    canny: &Path,
-    processors: &processors::Processors,
-    statistics: &Path,
-) -> Result<(), String> {
+/// Runs a trial against a server of its own.
+fn run_trial(trial: &str, arguments: &mut Arguments) -> Result<(), String> {
+    let plan = trials::Plan {
+        requests: arguments.number("--requests", 20_000)?,
+        clients: arguments.number("--clients", 16)?.max(1),
+    };
+    let own = arguments.number("--server-cores", 0)? as usize;
+    let canny = workspace::canny(arguments, Profile::Release)?;
+    arguments.finish()?;
+    let processors = processors::Processors::split(own)?;
+    let statistics = workspace::scratch_directory("web")?.join("statistics");
     if !trials::TRIALS.contains(&trial) {
         return Err(format!("--trial: one of {}", trials::TRIALS.join(", ")));
     }
     processors.take_servers()?;
-    let mut server = servers::start_trials(canny, statistics)?;
+    let mut server = servers::start_trials(&canny, &statistics)?;
     processors.take_load()?;
     let outcome = trials::run(trial, plan, &server);
     server.end_in_order();
-    if let Ok(text) = std::fs::read_to_string(statistics) {
+    if let Ok(text) = std::fs::read_to_string(&statistics) {
         print!("{text}");
     }
     outcome

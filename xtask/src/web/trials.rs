@@ -195,8 +195,7 @@ fn fairness(server: &Server, page: &str) -> Result<(), String> {
         waits.sort_by(f64::total_cmp);
         println!(
             "{computing:3} that compute: `GET /` on a new connection takes {:.1} ms in the median of \
-             {TURNS}, \
-             {:.1} ms at most",
+             {TURNS}, {:.1} ms at most",
             waits[TURNS / 2],
             waits[TURNS - 1]
         );
