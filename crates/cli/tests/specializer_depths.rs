@@ -124,7 +124,9 @@ fn continuations_that_are_entered_again_have_the_depth_that_they_had() {
 #[test]
 fn generic_functions_are_called_from_a_loop() {
     let text = std::fs::read_to_string(root().join("benches/generic.scm")).expect("it is there");
-    let text = text.replace("40000000", "40000").replace("20000000", "20000");
+    let text = text
+        .replace("40000000", "40000")
+        .replace("20000000", "20000");
     let log = log_of(&text, "1190000\n");
     let all = depth_of(&log, None);
     assert!(all > 0 && all < 10, "{all}");
