@@ -358,10 +358,10 @@ fn of_cosine(thread: &mut InPlace, x: Value, function: fn(f64) -> f64, tower: Fu
     }
 }
 
-extern "C" fn number_to_string(thread: &mut InPlace, x: Word, radix: Word, _: Word) -> Word {
-    let Some(x) = x.as_fixnum() else {
+extern "C" fn number_to_string(thread: &mut InPlace, number: Word, radix: Word, _: Word) -> Word {
+    let Some(x) = number.as_fixnum() else {
         return match radix.as_index() {
-            Some(radix @ 2..=36) => super::number_text(thread, x, radix as u32),
+            Some(radix @ 2..=36) => super::number_text(thread, number, radix as u32),
             _ => Value::DECLINED,
         };
     };
@@ -389,6 +389,7 @@ extern "C" fn number_to_string(thread: &mut InPlace, x: Word, radix: Word, _: Wo
             }
             or_decline(thread.ascii_string_of(&room[at..]))
         }
+        Some(radix @ 2..=36) => super::number_text(thread, number, radix as u32),
         _ => Value::DECLINED,
     }
 }

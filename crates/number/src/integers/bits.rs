@@ -1,4 +1,5 @@
-//! Bits of exact integers on borrowed limbs, as if in two's complement with infinitely many sign bits.
+//! Bits of exact integers on borrowed limbs, as if in two's complement with infinitely many sign bits:
+//! combinations word by word, counts, and single bits. Shifts are with the arithmetic.
 
 use super::{Integer, LIMBS_MAX, Workspace};
 use crate::limbs;

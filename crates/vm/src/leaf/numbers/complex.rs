@@ -60,8 +60,8 @@ fn of_doubles(operation: Operation, (a, b): Parts<f64>, (c, d): Parts<f64>) -> (
 }
 
 impl InPlace {
-    /// An operation on two numbers, at least one of them complex. None for long parts, and for a
-    /// divisor of zero.
+    /// An operation on two numbers, at least one of them complex. None for long parts, and for a divisor
+    /// of zero.
     pub(super) fn complex(&mut self, operation: Operation, x: Value, y: Value) -> Option<Value> {
         if let (Some(left), Some(right)) = (doubles(x), doubles(y)) {
             let (real, imaginary) = of_doubles(operation, left, right);
