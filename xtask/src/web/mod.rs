@@ -88,12 +88,7 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
             (only, _) => only,
         },
     };
-    if let Some(pages) = &pages {
-        let is_unknown = |name: &&str| PAGES.iter().all(|(page, ..)| page != name);
-        if let Some(name) = pages.split(',').find(is_unknown) {
-            return Err(format!("--pages: there is no page {name}"));
-        }
-    }
+    check_pages(pages.as_deref())?;
     processors.take_servers()?;
     let mut servers = servers.start(&place)?;
     processors.take_load()?;
@@ -155,6 +150,15 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
         tell(page, &asked, &samples);
     }
     Ok(())
+}
+
+/// Refuses names of pages that there are not.
+fn check_pages(pages: Option<&str>) -> Result<(), String> {
+    let is_unknown = |name: &&str| PAGES.iter().all(|(page, ..)| page != name);
+    match pages.and_then(|pages| pages.split(',').find(is_unknown)) {
+        Some(name) => Err(format!("--pages: there is no page {name}")),
+        None => Ok(()),
+    }
 }
 
 /// Runs a trial against a server of its own.
