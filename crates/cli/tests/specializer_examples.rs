@@ -180,6 +180,36 @@ fn of_many_types_none_is_planned() {
 }
 
 #[test]
+fn two_record_types_have_a_version_each() {
+    let log = run("cats-and-dogs.scm", "15000000\n", false);
+    let statistics = log.part("Latest statistics for 'weight'", "=====");
+    for part in [
+        "Type tuple 0",
+        "Type 0: record cat",
+        "Type tuple 1",
+        "Type 0: record dog",
+    ] {
+        contains(&statistics, &[part]);
+    }
+    let planned = log
+        .text
+        .match_indices("Observed type specialization of 'weight'");
+    let types: Vec<&str> = planned
+        .filter_map(|(at, _)| {
+            log.text[at..]
+                .lines()
+                .find_map(|line| line.strip_prefix("    Type 0: "))
+        })
+        .collect();
+    assert_eq!(types, ["record cat", "record dog"]);
+    let graph = log.graph("weight");
+    contains(&graph, &["called with r0: record<"]);
+    for part in ["RecordOf(", "Guard(", "Test(", "Require"] {
+        assert_eq!(count(&graph, part), 0, "{part} in {graph}");
+    }
+}
+
+#[test]
 fn a_record_is_checked_once() {
     let log = run("btree.scm", "1999\n", true);
     let graph = log.graph("btree-cons");

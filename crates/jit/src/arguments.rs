@@ -27,7 +27,7 @@ use canny_spesh::graph::{EntryPoint, Graph, NodeId, Op, SlotContent, StateId, Te
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{CHARACTER_LOW_BYTE, FIELD0, HEADER, TAG_MASK, TAG_OBJECT, TAG_PAIR};
-use canny_tables::layout::{code, frame};
+use canny_tables::layout::{FIXNUM_SHIFT, class_key, code, frame, record_type};
 
 use crate::JitError;
 use crate::assembler::{
@@ -271,6 +271,15 @@ pub(crate) fn test_or_pass_on(
             others_unless_equal(to);
             compare_kind(to, register, kind);
         }
+        Test::Class(class) => {
+            to.compare_masked(register, TAG_MASK as u32, TAG_OBJECT as u32);
+            others_unless_equal(to);
+            compare_kind(to, register, Kind::Record);
+            others_unless_equal(to);
+            to.load(SCRATCH, Memory::near(register, FIELD0 as i8));
+            to.load(SCRATCH, Memory::near(SCRATCH, CLASS_KEY as i8));
+            to.compare_masked(SCRATCH, u32::MAX, class << FIXNUM_SHIFT);
+        }
         // See `flonum_test` of segments.
         Test::Flonum => {
             to.compare_masked(register, 6, 2);
@@ -292,6 +301,12 @@ pub(crate) fn test_or_pass_on(
     others_unless_equal(to);
     Ok(())
 }
+
+/// Offset of the class key in a record type.
+const CLASS_KEY: i32 = FIELD0 + 8 * record_type::SERIAL as i32;
+
+// A class key as a fixnum is a word of 32 bits.
+const _: () = assert!(CLASS_KEY < 128 && class_key::KEY_BITS + FIXNUM_SHIFT as u32 <= 32);
 
 fn compare_kind(to: &mut Assembler, object: Register, kind: Kind) {
     to.compare_byte(Memory::near(object, (HEADER + 1) as i8), kind as u8);

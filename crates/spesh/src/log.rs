@@ -38,6 +38,14 @@ impl TypeTuple {
         self.count.into()
     }
 
+    /// The same with all records in place of those of one type.
+    pub fn without_classes(&self) -> TypeTuple {
+        TypeTuple {
+            count: self.count,
+            types: self.types.map(Type::any_record),
+        }
+    }
+
     /// Whether the arguments are of such types, as far as both are known.
     pub fn is(&self, wanted: &[Type]) -> bool {
         let mut both = self.types().iter().zip(wanted);
@@ -229,6 +237,9 @@ impl Iterator for Events<'_> {
 
 /// The type behind 16 bits of a log.
 pub fn type_of_code(code: u16) -> Type {
+    if code & log::TYPE_RECORD == log::TYPE_RECORD {
+        return Type::record_of(i64::from(code & !log::TYPE_RECORD));
+    }
     if code & log::TYPE_OBJECT != 0 {
         return type_of_kind(code as u8);
     }
@@ -317,6 +328,12 @@ impl LogWriter {
         self.enter_as(log::ENTER, call, callee, arguments, frame)
     }
 
+    /// The newest frame enters bytecode after compiled versions of its code did not take the call.
+    pub fn passed_on(&mut self, callee: CodeWord, arguments: &[u16]) -> &mut Self {
+        self.frames.pop();
+        self.enter(0, callee, arguments)
+    }
+
     /// A tail call.
     pub fn tail_enter(&mut self, call: u64, callee: CodeWord, arguments: &[u16]) -> &mut Self {
         self.frames.pop();
@@ -403,7 +420,9 @@ mod tests {
                 Type::of_kind(*kind)
             );
         }
-        assert_eq!(type_of_code(0xffff), Type::ANY);
+        assert_eq!(type_of_code(0x8000 | 0xff), Type::ANY);
+        assert_eq!(type_of_code(log::TYPE_RECORD | 130), Type::record_of(130));
+        assert_eq!(type_of_code(log::TYPE_RECORD | 127), Type::RECORD);
         assert!(Type::CHARACTER.is(type_of_short_code(6)));
     }
 

@@ -118,6 +118,15 @@ pub struct CellSnapshot {
     pub number: u32,
 }
 
+/// A record type, which a class key names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordTypeSnapshot {
+    /// Its name, for people.
+    pub name: String,
+    /// The class keys of the types that it is derived from, the outermost first. They never change.
+    pub ancestors: Vec<i64>,
+}
+
 impl CodeSnapshot {
     /// Address of a pool slot.
     pub fn pool_address(&self, slot: usize) -> u64 {
@@ -151,6 +160,11 @@ pub fn is_call(opcode: Opcode) -> bool {
 pub trait CodeSource {
     /// The snapshot of a code object.
     fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>>;
+
+    /// The record type with a class key.
+    fn record_type(&self, _class: u32) -> Option<Arc<RecordTypeSnapshot>> {
+        None
+    }
 }
 
 /// Whom the calls at an instruction entered.

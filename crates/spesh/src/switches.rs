@@ -52,6 +52,11 @@ pub const PASSES: &[Pass] = &[
         turn_off: |options| options.selects_at_entry = false,
     },
     Pass {
+        name: "records",
+        effect: "compiles procedures for several types of records, chosen on entry",
+        turn_off: |options| options.divides_by_class = false,
+    },
+    Pass {
         name: "polymorphic",
         effect: "copies procedures to calls that enter a few different ones",
         turn_off: |options| options.inline_several = false,

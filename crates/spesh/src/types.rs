@@ -1,22 +1,28 @@
 //! The type lattice of the specializer: a `Type` is a set of disjoint kinds of values, one bit
-//! each.
+//! each, and of records perhaps their record type.
 //!
 //! The empty set is the type of a value that cannot exist, `Type::ANY` the union of all. Every
-//! value has exactly one kind, so union and intersection are bit operations. Types are what logs
-//! record, what plans select by and what guards test; they say nothing of lengths, ranges or
-//! identities.
+//! value has exactly one kind, so union and intersection of kinds are bit operations. The records in
+//! a type are all records, or those of exactly one record type, which its class key names (see
+//! `layout::class_key`); records of types derived from that are not among them. The union of two
+//! record types is all records. Types are what logs record, what plans select by and what guards
+//! test; they say nothing of lengths, ranges or identities.
 
 use canny_tables::kinds::Kind;
-use canny_tables::layout;
+use canny_tables::layout::{self, class_key};
 
 /// A set of kinds of values. The empty set belongs to values that cannot exist.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Type(u32);
+pub struct Type {
+    kinds: u32,
+    /// The class key of the records; 0 for all records, and where there are none.
+    class: u32,
+}
 
 macro_rules! types {
     ($($name:ident $bit:literal $text:literal;)*) => {
         impl Type {
-            $(#[doc = concat!("Values that are: ", $text, ".")] pub const $name: Type = Type(1 << $bit);)*
+            $(#[doc = concat!("Values that are: ", $text, ".")] pub const $name: Type = Type::of_kinds(1 << $bit);)*
             const NAMES: &'static [(u32, &'static str)] = &[$(($bit, $text)),*];
         }
     };
@@ -51,11 +57,11 @@ types! {
 
 impl Type {
     /// No value.
-    pub const NONE: Type = Type(0);
+    pub const NONE: Type = Type::of_kinds(0);
     /// Any value.
-    pub const ANY: Type = Type((1 << 24) - 1);
+    pub const ANY: Type = Type::of_kinds((1 << 24) - 1);
     /// `#t` or `#f`.
-    pub const BOOLEAN: Type = Type(Type::FALSE.0 | Type::TRUE.0);
+    pub const BOOLEAN: Type = Type::FALSE.or(Type::TRUE);
     /// Any number.
     pub const NUMBER: Type = Type::FIXNUM
         .or(Type::FLONUM)
@@ -63,51 +69,104 @@ impl Type {
         .or(Type::OTHER_NUMBER)
         .or(Type::COMPNUM);
 
+    const fn of_kinds(kinds: u32) -> Type {
+        Type { kinds, class: 0 }
+    }
+
+    /// Records of exactly the record type with a class key, if a single type has it.
+    pub const fn record_of(class: i64) -> Type {
+        let is_single = class >= class_key::FIRST_SERIAL && class < class_key::END;
+        Type {
+            kinds: Type::RECORD.kinds,
+            class: if is_single { class as u32 } else { 0 },
+        }
+    }
+
+    /// The class key of all records of this type, if they are known to be of one record type.
+    pub const fn record_class(self) -> Option<u32> {
+        if self.class == 0 {
+            None
+        } else {
+            Some(self.class)
+        }
+    }
+
+    /// The same with all records in place of those of one type.
+    pub const fn any_record(self) -> Type {
+        Type::of_kinds(self.kinds)
+    }
+
+    const fn has_records(self) -> bool {
+        self.kinds & Type::RECORD.kinds != 0
+    }
+
     /// Both sets together.
     pub const fn or(self, other: Type) -> Type {
-        Type(self.0 | other.0)
+        let differ = self.has_records() && other.has_records() && self.class != other.class;
+        Type {
+            kinds: self.kinds | other.kinds,
+            // One without records has no class.
+            class: if differ { 0 } else { self.class | other.class },
+        }
     }
 
     /// What both have.
     pub const fn and(self, other: Type) -> Type {
-        Type(self.0 & other.0)
+        let kinds = self.kinds & other.kinds;
+        if kinds & Type::RECORD.kinds == 0 {
+            return Type::of_kinds(kinds);
+        }
+        if self.class == other.class || other.class == 0 || self.class == 0 {
+            let class = self.class | other.class;
+            return Type { kinds, class };
+        }
+        Type::of_kinds(kinds & !Type::RECORD.kinds)
     }
 
     /// What this has and the other has not.
     pub const fn without(self, other: Type) -> Type {
-        Type(self.0 & !other.0)
+        let keeps_records = self.has_records()
+            && !(other.has_records() && (other.class == 0 || other.class == self.class));
+        let kinds = self.kinds & !other.kinds & !Type::RECORD.kinds;
+        if keeps_records {
+            Type {
+                kinds: kinds | Type::RECORD.kinds,
+                class: self.class,
+            }
+        } else {
+            Type::of_kinds(kinds)
+        }
     }
 
     /// Whether every value of this type is of the other.
     pub const fn is(self, other: Type) -> bool {
-        self.0 & !other.0 == 0
+        self.kinds & !other.kinds == 0
+            && (!self.has_records() || other.class == 0 || other.class == self.class)
     }
 
     /// Whether some value may be of both types.
     pub const fn may_be(self, other: Type) -> bool {
-        self.0 & other.0 != 0
+        !self.and(other).is_none()
     }
 
     /// Whether there is no such value.
     pub const fn is_none(self) -> bool {
-        self.0 == 0
+        self.kinds == 0
     }
 
     /// Whether it consists of several kinds.
     pub const fn is_several(self) -> bool {
-        self.0 & self.0.wrapping_sub(1) != 0
+        self.kinds & self.kinds.wrapping_sub(1) != 0
     }
 
     /// Whether no value of this type lives in the heap.
     pub const fn is_immediate(self) -> bool {
-        self.is(Type(
-            Type::FIXNUM.0
-                | Type::NIL.0
-                | Type::FALSE.0
-                | Type::TRUE.0
-                | Type::CHARACTER.0
-                | Type::OTHER_IMMEDIATE.0,
-        ))
+        self.is(Type::FIXNUM
+            .or(Type::NIL)
+            .or(Type::FALSE)
+            .or(Type::TRUE)
+            .or(Type::CHARACTER)
+            .or(Type::OTHER_IMMEDIATE))
     }
 
     /// The type of objects of a kind.
@@ -135,7 +194,7 @@ impl Type {
 
     /// The kind of all objects of this type, if it is one kind whose objects always have a header.
     pub fn kind(self) -> Option<Kind> {
-        Some(match self {
+        Some(match self.any_record() {
             Type::CLOSURE => Kind::Closure,
             Type::VECTOR => Kind::Vector,
             Type::STRING => Kind::String,
@@ -188,8 +247,14 @@ impl Type {
                 .iter()
                 .filter(|(_, name)| rest.starts_with(name));
             let (bit, name) = names.max_by_key(|(_, name)| name.len())?;
-            ty = ty.or(Type(1 << bit));
             length += name.len();
+            let mut one = Type::of_kinds(1 << bit);
+            if let Some(rest) = text[length..].strip_prefix('<') {
+                let (class, _) = rest.split_once('>')?;
+                one = Type::record_of(class.parse().ok()?);
+                length += class.len() + 2;
+            }
+            ty = ty.or(one);
             if !text[length..].starts_with('|') {
                 return Some((ty, length));
             }
@@ -213,12 +278,17 @@ impl std::fmt::Display for Type {
         }
         let mut first = true;
         for (bit, name) in Type::NAMES {
-            if self.0 >> bit & 1 == 1 {
+            if self.kinds >> bit & 1 == 1 {
                 if !first {
                     f.write_str("|")?;
                 }
                 f.write_str(name)?;
                 first = false;
+                if let Some(class) = self.record_class()
+                    && Type::of_kinds(1 << bit) == Type::RECORD
+                {
+                    write!(f, "<{class}>")?;
+                }
             }
         }
         Ok(())
@@ -257,8 +327,9 @@ mod tests {
 
     #[test]
     fn types_are_read_as_they_are_written() {
-        let single = (0..24).map(|bit| Type(1 << bit));
-        for ty in single.chain([Type::NONE, Type::ANY, Type::NUMBER, Type::BOOLEAN]) {
+        let single = (0..24).map(|bit| Type::of_kinds(1 << bit));
+        let cat = Type::record_of(130);
+        for ty in single.chain([Type::NONE, Type::ANY, Type::NUMBER, cat, cat.or(Type::BOX)]) {
             let text = ty.to_string();
             assert_eq!(Type::parse(&format!("{text})")), Some((ty, text.len())));
         }
@@ -267,5 +338,25 @@ mod tests {
             Some(16)
         );
         assert_eq!(Type::parse("fixnum|"), None);
+    }
+
+    #[test]
+    fn record_types_are_a_set_each() {
+        let (cat, dog) = (Type::record_of(130), Type::record_of(131));
+        assert!(cat.is(Type::RECORD) && !Type::RECORD.is(cat) && !cat.is(dog));
+        assert!(!cat.may_be(dog) && cat.may_be(Type::RECORD));
+        assert_eq!(cat.or(dog), Type::RECORD);
+        assert_eq!(cat.or(Type::PAIR).and(dog.or(Type::PAIR)), Type::PAIR);
+        assert_eq!(cat.and(Type::RECORD), cat);
+        assert_eq!(Type::ANY.and(cat), cat);
+        assert_eq!(Type::RECORD.without(cat), Type::RECORD);
+        assert_eq!(cat.or(Type::NIL).without(cat), Type::NIL);
+        assert_eq!(cat.or(Type::NIL).without(Type::RECORD), Type::NIL);
+        assert_eq!(cat.without(dog), cat);
+        assert_eq!(cat.or(Type::NIL).without(Type::NIL), cat);
+        assert_eq!(cat.kind(), Some(Kind::Record));
+        assert!(Type::NIL.is(cat.or(Type::NIL)) && Type::NONE.is(cat));
+        assert_eq!(Type::record_of(class_key::CROWDED), Type::RECORD);
+        assert_eq!(cat.to_string(), "record<130>");
     }
 }

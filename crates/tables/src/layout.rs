@@ -476,7 +476,8 @@ pub mod frame {
 /// frame, and where the caller is compiled code.
 ///
 /// A type of 16 bits is [`TYPE_OBJECT`] and the kind for objects, the low fifteen bits of the word for
-/// immediates, and the tag for everything else. A type of 8 bits is [`SHORT_TYPE_OBJECT`] and the kind
+/// immediates, and the tag for everything else. Of a record whose type has a class key below
+/// [`CLASSES_END`] it is [`TYPE_RECORD`] and that key. A type of 8 bits is [`SHORT_TYPE_OBJECT`] and the kind
 /// for objects, else the tag.
 pub mod log {
     /// Words of the largest entry.
@@ -503,6 +504,10 @@ pub mod log {
     pub const RESULT: u8 = 5;
     /// In a type of 16 bits: the low byte is the kind of an object.
     pub const TYPE_OBJECT: u16 = 0x8000;
+    /// In a type of 16 bits: the fourteen low bits are the class key of a record.
+    pub const TYPE_RECORD: u16 = 0xc000;
+    /// End of the class keys that are logged.
+    pub const CLASSES_END: i64 = 1 << 14;
     /// In a type of 8 bits: the others are the kind of an object.
     pub const SHORT_TYPE_OBJECT: u8 = 0x80;
     /// Arguments whose types are logged.

@@ -167,6 +167,9 @@ impl Vm {
     /// with the first full log. `compile` must not hold the machine, which would never end.
     pub fn set_compiler(&self, options: WorkerOptions, compile: Box<dyn Compile>) {
         let machine = Box::new(self.specializer.clone());
+        if options.log.is_some() {
+            self.specializer.ledger().keep_places();
+        }
         self.log_worker.prepare(options, machine, compile);
     }
 

@@ -103,7 +103,11 @@ impl Segment<'_, '_> {
                     Test::Pair => (layout::TAG_MASK, layout::TAG_PAIR),
                     Test::Character => (0xff, layout::CHARACTER_LOW_BYTE),
                     Test::Word(word) => (u64::MAX, *word),
-                    Test::Flonum | Test::Kind(_) | Test::ClosureOf(_) | Test::Elements(_) => {
+                    Test::Flonum
+                    | Test::Kind(_)
+                    | Test::ClosureOf(_)
+                    | Test::Elements(_)
+                    | Test::Class(_) => {
                         unreachable!("tests of more than one comparison are branches")
                     }
                 };
@@ -182,6 +186,20 @@ impl Segment<'_, '_> {
                 }
                 self.begin(object);
                 self.elements_test(elements, x, yes, no);
+            }
+            Test::Class(class) => {
+                let record = self.new_block();
+                if self.procedure.graph.node(node).ty.is(Type::RECORD) {
+                    self.builder.ins().jump(record, &[]);
+                } else {
+                    self.kind_test(Kind::Record, node, x, record, no);
+                }
+                self.begin(record);
+                let its_type = self.load(I64, x, FIELD0);
+                let key = self.load(I64, its_type, FIELD0 + 8 * record_type::SERIAL as i32);
+                let wanted = i64::from(class) << layout::FIXNUM_SHIFT;
+                let same = self.builder.ins().icmp_imm_s(IntCC::Equal, key, wanted);
+                self.builder.ins().brif(same, yes, &[], no, &[]);
             }
             Test::Pair if self.is_list_end_or_pair(node) => {
                 let end = self.masked(x, u64::MAX, layout::NIL);

@@ -88,6 +88,7 @@ fn make_record_type(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     thread.store(result, field::FIELDS, names);
     thread.store(result, field::SERIAL, Value::fixnum(new_serial()));
     thread.store(result, field::PLACE, Value::fixnum(end as i64));
+    thread.know_record_type(result);
     Ok(result)
 }
 

@@ -8,7 +8,7 @@
 //! Registers are few: types are written one by one, and calls give up the register of the dispatch table.
 
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{self, CAR, CDR, FIELD0, code, frame, log, thread};
+use canny_tables::layout::{self, CAR, CDR, FIELD0, code, frame, log, record_type, thread};
 use canny_tables::opcodes::{Opcode, OpcodeFlags};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
@@ -87,6 +87,7 @@ fn own_code(h: &mut Handler) -> Value {
 /// Writes the type of a word as 16 bits. A word above the low tag bits never gets into the log.
 fn write_type(h: &mut Handler, x: Value, base: Value, offset: i32) {
     let object = h.builder.create_block();
+    let [record, classed, no_class] = [0; 3].map(|_| h.builder.create_block());
     let other = h.builder.create_block();
     let immediate = h.builder.create_block();
     let plain = h.builder.create_block();
@@ -99,6 +100,22 @@ fn write_type(h: &mut Handler, x: Value, base: Value, offset: i32) {
         h.builder.ins().jump(done, &[]);
     };
     h.builder.switch_to_block(object);
+    let kind = h.load_u8(x, layout::HEADER + 1);
+    let is_record = h.compare_constant(IntCC::Equal, kind, Kind::Record as i64);
+    h.builder.ins().brif(is_record, record, &[], no_class, &[]);
+    h.builder.switch_to_block(record);
+    let its_type = h.load(x, FIELD0);
+    let key = h.load(its_type, FIELD0 + 8 * record_type::SERIAL as i32);
+    let class = h.shift_right(key, i64::from(layout::FIXNUM_SHIFT));
+    let is_large = h.compare_constant(IntCC::UnsignedGreaterThanOrEqual, class, log::CLASSES_END);
+    h.builder.ins().brif(is_large, no_class, &[], classed, &[]);
+    h.builder.switch_to_block(classed);
+    let class = h
+        .builder
+        .ins()
+        .bor_imm_u(class, i64::from(log::TYPE_RECORD));
+    put(h, class);
+    h.builder.switch_to_block(no_class);
     let kind = h.load_u8(x, layout::HEADER + 1);
     let kind = h.builder.ins().bor_imm_u(kind, i64::from(log::TYPE_OBJECT));
     put(h, kind);

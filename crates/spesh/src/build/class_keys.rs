@@ -19,6 +19,11 @@ impl Builder<'_> {
         instruction: &Instruction,
     ) -> Result<(), BuildError> {
         let x = self.register(activation, instruction.b())?;
+        if let Some(key) = known_key(self.ty(x)) {
+            let key = self.fixnum(key);
+            activation.environment.set(instruction.a(), key);
+            return Ok(());
+        }
         let likely = self.guess(x);
         let test = if likely.is_none() || !self.is_stable(activation) {
             None
@@ -79,19 +84,41 @@ impl Builder<'_> {
         (same, different): (usize, usize),
     ) {
         let [is, is_not] = self.fork(Condition::Same(x, y));
+        let class = self.constant(key);
+        let ty = class.map_or(Type::RECORD, |key| {
+            Type::record_of(key as i64 >> FIXNUM_SHIFT)
+        });
         self.follow_aside(activation, is, |builder, activation| {
             builder.numbering.add_class_key(record, key);
+            let refined = builder.refine(activation, record, ty);
+            builder.numbering.add_class_key(refined, key);
             builder.jump(activation, same);
         });
         self.block = Some(is_not);
         self.jump(activation, different);
     }
 
+    /// Whether the record is of a type: `Some` where its own type is known, `Some(true)` where a check
+    /// before said so.
+    pub(super) fn known_type_test(&self, record: NodeId, wanted: NodeId) -> Option<bool> {
+        if self.is_of_known_type(record, wanted) {
+            return Some(true);
+        }
+        let KnownType { class_key, .. } = self.known_types.get(&wanted)?;
+        let class = self.ty(record).record_class()?;
+        let record_type = self.source.record_type(class)?;
+        Some(record_type.ancestors.contains(class_key))
+    }
+
     /// Whether a comparison or a check before says that the record is of a type.
-    pub(super) fn is_of_known_type(&self, record: NodeId, wanted: NodeId) -> bool {
+    fn is_of_known_type(&self, record: NodeId, wanted: NodeId) -> bool {
         let Some(KnownType { class_key, .. }) = self.known_types.get(&wanted) else {
             return false;
         };
+        let class = self.ty(record).record_class();
+        if class.is_some_and(|class| i64::from(class) == *class_key) {
+            return true;
+        }
         let actual = self.numbering.class_key(record);
         let actual = actual.and_then(|key| self.constant(key));
         actual == Some((class_key << FIXNUM_SHIFT) as u64)
@@ -121,7 +148,7 @@ fn known_key(ty: Type) -> Option<i64> {
         Type::NIL => class_key::NIL,
         Type::FALSE | Type::TRUE | Type::BOOLEAN => class_key::BOOLEAN,
         Type::CHARACTER => class_key::CHARACTER,
-        Type::RECORD => return None,
+        _ if ty.any_record() == Type::RECORD => ty.record_class()?.into(),
         _ => ty.kind()? as i64,
     })
 }

@@ -496,6 +496,8 @@ impl Builder<'_> {
         };
         if x == y {
             self.jump(activation, same);
+        } else if let (Some(left), Some(right)) = (self.constant(x), self.constant(y)) {
+            self.jump(activation, if left == right { same } else { different });
         } else if let Some((record, key)) = self.compared_class_key(x, y) {
             self.class_key_test(activation, (x, y), (record, key), (same, different));
         } else {

@@ -82,6 +82,8 @@ pub struct Options {
     pub inline_several: bool,
     /// An entry at the start has checked the types of arguments ([`Graph::required`]).
     pub selects_at_entry: bool,
+    /// Compile procedures that ask for the types of records once for each of them.
+    pub divides_by_class: bool,
     /// Hold flonums unboxed from calls to procedures and from returns to callers.
     pub passes_floats: bool,
     /// Ask right behind calls whether their values are fixnums.
@@ -109,6 +111,7 @@ impl Default for Options {
             hoists: true,
             inline_several: true,
             selects_at_entry: true,
+            divides_by_class: true,
             passes_floats: true,
             asks_early: true,
         }
@@ -599,6 +602,7 @@ fn type_of_test(test: Test) -> Type {
         Test::Word(bits) => Type::of_immediate(bits).unwrap_or(Type::ANY),
         Test::ClosureOf(_) => Type::CLOSURE,
         Test::Elements(_) => Type::NUMERIC_VECTOR,
+        Test::Class(class) => Type::record_of(i64::from(class)),
     }
 }
 

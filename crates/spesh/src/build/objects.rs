@@ -81,7 +81,8 @@ impl Builder<'_> {
             let value = self.register(activation, first + index)?;
             words.push(self.tagged(value));
         }
-        let record = self.allocate(Kind::Record, words, Type::RECORD);
+        let ty = known.map_or(Type::RECORD, |known| Type::record_of(known.class_key));
+        let record = self.allocate(Kind::Record, words, ty);
         self.note_record_of(record, record_type);
         activation.environment.set(first, record);
         Ok(())
@@ -336,7 +337,8 @@ impl Builder<'_> {
         self.block?;
         let condition = Condition::RecordOf(record, wanted);
         let key = Op::Require(condition, super::environment::NO_STATE);
-        if self.numbering.find(&key).is_none() && !self.is_of_known_type(record, wanted) {
+        if self.numbering.find(&key).is_none() && self.known_type_test(record, wanted) != Some(true)
+        {
             let state = self.state(activation);
             self.pure(Op::Require(condition, state), Type::NONE);
             self.note_record_of(record, wanted);
@@ -429,8 +431,12 @@ impl Builder<'_> {
             Condition::RecordOf(record, wanted),
             super::environment::NO_STATE,
         );
-        if self.numbering.find(&key).is_some() || self.is_of_known_type(record, wanted) {
-            self.jump(activation, holds);
+        let answer = match self.numbering.find(&key) {
+            Some(_) => Some(true),
+            None => self.known_type_test(record, wanted),
+        };
+        if let Some(answer) = answer {
+            self.jump(activation, if answer { holds } else { fails });
             return Ok(());
         }
         let [is, is_not] = self.fork(Condition::RecordOf(record, wanted));

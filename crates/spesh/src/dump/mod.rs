@@ -11,7 +11,6 @@ use std::fmt::{self, Write};
 use canny_compiler::instruction::Instruction;
 
 use crate::graph::EntryPoint;
-use crate::log::TypeTuple;
 use crate::planner::{Plan, Reason};
 use crate::snapshot::{CodeSnapshot, CodeSource, CodeWord, PoolItem};
 use crate::statistics::{CodeStatistics, Histogram, SiteStatistics, Sites, Statistics};
@@ -113,7 +112,8 @@ fn write_code(
         writeln!(out, "    Maximum stack depth: {}\n", callsite.depth_max)?;
         for (index, tuple) in callsite.tuples.iter().enumerate() {
             writeln!(out, "    Type tuple {index}")?;
-            write_types(out, 8, tuple.types.types(), tuple.types.argument_count())?;
+            let count = tuple.types.argument_count();
+            write_types(out, 8, tuple.types.types(), count, source)?;
             writeln!(out, "        Hits: {}", tuple.hits)?;
             if tuple.loop_hits > 0 {
                 writeln!(out, "        Loop hits: {}", tuple.loop_hits)?;
@@ -195,6 +195,7 @@ impl SiteWriter<'_> {
 
     fn write_site(&self, out: &mut String, indent: usize, site: &SiteStatistics) -> fmt::Result {
         for (ty, count) in site.types.sorted() {
+            let ty = type_text(ty, self.source);
             writeln!(out, "{:indent$}{count} x type {ty}", "")?;
         }
         for (callee, count) in site.callees.sorted() {
@@ -211,7 +212,13 @@ impl SiteWriter<'_> {
         }
         for (tuple, count) in site.arguments.sorted() {
             writeln!(out, "{:indent$}{count} x type tuple:", "")?;
-            write_tuple(out, indent + 4, &tuple)?;
+            write_types(
+                out,
+                indent + 4,
+                tuple.types(),
+                tuple.argument_count(),
+                self.source,
+            )?;
         }
         if site.arguments.others() > 0 {
             writeln!(
@@ -231,12 +238,28 @@ impl SiteWriter<'_> {
     }
 }
 
-fn write_tuple(out: &mut String, indent: usize, tuple: &TypeTuple) -> fmt::Result {
-    write_types(out, indent, tuple.types(), tuple.argument_count())
+/// A type, with the names of record types.
+pub fn type_text(ty: Type, source: &dyn CodeSource) -> String {
+    let text = ty.to_string();
+    let class = ty.record_class();
+    match class.and_then(|class| Some((class, source.record_type(class)?))) {
+        Some((class, record_type)) => {
+            let name = format!("record {}", record_type.name);
+            text.replace(&format!("record<{class}>"), &name)
+        }
+        None => text,
+    }
 }
 
-fn write_types(out: &mut String, indent: usize, types: &[Type], count: usize) -> fmt::Result {
+fn write_types(
+    out: &mut String,
+    indent: usize,
+    types: &[Type],
+    count: usize,
+    source: &dyn CodeSource,
+) -> fmt::Result {
     for (index, ty) in types.iter().enumerate() {
+        let ty = type_text(*ty, source);
         writeln!(out, "{:indent$}Type {index}: {ty}", "")?;
     }
     if count > types.len() {
@@ -289,16 +312,19 @@ fn write_plan(out: &mut String, plan: &Plan, source: &dyn CodeSource) -> fmt::Re
         }
         writeln!(out, "Which received {} iterations.\n", plan.hits)?;
     } else {
-        writeln!(
-            out,
-            "The specialization is for the callsite of {}.\n",
-            arguments(count)
-        )?;
+        let is_variadic = source
+            .snapshot(plan.code)
+            .is_some_and(|code| code.arity == canny_tables::layout::code::VARIADIC);
+        let callsites = match is_variadic {
+            true => "callsites of any number of arguments".to_owned(),
+            false => format!("callsite of {}", arguments(count)),
+        };
+        writeln!(out, "The specialization is for the {callsites}.\n")?;
         if plan.reason == Reason::Certain {
             writeln!(out, "It was planned for any types.")?;
         } else {
             writeln!(out, "It was planned for the type tuple:")?;
-            write_types(out, 4, &plan.parameter_types, count)?;
+            write_types(out, 4, &plan.parameter_types, count, source)?;
         }
         let (hits, all) = (plan.hits, plan.hits_of_all);
         writeln!(

@@ -104,11 +104,16 @@ pub enum Test {
     ClosureOf(u64),
     /// It is a numeric vector of these elements.
     Elements(Elements),
+    /// It is a record of exactly the type with this class key.
+    Class(u32),
 }
 
 impl Test {
     /// The test that exactly the values of a type pass, if there is one.
     pub fn of_type(ty: Type) -> Option<Test> {
+        if let Some(class) = ty.record_class() {
+            return (ty.any_record() == Type::RECORD).then_some(Test::Class(class));
+        }
         Some(match ty {
             Type::FIXNUM => Test::Fixnum,
             Type::FLONUM => Test::Flonum,

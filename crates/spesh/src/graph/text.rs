@@ -209,6 +209,7 @@ named! {
     FloatFunction { Absolute, SquareRoot, Floor, Ceiling, Truncate, Round, Negate }
     Test {
         Fixnum, Flonum, Pair, Character, Kind(kind), Word(word), ClosureOf(code), Elements(elements),
+        Class(class),
     }
     Condition {
         Test(test, value), Same(x, y), Fixnums(order, x, y), Floats(order, x, y),

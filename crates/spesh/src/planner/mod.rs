@@ -11,7 +11,8 @@
 //!
 //! A position is fixed if [`SINGLE_PERCENT`] of the calls have its type. Where a machine can choose
 //! among specializations when a procedure is entered ([`Selection::Among`]), positions that are fixnums
-//! in some calls and flonums in others divide the calls ([`choice`]), and calls that no specialization
+//! in some calls and flonums in others divide the calls, and so do record types that the procedure asks
+//! for ([`choice`]). Calls that no specialization
 //! serves get another one once there are enough of them: for their types if these are numbers, else one
 //! for any types, which is the last. Where there can be one only ([`Selection::One`]), it has to serve
 //! every call.
@@ -163,6 +164,8 @@ pub struct Planner {
     selection: Selection,
     budget: Option<Budget>,
     is_eager: bool,
+    /// Record types do not divide calls.
+    ignores_classes: bool,
     /// Plans that the budget did not allow in the last round.
     deferred: usize,
     planned: CodeMap<Planned>,
@@ -216,6 +219,7 @@ impl Planner {
             selection,
             budget: None,
             is_eager: false,
+            ignores_classes: false,
             deferred: 0,
             planned: CodeMap::default(),
             version: 0,
@@ -225,6 +229,11 @@ impl Planner {
     /// Plans everything that ran twice, for tests.
     pub fn set_eager(&mut self, is_eager: bool) {
         self.is_eager = is_eager;
+    }
+
+    /// Lets record types divide the calls of procedures that ask for them, or not.
+    pub fn divide_by_class(&mut self, divides: bool) {
+        self.ignores_classes = !divides;
     }
 
     /// Sets what compiling may cost from now on; nothing for no bounds.
@@ -251,7 +260,7 @@ impl Planner {
             if let Some(of_code) = statistics.code(*code)
                 && let Some(snapshot) = source.snapshot(*code)
             {
-                self.plan_code(&snapshot, of_code, &mut plans);
+                self.plan_code(&snapshot, of_code, source, &mut plans);
             }
         }
         for plan in &plans {
@@ -336,6 +345,7 @@ impl Planner {
         &mut self,
         snapshot: &CodeSnapshot,
         statistics: &CodeStatistics,
+        source: &dyn CodeSource,
         plans: &mut Vec<Plan>,
     ) {
         let Some(threshold) = threshold(snapshot.instructions.len()) else {
@@ -351,7 +361,7 @@ impl Planner {
             return;
         }
         if retractions < RETRACTIONS_MAX {
-            for plan in self.plan_starts(snapshot, statistics, threshold) {
+            for plan in self.plan_starts(snapshot, statistics, threshold, source) {
                 if self.take_note(&plan) {
                     plans.push(plan);
                 }
@@ -425,6 +435,7 @@ impl Planner {
         snapshot: &CodeSnapshot,
         statistics: &CodeStatistics,
         threshold: u32,
+        source: &dyn CodeSource,
     ) -> Vec<Plan> {
         let planned = self.planned.get(&snapshot.word);
         let started: Vec<&[Type]> = planned
@@ -441,9 +452,11 @@ impl Planner {
             let single = plan_single(snapshot, statistics, threshold);
             return single.filter(|_| started.is_empty()).into_iter().collect();
         };
+        let by_class =
+            || !self.ignores_classes && choice::asks_for_classes(snapshot, statistics, source);
         if started.is_empty() {
             let parts = match callsite.hits >= threshold {
-                true => choice::parts(snapshot, callsite),
+                true => choice::parts(snapshot, callsite, by_class()),
                 false => Vec::new(),
             };
             return match parts.is_empty() {
@@ -455,7 +468,13 @@ impl Planner {
         }
         let hits = choice::unserved(callsite, &started);
         match self.is_worth_another(snapshot, statistics, hits) {
-            true => vec![choice::one_more(snapshot, callsite, &started, hits)],
+            true => vec![choice::one_more(
+                snapshot,
+                callsite,
+                &started,
+                hits,
+                by_class(),
+            )],
             false => Vec::new(),
         }
     }
@@ -549,11 +568,7 @@ fn plan_single(
         .find(|callsite| is_nearly(callsite.hits, hits))
     {
         Some(callsite) => (0..usize::from(callsite.argument_count))
-            .map(|position| {
-                let types = callsite.positions.get(position)?;
-                let (ty, count) = types.most()?;
-                (is_worth_checking(ty) && is_nearly(count, types.total())).then_some(ty)
-            })
+            .map(|position| choice::stable(callsite.positions.get(position)?, false))
             .map(|ty| ty.unwrap_or(Type::ANY))
             .collect(),
         None => Vec::new(),

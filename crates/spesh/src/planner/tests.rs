@@ -1,3 +1,4 @@
+use canny_tables::layout::log;
 use canny_tables::opcodes::{Opcode, encode_abc, encode_far};
 
 use super::*;
@@ -572,4 +573,119 @@ fn an_eager_planner_wants_what_ran_twice() {
     let log = log_of(&[(code, 1, &[FIXNUM])]);
     assert_eq!(bench.plan(&log).len(), 0);
     assert_eq!(bench.plan(&log).len(), 1);
+}
+
+const CAT: u16 = log::TYPE_RECORD | 130;
+const DOG: u16 = log::TYPE_RECORD | 131;
+const COW: u16 = log::TYPE_RECORD | 132;
+const FISH: u16 = log::TYPE_RECORD | 133;
+const BIRD: u16 = log::TYPE_RECORD | 134;
+
+/// A procedure of one argument that asks for record types so often.
+fn asking(questions: usize) -> Vec<u32> {
+    let mut instructions = vec![encode_abc(Opcode::ClassKey, 1, 0, 0); questions];
+    instructions.push(encode_abc(Opcode::Return, 0, 0, 0));
+    instructions
+}
+
+#[test]
+fn record_types_divide_the_calls_of_a_procedure_that_asks_for_them() {
+    let (cat, dog) = (Type::record_of(130), Type::record_of(131));
+    let halves: &[(&[u16], usize)] = &[(&[CAT], 100), (&[DOG], 100)];
+    for (questions, calls, planned) in [
+        (2, halves, vec![cat, dog]),
+        (1, halves, vec![Type::RECORD]),
+        (2, &[(&[CAT], 300)], vec![cat]),
+        (1, &[(&[CAT], 300)], vec![Type::RECORD]),
+        // Of what is not always a record the program asks more than the type of that.
+        (
+            3,
+            &[(&[CAT], 250), (&[DOG], 100), (&[NIL], 20)],
+            vec![Type::ANY],
+        ),
+        // A quarter is a share of its own, a ninth is not: it is served by nobody for now.
+        (3, &[(&[CAT], 300), (&[DOG], 100)], vec![cat, dog]),
+        (3, &[(&[CAT], 400), (&[DOG], 50)], vec![cat]),
+        (
+            3,
+            &[(&[CAT], 200), (&[DOG], 70), (&[COW], 30)],
+            vec![Type::RECORD],
+        ),
+        // Many types are records.
+        (
+            3,
+            &[
+                (&[CAT], 100),
+                (&[DOG], 100),
+                (&[COW], 100),
+                (&[FISH], 100),
+                (&[BIRD], 100),
+            ],
+            vec![Type::RECORD],
+        ),
+    ] {
+        let mut bench = Bench::default();
+        let code = bench.codes.add(1, "asks", 1, &asking(questions));
+        let calls: Vec<_> = calls
+            .iter()
+            .map(|(types, count)| (code, *count, *types))
+            .collect();
+        let plans = bench.plan(&log_of(&calls));
+        let types: Vec<Type> = plans.iter().map(|plan| types(plan)[0]).collect();
+        assert_eq!(types, planned, "{questions} {calls:?}");
+    }
+}
+
+#[test]
+fn questions_of_small_callees_count() {
+    let mut bench = Bench::default();
+    let caller = bench.codes.add(0, "caller", 1, &calls());
+    let small = bench.codes.add(1, "small", 1, &asking(2));
+    let mut log = LogWriter::new();
+    for ty in [CAT, DOG].repeat(100) {
+        log.enter(0x100, caller, &[ty])
+            .enter(at(0, 0), small, &[ty])
+            .leave(at(0, 2), small, NIL)
+            .leave(0x108, caller, NIL);
+    }
+    let plans = bench.plan(&log);
+    let of_caller = plans.iter().filter(|plan| plan.code == caller);
+    assert_eq!(of_caller.count(), 2, "{plans:?}");
+    assert_eq!(plans.last().expect("there are some").code, caller);
+    bench = Bench::default();
+    bench.planner.divide_by_class(false);
+    bench.codes.add(0, "caller", 1, &calls());
+    bench.codes.add(1, "small", 1, &asking(2));
+    assert_eq!(bench.plan(&log).len(), 2);
+}
+
+#[test]
+fn records_of_other_types_get_their_own_later_and_at_last_one_for_any() {
+    let mut bench = Bench::default();
+    let code = bench.codes.add(1, "asks", 1, &asking(2));
+    let first = bench.plan(&log_of(&[(code, 200, &[CAT])]));
+    assert_eq!(types(&first[0]), [Type::record_of(130)]);
+    assert!(bench.plan(&log_of(&[(code, 100, &[DOG])])).is_empty());
+    let second = bench.plan(&log_of(&[(code, 100, &[DOG])]));
+    assert_eq!(types(&second[0]), [Type::record_of(131)]);
+    let third = bench.plan(&log_of(&[(code, 200, &[COW])]));
+    assert_eq!(types(&third[0]), [Type::record_of(132)]);
+    let last = bench.plan(&log_of(&[(code, 200, &[FISH])]));
+    assert_eq!(types(&last[0]), [Type::ANY]);
+    assert!(bench.plan(&log_of(&[(code, 500, &[BIRD])])).is_empty());
+}
+
+#[test]
+fn a_callsite_with_many_record_types_counts_records() {
+    let mut bench = Bench::default();
+    let code = bench.codes.add(1, "asks", 1, &asking(2));
+    for class in 130..180 {
+        bench.plan(&log_of(&[(code, 10, &[log::TYPE_RECORD | class])]));
+    }
+    let callsite = &bench.statistics.code(code).expect("it ran").callsites[0];
+    let told: u32 = callsite.tuples.iter().map(|tuple| tuple.hits).sum();
+    assert_eq!((callsite.hits, told), (500, 500));
+    assert!(callsite.tuples.len() <= 9, "{}", callsite.tuples.len());
+    assert_eq!(callsite.positions[0].others(), 0);
+    assert_eq!(bench.planner.planned(code), 1);
 }

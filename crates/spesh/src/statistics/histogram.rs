@@ -55,6 +55,18 @@ impl<T: Copy + PartialEq> Histogram<T> {
         self.others = self.others.saturating_add(other.others);
     }
 
+    /// The same with other items in place of its own, of which several may be equal.
+    pub fn mapped(&self, change: impl Fn(T) -> T) -> Histogram<T> {
+        let mut mapped = Histogram {
+            counts: Vec::new(),
+            others: self.others,
+        };
+        for (item, count) in &self.counts {
+            mapped.add_all(&Histogram::of(change(*item), *count));
+        }
+        mapped
+    }
+
     /// The values counted apart, with their counts.
     pub fn iter(&self) -> impl Iterator<Item = &(T, u32)> {
         self.counts.iter()

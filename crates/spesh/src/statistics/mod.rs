@@ -39,6 +39,9 @@ use crate::types::Type;
 pub const VERSIONS_MAX: u32 = 10;
 /// Type tuples that a callsite tells apart.
 pub const TUPLES_MAX: usize = 32;
+/// Record types that a position or instruction tells apart, and type tuples with such types that a
+/// callsite does; more are counted as records.
+const CLASSES_MAX: usize = 8;
 /// Callees and argument types that an instruction tells apart.
 const CALLEES_MAX: usize = 16;
 /// A type seen this many times more rarely than all together does not count.
@@ -396,7 +399,8 @@ fn common_type(types: &Histogram<Type>) -> Option<Type> {
         .iter()
         .filter(|(_, count)| count.saturating_mul(RARE) >= total)
         .fold(Type::NONE, |all, (ty, _)| all.or(*ty));
-    (total > 0).then_some(common)
+    // A guess of a record type would be a guard that records of another one fail. The program asks.
+    (total > 0).then_some(common.any_record())
 }
 
 /// First address of a code's instructions, and the address behind them.

@@ -12,11 +12,12 @@ use canny_tables::layout::log::ARGUMENTS_MAX;
 use canny_tables::opcodes::Opcode;
 
 use super::{
-    CALLEES_MAX, CallsiteStatistics, CodeStatistics, Sites, Statistics, TUPLES_MAX,
-    TupleStatistics, VERSIONS_MAX, extent_of,
+    CALLEES_MAX, CLASSES_MAX, CallsiteStatistics, CodeStatistics, Histogram, Sites, Statistics,
+    TUPLES_MAX, TupleStatistics, VERSIONS_MAX, extent_of,
 };
 use crate::log::{Event, TypeTuple, events};
 use crate::snapshot::{CodeSource, CodeWord};
+use crate::types::Type;
 
 /// Frames of a simulated stack; of older ones only the position is known.
 const FRAMES_MAX: usize = 1 << 16;
@@ -26,8 +27,8 @@ const POSITIONS_MAX: usize = 1 << 20;
 const NO_BIRTH: u32 = u32::MAX;
 /// Iterations whose types are all counted.
 const SAMPLED_WHOLE: u32 = 512;
-/// Different types that are counted apart: more than there are.
-const TYPES_MAX: usize = 32;
+/// Different types that are counted apart: those of single words, and some record types.
+const TYPES_MAX: usize = 24 + CLASSES_MAX;
 
 /// A log to be replayed.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +62,8 @@ pub(super) struct Stack {
     frames: Vec<Frame>,
     /// Positions of the frames below.
     older: Vec<u64>,
+    /// The last entry was a call, of bytecode, that entered the newest frame.
+    was_called: bool,
 }
 
 impl Stack {
@@ -122,6 +125,11 @@ impl Stack {
         (top.position == position).then_some(top.code)
     }
 
+    fn is_newest(&self, code: CodeWord, position: u64) -> bool {
+        let top = self.frames.last();
+        top.is_some_and(|top| top.code == code && top.position == position)
+    }
+
     /// The newest frame, if it is one of a code.
     fn newest_of(&self, code: CodeWord) -> Option<Frame> {
         let top = self.frames.last()?;
@@ -153,6 +161,7 @@ impl Statistics {
 
     /// Takes one event in; nothing if what it belongs to is not known.
     fn take(&mut self, event: Event, stack: &mut Stack, source: &dyn CodeSource) -> Option<()> {
+        let was_called = std::mem::take(&mut stack.was_called);
         match event {
             Event::Enter {
                 call,
@@ -162,8 +171,13 @@ impl Statistics {
                 caller,
                 is_tail,
             } => {
-                if let Some(caller) = caller {
-                    self.count_callee(call, caller, callee, arguments, stack);
+                match caller {
+                    Some(caller) => {
+                        self.count_callee(call, caller, callee, arguments, stack);
+                    }
+                    // No compiled version of the callee took the call, and passed it on.
+                    None if was_called && stack.is_newest(callee, position) => return Some(()),
+                    None => {}
                 }
                 // A tail call takes the place of its frame.
                 let replaced = stack.remove_from(position);
@@ -172,6 +186,7 @@ impl Statistics {
                     false => caller.map_or(0, |_| call + call_bytes()),
                 };
                 self.enter(callee, arguments, (position, return_address), stack, source);
+                stack.was_called = caller.is_some();
             }
             Event::Return {
                 address,
@@ -190,7 +205,7 @@ impl Statistics {
                 };
                 let frame = stack.newest_of(caller);
                 let sites = self.codes.get_mut(&caller)?.sites_of(frame)?;
-                sites.entry(call).or_default().types.add(ty, TYPES_MAX);
+                add_type(&mut sites.entry(call).or_default().types, ty);
             }
             Event::Loop {
                 address,
@@ -224,7 +239,7 @@ impl Statistics {
             } => {
                 let frame = stack.frame_at(code, position);
                 let sites = self.update(code, source).sites_of(Some(frame))?;
-                sites.entry(address).or_default().types.add(ty, TYPES_MAX);
+                add_type(&mut sites.entry(address).or_default().types, ty);
             }
         }
         Some(())
@@ -301,6 +316,16 @@ impl Statistics {
     }
 }
 
+/// Counts a type; a record type only if there are few others.
+fn add_type(types: &mut Histogram<Type>, ty: Type) {
+    let has_class = |ty: Type| ty.record_class().is_some();
+    let is_rare = has_class(ty) && !types.iter().any(|(known, _)| *known == ty) && {
+        let classes = types.iter().filter(|(known, _)| has_class(*known));
+        classes.count() >= CLASSES_MAX
+    };
+    types.add(if is_rare { ty.any_record() } else { ty }, TYPES_MAX);
+}
+
 /// Whether the types of a loop's registers are counted that went back so many times: of many, each
 /// fourth tells enough.
 fn is_sampled(hits: u32) -> bool {
@@ -335,8 +360,9 @@ impl CodeStatistics {
         callsite.hits += 1;
         callsite.depth_max = callsite.depth_max.max(depth);
         for (histogram, ty) in callsite.positions.iter_mut().zip(arguments.types()) {
-            histogram.add(*ty, TYPES_MAX);
+            add_type(histogram, *ty);
         }
+        let arguments = callsite.counted_apart(arguments);
         let known = callsite
             .tuples
             .iter()
@@ -369,8 +395,24 @@ impl CallsiteStatistics {
             hits: 0,
             loop_hits: 0,
             depth_max: 0,
-            positions: [const { super::Histogram::empty() }; ARGUMENTS_MAX],
+            positions: [const { Histogram::empty() }; ARGUMENTS_MAX],
             tuples: Vec::new(),
+        }
+    }
+
+    /// The tuple by which a call is counted: without record types if there are many others with such.
+    fn counted_apart(&self, arguments: TypeTuple) -> TypeTuple {
+        let has_class = |tuple: &TypeTuple| {
+            let mut types = tuple.types().iter();
+            types.any(|ty| ty.record_class().is_some())
+        };
+        if !has_class(&arguments) || self.tuples.iter().any(|it| it.types == arguments) {
+            return arguments;
+        }
+        let others = self.tuples.iter().filter(|it| has_class(&it.types));
+        match others.count() < CLASSES_MAX {
+            true => arguments,
+            false => arguments.without_classes(),
         }
     }
 }

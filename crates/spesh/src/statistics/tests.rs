@@ -333,6 +333,24 @@ fn calls_from_compiled_code_count_and_belong_to_no_caller() {
 }
 
 #[test]
+fn calls_that_compiled_versions_pass_on_count_once() {
+    let (codes, caller, first, _) = three();
+    let mut log = LogWriter::new();
+    for _ in 0..10 {
+        log.enter(0x100, caller, &[STRING])
+            .enter(at(0, 0), first, &[PAIR])
+            .passed_on(first, &[PAIR])
+            .leave(at(0, 2), first, FIXNUM)
+            .leave(0x108, caller, FLONUM);
+    }
+    let mut statistics = Statistics::new();
+    take(&mut statistics, &log, &codes);
+    let of_first = statistics.code(first).unwrap();
+    assert_eq!((of_first.hits, of_first.depth_max), (10, 2));
+    assert_eq!(statistics.calls_per_run(caller, 0), Some(1.0));
+}
+
+#[test]
 fn what_was_never_seen_in_much_used_code_is_cold() {
     let (codes, caller, first, _) = three();
     let mut log = LogWriter::new();

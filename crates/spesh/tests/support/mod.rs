@@ -8,7 +8,7 @@ use canny_spesh::build::Options;
 use canny_spesh::graph::{EntryPoint, Graph};
 use canny_spesh::snapshot::{
     Callees, CellSnapshot, CodeSnapshot, CodeSource, CodeWord, KeywordParameters, LazyLiveness,
-    PoolItem, Profile,
+    PoolItem, Profile, RecordTypeSnapshot,
 };
 use canny_spesh::switches::turn_off;
 use canny_spesh::types::Type;
@@ -39,6 +39,7 @@ struct Known {
 pub struct World {
     codes: Vec<Arc<CodeSnapshot>>,
     known: HashMap<(CodeWord, usize), Known>,
+    record_types: HashMap<u32, Arc<RecordTypeSnapshot>>,
     pub goal: Option<Goal>,
     graph: String,
     graph_line: usize,
@@ -81,6 +82,7 @@ impl World {
                     world.graph_line = index;
                     world.finish(section.take())
                 }
+                Some("record-type") => world.add_record_type(line),
                 Some("build") => world
                     .finish(section.take())
                     .and_then(|()| world.build(line)),
@@ -125,6 +127,22 @@ impl World {
             arity: section.arity,
             frame_words: section.frame_words,
         }));
+        Ok(())
+    }
+
+    /// `record-type CLASS NAME`, then the class keys of its ancestors, the outermost first.
+    fn add_record_type(&mut self, line: &str) -> Parsed<()> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ["record-type", class, name, ref ancestors @ ..] = words[..] else {
+            return Err("`record-type CLASS NAME` is expected".to_owned());
+        };
+        let ancestors = ancestors.iter().map(|class| number(class));
+        let record_type = RecordTypeSnapshot {
+            name: name.to_owned(),
+            ancestors: ancestors.collect::<Parsed<_>>()?,
+        };
+        let known = &mut self.record_types;
+        known.insert(number(class)?, Arc::new(record_type));
         Ok(())
     }
 
@@ -321,6 +339,10 @@ fn word(text: &str) -> Parsed<u64> {
 impl CodeSource for World {
     fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>> {
         self.codes.iter().find(|known| known.word == code).cloned()
+    }
+
+    fn record_type(&self, class: u32) -> Option<Arc<RecordTypeSnapshot>> {
+        self.record_types.get(&class).cloned()
     }
 }
 

@@ -20,7 +20,7 @@ use canny_spesh::switches::{PASSES, turn_off};
 use canny_spesh::types::Type;
 use canny_spesh::verify::verify;
 
-use super::worker::{Compile, Outcome};
+use super::worker::{Compile, Outcome, Retired};
 use super::{CandidateId, InstallError, Refusal, Specializer};
 
 /// Candidates of a code that may be retired before what was never seen is compiled too.
@@ -167,6 +167,10 @@ impl Compile for Compiler {
         }
     }
 
+    fn divides_by_class(&self) -> bool {
+        self.options.divides_by_class
+    }
+
     fn selection(&self) -> Selection {
         if self.options.selects_at_entry {
             Selection::Among
@@ -184,16 +188,18 @@ impl Compile for Compiler {
         }
     }
 
-    fn retracted(&mut self) -> Vec<Plan> {
+    fn retracted(&mut self) -> Vec<Retired> {
         let mut gone = Vec::new();
         let specializer = &self.specializer;
         self.installed.retain(|(id, plan)| {
-            let is_retired = specializer
-                .exit_report(*id)
-                .is_none_or(|report| report.is_retired);
+            let report = specializer.exit_report(*id);
+            let is_retired = report.as_ref().is_none_or(|report| report.is_retired);
             if is_retired {
                 *self.retractions.entry((plan.code, plan.entry)).or_default() += 1;
-                gone.push(plan.clone());
+                gone.push(Retired {
+                    plan: plan.clone(),
+                    report,
+                });
             }
             !is_retired
         });

@@ -227,6 +227,7 @@ struct Records {
 pub struct Ledger {
     is_on: AtomicBool,
     keeps_listings: AtomicBool,
+    keeps_places: AtomicBool,
     records: Mutex<Records>,
     pauses: [PauseCounter; PauseCause::ALL.len()],
 }
@@ -251,6 +252,16 @@ impl Ledger {
         }
     }
 
+    /// Keeps places of code from now on, even if it is off.
+    pub(crate) fn keep_places(&self) {
+        self.keeps_places.store(true, Ordering::Relaxed);
+    }
+
+    /// File and line of an instruction, if places are kept.
+    pub(crate) fn place(&self, code: CodeWord, pc: usize) -> Option<String> {
+        Some(self.lock().places.get(&code)?.instruction(pc))
+    }
+
     pub(crate) fn is_on(&self) -> bool {
         self.is_on.load(Ordering::Relaxed)
     }
@@ -265,7 +276,7 @@ impl Ledger {
 
     /// A snapshot was made of a code.
     pub(crate) fn know(&self, code: CodeWord, unit: &Arc<UnitMetadata>, index: usize) {
-        if self.is_on() {
+        if self.is_on() || self.keeps_places.load(Ordering::Relaxed) {
             let place = Place::new(unit.clone(), index);
             self.lock().places.insert(code, place);
         }

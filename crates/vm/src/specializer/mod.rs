@@ -44,7 +44,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use canny_heap::Heap;
 use canny_locks::{Mutex, MutexGuard};
-use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord};
+use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord, RecordTypeSnapshot};
 use canny_spesh::types::Type;
 
 use crate::leaf::LeafFunction;
@@ -110,6 +110,8 @@ pub struct Specializer {
     heap: Arc<Heap>,
     is_enabled: bool,
     registry: Mutex<Registry>,
+    /// Record types by class key, of those that logs name.
+    record_types: Mutex<HashMap<u32, Arc<RecordTypeSnapshot>>>,
     /// Mirror of whether there are wishes for snapshots.
     has_wishes: AtomicBool,
     /// A full collection is wanted, for the memory that retired code takes.
@@ -143,6 +145,7 @@ impl Specializer {
             heap,
             is_enabled,
             registry: Mutex::default(),
+            record_types: Mutex::default(),
             has_wishes: AtomicBool::new(false),
             wants_collection: AtomicBool::new(false),
             next_candidate: AtomicU64::new(1),
@@ -176,6 +179,11 @@ impl Specializer {
             self.heap.request_safepoints();
         }
         snapshot
+    }
+
+    /// The record type with a class key.
+    pub fn record_type(&self, class: u32) -> Option<Arc<RecordTypeSnapshot>> {
+        self.record_types.lock().get(&class).cloned()
     }
 
     /// Asks for a full collection that frees retired code.
@@ -310,5 +318,9 @@ impl CodeSource for View {
         };
         self.given.borrow_mut().insert(code, snapshot.clone());
         Some(snapshot)
+    }
+
+    fn record_type(&self, class: u32) -> Option<Arc<RecordTypeSnapshot>> {
+        self.specializer.record_type(class)
     }
 }

@@ -11,10 +11,11 @@ use std::sync::atomic::Ordering;
 use canny_compiler::instruction::Instruction;
 use canny_spesh::snapshot::{
     CellSnapshot, CodeSnapshot, CodeWord, KeywordParameters, LazyLiveness, PoolItem,
+    RecordTypeSnapshot,
 };
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{class_key, frame, record_type};
+use canny_tables::layout::{class_key, frame, log, record_type};
 use canny_tables::opcodes::Opcode;
 use canny_value::{ObjectRef, Value};
 
@@ -51,6 +52,28 @@ impl Thread {
         self.vm.watch_cells_of(code);
         self.mutator().meet_at_safepoints();
         self.vm.snapshot_now(code)
+    }
+
+    /// Tells the specializer of a new record type.
+    pub fn know_record_type(&self, record_type: Value) {
+        let specializer = &self.vm.specializer;
+        if let Some(record_type) = crate::data::values::record_type_of(record_type)
+            && let Some(class) = class_key(record_type).filter(|class| *class < log::CLASSES_END)
+            && specializer.is_enabled()
+        {
+            let name = symbol_name(record_type.field(record_type::NAME));
+            let ancestors = record_type::ANCESTORS..record_type.length();
+            let ancestors = ancestors.filter_map(|place| {
+                let ancestor = crate::data::values::record_type_of(record_type.field(place))?;
+                ancestor.field(record_type::SERIAL).as_fixnum()
+            });
+            let snapshot = RecordTypeSnapshot {
+                name: name.map(|name| name.to_string()).unwrap_or_default(),
+                ancestors: ancestors.collect(),
+            };
+            let mut known = specializer.record_types.lock();
+            known.insert(class as u32, Arc::new(snapshot));
+        }
     }
 
     /// At a safepoint: makes the snapshots that are wished for, and those of code to which these refer.

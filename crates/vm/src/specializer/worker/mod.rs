@@ -10,6 +10,7 @@
 //! panic anywhere else turns the worker off; both say so in the specializer's log.
 
 pub(super) mod account;
+mod retirement;
 #[cfg(test)]
 mod tests;
 
@@ -29,11 +30,14 @@ use canny_spesh::code_map::CodeSet;
 use canny_spesh::dump::{code_title, plan_text, statistics_text};
 use canny_spesh::graph::EntryPoint;
 use canny_spesh::planner::{Budget, Plan, Planner, Selection};
-use canny_spesh::snapshot::{Callees, CodeSnapshot, CodeSource, CodeWord, Profile};
+use canny_spesh::snapshot::{
+    Callees, CodeSnapshot, CodeSource, CodeWord, Profile, RecordTypeSnapshot,
+};
 use canny_spesh::statistics::{Log, Statistics};
 use canny_spesh::types::Type;
 
 pub(super) use account::WorkerAccount;
+pub use retirement::Retired;
 
 use super::ledger::Ledger;
 use super::log::LogQuota;
@@ -94,14 +98,19 @@ pub trait Compile: Send {
         log: Option<&mut dyn Write>,
     ) -> Outcome;
 
-    /// Specializations retired since the last call because their guesses failed, for the planner.
-    fn retracted(&mut self) -> Vec<Plan> {
+    /// Specializations retired since the last call, for the planner.
+    fn retracted(&mut self) -> Vec<Retired> {
         Vec::new()
     }
 
     /// How many specializations of a procedure there can be.
     fn selection(&self) -> Selection {
         Selection::One
+    }
+
+    /// Whether procedures may be compiled once for each of several record types.
+    fn divides_by_class(&self) -> bool {
+        true
     }
 
     /// These codes are no more.
@@ -112,6 +121,14 @@ pub trait Compile: Send {
 pub trait Machine: Send {
     /// The snapshot of a code if there is one now; else one is made soon.
     fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>>;
+    /// The record type with a class key.
+    fn record_type(&self, _class: u32) -> Option<Arc<RecordTypeSnapshot>> {
+        None
+    }
+    /// File and line of an instruction, for people.
+    fn place(&self, _code: CodeWord, _pc: usize) -> Option<String> {
+        None
+    }
     /// Types of the operands with which speculation failed.
     fn failed_operands(&self, code: CodeWord, pc: usize) -> Type;
     /// Whether speculation failed too often.
@@ -141,6 +158,14 @@ pub trait Machine: Send {
 impl Machine for Arc<super::Specializer> {
     fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>> {
         super::Specializer::snapshot(self, code)
+    }
+
+    fn record_type(&self, class: u32) -> Option<Arc<RecordTypeSnapshot>> {
+        super::Specializer::record_type(self, class)
+    }
+
+    fn place(&self, code: CodeWord, pc: usize) -> Option<String> {
+        super::Specializer::ledger(self).place(code, pc)
     }
 
     fn failed_operands(&self, code: CodeWord, pc: usize) -> Type {
@@ -392,6 +417,22 @@ impl CodeSource for Snapshots {
     }
 }
 
+/// Snapshots, and the machine's record types.
+struct Named<'a> {
+    snapshots: &'a Snapshots,
+    machine: &'a dyn Machine,
+}
+
+impl CodeSource for Named<'_> {
+    fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>> {
+        self.snapshots.snapshot(code)
+    }
+
+    fn record_type(&self, class: u32) -> Option<Arc<RecordTypeSnapshot>> {
+        self.machine.record_type(class)
+    }
+}
+
 /// What statistics and machine know together of the code of a plan and of others.
 struct WorkerProfile<'a> {
     statistics: &'a Statistics,
@@ -459,6 +500,7 @@ impl Worker {
             });
         let mut planner = Planner::new(compile.selection());
         planner.set_eager(options.is_eager);
+        planner.divide_by_class(compile.divides_by_class());
         Worker {
             options,
             file,
@@ -564,7 +606,8 @@ impl Worker {
         let snapshots = self.snapshots(&touched, waits.then_some(&*quota));
         self.statistics.learn(&snapshots);
         let replayed = arrival.elapsed();
-        for plan in self.compile.retracted() {
+        let retired = self.compile.retracted();
+        for Retired { plan, .. } in &retired {
             self.planner
                 .retract(plan.code, plan.entry, &plan.parameter_types);
         }
@@ -574,6 +617,9 @@ impl Worker {
             .planner
             .plan(&mut self.statistics, &touched, &snapshots);
         if self.file.is_some() {
+            for retired in &retired {
+                self.say(&retirement::retired_text(retired, &*self.machine));
+            }
             self.describe(&quota, words.len(), &touched, &snapshots, &plans, replayed);
         }
         let was_useful = !plans.is_empty();
@@ -783,14 +829,18 @@ impl Worker {
             .iter()
             .copied()
             .filter(|code| snapshots.0.contains_key(code));
-        text.push_str(&statistics_text(&self.statistics, warm, snapshots));
+        let source = Named {
+            snapshots,
+            machine: &*self.machine,
+        };
+        text.push_str(&statistics_text(&self.statistics, warm, &source));
         let plural = if plans.len() == 1 { "" } else { "s" };
         text.push_str(&format!(
             "Plan of {} specialization{plural}\n\n",
             plans.len()
         ));
         for plan in plans {
-            text.push_str(&plan_text(plan, snapshots));
+            text.push_str(&plan_text(plan, &source));
         }
         self.say(&text);
     }
