@@ -1,5 +1,5 @@
 ;;; expect: 601787000
-;;; Procedures that ask for the types of records: two types in turn, and a recursion that asks often.
+;;; Procedures that ask for the types of records: two types in turn, asked for by a recursion.
 (import (scheme base) (scheme write))
 (define-record-type cat (make-cat weight lives) cat? (weight cat-weight) (lives cat-lives))
 (define-record-type dog (make-dog weight tricks) dog? (weight dog-weight) (tricks dog-tricks))

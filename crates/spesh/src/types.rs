@@ -22,7 +22,10 @@ pub struct Type {
 macro_rules! types {
     ($($name:ident $bit:literal $text:literal;)*) => {
         impl Type {
-            $(#[doc = concat!("Values that are: ", $text, ".")] pub const $name: Type = Type::of_kinds(1 << $bit);)*
+            $(
+                #[doc = concat!("Values that are: ", $text, ".")]
+                pub const $name: Type = Type::of_kinds(1 << $bit);
+            )*
             const NAMES: &'static [(u32, &'static str)] = &[$(($bit, $text)),*];
         }
     };
