@@ -1,4 +1,5 @@
-//! Homogeneous numeric vectors. A bytevector counts as a vector of type `u8`.
+//! Homogeneous numeric vectors. A bytevector counts as a vector of type `u8`. A type is an
+//! `element-type` of the protocols with Scheme.
 
 use super::rows;
 
