@@ -307,7 +307,7 @@ impl LogWriter {
 
     /// The position of the frame with so many below, where it stands in an entry.
     fn position(below: usize) -> u64 {
-        8 * LogWriter::FRAME_WORDS * (below as u64 + 1) << log::POSITION_SHIFT
+        (8 * LogWriter::FRAME_WORDS * (below as u64 + 1)) << log::POSITION_SHIFT
     }
 
     /// The position of the newest frame of a code, which those above have left; a new one on top if
