@@ -306,7 +306,7 @@ pub(crate) fn test_or_pass_on(
 const CLASS_KEY: i32 = FIELD0 + 8 * record_type::SERIAL as i32;
 
 // A class key as a fixnum is a word of 32 bits.
-const _: () = assert!(CLASS_KEY < 128 && class_key::KEY_BITS + FIXNUM_SHIFT as u32 <= 32);
+const _: () = assert!(CLASS_KEY < 128 && class_key::KEY_BITS + FIXNUM_SHIFT <= 32);
 
 fn compare_kind(to: &mut Assembler, object: Register, kind: Kind) {
     to.compare_byte(Memory::near(object, (HEADER + 1) as i8), kind as u8);
