@@ -104,15 +104,15 @@ fn escapes_and_errors_leave_no_frames_behind() {
 fn continuations_that_are_entered_again_have_the_depth_that_they_had() {
     let log = log_of(
         "(import (scheme base) (scheme write))
-         (define back #f)
          (define (walk n yield) (if (= n 0) (yield 1) (+ 0 (walk (- n 1) yield))))
-         (define (generator n)
+         (define (generator)
            (define return #f)
-           (define resume (lambda (x) (walk 5 yield) (resume x)))
            (define (yield x)
              (call/cc (lambda (k) (set! resume k) (return x))))
+           (define (run x) (walk 5 yield) (run x))
+           (define resume run)
            (lambda () (call/cc (lambda (k) (set! return k) (resume 0)))))
-         (define next (generator 3))
+         (define next (generator))
          (define (repeat i sum) (if (= i 0) sum (repeat (- i 1) (+ sum (next)))))
          (display (repeat 2000 0))",
         "2000",
