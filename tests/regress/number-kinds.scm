@@ -130,3 +130,9 @@
   (check-pairs caaaar caaadr caadar caaddr cadaar cadadr caddar cadddr)
   (check-pairs cdaaar cdaadr cdadar cdaddr cddaar cddadr cdddar cddddr)
   (check-pairs first second third fourth fifth))
+
+(test-group "logarithms of exact numbers that no flonum is"
+  (test 921.0340371976182 (log (expt 10 400)))
+  (test -921.0340371976182 (log (/ 1 (expt 10 400))))
+  (test 921.0340371976182 (log (/ (expt 10 401) 10)))
+  (test 400.0 (log (expt 10 400) 10)))

@@ -123,8 +123,8 @@ fn the_log_says_what_was_retired_and_where() {
     let path = run.directory.join("log");
     run.run().exits_with(0);
     let log = std::fs::read_to_string(path).expect("there is a log");
-    let parts = log.split("==========").map(str::trim);
-    let retired: String = parts
+    let paragraphs = log.split("\n\n");
+    let retired: String = paragraphs
         .filter(|it| it.starts_with("Retired: 'grow'"))
         .collect();
     for part in [

@@ -117,6 +117,11 @@ const ITERATIONS: &[Iteration] = &[
         "(+ (total-of-circles circles 40000) (total shapes 40000) (comparisons circles 20000))",
         "1190000",
     ),
+    Iteration::new(
+        "record-types",
+        "(+ (family (vector-ref animals 0) 16) (family (vector-ref animals 1) 16))",
+        "33527",
+    ),
     Iteration::new("generic-many", "(total-of-u 80000)", "200000"),
     Iteration::new("generic-many-direct", "(total-of-u 80000)", "200000"),
     Iteration::new(

@@ -159,7 +159,7 @@ fn a_panic_turns_off_its_candidate_only() {
     let text = std::fs::read_to_string(&path).expect("the worker writes its log");
     let _ = std::fs::remove_file(&path);
     for wanted in [
-        "Log 1 of thread 0, 400 entries",
+        "Log 1 of thread 0, 1400 words",
         "Latest statistics for 'procedure'",
         "Plan of 1 specialization\n",
         "turned off by an internal error",
