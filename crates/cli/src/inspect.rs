@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use canny_compiler::compile::{Options as CompileOptions, compile_unit};
 use canny_lib::evaluation::Evaluation;
 use canny_syntax::core::Unit;
 
@@ -47,15 +46,9 @@ pub fn disassemble(options: &Options, file: &Path) -> u8 {
         Ok(expanded) => expanded,
         Err(code) => return code,
     };
-    let compile = CompileOptions {
-        sources: Some(evaluation.sources()),
-        ..CompileOptions::default()
-    };
-    match compile_unit(unit, &compile) {
-        Ok(compilation) => {
-            crate::print_all(&canny_compiler::disassemble::disassemble_unit(
-                &compilation.unit,
-            ));
+    match evaluation.compile_program(unit) {
+        Ok(unit) => {
+            crate::print_all(&canny_compiler::disassemble::disassemble_unit(&unit));
             0
         }
         Err(diagnostics) => {

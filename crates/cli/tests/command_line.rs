@@ -299,6 +299,32 @@ fn disasm_prints_bytecode_with_positions() {
 }
 
 #[test]
+fn disasm_prints_the_code_that_would_run() {
+    let library = "(define-library (small) (export more) (import (scheme base))
+  (begin (define (more x) (+ x 1))))";
+    let text = "(import (scheme base) (small))
+(define (f x) (if (pair? x) (if (pair? x) 1 2) (more x)))
+(set! f f)";
+    let listing = |disabled: &str| {
+        canny(&["disasm", "program.scm"])
+            .file("small.sld", library)
+            .file("program.scm", text)
+            .environment("CANNY_COMPILE_DISABLE", disabled)
+            .run()
+            .exits_with(0)
+            .output
+    };
+    // A procedure of a library is inlined, and a test is made once, if these are not turned off.
+    let count = |listing: &str, word: &str| listing.matches(word).count();
+    let usual = listing("");
+    assert_eq!(count(&usual, "jump-not-pair"), 1, "{usual}");
+    assert_eq!(count(&usual, "(small):more"), 0, "{usual}");
+    let without = listing("propagate,inline");
+    assert_eq!(count(&without, "jump-not-pair"), 2, "{without}");
+    assert_eq!(count(&without, "(small):more"), 1, "{without}");
+}
+
+#[test]
 fn messages_have_no_colour_when_they_go_to_a_file() {
     let outcome = program("(car 5)").run().exits_with(70);
     assert!(!outcome.errors.contains('\u{1b}'), "{outcome:?}");

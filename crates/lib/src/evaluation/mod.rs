@@ -420,21 +420,26 @@ impl Evaluation {
     ) -> Result<String, Vec<Diagnostic>> {
         let mut inner = self.lock();
         let mut unit = inner.expand_forms(id, forms)?;
-        let mut diagnostics = Vec::new();
-        inner
-            .units
-            .clone()
-            .compile_expanded(&mut inner.libraries, &self.sources, &mut diagnostics);
-        if diagnostics.iter().any(Diagnostic::is_error) {
-            return Err(diagnostics);
-        }
+        inner.compile_libraries(&self.sources)?;
         let mut options = optimize::Options::with(&inner.units.optimizer);
         options.imports = Some(&inner.libraries);
         optimize::optimize_unit(&mut unit, &options);
         Ok(canny_syntax::unexpand::unexpand(&unit))
     }
 
-    /// The expanded form of forms in an environment, for people to read.
+    /// A program's unit, compiled as it is before it runs: with the switches of the optimizer, and with
+    /// what is known of the libraries that it imports.
+    pub fn compile_program(&self, unit: Unit) -> Result<CompiledUnit, Vec<Diagnostic>> {
+        let mut inner = self.lock();
+        inner.compile_libraries(&self.sources)?;
+        let is_interactive = inner.is_interactive;
+        let mut options = compiler_options(&self.sources, is_interactive, &inner.units.optimizer);
+        options.keeps_last_frame = true;
+        options.optimize.imports = Some(&inner.libraries);
+        compile_unit(unit, &options).map(|compilation| compilation.unit)
+    }
+
+    /// The unit of a program, expanded.
     pub fn expand_program_text(&self, name: &str, bytes: &[u8]) -> Result<Unit, Vec<Diagnostic>> {
         let (_, forms) = read_source(&self.sources, name, bytes, false);
         let mut diagnostics = forms.diagnostics;
@@ -537,6 +542,17 @@ impl Inner {
                 self.hints.insert(name.as_str().to_owned(), hints);
             }
         }
+    }
+
+    /// Compiles the libraries that were expanded, so that what they export is known.
+    fn compile_libraries(&mut self, sources: &SourceMap) -> Result<(), Vec<Diagnostic>> {
+        let mut diagnostics = Vec::new();
+        self.units
+            .compile_expanded(&mut self.libraries, sources, &mut diagnostics);
+        if diagnostics.iter().any(Diagnostic::is_error) {
+            return Err(diagnostics);
+        }
+        Ok(())
     }
 
     /// Compiles a unit, and before it every library that it needs and that is not instantiated.
