@@ -26,7 +26,7 @@ const OUTPUT_OPTIONS: &[Row] = &[(
     "the file to write; FILE without its ending unless given",
 )];
 
-/// What compiling takes, under each of its names.
+/// The options of `compile` and `compile-r7rs`.
 pub const OPTIONS: &[Row] =
     &joined::<{ LIBRARY_OPTIONS.len() + OUTPUT_OPTIONS.len() }>(LIBRARY_OPTIONS, OUTPUT_OPTIONS);
 
@@ -186,7 +186,7 @@ fn loadable_end(content: &[u8]) -> Option<usize> {
     (is_elf && count > 0 && end >= 64 && end <= content.len()).then_some(end)
 }
 
-/// What a trailer says.
+/// Decodes a trailer; `None` if it is not one.
 fn read_trailer(trailer: &[u8]) -> Option<Carried> {
     let (numbers, magic) = trailer.split_at_checked(Carried::BYTES)?;
     (magic == MAGIC).then(|| Carried::from_bytes(numbers))?
@@ -218,7 +218,7 @@ fn find_program(carried: Carried, names: &[PathBuf]) -> Result<Vec<u8>, String> 
     })
 }
 
-/// What the end of a file says that it carries.
+/// Reads the trailer at the end of a file, if there is one.
 fn trailer_of(file: &mut fs::File) -> Option<Carried> {
     let mut trailer = [0; TRAILER_BYTES];
     file.seek(SeekFrom::End(-(TRAILER_BYTES as i64))).ok()?;

@@ -1,5 +1,5 @@
-//! `canny completions`: scripts for shells, from the table. What only a running `canny` knows (codes,
-//! libraries) the scripts ask it for.
+//! `canny completions`: scripts for shells, from the table. The scripts run `canny` to get the
+//! words that only it knows (codes, libraries).
 
 use std::fmt::Write;
 
@@ -236,7 +236,7 @@ fn zsh() -> String {
     out
 }
 
-/// What fish offers for an argument.
+/// The options of fish's `complete` that offer values for an argument.
 fn fish_values(argument: Argument) -> String {
     match argument {
         Argument::Choice(words) => format!("-x -a {}", quoted(&words.replace('|', " "))),

@@ -20,8 +20,8 @@ pub fn is_source(extension: &OsStr) -> bool {
     EXTENSIONS.iter().any(|source| extension == *source)
 }
 
-/// Adds a file, or all Scheme sources below a directory, in the order of their names. What can be read
-/// is added also if something else cannot.
+/// Adds a file, or all Scheme sources below a directory, in the order of their names. A failure to
+/// read one place does not keep the others from being added.
 pub fn collect(path: &Path, found: &mut Vec<PathBuf>) -> io::Result<()> {
     collect_ending(path, &EXTENSIONS, found)
 }

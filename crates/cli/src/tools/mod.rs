@@ -28,7 +28,7 @@ use crate::exit_code;
 /// A tool and how it is called.
 pub struct Tool {
     pub name: &'static str,
-    /// What stands behind the name. [`table`] says what its words mean.
+    /// The operands in the usage line, behind the name. [`table`] describes their words.
     pub operands: &'static str,
     /// One line about it, without a full stop.
     pub summary: &'static str,

@@ -285,8 +285,8 @@ fn add(place: &Workplace, wishes: &Wishes) -> Fallible<Done> {
     place.add(&place.dependency(name, source), wishes.is_for_tests)
 }
 
-/// What a place on the command line is. Paths there are relative to the current directory, in a
-/// manifest to the project.
+/// The source of a package that an operand names. Paths on the command line are relative to the
+/// current directory, those in a manifest to the project.
 fn source(place: &Workplace, wishes: &Wishes, operand: &str) -> Fallible<Source> {
     let path = Path::new(operand);
     let is_archive = [".tgz", ".tar.gz", ".tar"]

@@ -1,5 +1,5 @@
-//! `canny serve`: a web server for development. What it does is in `(canny web server serving)`; this
-//! runs the program in between.
+//! `canny serve`: a web server for development. `(canny web server serving)` defines its behaviour;
+//! this module runs the user's program under it.
 //!
 //! A program is run as by `canny run`, with a hook in `run-server`; a library is run as a program that
 //! gives its `handler`. With `--watch` this process only keeps the socket and the files in sight, and
@@ -97,7 +97,7 @@ fn parse(mut parser: Parser, environment: &'static Environment) -> Result<Wanted
 }
 
 fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> {
-    // What a new version is started with.
+    // The words that start a process for a new version.
     let words: Vec<String> = std::env::args().collect();
     let mut wanted = parse(parser, environment)?;
     let is_worker = environment.is_serve_worker;

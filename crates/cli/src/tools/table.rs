@@ -1,5 +1,5 @@
-//! What the rows of [`TOOLS`](super::TOOLS) say, in parts: the options that a row names, and what
-//! stands for their arguments.
+//! Parses the rows of [`TOOLS`](super::TOOLS): the options that a row names, and the words that
+//! stand for their arguments.
 //!
 //! The text of a row is the source of it all. `-h, --help` are two names of one option; the word behind
 //! them is the option's argument: words of small letters with `|` between them are all that it may be,
@@ -58,7 +58,7 @@ pub const fn joined<const N: usize>(first: &[Row], second: &[Row]) -> [Row; N] {
     rows
 }
 
-/// What an argument can be, for completion.
+/// The kinds of argument, for completion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
     /// One of the words in the text, with `|` between them.
@@ -144,14 +144,14 @@ impl Tool {
         shapes
     }
 
-    /// What its operands can be.
+    /// The kinds of argument that its operands may be.
     pub fn operand_arguments(&self) -> Vec<Argument> {
         let words = self.operands.split_whitespace();
         let words = words.map(|word| word.trim_matches(['[', ']', '…']));
         let mut arguments: Vec<Argument> = Vec::new();
         let mut is_value = false;
         for word in words {
-            // What follows an option is its argument.
+            // The word behind an option is its argument.
             if std::mem::replace(&mut is_value, word.starts_with('-')) {
                 continue;
             }
@@ -174,7 +174,7 @@ impl Tool {
     }
 }
 
-/// What a look at the options of a command line gives.
+/// The result of checking the options of a command line.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Checked {
     Fine,

@@ -1,4 +1,4 @@
-//! What Markdown files show beside forms: files, commands and sessions.
+//! Blocks of Markdown files besides forms: files, commands and sessions.
 //!
 //! | block | |
 //! |---|---|
@@ -6,8 +6,8 @@
 //! | `console` | lines `$ canny …` or `$ cat FILE`, perhaps with ` < FILE` behind it, and below each what it prints |
 //! | `prompt` | a session: `> ` begins an input, `. ` continues with it, the rest is what is printed |
 //!
-//! What is printed includes errors. A line `…` stands for any number of lines, and `…` at the end of a
-//! line for the rest of that. A block `console` with any other command is for people only.
+//! The printed text includes errors. A line `…` stands for any number of lines, and `…` at the end
+//! of a line for the rest of that. A block `console` with any other command is for people only.
 
 use std::fs;
 use std::io::{self, Read};
@@ -254,7 +254,7 @@ impl Scratch {
             .spawn()?;
         let reader = std::thread::spawn(move || {
             let mut bytes = Vec::new();
-            // What came before a failure counts.
+            // Output that was read before a failure counts.
             let _ = output.read_to_end(&mut bytes);
             String::from_utf8_lossy(&bytes).into_owned()
         });

@@ -19,9 +19,9 @@ use crate::options::Options;
 
 /// Seconds that the examples of one document may take.
 const SECONDS_MAX: u64 = 60;
-/// What a line of results begins with.
+/// The character that begins a line of results.
 const MARK: char = '\u{1}';
-/// What stands for a line end in a result.
+/// The character that stands for a line end in a result.
 const LINE_END: char = '\u{2}';
 
 /// Examples that are run with the same definitions in reach.
@@ -39,7 +39,7 @@ struct Suite {
     is_one_program: bool,
 }
 
-/// What an example gave, by group and number.
+/// The results of examples, by group and number.
 type Results = BTreeMap<(usize, usize), String>;
 
 /// Runs the examples of what the operands mean.
@@ -279,9 +279,9 @@ fn test_page(options: &Options, path: &Path) -> Result<(usize, usize), Failure> 
     Ok((count, wrong))
 }
 
-/// What a page says if its examples are for readers only.
+/// A mark for pages whose examples are for readers only.
 const NOT_RUN: &str = "<!-- the examples are not run -->";
-/// What a page says if each of its sections is a program.
+/// A mark for pages whose sections are programs of their own.
 const SECTIONS: &str = "<!-- each section is a program -->";
 
 /// The parts of a page that are one program, each with empty lines in place of the others so that lines
@@ -462,7 +462,7 @@ fn program(suite: &Suite, groups: &[usize]) -> String {
     for group in groups {
         if !suite.is_one_program {
             text.push_str("(%doc-let ()\n");
-            // What other texts have printed is theirs.
+            // This line keeps the output of earlier texts apart.
             let _ = writeln!(
                 text,
                 "(%doc-define %doc-start (%doc-display \"{MARK}text\\n\"))"
@@ -566,8 +566,8 @@ fn run(options: &Options, suite: &Suite, groups: &[usize]) -> (Results, String, 
     (results, errors, ended)
 }
 
-/// The results in the output of a program, and whether it reached its end. What forms without an
-/// expectation have printed belongs to the next example of their text that says what is printed.
+/// The results in the output of a program, and whether it reached its end. Output of forms without
+/// an expectation belongs to the next example of their text that says what is printed.
 fn results_in(output: &str) -> (Results, bool) {
     let mut results = Results::new();
     let mut ended = false;
@@ -602,7 +602,7 @@ fn reader(stream: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         if let Some(mut stream) = stream {
-            // What came before a failure counts.
+            // Output that was read before a failure counts.
             let _ = stream.read_to_end(&mut bytes);
         }
         String::from_utf8_lossy(&bytes).into_owned()

@@ -23,7 +23,7 @@ use super::search::{self, Matches};
 use crate::options::Options;
 use crate::tools::files;
 
-/// What an operand means.
+/// The meaning of an operand.
 pub enum Found {
     /// A library or a program.
     Document(Arc<Document>),
@@ -32,7 +32,7 @@ pub enum Found {
         entry: Box<Entry>,
         libraries: Vec<String>,
     },
-    /// What words that are no name are about.
+    /// The search results for words that are no name.
     Matches(Matches),
 }
 
@@ -48,7 +48,7 @@ pub fn extractor(options: &Options) -> Extractor {
     extractor
 }
 
-/// What the operands mean; something that is not there is a failure.
+/// Finds the meanings of the operands; an operand without one is a failure.
 pub fn find(options: &Options, operands: &[String]) -> Result<Vec<Found>, Failure> {
     let mut finder = Finder::new(options);
     let (found, missing) = finder.find(operands)?;
@@ -58,7 +58,8 @@ pub fn find(options: &Options, operands: &[String]) -> Result<Vec<Found>, Failur
     }
 }
 
-/// What the operands mean. Words that mean nothing are searched for: together, if all of them are such.
+/// Finds the meanings of the operands. Words without one are searched for: together, if no operand
+/// has one.
 pub fn find_or_search(options: &Options, operands: &[String]) -> Result<Vec<Found>, Failure> {
     let mut finder = Finder::new(options);
     let (mut found, missing) = finder.find(operands)?;
@@ -117,7 +118,7 @@ impl Finder<'_> {
         }
     }
 
-    /// What the operands mean, and those that mean nothing.
+    /// Finds the meanings of the operands; also returns the operands without one.
     fn find<'w>(&mut self, operands: &'w [String]) -> Result<(Vec<Found>, Vec<&'w str>), Failure> {
         let are_words = operands.len() > 1
             && !operands
@@ -207,7 +208,7 @@ impl Finder<'_> {
             .chain(&options.last_directories);
         let mut paths = Vec::new();
         for directory in project.iter().flatten().chain(given) {
-            // What cannot be read has nothing to say.
+            // Directories that cannot be read are skipped.
             let _ = files::collect_ending(directory, &["sld"], &mut paths);
         }
         if project.is_none() {

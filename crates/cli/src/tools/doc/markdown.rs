@@ -70,7 +70,7 @@ pub fn entry_page(entry: &Entry, libraries: &[String]) -> String {
     text
 }
 
-/// What a search has found.
+/// The text about the results of a search.
 pub fn matches(matches: &Matches) -> String {
     let mut text = format!(
         "# {}\n\nNo library exports such a name. What is about it:\n\n",
@@ -224,7 +224,7 @@ fn uses_with_results(entry: &Entry) -> Vec<String> {
     entry.signatures.iter().map(use_text).collect()
 }
 
-/// What it is, and where it comes from if that is another library that people use.
+/// The kind of an entry, and its origin if that is another library that people use.
 fn place_text(entry: &Entry) -> String {
     let mut text = kind_text(entry);
     if let Some(origin) = &entry.origin

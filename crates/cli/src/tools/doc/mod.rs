@@ -51,7 +51,7 @@ pub const TOOL: Tool = Tool {
     run,
 };
 
-/// What is to be done with the documentation.
+/// The action of the command.
 enum Task {
     Show,
     Test,
@@ -134,8 +134,8 @@ fn show(options: &Options, operands: &[String]) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What the documentation says about a name that a standard library exports, in lines of that width;
-/// nothing if it says nothing.
+/// The documentation of a name that a standard library exports, in lines of that width; nothing if
+/// there is none.
 pub fn description(library: &str, name: &str, width: usize) -> Option<String> {
     let entry = canny_reference::document(library)?.entry(name)?;
     if entry.text.is_empty() {
@@ -166,7 +166,7 @@ pub fn summary_of_library(library: &str) -> Option<String> {
     (!sentence.is_empty()).then_some(sentence)
 }
 
-/// What the documentation says about a standard library, with a line for each name.
+/// The documentation of a standard library, with a line for each name.
 pub fn overview_of_library(library: &str, width: usize) -> Option<String> {
     let document = canny_reference::document(library)?;
     let text = markdown::overview(document);

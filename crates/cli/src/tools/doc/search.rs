@@ -12,12 +12,12 @@ use canny_documentation::{Document, Entry};
 const SHOWN_MAX: usize = 20;
 /// A library that is about something comes before the names in it.
 const LIBRARY_BONUS: u32 = 20;
-/// What is only another name of something comes behind that.
+/// An alias comes behind the name that it stands for.
 const OTHER_NAME_MALUS: u32 = 30;
-/// What shorter words have is no ending.
+/// The least length of a stem in bytes; an ending that would leave less is kept.
 const STEM_MIN: usize = 3;
 
-/// What words are about, the best first.
+/// Results of a search for words, the best first.
 pub struct Matches {
     /// The words as they were given.
     pub words: String,

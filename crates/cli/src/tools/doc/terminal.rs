@@ -54,7 +54,7 @@ struct Page {
     is_styled: bool,
     text: String,
     paragraph: String,
-    /// What stands before the first line of the paragraph, and before the others.
+    /// The indentation of the first line of the paragraph, and below that of the others.
     first_indentation: String,
     indentation: String,
 }

@@ -1,8 +1,8 @@
-//! Which files are suites, and which files a suite depends on.
+//! Finds the files that are suites, and the files that a suite depends on.
 //!
 //! A file named on the command line is a suite. Below a directory, a program is one if it is in a
-//! directory `test` or `tests`, if its name is `NAME-test.scm` or `NAME.test.scm`, or if it imports a
-//! test library. What holds nothing but library definitions is a library.
+//! directory `test` or `tests`, if its name is `NAME-test.scm` or `NAME.test.scm`, or if it imports
+//! a test library. A file that holds nothing but library definitions is a library.
 
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -33,7 +33,7 @@ const DIRECTORIES: [&str; 2] = ["test", "tests"];
 /// Bytes of a file that are looked at to tell whether it is a suite.
 const LOOK_BYTES_MAX: u64 = 4 << 20;
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Default)]
 pub struct Found {
     /// Suites, in order, each once.

@@ -75,7 +75,7 @@ pub const TOOL: Tool = Tool {
     run,
 };
 
-/// What the command line asks for.
+/// The options and operands of the command line.
 struct Wishes {
     options: Options,
     heap_limit: Option<OsString>,
@@ -341,7 +341,7 @@ fn round(wishes: &Wishes, setting: &Setting, suites: &[PathBuf], interrupted: &A
 }
 
 impl Wishes {
-    /// What is printed of a suite.
+    /// The text that is printed about a suite.
     fn shown(&self, outcome: &Outcome, style: Style) -> String {
         if self.is_json {
             return events(outcome, self.lists);

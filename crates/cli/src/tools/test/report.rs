@@ -1,5 +1,6 @@
-//! What a suite tells through the file that `CANNY_TEST_REPORT` names: lines that `(canny test report)`
-//! writes, each a datum. The last line may be cut off when the suite was ended.
+//! Reads the report of a suite from the file that `CANNY_TEST_REPORT` names: lines that
+//! `(canny test report)` writes, each a datum. The last line may be cut off when the suite was
+//! ended.
 
 use std::time::Duration;
 
@@ -49,11 +50,11 @@ impl Test {
     }
 }
 
-/// All that a suite told.
+/// The report of a suite.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Report {
     pub tests: Vec<Test>,
-    /// What is wrong with the suite itself.
+    /// Problems of the suite itself.
     pub problems: Vec<String>,
     /// Groups that were begun and not ended.
     pub open_groups: Vec<String>,
@@ -61,7 +62,7 @@ pub struct Report {
     pub has_library: bool,
 }
 
-/// Reads what a suite told.
+/// Reads the report of a suite.
 pub fn read(bytes: &[u8]) -> Report {
     let mut report = Report::default();
     let whole = bytes

@@ -86,7 +86,7 @@ fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{ending}")
 }
 
-/// What is to be said of a suite.
+/// The text about a suite.
 pub fn outcome(outcome: &Outcome, style: Style) -> String {
     let file = harmless(&outcome.file.display().to_string());
     let (failures, passed) = (outcome.failures(), outcome.passed());
@@ -182,7 +182,7 @@ fn failure(text: &mut String, test: &Test, failure: &Failure, style: Style) {
     }
 }
 
-/// What a suite printed; the end of it if that is much.
+/// Adds the output of a suite; only its end if it is long.
 fn output(text: &mut String, output: &str, style: Style) {
     let output = harmless(output);
     let lines: Vec<&str> = output.trim_end().lines().collect();

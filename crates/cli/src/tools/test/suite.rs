@@ -30,7 +30,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// How long to wait at most before looking whether the run was stopped.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What is the same for all suites of a run.
+/// Settings that all suites of a run share.
 pub struct Setting {
     /// Options for the child, before the file.
     pub options: Vec<OsString>,
@@ -54,7 +54,7 @@ pub enum End {
     NotStarted(String),
 }
 
-/// What is in the file of a suite, at a glance.
+/// A rough description of the content of a suite's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
     Empty,
@@ -86,7 +86,7 @@ pub struct Outcome {
     pub file: PathBuf,
     pub end: End,
     pub report: Report,
-    /// What it printed.
+    /// The text that the suite printed.
     pub output: String,
     pub time: Duration,
     content: Content,
@@ -116,7 +116,7 @@ impl Outcome {
         self.failures() > 0 || !self.problems().is_empty()
     }
 
-    /// What is wrong beside tests that failed.
+    /// Problems other than failed tests.
     pub fn problems(&self) -> Vec<String> {
         let mut problems = self.report.problems.clone();
         let last = match self.report.tests.last() {
@@ -289,13 +289,13 @@ fn watch(
             pause = (pause * 2).min(LOOK);
         }
     }
-    // Nothing of the group is left behind. Its number is not given to others as long as nobody waited
-    // for the child.
+    // Ends the remaining processes of the group. The group's number is not reused before somebody
+    // waits for the child.
     if let Some(group) = Pid::from_raw(child.id().cast_signed()) {
         let _ = kill_process_group(group, Signal::KILL);
     }
     let status = child.wait();
-    // What is left in the pipe, and no more: something outside of the group may still hold it.
+    // Reads the rest of the pipe up to a limit: a process outside of the group may still hold it.
     for _ in 0..KEPT_BYTES / buffer.len() + 1 {
         if !is_open || !is_readable(&output) {
             break;

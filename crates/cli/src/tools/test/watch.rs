@@ -15,7 +15,7 @@ const LOOK: Duration = Duration::from_millis(250);
 /// Looks between two searches for new suites.
 const LOOKS_PER_SEARCH: u32 = 8;
 
-/// What tells a changed file: its length and when it was changed; `None` if there is none.
+/// The state of a file: its length and the time of its last change; `None` if there is no file.
 type State = Option<(u64, SystemTime)>;
 
 fn state(file: &Path) -> State {
