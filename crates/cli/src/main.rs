@@ -118,7 +118,7 @@ fn on_large_stack(work: impl FnOnce() -> u8 + Send + 'static) -> u8 {
             exit_code::OS
         }
     };
-    // What the program wrote is flushed on every way out.
+    // The program's output is flushed on every exit path.
     canny_lib::host::finish_output(i32::from(code)) as u8
 }
 

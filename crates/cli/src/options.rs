@@ -25,7 +25,7 @@ pub enum Source {
     Expressions(Vec<String>),
 }
 
-/// What to do.
+/// The action that a command line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     Program(Source),
@@ -42,7 +42,7 @@ pub enum Action {
 #[derive(Clone, Debug)]
 pub struct Options {
     pub action: Action,
-    /// What `(command-line)` gives.
+    /// The value of `(command-line)`.
     pub command_line: Vec<String>,
     /// Directories of `-I`.
     pub first_directories: Vec<PathBuf>,
@@ -66,7 +66,7 @@ pub struct Options {
     pub listen: Option<String>,
     /// Tell at the end what was compiled and what was not.
     pub reports_specializer: bool,
-    /// What the environment variables of the process say.
+    /// The settings from the environment variables of the process.
     pub environment: &'static Environment,
 }
 
@@ -267,7 +267,7 @@ pub fn parse_rest(
     settle(options, verb, expressions, operands)
 }
 
-/// What to do, from the parts of a command line.
+/// Determines the action from the parts of a command line.
 fn settle(
     mut options: Options,
     verb: Option<Verb>,

@@ -70,7 +70,8 @@ fn read(source: &Source) -> Result<(String, Vec<u8>), String> {
     }
 }
 
-/// Why a program cannot be read. What looks like a misspelt command may have been meant as one.
+/// The message for a program that cannot be read. A path that resembles a command's name gets that
+/// command as a suggestion.
 fn unreadable(path: &Path, error: &std::io::Error) -> String {
     let message = format!("cannot read {}: {error}", path.display());
     let word = path.to_str().unwrap_or_default();

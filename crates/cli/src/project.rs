@@ -20,7 +20,8 @@ use crate::environment::Environment;
 use crate::options::Options;
 use crate::report;
 
-/// What packages find here without others.
+/// The platform that packages run on: its features and the standard libraries, without other
+/// packages.
 pub fn platform(features: &[String]) -> Platform {
     let known = FEATURES.iter().map(|feature| (*feature).to_owned());
     Platform {

@@ -46,7 +46,7 @@ pub fn shows_values() -> bool {
     SHOWS_VALUES.load(Ordering::Relaxed)
 }
 
-/// Which warnings are shown; set once, before the first of them.
+/// The warnings to show; set once, before the first of them.
 static WARNINGS: OnceLock<Warnings> = OnceLock::new();
 
 /// Sets how messages are written and which warnings are. Only the first call has an effect on the latter.
@@ -137,8 +137,8 @@ pub fn text(text: &str) {
     emit(text);
 }
 
-/// What the program wrote comes before what is said about it, which begins a line of its own where both
-/// go to one place.
+/// Flushes the program's output, which comes before a message about it. The message begins a line
+/// of its own where both go to one place.
 fn flush_output() {
     let _ = canny_io::registry::flush_all(canny_io::Wait::Blocking);
     let captured = CAPTURED.lock();
@@ -193,7 +193,8 @@ pub fn uncaught(uncaught: &Uncaught, sources: &SourceMap) {
         Ordering::Relaxed,
     );
     flush_output();
-    // What is wrong with a source stands there; the call that needed it is only a note.
+    // Errors in a source are reported at their own positions; the call that loaded the source is
+    // only a note.
     let errors_are_shown = diagnostics(&uncaught.syntax_errors, sources);
     if was_interrupted() && std::io::stdin().is_terminal() && std::io::stderr().is_terminal() {
         // The terminal has shown ^C.

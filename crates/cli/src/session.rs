@@ -24,7 +24,7 @@ use crate::report;
 pub struct Session {
     pub vm: Arc<Vm>,
     pub thread: Box<Thread>,
-    /// What the environment variables of the process say.
+    /// The settings from the environment variables of the process.
     pub environment: &'static Environment,
 }
 
@@ -142,7 +142,7 @@ impl Session {
         if options.reports_specializer {
             report::text(&vm.specializer_report());
         }
-        // What a thread has allocated is known when it ends.
+        // The statistics include a thread's allocations once the thread has ended.
         drop(thread);
         if let Some(path) = &environment.statistics {
             write_statistics(path, &vm.heap().statistics());
@@ -164,7 +164,7 @@ impl Session {
         }
     }
 
-    /// What the program wants to be called when it ends, as `exit` does it.
+    /// Calls the procedure that the program has set for its end, as `exit` does.
     pub fn run_exit_hook(&mut self) {
         if let Some(hook) = canny_lib::host::take_exit_hook(&self.vm) {
             // How the program ended stays as it is.

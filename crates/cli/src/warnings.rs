@@ -6,7 +6,7 @@
 use canny_syntax::diagnostic::{Diagnostic, Severity};
 use canny_syntax::messages;
 
-/// What the command line says of warnings. The last word about a warning holds.
+/// Choices about warnings from the command line. The last option about a warning wins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Warnings {
     /// In order: code and whether it is shown; no code means all.

@@ -44,7 +44,7 @@ const TEST_REPORT: &str = "CANNY_TEST_REPORT";
 /// Set for processes that another process of Canny starts, which has written the warnings.
 const INHERITED: [&str; 3] = [SERVE_WORKER, FORWARDED, TEST_REPORT];
 
-/// What the variables say.
+/// Settings from the environment variables.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// Directories to search for libraries.
@@ -92,7 +92,7 @@ impl Default for Environment {
     }
 }
 
-/// What was found in the environment.
+/// The result of parsing the environment variables.
 #[derive(Clone, Debug, Default)]
 struct Parsed {
     environment: Environment,

@@ -11,7 +11,7 @@ use canny_vm::specializer::compiler::CompilerOptions;
 
 use super::{Environment, FORWARDED, SERVE_WORKER, TEST_REPORT};
 
-/// What a variable takes, and where its value goes.
+/// The kind of value that a variable takes, and the setter for the value.
 #[derive(Clone, Copy)]
 pub enum Takes {
     /// 0 or 1.
@@ -57,7 +57,7 @@ pub struct Variable {
     pub audience: Audience,
     /// One line about it, without a full stop. Code is between backquotes.
     pub meaning: &'static str,
-    /// What holds when it is not set; empty where that goes without saying.
+    /// The default value or behaviour; empty where that goes without saying.
     pub default: &'static str,
 }
 
@@ -230,7 +230,7 @@ impl Variable {
         format!("{}{}", self.name, self.shown)
     }
 
-    /// What it means, for people at a terminal.
+    /// The meaning of the variable, for people at a terminal.
     pub fn plain_meaning(&self) -> String {
         let meaning = match self.default {
             // That it is off goes without saying.

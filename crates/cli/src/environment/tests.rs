@@ -14,7 +14,7 @@ fn parsed(variables: &[(&str, &str)]) -> Parsed {
     )
 }
 
-/// What is wrong with these variables; there are no warnings.
+/// The errors that these variables cause; there are no warnings.
 fn errors(variables: &[(&str, &str)]) -> Vec<String> {
     let parsed = parsed(variables);
     assert_eq!(parsed.warnings, [""; 0]);

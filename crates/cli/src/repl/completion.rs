@@ -118,7 +118,7 @@ impl Assistant for Helper {
     }
 }
 
-/// What may stand in place of the word before the cursor.
+/// The candidates to replace the word before the cursor.
 pub fn completions(
     evaluation: &Evaluation,
     environment: EnvironmentId,

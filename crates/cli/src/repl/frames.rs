@@ -12,7 +12,7 @@ use super::results;
 /// Frames that a backtrace shows at most.
 const FRAMES_MAX: usize = 50;
 
-/// What is said when there is nothing to look into.
+/// The message of commands about frames when no failure is kept.
 pub const NOTHING: &str = "Nothing has failed.\n";
 
 /// The frames of a failure that people want to see: those of the library only tell how it works.

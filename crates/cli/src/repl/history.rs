@@ -1,10 +1,10 @@
 //! Inputs of former sessions, kept in a file.
 //!
-//! Each input is a line of the file, with `\n` for line ends and `\\` for backslashes. New inputs are
-//! appended, so that sessions side by side lose nothing; a file that has grown too long is written anew
-//! beside itself and put in its place. Whatever is wrong with the file, the prompt works: an unreadable
-//! file is reported once and counts as absent; lines that cannot be written are reported once and kept
-//! for this session only.
+//! Each input is a line of the file, with `\n` for line ends and `\\` for backslashes. New inputs
+//! are appended, so that sessions side by side lose nothing; a file that has grown too long is
+//! written anew beside itself and put in its place. Problems with the file do not stop the prompt:
+//! an unreadable file is reported once and counts as absent; lines that cannot be written are
+//! reported once and kept for this session only.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};

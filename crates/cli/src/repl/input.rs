@@ -19,7 +19,7 @@ use super::lexis::Scanner;
 /// How often a dumb terminal looks for Ctrl-C.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// What was read.
+/// The result of reading an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
     /// One or more forms, or a command.
@@ -95,7 +95,7 @@ impl Source {
     /// The next input.
     pub fn next(&mut self, prompt: &str, environment: EnvironmentId) -> std::io::Result<Line> {
         if self.is_terminal() {
-            // What the program wrote last may be no whole line.
+            // The program's last output may have left a line unfinished.
             crate::report::begin_line();
         }
         match &mut self.kind {

@@ -1,13 +1,13 @@
 //! Tokens of what is being typed: for highlighting, matching of parens, indentation, and to know
 //! whether a form is whole.
 //!
-//! The scanner takes text in pieces that end at line ends and never looks back, so that input of any
-//! length costs linear time. What a token means to the reader it does not know; the reader has the last
-//! word.
+//! The scanner takes text in pieces that end at line ends and never looks back, so that input of
+//! any length costs linear time. It does not know what a token means to the reader; the reader
+//! decides.
 
 use std::ops::Range;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// A paren or bracket, also with `#` or `#u8` before it.
@@ -205,7 +205,8 @@ impl Scanner {
             _ => {}
         }
         if rest.starts_with(b"#\\") {
-            // Whatever comes next belongs to it, and what follows up to a delimiter.
+            // The first character belongs to the token even if it is a delimiter; the next
+            // delimiter ends it.
             let mut end = (at + 3).min(bytes.len());
             while end < bytes.len() && !is_delimiter(bytes[end]) {
                 end += 1;

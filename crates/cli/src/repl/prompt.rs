@@ -16,7 +16,7 @@ use super::results::{self, Printing};
 use crate::report;
 use crate::session::{Failure, Session};
 
-/// What comes after an input.
+/// The next step of the prompt after an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Next,
@@ -61,7 +61,7 @@ impl Prompt {
         failure::failure_count(&self.session.vm)
     }
 
-    /// What stands before the input.
+    /// The text that stands before the input.
     pub fn text(&self) -> String {
         let mut text = String::new();
         if let Some(module) = &self.module {
@@ -125,7 +125,7 @@ impl Prompt {
         self.settled(result)
     }
 
-    /// What to do after something ran.
+    /// Turns a failure into the next step of the prompt.
     pub(super) fn settled<T>(&mut self, result: Result<T, Failure>) -> Result<T, Outcome> {
         result.map_err(|failure| match failure {
             Failure::Exit(Exit::Code(code)) => Outcome::Exit(code as u8),

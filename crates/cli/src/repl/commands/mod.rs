@@ -26,7 +26,7 @@ struct Command {
     run: fn(&mut Prompt, &str) -> Reply,
 }
 
-/// What became of a command.
+/// The result of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Reply {
     /// To be printed.
@@ -105,7 +105,7 @@ pub fn is_command(text: &str) -> bool {
     text.trim_start().starts_with(',')
 }
 
-/// What a line asks that begins with a question mark, if it does so.
+/// Finds the question in a line that begins with a question mark, if it is one.
 pub use names::question_of;
 
 /// Answers `?name`; a lone `?` gets the list of commands.

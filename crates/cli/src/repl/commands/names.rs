@@ -153,7 +153,7 @@ pub(super) fn describe(prompt: &mut Prompt, rest: &str) -> Reply {
     }))
 }
 
-/// What there is to say about a name that means nothing here: which libraries export it, or what may
+/// The answer about a name that means nothing here: which libraries export it, or which name may
 /// have been meant.
 fn unknown_text(prompt: &Prompt, name: &str) -> String {
     let evaluation = prompt.session.evaluation();
@@ -189,8 +189,8 @@ fn unknown_text(prompt: &Prompt, name: &str) -> String {
     format!("{name} means nothing here.{note} ,apropos finds names that contain a text.\n")
 }
 
-/// What is asked by `?name`, `?(a library)` or a lone `?`: the text behind the question mark. A
-/// variable may have a name that begins with one.
+/// The text behind the question mark of `?name`, `?(a library)` or a lone `?`. The name of a
+/// variable may begin with a question mark too.
 pub fn question_of(prompt: &Prompt, text: &str) -> Option<String> {
     let text = text.trim();
     let asked = text.strip_prefix('?')?.trim_start();
@@ -221,7 +221,7 @@ pub(super) fn question(prompt: &mut Prompt, asked: &str) -> Reply {
     }))
 }
 
-/// What an object is.
+/// Describes an object: a closure by its calls and its definition, any other by value and kind.
 fn object_text(prompt: &Prompt, value: Value) -> String {
     let vm = &prompt.session.vm;
     if !value.is_kind(Kind::Closure) {

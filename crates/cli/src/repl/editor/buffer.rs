@@ -30,7 +30,7 @@ impl Buffer {
         self.cursor
     }
 
-    /// What is in front of the cursor.
+    /// The text before the cursor.
     pub fn before(&self) -> &str {
         &self.text[..self.cursor]
     }
@@ -48,7 +48,7 @@ impl Buffer {
         std::mem::replace(&mut self.unchanged, self.text.len())
     }
 
-    /// What lies behind an offset is about to change.
+    /// Notes that the text behind an offset is about to change.
     fn changes_from(&mut self, start: usize) {
         self.unchanged = self.unchanged.min(start);
     }

@@ -12,7 +12,7 @@ const TOLD_MAX: usize = 10;
 /// Columns that the use of a candidate may take at most before the sentence about it.
 const USE_COLUMNS_MAX: usize = 36;
 
-/// What kind of thing is completed.
+/// The kind of thing that is completed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum What {
     #[default]
@@ -76,7 +76,7 @@ fn beside_each_other(chosen: &[&String], told: Vec<Option<(String, String)>>) ->
     parts.iter().map(line).collect()
 }
 
-/// What all candidates begin with.
+/// The longest beginning that all candidates share.
 pub fn shared_start(candidates: &[String]) -> Option<&str> {
     let (first, rest) = candidates.split_first()?;
     let mut length = first.len();

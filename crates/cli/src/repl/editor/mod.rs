@@ -39,8 +39,8 @@ const END_BYTE: u8 = 4;
 /// How a suggestion from the history is shown.
 const SUGGESTION: &str = "2";
 
-/// What an [`Assistant`] found out about the beginning of a text, so that asking about each line of a
-/// long one costs linear time.
+/// Facts about the beginning of a text, kept by an [`Assistant`] so that asking about each line of
+/// a long text costs linear time.
 #[derive(Debug, Default)]
 pub struct Known {
     /// Bytes that were scanned.
@@ -48,7 +48,7 @@ pub struct Known {
     pub scanner: Scanner,
 }
 
-/// What knows the language.
+/// Knowledge of the language, for the editor.
 pub trait Assistant {
     /// Whether Enter takes the text. `known` holds what was found out about the text's beginning, which
     /// has not changed since.
@@ -57,7 +57,7 @@ pub trait Assistant {
     fn indentation(&self, text: &str) -> usize;
     /// Coloured parts.
     fn styles(&self, text: &str, cursor: usize) -> Vec<Styled>;
-    /// What may stand in place of the word before the cursor.
+    /// The candidates to replace the word before the cursor.
     fn completions(&self, text: &str, cursor: usize) -> Completions;
     /// How a candidate is used, and a sentence about it.
     fn about(&self, what: What, candidate: &str) -> Option<(String, String)>;
@@ -90,21 +90,20 @@ pub struct Editor {
     screen: Screen,
     /// The entry of the history that is shown; its length for none.
     entry: usize,
-    /// What was typed before going into the history.
+    /// The text that was typed before going into the history.
     draft: String,
     search: Option<Search>,
     known: Known,
     is_pasting: bool,
     below: Vec<String>,
     is_coloured: bool,
-    /// What is typed is over, for now: there is nothing but the text to be shown, and the cursor stands
-    /// behind it.
+    /// The input is over, for now: nothing but the text is shown, and the cursor stands behind it.
     is_done: bool,
-    /// What the screen shows behind the text, from the history, for a key to take.
+    /// The text from the history that the screen shows behind the input; a key accepts it.
     suggestion: String,
 }
 
-/// What the screen shows and what is asked about it, besides the text.
+/// The prompt, the history and the assistant, which drawing needs besides the text.
 struct Shown<'a> {
     prompt: &'a str,
     history: &'a History,
@@ -260,7 +259,7 @@ impl Editor {
             self.buffer.cursor()
         };
         let mut styles = if self.is_coloured {
-            // What was entered shows no matching paren.
+            // An entered text shows no matching paren.
             let looked_at = if self.is_done { usize::MAX } else { cursor };
             shown.assistant.styles(&text, looked_at)
         } else {

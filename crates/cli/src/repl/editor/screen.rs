@@ -1,4 +1,4 @@
-//! What is on the screen: the prompt and the text in rows as wide as the window.
+//! The content of the screen: the prompt and the text in rows as wide as the window.
 //!
 //! The screen knows in which of its rows the cursor is, and nothing of what is above them. It draws as
 //! many rows as the window has, those around the cursor. Lines after the first begin below the text of
@@ -20,7 +20,7 @@ pub struct Styled {
     pub style: &'static str,
 }
 
-/// What is to be shown.
+/// The content to show.
 #[derive(Debug)]
 pub struct View<'a> {
     pub prompt: &'a str,
@@ -163,9 +163,9 @@ impl Screen {
         self.has_below = false;
     }
 
-    /// What brings the cursor to the start of a line, below what was written if the line is not empty.
-    /// It writes blanks as wide as the window: from the start of a line they stay on it, from elsewhere
-    /// the last of them are on the next one.
+    /// Moves the cursor to the start of a line, below earlier output if the current line is not
+    /// empty. It writes blanks as wide as the window: from the start of a line they stay on it,
+    /// from elsewhere the last of them are on the next one.
     pub fn begin_line(&self, out: &mut String) {
         out.extend(std::iter::repeat_n(' ', self.columns));
         out.push_str("\r\x1b[J");
@@ -248,7 +248,7 @@ fn shown_width(character: char, columns: usize) -> usize {
     } else if character.is_control() {
         1
     } else {
-        // What is wider than the window is shown as a question mark.
+        // A character wider than the window is shown as a question mark.
         character.width().unwrap_or(1).min(columns)
     }
 }

@@ -79,7 +79,7 @@ fn enter_takes_what_is_whole_wherever_the_cursor_stands() {
     // Ctrl-A, then Ctrl-B into the first line of two.
     assert_eq!(entered(b"(f 1)\x01\n").0, ["(f 1)"]);
     assert_eq!(entered(b"(f\n1)\x10\x02\n").0, ["(f\n1)"]);
-    // What is not whole is broken there.
+    // An incomplete form is broken at the cursor.
     assert_eq!(entered(b"(f 1\x02\n\x05)\n").0, ["(f \n1)"]);
 }
 
@@ -110,7 +110,7 @@ fn a_suggestion_is_taken_as_far_as_the_key_says() {
     assert_eq!(taken("(x", &[Key::Right]), "(x");
     assert_eq!(taken("", &[Key::Right]), "");
     assert_eq!(taken("(l", &[Key::Left, Key::Right]), "(l");
-    // What was not shown is not taken.
+    // A suggestion that was not shown is not taken.
     let mut editor = Editor::new(true);
     editor.key(Key::Char('('), &history, &assistant);
     editor.key(Key::Right, &history, &assistant);

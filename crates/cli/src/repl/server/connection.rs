@@ -309,7 +309,7 @@ impl Connection {
     }
 }
 
-/// What the server can do.
+/// Answers `describe` with the operations and versions of the server.
 fn describe(client: &Client, session: &str, id: &str) {
     let nothing = || Bencode::dictionary([]);
     let operations = OPERATIONS.map(|operation| (operation, nothing()));

@@ -1,7 +1,7 @@
 //! Evaluates requests of nREPL clients on the session's thread and sends the answers.
 //!
-//! Requests run one at a time. What a program writes meanwhile goes to the client whose request
-//! runs. Every request is ended by exactly one final message, also after a failure or an interrupt.
+//! Requests run one at a time. Output of a program goes to the client whose request runs at that
+//! time. Every request is ended by exactly one final message, also after a failure or an interrupt.
 
 use std::io;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::repl::prompt::{Outcome, Prompt, evaluate_form};
 use crate::repl::results;
 use crate::report;
 
-/// What a client wants.
+/// An operation that a client requests.
 pub enum Operation {
     /// Evaluate forms, perhaps inside of a library.
     Evaluate {
@@ -226,7 +226,7 @@ impl Evaluator {
     }
 
     fn send_values(&self, prompt: &mut Prompt, request: &Request, value: Value) {
-        // What was written comes before the value.
+        // The program's output comes before the value.
         self.output.leave(&mut prompt.session.thread);
         let library = prompt
             .module

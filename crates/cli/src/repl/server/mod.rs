@@ -45,7 +45,7 @@ enum Job {
     Request(Box<Request>),
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Shared {
     vm: Arc<Vm>,
     interrupts: Arc<InterruptState>,
