@@ -1,4 +1,5 @@
-//! Whom conditions blame: procedures that users know, whatever they call in a wrong way.
+//! The procedures that error messages blame: names that users know, even for errors inside of the
+//! library.
 
 mod support;
 

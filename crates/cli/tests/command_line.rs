@@ -427,7 +427,7 @@ fn files_are_included_from_directories_of_the_command_line() {
     let first = run(&["-I", "libraries", "-I", "one", "-I", "other", "p.scm"]);
     let directory = first.directory.clone();
     first.run().exits_with(0).prints("(1 2)");
-    // What was compiled with other directories does not count.
+    // Code that was compiled with other directories does not count.
     support::Canny::new(
         directory,
         &["-I", "libraries", "-I", "other", "-A", "one", "p.scm"],

@@ -59,7 +59,7 @@ fn what_was_acknowledged_outlasts_the_process() {
         acknowledged.extend(lines.by_ref().take(5 + 7 * round));
         child.kill().expect("it has not ended by itself");
         child.wait().expect("it is a child of this process");
-        // What it said before it was killed counts as well; half a line does not.
+        // Lines that were printed before the kill count as well; half a line does not.
         acknowledged.extend(lines.filter(|line| line.parse::<u64>().is_ok()));
         let outcome = Canny::new(directory.clone(), &["reader.scm"]).run();
         let text = outcome.output.clone();

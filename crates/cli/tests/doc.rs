@@ -102,7 +102,7 @@ fn each_name_of_a_group_has_its_own_text() {
     let text = |name: &str| canny(&["doc", name]).run().exits_with(0).output;
     assert!(text("database-open?").contains("\nWhether a database is open.\n"));
     assert!(text("close-database").contains("\nCloses a database; a second time does nothing.\n"));
-    // What is said about all names of the heading follows.
+    // The text about all names of the heading follows.
     assert!(text("database-open?").contains("closed by a later"));
     let library = text("(canny sqlite)");
     assert!(library.contains("• (database-open? database): Whether a database is open.\n"));
@@ -113,7 +113,7 @@ fn words_of_a_library_come_before_directories() {
     let run = canny(&["doc", "canny", "json"]).file("canny/readme.txt", "");
     let outcome = run.file("json/a.scm", "(define a 1)").run().exits_with(0);
     assert!(outcome.output.starts_with("(canny json)\n"), "{outcome:?}");
-    // What can only be a path is one.
+    // A word that can only be a path is one.
     canny(&["doc", "./json"])
         .file("json/a.scm", "(define a 1)")
         .run()
@@ -284,7 +284,7 @@ fn pages_have_files_and_sessions_for_their_programs() {
     run.run()
         .exits_with(0)
         .prints("4 examples, all as they say\n");
-    // What the page shows and writes is nowhere else.
+    // The files that the page shows and writes are nowhere else.
     assert!(!directory.join("garden.txt").exists() && !directory.join("new.txt").exists());
     let wrong = page.replace("two 4", "4").replace("$1 = 6", "$1 = 7");
     canny(&["doc", "--test", "page.md"])

@@ -1,4 +1,5 @@
-//! What the command says of environment variables that it does not know, and of values that they do not take.
+//! Warnings about environment variables that the command does not know, and errors about malformed
+//! values.
 
 mod support;
 

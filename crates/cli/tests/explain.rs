@@ -105,7 +105,7 @@ fn every_diagnostic_has_a_code_of_the_table() {
 #[test]
 fn every_kind_of_condition_in_the_library_has_a_code() {
     let mut complaints = Vec::new();
-    // What a SRFI has of its own kind may do with the common code.
+    // SRFIs are left out: conditions of a kind of their own may have the common code.
     for directory in ["canny", "scheme"] {
         let directory = root().join("lib").join(directory);
         for entry in std::fs::read_dir(directory)

@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 
 use support::{Canny, root, scratch};
 
-/// What a page looks at, in the order of the page.
+/// The parts of a page that are tested, in the order of the page.
 enum Example {
     Program(Program),
     File { name: String, text: String },

@@ -158,7 +158,7 @@ fn a_program_can_handle_the_heap_limit() {
         .prints("(#t #t)refused100000");
 }
 
-/// What ports hold in memory counts, and what nobody can reach any more comes back.
+/// Data that ports hold in memory counts for the limit, and unreachable ports are freed.
 #[test]
 fn ports_in_memory_stop_at_the_heap_limit() {
     let text = format!(
@@ -324,7 +324,7 @@ fn interrupted(text: &str) -> support::Outcome {
     running.wait()
 }
 
-/// What takes minutes and has no safepoint of its own.
+/// Operations that take minutes and have no safepoint of their own.
 #[test]
 fn long_operations_can_be_interrupted() {
     let operations = [

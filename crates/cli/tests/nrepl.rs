@@ -210,7 +210,7 @@ impl Client {
     }
 }
 
-/// What the answers say under a key, one after the other.
+/// The texts of the answers under a key, one after the other.
 fn all(answers: &[Data], key: &str) -> String {
     let texts = answers.iter().filter_map(|answer| answer.text(key));
     texts.collect::<Vec<_>>().join("|")

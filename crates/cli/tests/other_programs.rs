@@ -158,7 +158,7 @@ fn descriptors_of_what_nobody_can_reach_are_given_back() {
     );
 }
 
-/// What a program prints that may have no more open files than that.
+/// Returns the output of a program that may have no more than 40 open files.
 fn with_40_descriptors(text: &str) -> String {
     let canny = program(format!("{IMPORTS}{text}")).command();
     let mut limited = std::process::Command::new("sh");

@@ -236,7 +236,7 @@ fn programs_find_the_project_around_them() {
         .canny(&["compile", MAIN, "-o", "../program"])
         .run()
         .exits_with(0);
-    // What was compiled needs no project, and looks for none.
+    // A compiled program needs no project, and looks for none.
     world.write("app/package.lock", "damaged");
     let output = Command::new(world.directory.join("program"))
         .current_dir(world.directory.join("app"))

@@ -122,7 +122,7 @@ fn walk() -> (String, String) {
     (page.clone(), text.to_owned())
 }
 
-/// What a line of the transcript says was typed.
+/// The input that a line of the transcript shows.
 fn typed(line: &str) -> Option<&str> {
     let prompt_end = line.find("> ")? + 2;
     let prompt = &line[..prompt_end - 2];

@@ -1,5 +1,5 @@
-//! What a person sees at the prompt: output that has no line end, inputs that are corrected,
-//! suggestions and documentation, windows that change, and a program that is stopped and resumes.
+//! The screen of the prompt: output that has no line end, inputs that are corrected, suggestions
+//! and documentation, windows that change, and a program that is stopped and resumes.
 
 mod support;
 #[path = "support/terminal.rs"]
@@ -55,7 +55,7 @@ fn output_without_a_line_end_stays() {
         terminal.keys("(begin (display 'told (current-error-port)) 'value)\r");
         terminal.wait_for("\ntold\n$1 = value\n>");
         terminal.keys("(begin (display 1) (display 2 (current-error-port)) 3)\r");
-        // What has no line end is written when the form is done.
+        // Output without a line end is written when the form is done.
         terminal.wait_for("\n21\n$2 = 3\n>");
         terminal.keys("(begin (display \"half\") (car 5))\r");
         terminal.wait_for("\nhalf\nprompt 5:1:25: error");

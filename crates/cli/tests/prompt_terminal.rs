@@ -160,7 +160,7 @@ fn a_dumb_terminal_gets_no_control_sequences() {
     let mut dumb = window();
     dumb.term = "dumb";
     let mut terminal = dumb.open();
-    // What is typed before the prompt would be shown before it.
+    // Input that is typed before the prompt would be shown before it.
     terminal.wait_for_line(">");
     terminal.keys("(define (f x)\n");
     terminal.wait_for_line(".");

@@ -312,7 +312,7 @@ fn another_version_takes_over() {
     // A library of the program, not the program itself.
     server.write("words.sld", &words("\"two\""));
     server.get_until("/", "<p>two</p>");
-    // What cannot be loaded is shown, with its place.
+    // An error of loading is shown, with its place.
     server.write("words.sld", &words("(unclosed"));
     let answer = server.get_until("/", "cannot be loaded");
     assert!(answer.starts_with("HTTP/1.1 500 "), "{answer}");

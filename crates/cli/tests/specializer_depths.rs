@@ -11,7 +11,7 @@ use support::{program, root};
 /// Frames that may be below a program's own, and machine procedures above.
 const AROUND: u32 = 4;
 
-/// What the specializer wrote about a program.
+/// Returns the specializer's log of a program.
 fn log_of(text: &str, output: &str) -> String {
     let run = program(text)
         .environment("CANNY_SPESH_BLOCKING", "1")

@@ -5,7 +5,7 @@ mod support;
 
 use support::{canny, root};
 
-/// What the specializer wrote about an example.
+/// The specializer's log of an example.
 struct Log {
     text: String,
 }

@@ -1,5 +1,6 @@
-//! What is hard on the specializer: code that is redefined, evaluated again and again, huge, deep, or
-//! never twice the same. Results have to be right, memory bounded, and the log has to tell.
+//! Programs that are hard on the specializer: code that is redefined, evaluated again and again,
+//! huge, deep, or never twice the same. Results have to be right, memory bounded, and the log has
+//! to tell.
 //!
 //! The programs are small here. By hand they were run larger, compiled and interpreted (time, peak
 //! memory), with the same output:

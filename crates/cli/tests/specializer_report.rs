@@ -1,4 +1,5 @@
-//! What `--spesh-report`, `CANNY_STATISTICS` and the switches of the specializer do to the whole command.
+//! Effects of `--spesh-report`, `CANNY_STATISTICS` and the specializer's switches on the whole
+//! command.
 
 mod support;
 

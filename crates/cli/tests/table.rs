@@ -41,7 +41,7 @@ fn options(command: &str) -> Vec<(Vec<String>, Option<String>)> {
     found
 }
 
-/// What a command prints about a wrong command line; nothing if it still runs after a while.
+/// The message of a command about a wrong command line; nothing if it still runs after a while.
 fn complaint(words: &[&str]) -> String {
     let directory = scratch();
     let errors = directory.join("errors");
@@ -143,7 +143,7 @@ fn has(program: &str) -> bool {
     found.is_ok()
 }
 
-/// What a program prints that gets a text as its input.
+/// Whether a program succeeds with a text as its input, and its output.
 fn through(program: &mut Command, text: &str) -> (bool, String) {
     let input = scratch().join("input");
     std::fs::write(&input, text).expect("a file can be written");

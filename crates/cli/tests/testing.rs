@@ -144,7 +144,7 @@ fn srfi_64_and_78_tell_the_same() {
             outcome.output
         );
     }
-    // What the suites print themselves would say it twice.
+    // The suites' own output would repeat the failures.
     assert!(
         !outcome.output.contains("FAIL a") && !outcome.output.contains("*** checks"),
         "{outcome:?}"

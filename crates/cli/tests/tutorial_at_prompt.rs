@@ -27,14 +27,14 @@ use terminal::Terminal;
 /// Wide enough for every line of the pages, so that one row is one line.
 const COLUMNS: u16 = 250;
 
-/// What a page says of a form.
+/// The result that a page gives for a form.
 enum Mark {
     Value(String),
     Prints(Vec<String>),
     Error(String),
 }
 
-/// What is done with a page, in its order.
+/// The steps of typing a page, in its order.
 enum Step {
     /// A new prompt, and whether it is one of the page's program.
     Begin,
@@ -247,7 +247,8 @@ fn value_of(rows: &[String]) -> Option<(usize, String)> {
     is_name.then(|| (start, value.to_owned()))
 }
 
-/// What the rows since the last mark say against a form's mark; nothing if they are as it says.
+/// The expectation of a form's mark that the rows since the last mark do not meet; nothing if they
+/// do.
 fn against(mark: Option<&Mark>, seen: &[String], before: &[String]) -> Option<String> {
     let is_error = |row: &&String| row.contains(": error[");
     let error = seen.iter().find(is_error);

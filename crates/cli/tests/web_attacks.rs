@@ -42,7 +42,7 @@ fn wait_until_full(stream: &TcpStream) {
     }
 }
 
-/// What the server sends until it ends the connection; a note in the place of that where it does not.
+/// The server's bytes until it ends the connection; with a note at the end where it does not.
 fn exchange(address: &str, attack: &Attack) -> Vec<u8> {
     let mut stream = connect(address);
     // The server may end the connection before everything was sent.
@@ -100,7 +100,7 @@ fn close_code(answer: &[u8]) -> Option<u16> {
     }
 }
 
-/// What is wrong with an answer.
+/// A complaint about a wrong answer.
 fn complaint(attack: &Attack, answer: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(answer);
     let lower = text.to_lowercase();
@@ -109,7 +109,7 @@ fn complaint(attack: &Attack, answer: &[u8]) -> Option<String> {
     let is_right = has_ended
         && match attack.outcome {
             Outcome::Refused(code) => status(&text) == Some(code) && answers == 1,
-            // What had been sent before may have come.
+            // Bytes that were sent before may have arrived.
             Outcome::Dropped => attack.never_reads || answer.is_empty(),
             Outcome::Harmless(code, part) => {
                 status(&text) == Some(code) && answers == 1 && lower.contains(part)

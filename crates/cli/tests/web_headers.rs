@@ -303,7 +303,7 @@ fn malformed_headers_are_nobodys_failure() {
     assert_eq!(outcome.errors, "");
 }
 
-/// What is sent, and the status that it is answered with.
+/// Sends texts and checks the status of each answer.
 fn answers(cases: &[(&str, u16)]) {
     let (server, address) = start();
     let mut wrong = Vec::new();

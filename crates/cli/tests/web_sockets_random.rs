@@ -25,11 +25,11 @@ use support::{Canny, scratch};
 /// A server that has not ended the connection after this time hangs.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a client asks for, and what comes of that.
+/// A client's request, and the compression that results from it.
 struct Setup {
     path: &'static str,
     offer: &'static str,
-    /// What the server and the client compress with.
+    /// The windows that the server and the client compress with.
     windows: Option<(Window, Window)>,
 }
 
@@ -191,7 +191,7 @@ fn is_said(frame: (u8, &[u8]), said: &Said) -> bool {
     }
 }
 
-/// What is wrong with a server's answer, in place of which the model has another one.
+/// A complaint about a server's answer that differs from the model's.
 fn complaint(setup: &Setup, expected: &[Said], answer: &[u8]) -> Option<String> {
     let frames = frames(answer)
         .and_then(|frames| decompressed(frames, setup.windows.map(|(server, _)| server)));

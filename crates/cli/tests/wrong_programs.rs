@@ -16,7 +16,7 @@ struct Rival {
     /// Also the ending of the files with its messages.
     command: &'static str,
     arguments: &'static [&'static str],
-    /// What prints its version.
+    /// The arguments that print its version.
     version: &'static [&'static str],
     /// Stands in place of the first line, which is a comment.
     first_line: Option<&'static str>,
@@ -58,7 +58,7 @@ fn name_of(program: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// What Canny says of a program.
+/// Canny's message about a program.
 fn our_message(program: &Path) -> String {
     let name = name_of(program);
     let text = std::fs::read(program).expect("the program can be read");
@@ -66,7 +66,7 @@ fn our_message(program: &Path) -> String {
     outcome.errors.trim_end().to_owned() + "\n"
 }
 
-/// What another implementation says of a program; `None` if it is not installed.
+/// Another implementation's message about a program; `None` if it is not installed.
 fn rival_message(rival: &Rival, program: &Path) -> Option<String> {
     let name = name_of(program);
     let text = std::fs::read_to_string(program).ok()?;

@@ -1,6 +1,6 @@
-;;; What is closed is closed at once: descriptors are counted before and after, while no collection
-;;; happens. Started by crates/cli/tests/descriptors.rs in a directory of its own; prints what
-;;; leaves descriptors open.
+;;; Objects that are closed free their descriptors at once: descriptors are counted before and
+;;; after, while no collection happens. Started by crates/cli/tests/descriptors.rs in a directory of
+;;; its own; prints the kinds of object that leave descriptors open.
 
 (import (only (canny primitives) %gc-statistics) (scheme base) (scheme write) (scheme file)
         (canny fs) (canny io) (canny net)
@@ -18,9 +18,9 @@
 (define (collections)
   (cdr (assq 'collections (%gc-statistics))))
 
-;; What a kind of thing leaves open, `collected` if a collection happened meanwhile. The first times
-;; are not counted: threads and the like are begun then. The other side of a connection, and a task
-;; that ends, may take a moment.
+;; The number of descriptors that a kind of object leaves open, `collected` if a collection happened
+;; meanwhile. The first times are not counted: threads and the like are begun then. The other side
+;; of a connection, and a task that ends, may take a moment.
 (define (left-open thunk)
   (thunk)
   (thunk)

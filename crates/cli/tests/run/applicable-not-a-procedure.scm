@@ -1,4 +1,4 @@
-;;; What cannot be called is no procedure, also where objects can be called.
+;;; The message about an object that cannot be called, also where objects can be called.
 (import (scheme base) (canny applicable))
 (define numbers (vector 1 2 3))
 (define (look-up object index)

@@ -1,4 +1,4 @@
-;;; What a port of procedures holds at the end of a program gets there, though an error ends it.
+;;; The buffer of a port of procedures is written at the end of a program, though an error ends it.
 (import (scheme base) (scheme write) (canny io))
 (define port
   (make-textual-output "port"

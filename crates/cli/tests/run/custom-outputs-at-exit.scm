@@ -1,4 +1,4 @@
-;;; What ports of procedures hold when the program ends without closing them gets there.
+;;; Buffers of ports of procedures are written when the program ends without closing the ports.
 (import (scheme base) (scheme char) (scheme process-context) (scheme write) (canny io))
 (define (output name)
   (make-textual-output name

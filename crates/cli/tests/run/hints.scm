@@ -1,4 +1,4 @@
-;;; What is said of a name that nothing binds.
+;;; The hints about a name that nothing binds.
 (import (scheme base) (scheme write))
 (define (area width height) (* width heigth))
 (define (sum numbers) (fold + 0 numbers))

@@ -35,7 +35,7 @@
     (on-shutdown (lambda () (process-terminate process)))
     (values process (substring line start end))))
 
-;; What the terminal shows, from now on until a text.
+;; The terminal's lines, from now on until a text.
 (define (terminal-until process text)
   (let loop ((lines '()))
     (let ((line (call-with-timeout 120 (lambda () (read-line (process-error process))))))

@@ -172,7 +172,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// What it has printed so far.
+    /// The output that it has printed so far.
     pub fn output(&self) -> String {
         read(&self.directory.join("standard-output"))
     }

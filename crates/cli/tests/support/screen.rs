@@ -59,7 +59,7 @@ impl Screen {
         }
     }
 
-    /// What the program wrote next.
+    /// Takes the next bytes that the program wrote.
     pub fn feed(&mut self, bytes: &[u8]) {
         let mut bytes = [std::mem::take(&mut self.partial), bytes.to_vec()].concat();
         let valid = match std::str::from_utf8(&bytes) {

@@ -22,10 +22,10 @@ use rustix::termios::{LocalModes, OptionalActions, Winsize, tcgetattr, tcsetattr
 
 use screen::Screen;
 
-/// What does not come within this time does not come.
+/// Output that does not come within this time does not come.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 
-/// What a shell wants of a terminal.
+/// The modes that a shell sets for a terminal.
 const COOKED: LocalModes = LocalModes::ECHO
     .union(LocalModes::ICANON)
     .union(LocalModes::ISIG);
@@ -41,7 +41,7 @@ pub struct Terminal {
     output: Arc<Mutex<Output>>,
 }
 
-/// What the program wrote, and what it looks like.
+/// The bytes that the program wrote, and the screen that they make.
 struct Output {
     bytes: Vec<u8>,
     screen: Screen,

@@ -28,7 +28,7 @@
   ;; A request that gets here came with the body of another request.
   (GET "/smuggled" (lambda (request body) (set! smuggled (+ smuggled 1)) (text "smuggled\n")))
   (GET "/seen" (lambda (request body) (text (number->string smuggled) " smuggled\n")))
-  ;; What a careless program does with what it is given.
+  ;; Handlers of a careless program, which trust their input.
   (GET "/header" (lambda (request body)
                    (make-response #:headers (list (cons 'x-name (parameter request "value"))))))
   (GET "/name" (lambda (request body)

@@ -1,6 +1,6 @@
-//! The attacks: what is sent, and what has to come of it.
+//! The attacks: the bytes to send, and the outcomes that have to follow.
 
-/// What has to come of an attack.
+/// The outcome that an attack has to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// One answer with this status, and the connection ends.
@@ -21,7 +21,7 @@ pub struct Attack {
     pub group: &'static str,
     pub name: &'static str,
     pub bytes: Vec<u8>,
-    /// What is sent after the first bytes, and again and again, with a pause before each: for who is slow.
+    /// Bytes that follow the first ones again and again, after a pause each time: a slow client.
     pub drop_by_drop: Option<&'static [u8]>,
     /// The answer is not read before the server stopped.
     pub never_reads: bool,
@@ -46,7 +46,7 @@ fn attack(
     }
 }
 
-/// What would be answered if the server took it for a request of its own.
+/// A request inside of another, which must not be answered.
 const INNER: &str = "GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n";
 
 /// A request that is as it should be but for some lines of its head, with something behind it.

@@ -92,8 +92,8 @@
     (sessions '("a key of at least thirty-two bytes") #:secure? #f)
     (csrf-protection #:origins '("https://example.org"))))
 
-;; What changes something needs a token, which nobody here has: those pages are asked without that
-;; protection as well.
+;; Requests that change something need a token, which no client of these tests has. So the pages are
+;; also served without that protection.
 (define open-handler
   (with-middleware (router-handler app)
     (answer-errors #:report note-failure!)

@@ -6,10 +6,10 @@ use std::collections::HashMap;
 
 use super::generator::Random;
 
-/// What every message ends with, and what is not sent.
+/// The last bytes of every message, which are not sent.
 pub const TAIL: [u8; 4] = [0, 0, 0xFF, 0xFF];
 
-/// What one side compresses with.
+/// The window of the side that compresses.
 #[derive(Clone, Copy)]
 pub struct Window {
     pub bits: u32,
@@ -158,7 +158,7 @@ impl Reader {
         }
     }
 
-    /// What the bytes of a message, from its start on, stand for.
+    /// Decompresses the bytes of a message, from its start on.
     pub fn read(&self, bytes: &[u8], limit: usize) -> (Vec<u8>, Stop) {
         let mut reading = Reading {
             window: self.window,
@@ -211,7 +211,7 @@ fn behind_final_block(bytes: &[u8]) -> Option<usize> {
 struct Reading {
     window: Window,
     output: Vec<u8>,
-    /// What is before this is forgotten.
+    /// Bytes before this position are forgotten.
     start: usize,
     /// Nothing is read beyond this.
     end: usize,

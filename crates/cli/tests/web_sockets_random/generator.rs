@@ -221,7 +221,7 @@ fn mutate_bytes(random: &mut Random, frames: &mut [Vec<u8>]) {
     }
 }
 
-/// What a client sends.
+/// The bytes that a client sends.
 pub fn session(random: &mut Random, mut writer: Option<Writer>) -> Vec<u8> {
     let mut frames = Vec::new();
     for _ in 0..1 + random.below(6) {

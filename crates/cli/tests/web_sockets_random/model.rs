@@ -1,12 +1,13 @@
-//! What RFC 6455 and RFC 7692 make of the bytes that a client sends to a server that echoes, written
-//! anew and for whole sequences of bytes: it shares nothing with what is tested.
+//! A model of RFC 6455 and RFC 7692: the answers to the bytes that a client sends to a server that
+//! echoes. It is written anew and for whole sequences of bytes, and shares nothing with the tested
+//! code.
 
 use super::deflate::{Reader, Stop, TAIL, Window};
 
 /// Bytes of a message that the server takes.
 pub const LIMIT: usize = 70_000;
 
-/// What a server sends.
+/// An answer of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
     Text(Vec<u8>),
@@ -50,7 +51,7 @@ struct Message {
     is_compressed: bool,
     /// As it was sent.
     bytes: Vec<u8>,
-    /// What that stands for.
+    /// The message without compression.
     content: Vec<u8>,
 }
 
@@ -63,7 +64,7 @@ struct Server {
     is_doubtful: bool,
 }
 
-/// What the server says, in order, and then the connection ends. The client compresses with a window,
+/// The server's answers, in order, until the connection ends. The client compresses with a window,
 /// if that was agreed on.
 pub fn answers(bytes: &[u8], window: Option<Window>) -> Vec<Said> {
     let mut said = Vec::new();
