@@ -24,7 +24,7 @@ pub(crate) struct Definition {
     pub meaning: Meaning,
 }
 
-/// What a definition says about its name.
+/// The meaning of a definition's name.
 pub(crate) enum Meaning {
     Known {
         kind: Kind,
@@ -37,7 +37,8 @@ pub(crate) enum Meaning {
 /// Nested `let`s around a procedure that are looked through.
 const LETS_MAX: usize = 8;
 
-/// What a form of a body defines. Forms that contain definitions, such as `begin`, are the caller's.
+/// The definitions that a form of a body makes. Forms that contain definitions, such as `begin`,
+/// are taken apart by the caller.
 pub(crate) fn definitions(form: &Syntax) -> Vec<Definition> {
     let Some(parts) = form.elements() else {
         return Vec::new();

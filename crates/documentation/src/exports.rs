@@ -12,7 +12,7 @@ use canny_syntax::syntax::Syntax;
 /// Modifiers around an import set that are looked through.
 const MODIFIERS_MAX: usize = 50;
 
-/// What the declarations of a library say, in order.
+/// The declarations of a library, in order.
 #[derive(Default)]
 pub(crate) struct Declarations {
     pub exports: Vec<Export>,

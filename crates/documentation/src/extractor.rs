@@ -39,7 +39,7 @@ pub struct Extractor {
     libraries: HashMap<String, Option<Arc<Document>>>,
     /// `define-library` forms that were read and not looked at.
     declared: HashMap<String, Syntax>,
-    /// Which source included which.
+    /// The source that includes each included source.
     included_from: HashMap<SourceId, SourceId>,
     depth: usize,
 }
@@ -71,7 +71,7 @@ impl Extractor {
     }
 
     /// The documents of a source: one for each library in it, and one for the program if there are
-    /// other forms. What cannot be read is left out. The libraries replace those of the same name.
+    /// other forms. Unreadable parts are left out. The libraries replace those of the same name.
     pub fn source(&mut self, file: &str, text: &str) -> Vec<Arc<Document>> {
         let (id, read) = read_source(&self.sources, file, text.as_bytes(), false);
         let mut names = Vec::new();
@@ -196,7 +196,7 @@ impl Extractor {
         let source = self.sources.get(id);
         let lines = source.map(|source| text::comment_at_top(&source.text));
         let mut lines = lines.unwrap_or_default();
-        // What stands directly above the first definition is about that.
+        // A comment directly above the first definition belongs to that definition.
         let starts_with_definition = forms
             .first()
             .is_some_and(|form| !definitions::definitions(form).is_empty());
@@ -414,7 +414,7 @@ impl Extractor {
         entry
     }
 
-    /// What a name means in a library.
+    /// The entry for a name in a library.
     fn entry_of_name(&mut self, scope: &Scope<'_>, name: &str, depth: usize) -> Option<Entry> {
         if depth > ALIASES_MAX {
             return None;
@@ -522,7 +522,7 @@ impl Extractor {
     }
 }
 
-/// What a library or program is made of.
+/// The definitions, imports and forms of a library or program.
 struct Scope<'s> {
     by_name: HashMap<&'s str, &'s Definition>,
     imports: &'s [Syntax],

@@ -19,9 +19,9 @@
 //! `; => VALUE` behind a form or on the line below says what it gives, and `; error: TEXT` which
 //! condition it raises; these are the [`Example`]s.
 //!
-//! A [`Page`] is documentation in a file of its own, for libraries whose sources are not the place for
-//! it: those whose names are built in or come from elsewhere. What it says comes before what the source
-//! says.
+//! A [`Page`] is documentation in a file of its own, for libraries whose sources are not the place
+//! for it: those whose names are built in or come from elsewhere. The text of a page takes
+//! precedence over that of the source.
 //!
 //! This crate touches no file: sources come through a `LibraryLoader`.
 //!

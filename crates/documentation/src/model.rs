@@ -12,15 +12,16 @@ pub struct Document {
     pub name: String,
     /// Whether it is a library; else a program.
     pub is_library: bool,
-    /// What it is for, in Markdown; may be empty.
+    /// Its purpose, in Markdown; may be empty.
     pub text: String,
     /// The examples in the text, in order.
     pub examples: Vec<Example>,
     /// The sections of a page of documentation, in order.
     pub sections: Vec<Section>,
-    /// What a library exports, in the order of its export declarations; what a program defines, in order.
+    /// The exports of a library, in the order of its export declarations; the definitions of a
+    /// program, in order.
     pub entries: Vec<Entry>,
-    /// What a library defines for itself only, in order.
+    /// The definitions that a library makes for itself only, in order.
     pub internal: Vec<Entry>,
     /// Where it begins.
     pub place: Option<Place>,
@@ -31,7 +32,7 @@ pub struct Document {
 pub struct Section {
     /// Its heading.
     pub title: String,
-    /// What stands above its first name, in Markdown; may be empty.
+    /// The text above its first name, in Markdown; may be empty.
     pub text: String,
     /// The examples in the text, in order.
     pub examples: Vec<Example>,
@@ -42,11 +43,11 @@ pub struct Section {
 pub struct Entry {
     /// The name under which it is exported.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// How it is called or used, one for each way.
     pub signatures: Vec<Signature>,
-    /// What it does, in Markdown; may be empty.
+    /// Its description, in Markdown; may be empty.
     pub text: String,
     /// How the text is put together if it stands below a heading with several names.
     pub group: Option<Group>,
@@ -65,13 +66,13 @@ pub struct Entry {
 pub struct Group {
     /// The line of the heading, which tells the groups of a page apart.
     pub line: u32,
-    /// What the text says about this name only.
+    /// The part of the text about this name only.
     pub own: String,
-    /// What it says about all of them; may be empty.
+    /// The part about all names of the heading; may be empty.
     pub shared: String,
 }
 
-/// What a name means.
+/// The kind of a name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Kind {
     /// A procedure.
@@ -87,7 +88,7 @@ pub enum Kind {
     RecordPart {
         /// The record type.
         record: String,
-        /// Which of its procedures.
+        /// Its role in the record type.
         part: Part,
     },
     /// A parameter object.
@@ -121,7 +122,7 @@ pub struct Signature {
     pub text: String,
     /// The parameters of a procedure; empty for syntax.
     pub parameters: Vec<Parameter>,
-    /// What kind of object it gives, where that is known: only for procedures that are built in.
+    /// The type of the result, where that is known: only for procedures that are built in.
     pub result: Option<String>,
 }
 
@@ -154,7 +155,7 @@ pub enum Role {
 pub struct Example {
     /// The form as it is written.
     pub form: String,
-    /// What it gives; nothing for a form that the ones behind it need, such as a definition.
+    /// The result; nothing for a form that the ones behind it need, such as a definition.
     pub expectation: Option<Expectation>,
     /// The file.
     pub file: String,
@@ -162,7 +163,7 @@ pub struct Example {
     pub line: u32,
 }
 
-/// What a form in a text gives.
+/// The result of a form in a text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Expectation {
     /// A value that `write` shows so.
@@ -171,7 +172,7 @@ pub enum Expectation {
     Error(String),
     /// The block has markers but cannot be read, for that reason.
     Unreadable(String),
-    /// What it writes to the current output port, without the last line end.
+    /// The output to the current output port, without the last line end.
     Prints(String),
 }
 

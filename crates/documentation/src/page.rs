@@ -3,22 +3,22 @@
 //! ```text
 //! # (my library)
 //!
-//! What the library is for.
+//! The purpose of the library.
 //!
 //! ## A section
 //!
 //! ### `(name parameter ...)`
 //!
-//! What it does.
+//! The effect and the result of the procedure.
 //!
 //! ### `(first-name parameter ...)`, `(second-name)`, `third-name`
 //!
-//! - `first-name`: What the first one does.
-//! - `second-name`: What the second one does. An item may have several sentences,
+//! - `first-name`: The first one's description.
+//! - `second-name`: The second one's description. An item may have several sentences,
 //!   and lines that are indented continue with it.
-//! - `third-name`: What the third one is.
+//! - `third-name`: The third one's description.
 //!
-//! What is to be said about all of them.
+//! A text about all of them.
 //! ```
 //!
 //! A heading of the third level lists uses of one name or of several. The text below a heading with
@@ -37,24 +37,24 @@ pub struct Page {
     pub name: String,
     /// The file.
     pub file: String,
-    /// What the library is for.
+    /// The purpose of the library.
     pub text: String,
     /// The examples in that.
     pub examples: Vec<Example>,
     /// Its sections, in order.
     pub sections: Vec<Section>,
-    /// What the page says about names, in order.
+    /// The page's entries about names, in order.
     pub entries: Vec<PageEntry>,
 }
 
-/// What a page says about names.
+/// An entry of a page about one or several names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageEntry {
     /// The uses in the heading, as they are written there.
     pub uses: Vec<String>,
     /// The section that it stands in; may be empty.
     pub section: String,
-    /// What the text says about single names: the items of the list that it begins with.
+    /// The texts about single names: the items of the list at the beginning.
     pub items: Vec<PageItem>,
     /// The text behind the items.
     pub text: String,
@@ -64,7 +64,7 @@ pub struct PageEntry {
     pub line: u32,
 }
 
-/// What a page says about one of the names of a heading.
+/// An item about one of the names of a heading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageItem {
     /// The name.
@@ -98,7 +98,8 @@ impl PageEntry {
         }
     }
 
-    /// What is wrong with the items, each with its line: a name without one, and an item without a name.
+    /// Mistakes in the items, each with its line: a name without an item, and an item without a
+    /// name.
     fn complaints(&self) -> Vec<(u32, String)> {
         let names = self.names();
         let mut complaints = Vec::new();
@@ -217,7 +218,7 @@ impl Page {
                     text: String::new(),
                     examples: Vec::new(),
                 }),
-                // What stands above the name of the library is about nothing.
+                // A text above the name of the library belongs to nothing.
                 (_, None) => {}
             }
         }
@@ -262,11 +263,11 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     (1..=3).contains(&level).then(|| (level, title.trim()))
 }
 
-/// Adds what pages say to documents: to the library's own and to every other that hands out the same
-/// things. Gives what no library fits: a text for people for each.
+/// Adds the texts of pages to documents: to the page's library and to every other that exports the
+/// same things. Returns complaints for people about pages and names that fit no library.
 pub fn complete(documents: &mut [Document], pages: &[Page]) -> Vec<String> {
     let mut complaints = Vec::new();
-    // What things are, wherever they are handed out.
+    // Entries of pages for exported things, wherever they are exported.
     let mut known: HashMap<(String, String), Entry> = HashMap::new();
     // The same by the name that a page has for it, for things that several names mean.
     let mut named: HashMap<((String, String), &str), Entry> = HashMap::new();
@@ -320,7 +321,7 @@ pub fn complete(documents: &mut [Document], pages: &[Page]) -> Vec<String> {
         let told: Vec<&str> = page
             .map(|page| page.entries.iter().flat_map(PageEntry::names).collect())
             .unwrap_or_default();
-        // What the page tells of stands in the page's order, the rest behind it.
+        // Names of the page stand in its order, the rest behind them.
         document.entries.sort_by_key(|entry| {
             let found = told.iter().position(|name| *name == entry.name);
             found.unwrap_or(told.len())

@@ -1,4 +1,4 @@
-//! What a definition of a record type defines: the type, constructor, predicate, accessors and
+//! The definitions that a record type makes: the type, constructor, predicate, accessors and
 //! modifiers.
 //!
 //! It understands `define-record-type` of R7RS and the extensions with a parent or with `#t` for

@@ -116,7 +116,7 @@ pub(crate) fn macro_signatures(name: &str, transformer: &Syntax) -> Vec<Signatur
         let Some(operands) = pattern.as_pair().map(|pattern| &pattern.cdr) else {
             continue;
         };
-        // What begins with a string is a step of the macro's own.
+        // A pattern that begins with a string is a step of the macro's own.
         let is_step = operands
             .as_pair()
             .is_some_and(|operands| matches!(operands.car.as_atom(), Some(Datum::String(_))));

@@ -310,7 +310,7 @@ pub(crate) fn examples(file: &str, code: &str, numbers: &[u32]) -> Vec<Example> 
         .collect()
 }
 
-/// What the text between two forms says about the first of them.
+/// The expectation for a form, from the text between it and the next form.
 fn expectation(between: &str) -> Option<Expectation> {
     let mut lines = between
         .lines()

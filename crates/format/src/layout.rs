@@ -1,9 +1,9 @@
 //! Writing tokens with their line ends and indentation.
 //!
-//! One pass from left to right with a stack of open lists. What a list looks like is known from its
-//! head; how much room a form takes up to its first line end is known beforehand ([`Extents`]), so that
-//! lines that would become too long are broken in front of a form rather than inside of it. A form with
-//! a body that was written on one line and does not fit has its body below.
+//! One pass from left to right with a stack of open lists. The head of a list decides its shape.
+//! The columns of a form up to its first line end are known beforehand ([`Extents`]), so that lines
+//! that would become too long are broken in front of a form rather than inside of it. A form with a
+//! body that was written on one line and does not fit has its body below.
 //!
 //! The author's indentation counts for nothing, but for one thing: calls whose operands were indented
 //! by two columns are taken for forms with a body, since nothing else tells about the macros of a
@@ -25,7 +25,7 @@ pub(crate) struct LaidOut {
     pub trailing: Vec<(usize, usize, usize)>,
 }
 
-/// What the elements of a list are.
+/// The shape of a list, which gives its elements their roles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     /// Nothing but elements, one below the other.
@@ -334,7 +334,7 @@ impl<'t> Writer<'t> {
             return;
         }
         if before == Kind::Open {
-            // What follows a paren stands beside it.
+            // An element behind a paren stands beside it.
             return;
         }
         let Some(list) = self.lists.last() else {
@@ -420,7 +420,7 @@ fn is_call_always(head: &str) -> bool {
     matches!(head, "if" | "cond" | "and" | "or")
 }
 
-/// What a list with this head is.
+/// The shape of a list with this head.
 fn shape_of(head: &str) -> Shape {
     let first = head.as_bytes()[0];
     if first == b'"' || first == b'#' || first.is_ascii_digit() {

@@ -29,7 +29,7 @@ pub struct FormatError {
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
-    /// What is wrong there.
+    /// The fault at that place.
     pub message: String,
 }
 

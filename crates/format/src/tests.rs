@@ -161,7 +161,7 @@ fn long_lines_are_broken() {
         &format!("(let ((a {word})) (f {word} {word}) . body)"),
         &format!("(let ((a {word}))\n  (f {word} {word})\n  . body)\n"),
     );
-    // What fits nowhere begins where it has more room.
+    // A form that fits nowhere begins where it has more room.
     check(
         &format!("(f {word} (g {word} {word} {word} {word}))"),
         &format!("(f {word}\n   (g {word} {word} {word}\n      {word}))\n"),

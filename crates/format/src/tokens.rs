@@ -6,7 +6,7 @@
 
 use crate::ErrorAt;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// `(`, `[`, `#(`, `#u8(` and the like.
@@ -143,7 +143,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// What follows a `#` at `start`.
+    /// Reads a token that begins with the `#` at `start`.
     fn hash(&mut self, start: usize) -> Result<Kind, ErrorAt> {
         match self.peek() {
             Some(b'|') => {

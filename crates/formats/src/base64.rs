@@ -4,7 +4,7 @@
 //! a fault has the index of the wrong character. Decoded bytes are handed over in pieces of bounded
 //! size.
 
-/// Which characters stand for 62 and 63.
+/// The characters that stand for 62 and 63.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alphabet {
     /// `+` and `/`.
@@ -13,7 +13,7 @@ pub enum Alphabet {
     UrlSafe,
 }
 
-/// What a group of three bytes becomes, and the other way round.
+/// Tables to encode groups of three bytes, and to decode them.
 struct Tables {
     /// The two characters of twelve bits.
     pairs: [[u8; 2]; 4096],
@@ -105,7 +105,7 @@ pub fn encode(bytes: &[u8], alphabet: Alphabet, padded: bool) -> Vec<u8> {
     text
 }
 
-/// What to do about `=` at the end.
+/// The treatment of `=` at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Padding {
     Required,
@@ -113,7 +113,7 @@ pub enum Padding {
     Refused,
 }
 
-/// What is wrong with a text, and the index of the character where.
+/// A fault in a text, with the index of the wrong character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub index: usize,

@@ -1,6 +1,6 @@
-//! What goes wrong outside: short reads and writes, interruptions, sides that are not ready, disks that
-//! are full, readers that are gone. What a flush has accepted is not lost, nothing is written twice,
-//! and what could not be written is reported.
+//! Faults of the system: short reads and writes, interruptions, sides that are not ready, disks
+//! that are full, readers that are gone. Data that a flush has accepted is not lost, nothing is
+//! written twice, and data that could not be written is reported.
 
 use std::io::{self, ErrorKind};
 use std::os::unix::net::UnixStream;
@@ -16,7 +16,7 @@ use proptest::prelude::*;
 
 const WAIT: Wait<'static> = Wait::Blocking;
 
-/// What the device does at one call.
+/// The device's behaviour at one call.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     /// So many bytes go through.
@@ -206,7 +206,7 @@ fn faults() -> impl Strategy<Value = Vec<Fault>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever happens in between: each accepted piece arrives once and in order, and a flush that
+    /// Each accepted piece arrives once and in order, through all faults in between. A flush that
     /// succeeds means that everything before it has arrived.
     #[test]
     fn what_was_accepted_arrives_once(

@@ -106,7 +106,8 @@ fn sockets() -> (Arc<Handle>, Arc<Handle>) {
     )
 }
 
-/// What is written to the second is read from the first, unchanged as long as it has no ends of lines.
+/// Data that is written to the second is read from the first, unchanged as long as it has no ends
+/// of lines.
 fn terminal() -> (Arc<Handle>, Arc<Handle>) {
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let main: OwnedFd = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();

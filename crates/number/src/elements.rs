@@ -99,7 +99,7 @@ impl ElementType {
         }
     }
 
-    /// What an element is, for messages.
+    /// The description of an element, for messages.
     pub const fn description(self) -> &'static str {
         match self {
             ElementType::U8 => "exact integer from 0 to 255",

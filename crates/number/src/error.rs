@@ -1,7 +1,8 @@
 //! The one error type of the crate.
 //!
 //! A variant names what was wrong and carries the offending value, so that the machine can put it
-//! among a condition's irritants. Which procedure was running is known to the caller, not here.
+//! among a condition's irritants. The caller knows which procedure was running; this crate does
+//! not.
 
 use crate::number::Number;
 use std::fmt;

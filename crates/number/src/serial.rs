@@ -1,6 +1,6 @@
 //! The stored form of numbers.
 //!
-//! What is read back may come from a damaged or hostile file, so that it goes through the same
+//! Stored numbers may come from a damaged or hostile file, so that they go through the same
 //! normalisation as any other result; an ill-formed complex number is refused. Flonums are stored
 //! as bits, since some formats have no infinities.
 

@@ -1,9 +1,9 @@
 //! Writing numbers.
 //!
-//! Whatever is written reads back as the same number, in the sense of `eqv?`. Flonums get the
-//! fewest digits for which that holds, in every radix. In radix 10 they are written without an
-//! exponent from 1e-6 up to but not including 1e21, and always show a point or an exponent; in
-//! other radices there is no exponent, since its marker would be a digit.
+//! A written number reads back as the same number, in the sense of `eqv?`. Flonums get the fewest
+//! digits for which that holds, in every radix. In radix 10 they are written without an exponent
+//! from 1e-6 up to but not including 1e21, and always show a point or an exponent; in other radices
+//! there is no exponent, since its marker would be a digit.
 
 use crate::convert::decode;
 use crate::number::Number;

@@ -25,7 +25,7 @@ use markdown::Rendered;
 /// A site to be made.
 #[derive(Clone, Debug, Default)]
 pub struct Site {
-    /// What all pages say first.
+    /// The name of the site, which all pages show.
     pub title: String,
     /// The page that is `index.html`, outside of the groups.
     pub home: Page,
@@ -40,7 +40,7 @@ pub struct Site {
 /// Pages that belong together.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
-    /// What the navigation says.
+    /// The text in the navigation.
     pub title: String,
     /// The pages; the first one is what the group's name leads to.
     pub pages: Vec<Page>,
@@ -62,7 +62,7 @@ pub struct Page {
 pub struct Problem {
     /// The path of the page's source.
     pub path: String,
-    /// What is wrong.
+    /// The message about it.
     pub message: String,
 }
 

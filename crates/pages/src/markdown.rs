@@ -21,14 +21,14 @@ pub(crate) struct Rendered {
     pub headings: Vec<Heading>,
     /// Every anchor that links may name.
     pub anchors: Vec<String>,
-    /// What is found by a search.
+    /// The sections that a search finds.
     pub sections: Vec<Section>,
 }
 
 pub(crate) struct Link {
     pub target: String,
     pub is_picture: bool,
-    /// What takes the place of the mark, once it is known; nothing for a link that goes.
+    /// The target that replaces the mark, once it is known; nothing for a link that goes.
     pub resolved: Option<String>,
 }
 

@@ -121,7 +121,7 @@ fn navigation(html: &mut String, site: &Site, pages: &[Finished], page: &Finishe
     html.push_str("</ul>\n</details>\n</nav>\n");
 }
 
-/// What is on the page.
+/// Writes the table of contents of a page.
 fn contents(html: &mut String, page: &Finished) {
     if page.rendered.headings.len() < 3 || page.group.is_none() {
         return;

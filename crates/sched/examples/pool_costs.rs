@@ -1,7 +1,7 @@
-//! What the pool costs: pushing and taking, waking, parking.
+//! The costs of the pool: pushing and taking, waking, parking.
 //! `cargo run --profile quick -p canny-sched --example pool_costs`
 //!
-//! Each figure is the least of several rounds, since whatever else the machine does only adds to it.
+//! Each figure is the least of several rounds, since other work of the machine only adds to it.
 
 use std::io;
 use std::io::{Read, Write};

@@ -1,8 +1,8 @@
-//! What programs need to keep secrets: digests, authentication codes, keys out of passwords, random
-//! bytes and hashes of passwords.
+//! The parts that programs need to keep secrets: digests, authentication codes, keys out of
+//! passwords, random bytes and hashes of passwords.
 //!
-//! The cryptography is that of the crates that are made for it; here it gets the shape that Canny
-//! wants. Nothing in messages tells of a secret.
+//! Established crates implement the cryptography; this one gives it the shape that Canny wants.
+//! Messages contain nothing of a secret.
 
 #![forbid(unsafe_code)]
 

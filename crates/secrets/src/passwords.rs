@@ -38,7 +38,7 @@ impl Fault {
     }
 }
 
-/// What making a hash of a password costs.
+/// The cost of making a hash of a password.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cost {
     pub memory_kib: u32,

@@ -14,7 +14,7 @@ use crate::interrupter::Interrupter;
 use crate::raw::{OpenMode, RawConnection, RawStatement, Watch};
 use crate::tape::{Parameters, Tape};
 
-/// Which rows of a statement are wanted.
+/// The rows of a statement that are wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     /// None: only what it does.
@@ -25,7 +25,7 @@ pub enum Rows {
     All,
 }
 
-/// What is wanted of a statement.
+/// A request to run a statement.
 #[derive(Clone, Copy, Debug)]
 pub struct Request {
     pub rows: Rows,
@@ -76,7 +76,7 @@ impl Connection {
         self.raw.set_busy_timeout(timeout);
     }
 
-    /// What ends statements of this connection from elsewhere.
+    /// The handle that ends this connection's statements from any thread.
     pub fn interrupter(&self) -> Interrupter {
         self.interrupter.clone()
     }
@@ -136,7 +136,7 @@ impl Connection {
         let is_repeatable = !writes && statement.column_count() > 0;
         let outcome = raw.watched(watch, is_repeatable, || {
             let has_more = fetch(statement, request.rows, tape)?;
-            // What changes something is done to its end, where the change is made lasting.
+            // A statement that changes something runs to its end, where the change is made lasting.
             if has_more && writes {
                 fetch(statement, Rows::None, tape)?;
             }
@@ -183,7 +183,7 @@ impl Connection {
                     .map_err(|code| self.raw.failure(code))
                     .map_err(shifted)?;
             }
-            // What is no statement, such as a comment at the end, is used up as well.
+            // Text that is no statement, such as a comment at the end, is used up as well.
             start += used.max(1);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! What was refused, as data.
+//! Failures of operations, as data.
 
 /// Why something could not be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// What is wrong, in a sentence without its first capital.
+    /// The message, without a capital at its beginning.
     pub fn message(&self) -> String {
         match self {
             Failure::Sqlite { message, .. } => message.clone(),

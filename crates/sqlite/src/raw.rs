@@ -57,7 +57,7 @@ const INSTRUCTIONS: c_int = 1000;
 /// The longest sleep between two looks at a lock.
 const NAP_MAX: Duration = Duration::from_millis(20);
 
-/// What SQLite's callbacks get to see. They run on the thread that runs the statement.
+/// The state that SQLite's callbacks use. They run on the thread that runs the statement.
 struct Hooks {
     /// Set while a statement runs, by [`Watched`].
     watch: Slot<Option<NonNull<dyn Watch>>>,
@@ -268,7 +268,7 @@ impl RawConnection {
         }
     }
 
-    /// What SQLite says of the last failure.
+    /// SQLite's report of the last failure.
     pub(crate) fn failure(&self, code: c_int) -> Failure {
         let database = self.database.as_ptr();
         // SAFETY: the connection is open; the text is SQLite's until its next call.

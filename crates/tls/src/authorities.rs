@@ -11,7 +11,8 @@ pub(crate) fn of_the_system() -> Result<RootCertStore, ContextError> {
     static AUTHORITIES: OnceLock<RootCertStore> = OnceLock::new();
     let authorities = AUTHORITIES.get_or_init(|| {
         let mut store = RootCertStore::empty();
-        // What the system has and cannot be read is none that anybody can be checked against.
+        // Certificates of the system that cannot be read are left out: nobody can be checked
+        // against them.
         store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         store
     });

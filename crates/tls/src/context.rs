@@ -46,7 +46,7 @@ pub struct Identity {
     pub key: String,
 }
 
-/// Which servers a client believes.
+/// The servers that a client trusts.
 #[derive(Clone, Debug, Default)]
 pub enum Trust {
     /// Those that an authority which the system trusts vouches for.
@@ -58,7 +58,7 @@ pub enum Trust {
     Anybody,
 }
 
-/// What a client is made with.
+/// The settings of a client.
 #[derive(Clone, Debug, Default)]
 pub struct ClientOptions {
     pub trust: Trust,
@@ -68,7 +68,7 @@ pub struct ClientOptions {
     pub protocols: Vec<String>,
 }
 
-/// What many sessions are made with.
+/// The settings that many sessions share.
 #[derive(Clone, Debug)]
 pub enum TlsContext {
     Client(Arc<ClientConfig>),

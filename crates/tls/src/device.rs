@@ -14,7 +14,7 @@ use crate::session::Shared;
 /// Bytes that are encrypted at once: one record.
 const RECORD_BYTES: usize = 16 * 1024;
 
-/// What the other side sends.
+/// Input from the other side.
 #[derive(Debug)]
 pub(crate) struct InputDevice {
     shared: Arc<Shared>,
@@ -50,7 +50,7 @@ impl ByteDevice for InputDevice {
     }
 }
 
-/// What is sent to the other side.
+/// Output to the other side.
 ///
 /// Bytes count as written when all that was made of them has been sent. So a write that would block has
 /// encrypted them already, and the next one must begin with the same bytes, which is what buffered
@@ -58,7 +58,7 @@ impl ByteDevice for InputDevice {
 #[derive(Debug)]
 pub(crate) struct OutputDevice {
     shared: Arc<Shared>,
-    /// What was encrypted and is not sent yet.
+    /// Encrypted bytes that are not sent yet.
     unsent: Vec<u8>,
 }
 

@@ -97,7 +97,7 @@ fn read_to_end(handle: &Handle) -> Result<Vec<u8>, IoError> {
     }
 }
 
-/// What the system's part of an error says.
+/// The system's part of an error, as text.
 fn words<T: std::fmt::Debug>(outcome: Result<T, IoError>) -> String {
     match outcome {
         Err(IoError::System(failure)) => failure.error.to_string(),

@@ -35,7 +35,7 @@ impl DeflateDecoder {
         }
     }
 
-    /// What comes behind a member: another one, zeros up to the end, or nothing.
+    /// Reads on behind a member: another member, zeros up to the end, or nothing.
     fn behind_member(&mut self, input: &[u8], is_last: bool) -> Result<Step, Corrupt> {
         const MAGIC: u8 = 0x1f;
         let zeros = input.iter().take_while(|&&byte| byte == 0).count();

@@ -13,7 +13,7 @@ use flate2::{Compress, Compression, Decompress, FlushDecompress, Status};
 use super::deflate::DeflateEncoder;
 use super::{Corrupt, Encoder};
 
-/// What every message would end with.
+/// The bytes that every message would end with.
 const TAIL: [u8; 4] = [0, 0, 0xFF, 0xFF];
 
 /// The greatest window, which any data can be decompressed with.
@@ -22,7 +22,7 @@ const WINDOW_BITS_MAX: u8 = 15;
 /// The least window of the coder; data for smaller ones can be decompressed and not made.
 const WINDOW_BITS_MIN: u8 = 9;
 
-/// What one side compresses with.
+/// The window that one side compresses with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageWindow {
     /// The logarithm of the window's bytes, from 8 to 15.
@@ -112,7 +112,7 @@ pub struct MessageInflater {
 }
 
 impl MessageInflater {
-    /// What decompresses what is compressed with a window.
+    /// Makes a decompressor for data that was compressed with a window.
     pub fn new(window: MessageWindow) -> MessageInflater {
         MessageInflater {
             window,

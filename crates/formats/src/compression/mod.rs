@@ -78,7 +78,7 @@ impl Format {
     }
 }
 
-/// What a step of a decoder came to.
+/// The result of a step of a decoder.
 struct Step {
     consumed: usize,
     produced: usize,

@@ -59,7 +59,7 @@ fn written_through_a_port() {
         let (first, second) = bytes.split_at(123_456);
         output.write_bytes(first, Wait::Blocking).expect("written");
         output.flush(Wait::Blocking).expect("flushed");
-        // What was flushed can be read already.
+        // Flushed data can be read already.
         let so_far = target.lock().bytes().to_vec();
         let mut input = reader(so_far, format);
         let mut start = vec![0; first.len()];

@@ -242,7 +242,7 @@ impl RowReader {
         }
     }
 
-    /// What the end of the text means.
+    /// Handles the end of the text.
     fn finish(&mut self) -> Progress {
         match self.phase {
             Phase::RowStart | Phase::Comment | Phase::AfterReturn(false) => Progress::End,

@@ -10,7 +10,8 @@
 #[cfg(test)]
 mod tests;
 
-/// What the reader saw. The text of numbers, strings and keys stands on the tape's text, one after the other.
+/// An event of the reader. The text of numbers, strings and keys stands on the tape's text, one
+/// after the other.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Event {
     Null,
@@ -36,7 +37,7 @@ pub enum Event {
     Object(usize),
 }
 
-/// What the reader saw since the tape was last emptied.
+/// The reader's events since the tape was last emptied.
 #[derive(Debug, Default)]
 pub struct Tape {
     pub events: Vec<Event>,
@@ -65,7 +66,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// What to tell people.
+    /// The message for people.
     pub fn message(self) -> String {
         match self {
             Fault::EndOfText => "the text ends too early".into(),
@@ -269,7 +270,7 @@ impl Reader {
             }
             Stop::Progress(progress) => (at, progress),
             Stop::Fault(fault) => {
-                // What is pending when a number or an escape turns out to be wrong is in front of the place.
+                // Pending bytes of a wrong number or escape are in front of the place.
                 let at = at.min(bytes.len());
                 let fault = self.with_character(fault, piece, at);
                 let behind = match fault {
@@ -467,8 +468,8 @@ impl Reader {
         }
     }
 
-    /// What delimits a value: white space, what comes behind elements and members, and the separator of
-    /// sequences of texts (RFC 7464). Nothing of it is taken.
+    /// Checks that a delimiter follows a value: white space, a byte that comes behind elements and
+    /// members, or the separator of sequences of texts (RFC 7464). The delimiter is not taken.
     fn delimiter(&mut self, bytes: &[u8], at: usize) -> Result<(), Stop> {
         const SEPARATOR: u8 = 0x1e;
         match bytes.get(at) {
@@ -554,7 +555,7 @@ impl Reader {
         }
     }
 
-    /// What follows a backslash. What was seen of it is pending.
+    /// Reads an escape behind its backslash. Bytes that were seen of it are pending.
     fn escape(&mut self, bytes: &[u8], at: &mut usize) -> Result<(), Stop> {
         loop {
             let Some(&byte) = bytes.get(*at) else {
@@ -682,7 +683,7 @@ enum Shape {
     Decimal,
 }
 
-/// Which kind of number a text of digits, signs, points and `e` is.
+/// The kind of number that a text of digits, signs, points and `e` is.
 #[inline(always)]
 fn shape(text: &[u8]) -> Option<Shape> {
     let mut at = usize::from(text.first() == Some(&b'-'));

@@ -16,7 +16,7 @@ pub mod xml;
 
 use canny_io::Location;
 
-/// What a reader of markup saw, in order. Texts are the next so many bytes of [`Tape::text`].
+/// An event of a reader of markup. Texts are the next so many bytes of [`Tape::text`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// An element begins: length of its name, number of its attributes, which follow.

@@ -1,4 +1,4 @@
-//! What names of elements and attributes mean to readers of HTML and XML, as far as safe output
+//! The meaning of elements' and attributes' names to readers of HTML and XML, as far as safe output
 //! depends on it.
 //!
 //! It knows which elements have raw text or no end tag, which attributes hold programs, and which
@@ -46,7 +46,7 @@ pub fn drops_line_feed(name: &str) -> bool {
         .any(|other| name.eq_ignore_ascii_case(other))
 }
 
-/// What the value of an attribute is taken for.
+/// The way in which readers interpret the value of an attribute.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Value {
     Text,

@@ -1,8 +1,8 @@
 //! XML 1.0 with namespaces. `quick-xml` cuts the text into tags, texts and references; whether it is
 //! well-formed, what names stand for and what references expand to is decided here.
 //!
-//! Entities are those of the document's own declarations and consist of text. Nothing is fetched. What
-//! they expand to is limited in all, so that a short text cannot stand for gigabytes.
+//! Entities are those of the document's own declarations and consist of text. Nothing is fetched.
+//! Their expansion is limited in all, so that a short text cannot stand for gigabytes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -73,7 +73,7 @@ struct Document<'a> {
     /// Replacement texts; none for an entity outside of the document.
     entities: HashMap<&'a str, Option<String>>,
     expanded: usize,
-    /// What each prefix stands for, innermost last.
+    /// The namespaces that each prefix stands for, innermost last.
     namespaces: HashMap<String, Vec<String>>,
     /// The prefixes that each open element declares.
     declared: Vec<Vec<String>>,
@@ -561,7 +561,7 @@ impl<'a> Document<'a> {
                 .and_then(char::from_u32)
                 .filter(|&character| is_xml_character(character))
             {
-                // What means something stays a reference, as if it had been written twice.
+                // A character of markup stays a reference, as if it had been written twice.
                 Some('&' | '<') => text.push_str(reference),
                 Some(character) => text.push(character),
                 None => return self.fault(format!("{} is no character", brief(reference))),
