@@ -1,7 +1,7 @@
 //! Checks bytecode that nobody vouches for, completely: code that passes cannot make the machine
 //! touch memory that it should not, whatever it computes.
 //!
-//! What is checked, for every code of a unit:
+//! The checks, for every code of a unit:
 //! - each word is an instruction that compiled code may contain, or belongs to one;
 //! - operands lie inside the frame, captured slots inside the closure, pool distances on a slot of
 //!   the right kind, indices inside the unit's tables;

@@ -1,4 +1,4 @@
-//! What `(canny fs)` needs of the system beside the rows of [`posix`](super::posix): kinds of files,
+//! Operations that `(canny fs)` needs beside the rows of [`posix`](super::posix): kinds of files,
 //! listings with kinds, copies made by the kernel, syncing, files that go when the program ends.
 
 use std::fs::{self, File, OpenOptions};

@@ -55,7 +55,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     };
 };
 
-/// What the host program does with a SIGINT that the program does not watch.
+/// The host program's reaction to a SIGINT that the program does not watch.
 type OnInterrupt = Box<dyn Fn() + Send + Sync>;
 
 /// The signals that a machine watches.
@@ -65,7 +65,7 @@ pub(crate) struct Signals {
     source: Mutex<Option<iterator::Handle>>,
 }
 
-/// What the thread sees.
+/// The state shared with the thread that takes signals.
 #[derive(Default)]
 struct Shared {
     watched: AtomicU64,
@@ -100,7 +100,7 @@ impl Signals {
     }
 }
 
-/// What a thread does that takes signals.
+/// The work of a thread that takes signals.
 struct Service {
     signals: iterator::Signals,
     shared: Arc<Shared>,
@@ -220,7 +220,7 @@ pub fn handle_interrupts(vm: &Vm, on_interrupt: OnInterrupt) {
     }
 }
 
-/// What the program wants to be called at its end. Asking takes it.
+/// Takes the procedure that the program wants to be called at its end.
 pub fn take_shutdown_procedure(vm: &Vm) -> Option<Value> {
     let procedure = vm.root(SHUTDOWN).filter(|procedure| procedure.is_true())?;
     vm.set_root(SHUTDOWN, Value::FALSE);

@@ -139,10 +139,10 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     };
 };
 
-/// What stands for proxies that connect over a Unix-domain socket.
+/// The word for proxies that connect over a Unix-domain socket.
 const LOCAL: &str = "unix";
 
-/// What a request record says of itself.
+/// The identity and the flags of a request record.
 #[derive(Clone, Copy)]
 struct RequestFields {
     id: RequestId,
