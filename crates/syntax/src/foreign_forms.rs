@@ -24,7 +24,7 @@ pub(crate) fn found(form: &Syntax) -> Option<Diagnostic> {
     Some(Diagnostic::error("foreign-form", form.span, message).note(instead))
 }
 
-/// The owner of a form, and the form to write in its place.
+/// The origin of a form, and the advice to its writer.
 fn replaced(name: &str, operands: &[Syntax]) -> Option<(&'static str, String)> {
     let first = operands.first();
     let write = |text: String| format!("write {text}");

@@ -27,12 +27,12 @@ pub enum Meaning {
     Macro(MacroName),
     /// A local variable, keyword, pattern variable or record field.
     Local {
-        /// The name of the variable or keyword.
+        /// Its name.
         name: Name,
         /// The place where it is bound. A macro may bind it several times at one place; all have
         /// the same span.
         span: Span,
-        /// Whether it is a variable or a keyword.
+        /// The kind of its binding.
         kind: LocalKind,
     },
     /// A library.

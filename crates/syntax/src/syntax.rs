@@ -28,7 +28,7 @@ impl AliasId {
 pub struct Identifier {
     /// The symbol that `quote` gives.
     pub name: Name,
-    /// The alias that the macro step made which introduced it, or `NONE`.
+    /// The alias that a macro step gave it; `NONE` if no macro introduced it.
     pub alias: AliasId,
 }
 

@@ -1,10 +1,11 @@
 //! Signals: where they enter the machine.
 //!
-//! One system thread takes them all. It writes the number of each that a program watches into a pipe, a
-//! byte a time; the other end is a binary input port, so that who waits for signals waits as for any
-//! other input, and nothing of the machine runs in a signal handler. A pipe that nobody reads fills up;
-//! then the thread waits, and the system collapses signals as it always does. A SIGINT that is not
-//! watched goes to the host program. Since one thread decides, each goes to one of them.
+//! One system thread takes them all. It writes the number of each that a program watches into a
+//! pipe, a byte a time. The other end is a binary input port, so that a program waits for signals
+//! as for any other input. Nothing of the machine runs in a signal handler. A pipe that nobody
+//! reads fills up; then the thread waits, and the system collapses signals as it always does. A
+//! SIGINT that is not watched goes to the host program. Since one thread decides, each goes to one
+//! of them.
 //!
 //! | shared state | written by | read by |
 //! |---|---|---|

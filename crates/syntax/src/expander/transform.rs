@@ -137,8 +137,8 @@ impl Expander<'_> {
         self.budget -= allowed - budget;
         match result {
             Ok(mut result) => {
-                // The expansion as a whole has the span of the use, even when the template is just
-                // a variable. A value with a span of its own keeps it, since that is more precise.
+                // The expansion as a whole has the span of the use. If the template is just a
+                // variable, its value keeps its own span, which is more precise.
                 if !result.span.is_some() {
                     result.span = form.span;
                 }

@@ -310,7 +310,7 @@ fn wait_for(server: &Server, wait: Wait<'_>) -> Result<(), IoError> {
     }
 }
 
-/// Stands for the one who waits until something happens at a server, until this is dropped.
+/// A waiter for the events of a server; it ends its wait when it is dropped.
 struct Waiting(Arc<Server>);
 
 impl Drop for Waiting {

@@ -261,7 +261,7 @@ impl PortTable {
         self.late.lock()
     }
 
-    /// Whether dead ports wait for who reads what they hold.
+    /// Whether dead ports wait for readers of their remaining output.
     fn has_late(&self) -> bool {
         !self.late().is_empty()
     }
