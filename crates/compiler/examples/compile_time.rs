@@ -32,7 +32,7 @@ fn main() {
     worker.expect("a thread").join().expect("no panic");
 }
 
-/// What is printed beside the times.
+/// The texts to print beside the times.
 #[derive(Clone, Copy, Default)]
 struct Shown {
     /// The optimized core form.

@@ -19,7 +19,7 @@ use crate::unit::CompiledUnit;
 pub struct AssembleError {
     /// Line, from one.
     pub line: usize,
-    /// What is wrong with it.
+    /// The reason why it cannot be assembled.
     pub message: String,
 }
 
@@ -91,7 +91,7 @@ struct Reader<'a> {
     words: Words,
     labels: HashMap<String, usize>,
     fixups: Vec<Fixup>,
-    /// What is left of the line.
+    /// The rest of the line.
     rest: &'a str,
 }
 

@@ -32,7 +32,7 @@ pub enum AssemblyError {
     TooLong,
 }
 
-/// What can stand in place of a jump to a jump.
+/// The instruction that can replace a jump to a jump.
 enum Shortcut {
     /// This return.
     Return(u32),

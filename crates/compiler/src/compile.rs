@@ -21,7 +21,7 @@ use crate::optimize;
 use crate::optimize::globals::Imports;
 use crate::unit::CompiledUnit;
 
-/// What the compiler is asked to do.
+/// The options of a compilation.
 #[derive(Clone, Debug, Default)]
 pub struct Options<'a> {
     /// Names and line starts for the unit's positions.
@@ -33,11 +33,11 @@ pub struct Options<'a> {
     pub keeps_variables: bool,
     /// Keep where variables are, as long as they are live anyway, for backtraces.
     pub names_variables: bool,
-    /// Which passes run.
+    /// The options of the optimizer.
     pub optimize: optimize::Options<'a>,
 }
 
-/// A compiled unit, and what is doubtful about its source.
+/// A compiled unit, and the warnings about its source.
 #[derive(Clone, Debug)]
 pub struct Compilation {
     /// The unit.
@@ -46,8 +46,8 @@ pub struct Compilation {
     pub warnings: Vec<Diagnostic>,
 }
 
-/// What is doubtful about a unit, in source order, without compiling it: for editors. Whether it fits
-/// the limits of the bytecode is not looked at.
+/// The warnings about a unit, in source order, without compiling it: for editors. The limits of the
+/// bytecode are not checked.
 pub fn warnings(unit: &Unit, options: &Options) -> Vec<Diagnostic> {
     let mut warnings = match options.sources {
         Some(sources) => doubts::warnings(unit, sources),

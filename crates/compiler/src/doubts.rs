@@ -78,8 +78,8 @@ struct Pass<'a> {
     warnings: Vec<Diagnostic>,
 }
 
-/// Standard procedures whose names are usual for data too; who calls a parameter of that name means the
-/// procedure.
+/// Standard procedures whose names are usual for data too. A call of a parameter with such a name
+/// means the procedure.
 const NAMES_OF_DATA: [&str; 6] = ["list", "string", "vector", "bytevector", "length", "symbol"];
 
 impl<'a> Pass<'a> {

@@ -23,7 +23,7 @@ pub struct ImageEntry<'a> {
     pub unit: &'a [u8],
 }
 
-/// What an image's list says of a library.
+/// The entry of a library in an image's list.
 #[derive(Serialize, Deserialize)]
 struct Listed<'a> {
     key: &'a str,

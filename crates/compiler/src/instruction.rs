@@ -122,7 +122,7 @@ impl<'a> Instruction<'a> {
         Some(self.pc + 1 + at)
     }
 
-    /// What the pool slot has to hold that the instruction refers to.
+    /// The kind of pool slot that the instruction refers to.
     pub fn pool_slot(&self) -> Option<Slot> {
         let row = self.row();
         let near = row.operands.iter().find_map(|it| it.slot());

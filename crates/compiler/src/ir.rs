@@ -81,7 +81,7 @@ pub struct Clause {
 pub struct Node {
     /// Where it came from.
     pub span: Span,
-    /// What it is.
+    /// The kind of expression, with its parts.
     pub kind: Kind,
 }
 
@@ -171,7 +171,7 @@ pub struct Label {
     pub var: VarId,
     /// Its parameters.
     pub parameters: Vec<VarId>,
-    /// What runs after a jump.
+    /// The expression to evaluate after a jump.
     pub body: Node,
 }
 

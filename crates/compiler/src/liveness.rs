@@ -1,4 +1,5 @@
-//! Which registers hold values that are read later, by backward data flow over finished bytecode.
+//! Computes the registers whose values are read later, by backward data flow over finished
+//! bytecode.
 //!
 //! Everything follows from the opcode rows: operands, windows and flow. The code generator takes
 //! the live maps of calls from here, the verifier compares them with a recomputation, and the

@@ -91,8 +91,8 @@ pub fn lower(unit: &mut Unit, inlinings: &Inlinings, keeps_last_frame: bool) -> 
     }
 }
 
-/// A variable for the value of a program's last form: bound to it, the form's calls are no tail calls, so
-/// that backtraces show where they are. What `eval` evaluates must stay in tail position.
+/// A variable for the value of a program's last form. A form bound to it makes no tail calls, so
+/// that backtraces show where its calls are. Forms of `eval` must stay in tail position.
 fn name_last_value(unit: &mut Unit, keeps_last_frame: bool) -> Option<VarId> {
     match unit.body.last() {
         Some(TopForm::Expression(expr)) if keeps_last_frame || unit.kind != UnitKind::Toplevel => {

@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 pub struct CompiledUnit {
     /// The key of the library, program or environment; owner of its globals.
     pub name: LibraryKey,
-    /// What kind of source it was.
+    /// The kind of source it was compiled from.
     pub kind: UnitKind,
     /// Libraries to instantiate first, in order.
     pub requires: Vec<LibraryName>,
@@ -78,7 +78,7 @@ pub struct CodeBlock {
     pub frame_words: u32,
     /// Number of captured values of a closure over this code.
     pub captured: u32,
-    /// Which of the captured values are boxes: slots in ascending order.
+    /// The captured values that are boxes, as slots in ascending order.
     pub captured_boxes: Vec<u32>,
     /// Pool slots.
     pub pool: Vec<PoolEntry>,
@@ -195,7 +195,7 @@ pub enum PoolEntry {
     Keywords(KeywordParameters),
 }
 
-/// What `keyword-entry` parses.
+/// The parameters for which `keyword-entry` parses the arguments.
 ///
 /// Registers after it: required, optional positional, one per keyword in this order, and the rest
 /// list. The rest list holds everything after the positional arguments, the keyword arguments

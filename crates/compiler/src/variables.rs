@@ -14,12 +14,12 @@ use canny_tables::primitives::{Flags, PrimitiveId as Row};
 use crate::walk::for_each_child;
 use crate::walk::is_fixed;
 
-/// What became of the local variables.
+/// The storage of each local variable.
 #[derive(Debug)]
 pub struct Variables {
-    /// Lives in a box.
+    /// Whether it lives in a box.
     pub boxed: Vec<bool>,
-    /// Is assigned while it lives in a register.
+    /// Whether it is assigned while it lives in a register.
     pub assigned: Vec<bool>,
 }
 

@@ -1,7 +1,7 @@
 //! Checks bytecode that nobody vouches for, completely: code that passes cannot make the machine
 //! touch memory that it should not, whatever it computes.
 //!
-//! What is checked, for every code of a unit:
+//! The checks, for every code of a unit:
 //! - each word is an instruction that compiled code may contain, or belongs to one;
 //! - operands lie inside the frame, captured slots inside the closure, pool distances on a slot of
 //!   the right kind, indices inside the unit's tables;
@@ -33,11 +33,11 @@ pub struct VerifyError {
     pub code: Option<usize>,
     /// Word index of the instruction, if the problem lies in one.
     pub pc: Option<usize>,
-    /// What is wrong.
+    /// The problem found there.
     pub problem: Problem,
 }
 
-/// What can be wrong with a unit.
+/// The problems of a unit that the verifier finds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// An index points outside its table.
@@ -139,7 +139,7 @@ pub fn verify_code(unit: &CompiledUnit, index: usize) -> Result<(), VerifyError>
 
 type Failure = (Option<usize>, Problem);
 
-/// What a register holds.
+/// The type of value in a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RegisterType {
     /// Nothing that may be read.
@@ -160,7 +160,7 @@ struct Unfinished {
     missing: Vec<u32>,
 }
 
-/// What is known before an instruction.
+/// The state before an instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct State {
     /// Whether the parameters are in place.
@@ -369,7 +369,7 @@ impl Verifier<'_> {
             Operand::None => field == 0,
             Operand::Positive => field > 0,
             Operand::Flag => field <= 1,
-            // What is only compared gets into no register.
+            // A word that is only compared gets into no register.
             Operand::Word16 => !defines || is_safe_word(instruction.wide() as i16),
             Operand::Captured16 if u32::from(instruction.wide()) >= self.code.captured => {
                 return Err(Problem::BadIndex("captured value"));

@@ -196,7 +196,7 @@ fn refuses(words: &[u32], expected: fn(&Problem) -> bool) {
     assert!(expected(&problem), "{problem:?}");
 }
 
-/// What the verifier says of a procedure of one argument that captures nothing.
+/// The verifier's answer about a procedure of one argument that captures nothing.
 fn verdict(words: &[u32]) -> Result<(), Problem> {
     let mut unit = compile("(define (f x) x) (display f)", optimize::Options::none()).unit;
     let index = unit.codes.iter().position(|code| code.arity == 1).unwrap();

@@ -22,7 +22,7 @@ pub(crate) struct Call {
     arguments: Arguments,
 }
 
-/// How long a computation takes, and so who has to be able to do something else meanwhile.
+/// The duration of a computation, and so the waiters that must not be blocked meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
     /// As long as any primitive.

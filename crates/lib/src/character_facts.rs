@@ -1,4 +1,4 @@
-//! What is asked of single characters, in a table: classes, simple mappings of case, values of digits.
+//! A table of facts about single characters: classes, simple mappings of case, values of digits.
 //!
 //! Rules and searches of [`unicode`](crate::unicode) and the standard library take 5 to 40 ns beyond
 //! ASCII. The table is made of pages of 256 characters, each when a character of it is first asked for,
@@ -14,7 +14,7 @@ const PAGE_CHARACTERS: u32 = 256;
 /// Pages of the first two planes.
 const PAGES: usize = 512;
 
-/// What is known of a character.
+/// The facts about a character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Facts {
     pub(crate) upper: char,

@@ -51,7 +51,7 @@ fn is_number_kind(kind: Kind) -> bool {
     )
 }
 
-/// What comparing two objects without looking inside found.
+/// The result of comparing two objects without looking inside.
 enum Shallow {
     Same,
     Different,
@@ -102,7 +102,7 @@ fn compare_objects(left: ObjectRef, right: ObjectRef) -> Shallow {
     }
 }
 
-/// What is left to compare.
+/// A comparison that remains to be done.
 enum Task {
     /// Two pairs or two vectors of one length.
     Nodes(Value, Value),

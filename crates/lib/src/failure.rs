@@ -1,5 +1,5 @@
-//! Failures that a host keeps to look into them later: what was reported, the frames, and the values of their
-//! variables.
+//! Failures that a host keeps to look into them later: the reports, the frames, and the values of
+//! their variables.
 //!
 //! The newest failure is the last. Values are elements of vectors in the list under a root of the
 //! machine, whose first vector belongs to the newest failure; the object that was raised is the first
@@ -24,13 +24,13 @@ const FAILURES_MAX: usize = 64;
 /// A failed evaluation.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// What was reported.
+    /// The report of the failure.
     pub uncaught: Uncaught,
     /// The newest frames, newest first.
     pub frames: Vec<KeptFrame>,
 }
 
-/// What a machine keeps of failures.
+/// The failures that a machine keeps.
 #[derive(Debug, Default)]
 pub(crate) struct Failures {
     is_on: AtomicBool,
@@ -98,7 +98,8 @@ fn element(vm: &Vm, index: usize) -> Option<Value> {
     (index - 1 < vector.length()).then(|| vector.field(index - 1))
 }
 
-/// Keeps a failure whose frames still exist, if that is wanted. What the heap has no room for is not kept.
+/// Keeps a failure whose frames still exist, if that is wanted. Parts that the heap has no room for
+/// are not kept.
 pub(crate) fn keep(thread: &mut Thread, uncaught: &Uncaught, object: Value) {
     if !failures(thread.vm()).is_on.load(Ordering::Relaxed) {
         return;
@@ -108,7 +109,7 @@ pub(crate) fn keep(thread: &mut Thread, uncaught: &Uncaught, object: Value) {
         Err(_) => (Vec::new(), Value::FALSE),
     };
     if uncaught.kind.as_deref() == Some("memory") {
-        // What filled the heap must not fill it any longer.
+        // The values that filled the heap must not fill it any longer.
         values = Value::FALSE;
         let variables = frames.iter_mut().flat_map(|frame| &mut frame.variables);
         variables.for_each(|variable| variable.index = None);

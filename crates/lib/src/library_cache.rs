@@ -3,8 +3,9 @@
 //! A file of the cache holds one library. It counts only if it was written by this very build, if every
 //! source file that it was made from still has the content it had, if every library it imports is the
 //! one that it was compiled against (its *stamp* is the same), and if the libraries of whose existence
-//! its `cond-expand` asked still exist or do not. Whatever else is found there is treated as absent:
-//! the library is compiled anew and the file replaced. Code from the cache goes through the verifier.
+//! its `cond-expand` asked still exist or do not. A file that does not count is treated as absent:
+//! the library is compiled anew and the file replaced. Code from the cache goes through the
+//! verifier.
 
 use std::collections::HashMap;
 use std::fs;
@@ -21,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::library_loader::{standard_image_checksum, standard_library};
 
-/// What a file of the cache holds, sealed with a checksum.
+/// The contents of a file of the cache, sealed with a checksum.
 #[derive(Serialize, Deserialize)]
 struct CachedLibrary {
     build: u64,
@@ -38,7 +39,7 @@ struct CachedLibrary {
     unit: Vec<u8>,
 }
 
-/// What the cache asks about other libraries.
+/// The questions that the cache asks about other libraries.
 pub(crate) trait OtherLibraries {
     /// The stamp of a library outside the image.
     fn stamp(&mut self, key: &str) -> Option<u64>;
@@ -135,7 +136,7 @@ impl LibraryCache {
         self.state().units.remove(key.as_str())
     }
 
-    /// Keeps a library that was just compiled. What cannot be written is not kept.
+    /// Keeps a library that was just compiled, unless it cannot be written.
     pub(crate) fn keep(
         &self,
         library: &ExpandedLibrary,
@@ -143,7 +144,7 @@ impl LibraryCache {
         unit: &CompiledUnit,
     ) {
         if library.has_searched {
-            // What it was made of depends on the directories of this run.
+            // Its source files depend on the directories of this run.
             return;
         }
         let key = library.name.key();

@@ -39,7 +39,8 @@ pub(crate) fn standard_library(key: &str) -> Option<&'static ImageEntry<'static>
     standard_libraries().get(key)
 }
 
-/// Which standard libraries export a name, those of the standard first. Made when a message needs it.
+/// The standard libraries that export each name, those of the standard first. Made when a message
+/// needs it.
 fn exporters() -> &'static HashMap<Name, Vec<&'static str>> {
     static EXPORTERS: OnceLock<HashMap<Name, Vec<&'static str>>> = OnceLock::new();
     EXPORTERS.get_or_init(|| {

@@ -32,7 +32,7 @@ pub(crate) struct NotedLibrary {
 pub(crate) struct LibraryUnits {
     cache: Arc<LibraryCache>,
     compiled: Mutex<HashMap<LibraryKey, Arc<CompiledUnit>>>,
-    /// What was compiled since somebody asked.
+    /// The libraries compiled since the last call of `take_noted`.
     noted: Mutex<Vec<NotedLibrary>>,
     /// People will look into frames.
     is_interactive: bool,

@@ -23,7 +23,7 @@ pub(crate) fn list_at<const COUNT: usize>(
     list
 }
 
-/// What following the cdrs of an object finds.
+/// The result of following the cdrs of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// So many pairs, then `()`.
@@ -168,8 +168,9 @@ impl Builder {
 /// Pairs that the quick walks below visit at most, lest they never end.
 const QUICK_PAIRS_MAX: usize = 1 << 16;
 
-/// The first sublist of a proper list whose car is the same, or `#f`. None for what is no list, or is a
-/// long one. What is wanted is `alone` if it is the same as nothing but itself.
+/// The first sublist of a proper list whose car is the same, or `#f`. `None` for an object that is
+/// no list, or is a long one. `is_alone` says that the wanted object is the same as nothing but
+/// itself.
 #[inline(always)]
 pub(crate) fn find_member(
     wanted: Value,

@@ -1,4 +1,4 @@
-//! What the unit tests of primitives share: a bare machine, and calls by name.
+//! Support for the unit tests of primitives: a bare machine, and calls by name.
 
 use canny_heap::HeapConfig;
 use canny_tables::primitives::lookup;

@@ -40,7 +40,7 @@ impl Compile for Notes {
     }
 }
 
-/// What came of a program.
+/// The outcome of a program.
 struct Run {
     value: Option<i64>,
     plans: Vec<Plan>,

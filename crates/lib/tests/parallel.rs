@@ -125,13 +125,13 @@ fn call(thread: &mut Thread, index: usize) -> String {
     }
 }
 
-/// What the thunks give one after the other.
+/// The results of the thunks, run one after the other.
 fn one_by_one(text: &str) -> Vec<String> {
     let (_vm, mut thread, count) = thunks_of(MODES[0], text);
     (0..count).map(|index| call(&mut thread, index)).collect()
 }
 
-/// What they give at once.
+/// The results of the thunks, run at once.
 fn at_once(mode: Mode, text: &str) -> Vec<String> {
     let (vm, mut main, count) = thunks_of(mode, text);
     vm.heap().set_stress(mode.stress_every);

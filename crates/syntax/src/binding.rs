@@ -1,4 +1,4 @@
-//! What names mean in libraries, programs and environments.
+//! The meanings of names in libraries, programs and environments.
 //!
 //! A [`Binding`] is plain data, kept in environments and interfaces, and serialisable. The expander has
 //! its own form of meanings during one expansion.
@@ -18,7 +18,7 @@ pub struct MacroName {
     pub name: Name,
 }
 
-/// What a name means in a library, program or environment.
+/// The meaning of a name in a library, program or environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Binding {
     /// A core form.

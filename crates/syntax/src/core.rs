@@ -38,7 +38,7 @@ pub struct GlobalName {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct VarId(pub u32);
 
-/// What is known of a local variable.
+/// The expander's facts about a local variable.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Variable {
     /// The name the programmer gave it.
@@ -99,7 +99,7 @@ impl std::ops::IndexMut<VarId> for VarTable {
     }
 }
 
-/// What kind of source a unit is.
+/// The kind of source that a unit was expanded from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum UnitKind {
     /// A `define-library` form.
@@ -115,13 +115,13 @@ pub enum UnitKind {
 pub struct Unit {
     /// The library's, program's or environment's key; the `library` of the globals it defines.
     pub name: LibraryKey,
-    /// What kind of source it is.
+    /// The kind of source it was expanded from.
     pub kind: UnitKind,
     /// Libraries to instantiate first, in order.
     pub requires: Vec<LibraryName>,
     /// The globals that the unit defines, in order of definition.
     pub globals: Vec<GlobalDefinition>,
-    /// What happens when the unit is instantiated, in order.
+    /// The forms to evaluate when the unit is instantiated, in order.
     pub body: Vec<TopForm>,
     /// The local variables of the body.
     pub locals: VarTable,
@@ -154,7 +154,7 @@ pub enum TopForm {
 pub struct Expr {
     /// Where it came from.
     pub span: Span,
-    /// What it is.
+    /// The kind of expression, with its parts.
     pub kind: ExprKind,
 }
 

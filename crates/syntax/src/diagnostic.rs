@@ -177,7 +177,7 @@ pub fn render_without_source(
     format!("{place}{}: {message}\n", word.paint(&paint))
 }
 
-/// What an entry begins with, behind its position.
+/// The word that an entry begins with, behind its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Word {
     /// `error[code]`

@@ -17,7 +17,7 @@ use crate::macro_definition::MacroDefinition;
 use crate::name::Name;
 use crate::span::Span;
 
-/// What may be done with the names of an environment.
+/// The rules for definitions, assignments and redefinitions in an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EnvironmentKind {
     /// A library's body: imported names cannot be defined.
@@ -66,7 +66,8 @@ pub struct Environment {
     kind: EnvironmentKind,
     table: SeededMap<Name, Entry>,
     pub(crate) macros: SeededMap<Name, MacroDefinition>,
-    /// What transformers may refer to: names defined by `begin-for-syntax`, and the globals behind them.
+    /// Names that transformers may refer to: defined by `begin-for-syntax`, with the globals behind
+    /// them.
     pub(crate) for_syntax: HashMap<Name, GlobalName>,
     /// The code of those definitions, in order.
     pub(crate) for_syntax_code: Vec<Vec<u8>>,
@@ -77,8 +78,8 @@ pub struct Environment {
     used: SeededSet<Name>,
     /// The import sets of a program or library.
     imports: Vec<Import>,
-    /// What names meant before the changes of the operation under way, so that an error can undo
-    /// them.
+    /// The meanings of names before the changes of the operation under way, so that an error can
+    /// undo them.
     journal: Vec<(Name, Option<Entry>)>,
 }
 
@@ -105,7 +106,7 @@ impl Environment {
         &self.key
     }
 
-    /// What may be done with it.
+    /// The rules for definitions in it.
     pub fn kind(&self) -> EnvironmentKind {
         self.kind
     }
@@ -115,7 +116,7 @@ impl Environment {
         self.kind = EnvironmentKind::Immutable;
     }
 
-    /// What a name means and where it comes from.
+    /// The meaning of a name and its origin.
     pub(crate) fn entry(&self, name: Name) -> Option<&Entry> {
         self.table.get(&name)
     }
@@ -180,7 +181,7 @@ impl Environment {
         }
     }
 
-    /// What a name means.
+    /// The meaning of a name.
     pub fn lookup(&self, name: Name) -> Option<&Binding> {
         self.table.get(&name).map(|entry| &entry.binding)
     }

@@ -8,10 +8,10 @@ use crate::foreign_libraries;
 use crate::library::{is_r6rs_library, r6rs_library};
 use crate::syntax::Syntax;
 
-/// What is always imported: where these forms come from nobody has to ask for it.
+/// Imports of every suggested program: nobody has to ask where these forms come from.
 const BASE: &str = "(scheme base) (scheme write)";
 
-/// What is said of a form of another Scheme; nothing of any other form.
+/// The error of a form that belongs to another Scheme; `None` for any other form.
 pub(crate) fn found(form: &Syntax) -> Option<Diagnostic> {
     if is_r6rs_library(form) {
         return Some(r6rs_library(form.span));
@@ -24,7 +24,7 @@ pub(crate) fn found(form: &Syntax) -> Option<Diagnostic> {
     Some(Diagnostic::error("foreign-form", form.span, message).note(instead))
 }
 
-/// Whose form this is, and what to do about it.
+/// The origin of a form, and the advice to its writer.
 fn replaced(name: &str, operands: &[Syntax]) -> Option<(&'static str, String)> {
     let first = operands.first();
     let write = |text: String| format!("write {text}");

@@ -3,7 +3,7 @@
 //! Only names that are unlikely to be a slip of the pen for one of the program's own; what looks like a
 //! bound name is found by comparing spellings, and what a library exports by asking the libraries.
 
-/// What there is instead of a name of elsewhere, as a sentence.
+/// The replacement for a name of another Scheme or language, as a sentence.
 pub fn replacement(name: &str) -> Option<&'static str> {
     Some(match name {
         "print" | "println" | "displayln" | "puts" => {

@@ -1,4 +1,4 @@
-//! What a compiled library tells the rest of the world.
+//! The interface of a compiled library: everything that other units learn about it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ pub struct Interface {
     pub assigned: BTreeSet<Name>,
     /// The library's own record types: all field names, the parent's first.
     pub records: BTreeMap<Name, Vec<Name>>,
-    /// Whatever the compiler wants to know of the library's own globals when it compiles others.
+    /// The compiler's notes about the library's own globals, for the compilation of other units.
     pub inline: BTreeMap<Name, Vec<u8>>,
     /// The libraries it imports: they must be instantiated before it, in this order.
     pub requires: Vec<LibraryName>,

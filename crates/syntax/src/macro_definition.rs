@@ -1,10 +1,10 @@
 //! The lasting form of macros: what interfaces and environments keep, and what is serialised.
 //!
 //! While a unit is expanded, a macro's identifiers may be aliases, which are numbers in that
-//! expansion's tables. What lives longer (a library's macro, a macro typed at the prompt) is
-//! *closed*: each alias becomes an entry that says "the symbol `name`, looked up as `lookup` among
-//! the globals of `library`". Opening such a macro makes fresh aliases from the entries. This is
-//! enough because a macro defined at top level can only mention names of top levels: of its own
+//! expansion's tables. A macro that outlives the expansion (of a library, or typed at the prompt)
+//! is *closed*: each alias becomes an entry that says "the symbol `name`, looked up as `lookup`
+//! among the globals of `library`". Opening such a macro makes fresh aliases from the entries. This
+//! is enough because a macro defined at top level can only mention names of top levels: of its own
 //! library or of those whose macros took part in making it.
 
 use serde::{Deserialize, Serialize};

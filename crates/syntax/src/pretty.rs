@@ -1,8 +1,8 @@
 //! Pretty printing of data as code.
 //!
-//! What fits on a line is written on one. Otherwise the well-known forms put their first operands
-//! beside the keyword and their bodies two columns in; calls align their operands; other lists put
-//! one element on each line. Data nested too deeply for that are written on one line.
+//! A datum that fits on a line is written on one. Otherwise the well-known forms put their first
+//! operands beside the keyword and their bodies two columns in; calls align their operands; other
+//! lists put one element on each line. Data nested too deeply for that are written on one line.
 
 use crate::datum::Datum;
 

@@ -11,7 +11,7 @@ use canny_number::elements::write_elements;
 use crate::datum::Datum;
 use crate::number;
 
-/// What is left to print, last first.
+/// The parts that remain to be printed, last first.
 enum Work<'a> {
     Datum(&'a Datum),
     /// The rest of a list after its first element.

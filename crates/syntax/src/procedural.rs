@@ -19,27 +19,28 @@ use crate::syntax::{Identifier, Syntax};
 pub enum MacroIdentifier {
     /// One of the use's own, in the numbering of the expansion `epoch`.
     Known {
-        /// Which expansion it belongs to.
+        /// The number of the expansion it belongs to.
         epoch: u64,
         /// The identifier there.
         identifier: Identifier,
     },
-    /// What explicit renaming makes: a symbol as seen from the macro's definition.
+    /// The result of explicit renaming: a symbol as seen from the macro's definition.
     Renamed(Name),
     /// From a template: it means what it means at that top level.
     Closed(ClosedAlias),
     /// From a template that mentions local bindings; the number is the expansion's.
     Live {
-        /// Which expansion it belongs to.
+        /// The number of the expansion it belongs to.
         epoch: u64,
         /// The symbol.
         name: Name,
         /// The place in that expansion's table.
         number: u32,
     },
-    /// What `datum->syntax` makes: a symbol as if it had been written where the first identifier was.
+    /// The result of `datum->syntax`: a symbol as if it had been written in place of the first
+    /// identifier.
     Like(Box<MacroIdentifier>, Name),
-    /// What `generate-temporaries` makes.
+    /// A result of `generate-temporaries`.
     Fresh(Name, u64),
 }
 
@@ -60,7 +61,7 @@ impl MacroIdentifier {
 /// Why a transformer gave no expansion.
 #[derive(Clone, Debug, Default)]
 pub struct MacroFailure {
-    /// What went wrong.
+    /// The error message.
     pub message: String,
     /// The part of the use that is wrong, if the transformer said so.
     pub span: Option<Span>,
@@ -68,7 +69,7 @@ pub struct MacroFailure {
     pub notes: Vec<String>,
 }
 
-/// What a transformer may ask of the expander while it runs.
+/// The questions that a running transformer may ask of the expander.
 pub trait Hygiene {
     /// The number of this expansion, for [`MacroIdentifier::Known`].
     fn epoch(&self) -> u64;
@@ -104,6 +105,6 @@ impl fmt::Debug for dyn ProcedureTransformer {
 pub struct MadeTransformer {
     /// The transformer.
     pub transformer: Arc<dyn ProcedureTransformer>,
-    /// What [`MacroHost::load`] makes it from again.
+    /// The code from which [`MacroHost::load`] makes it again.
     pub code: Arc<[u8]>,
 }

@@ -1,9 +1,9 @@
-//! What the expander saw of names: where they are bound and used, for editors.
+//! Recordings of the expander: the places where names are bound and used, for editors.
 //!
 //! [`Libraries::begin_recording`](crate::library::Libraries::begin_recording) turns recording on; each
 //! program and each library that is expanded from source then has a [`Recording`] of its own. A reader
-//! of one must compare an occurrence with the text: what a macro inserted has the position of the
-//! macro's use, and only where the text is the name was it written there.
+//! of one must compare an occurrence with the text. A form that a macro inserted has the position
+//! of the macro's use. A name was written there only if the text is the name.
 //!
 //! Nothing here is needed to run programs, and nothing is recorded unless it was asked for.
 
@@ -14,7 +14,7 @@ use crate::name::Name;
 use crate::span::Span;
 use crate::syntax::Syntax;
 
-/// What an occurrence of a name means. Equal meanings are the same thing.
+/// The meaning of an occurrence of a name. Equal meanings are the same binding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Meaning {
     /// A keyword of the expander.
@@ -27,11 +27,12 @@ pub enum Meaning {
     Macro(MacroName),
     /// A local variable, keyword, pattern variable or record field.
     Local {
-        /// What it is called.
+        /// Its name.
         name: Name,
-        /// Where it is bound; for what is bound at one place, but several times by a macro, this is the same.
+        /// The place where it is bound. A macro may bind it several times at one place; all have
+        /// the same span.
         span: Span,
-        /// What kind of thing it is.
+        /// The kind of its binding.
         kind: LocalKind,
     },
     /// A library.
@@ -54,7 +55,7 @@ pub enum LocalKind {
 }
 
 impl Meaning {
-    /// What a binding of an environment means.
+    /// The meaning of a binding of an environment.
     pub fn of(binding: &Binding) -> Meaning {
         match binding {
             Binding::Core(form) => Meaning::Core(*form),
@@ -65,7 +66,7 @@ impl Meaning {
     }
 }
 
-/// What an occurrence does with the name.
+/// The effect of an occurrence on the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Binds it.
@@ -93,9 +94,9 @@ pub struct Occurrence {
     pub span: Span,
     /// The name as it is written there, apart from bars and case.
     pub name: Name,
-    /// What it does there.
+    /// The role of the name there.
     pub role: Role,
-    /// What it means.
+    /// The meaning of the name there.
     pub meaning: Meaning,
 }
 
@@ -115,7 +116,7 @@ pub struct MacroUse {
     pub span: Span,
     /// The macro.
     pub name: Name,
-    /// What it became.
+    /// The result of the step.
     pub result: MacroResult,
 }
 
@@ -134,16 +135,16 @@ impl std::fmt::Debug for MacroResult {
 pub struct TopName {
     /// The name.
     pub name: Name,
-    /// What it means.
+    /// The meaning of the name.
     pub meaning: Meaning,
     /// The library that it was imported from; `None` for what is defined here.
     pub imported_from: Option<LibraryName>,
 }
 
-/// What was seen of one program or library.
+/// The recording of one program or library.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
-    /// Whose names these are.
+    /// The library or program that owns these names.
     pub key: Option<LibraryKey>,
     /// The `define-library` form; nowhere for a program.
     pub span: Span,

@@ -1,4 +1,4 @@
-//! Which of several names is most like a misspelt one; for the suggestions of messages.
+//! Finds the name that is most like a misspelt one, for the suggestions of messages.
 
 use crate::name::Name;
 

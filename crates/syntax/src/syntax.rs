@@ -28,7 +28,7 @@ impl AliasId {
 pub struct Identifier {
     /// The symbol that `quote` gives.
     pub name: Name,
-    /// Which macro step introduced it, if any.
+    /// The alias that a macro step gave it; `NONE` if no macro introduced it.
     pub alias: AliasId,
 }
 
@@ -47,11 +47,11 @@ impl Identifier {
 pub struct Syntax {
     /// Where it stands, or where the macro use stands that inserted it.
     pub span: Span,
-    /// What it is.
+    /// The kind of syntax object, with its parts.
     pub kind: SyntaxKind,
 }
 
-/// What a syntax object is.
+/// The kinds of syntax object.
 #[derive(Clone)]
 pub enum SyntaxKind {
     /// A symbol.
@@ -96,7 +96,7 @@ pub enum Leaf<'a> {
 pub struct ListParts {
     /// The elements.
     pub elements: Vec<Syntax>,
-    /// What follows them.
+    /// The datum after the last pair; the empty list if the list is proper.
     pub tail: Syntax,
 }
 

@@ -625,7 +625,7 @@ fn deep_code_is_refused_and_deep_data_is_not() {
         too_deep(nest("(begin ", ")", 200_000).replacen("(begin", "(if 1", 1));
         too_deep(nest("`(,", ")", 30_000));
         too_deep(format!("(or {})", "x ".repeat(20_000)));
-        // What is allowed must fit on the stack.
+        // Code of the allowed depth must fit on the stack.
         let allowed = NESTING_LIMIT - 10;
         for (open, close, weight) in [
             ("(if 1 ", ")", 1),

@@ -195,7 +195,7 @@ fn expression() -> impl Strategy<Value = String> {
     })
 }
 
-/// What is right is accepted, and says the same after serialisation.
+/// Checks that a correct body is accepted, and means the same after serialisation.
 fn check_accepted(body: &str) -> Result<(), TestCaseError> {
     let text = format!(
         "(define-syntax swap (syntax-rules () ((_ a b) (let ((t a)) (list b t)))))

@@ -15,7 +15,7 @@ use crate::assembler::AssemblyError;
 use crate::ir::{self, Kind, Label, Node};
 use crate::parallel_move::{Move, sequentialise};
 
-/// What a jump's argument needs.
+/// The remaining work for an argument of a jump.
 enum Argument<'n> {
     /// A move that can wait.
     Move(u8),

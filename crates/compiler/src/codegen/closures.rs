@@ -1,4 +1,5 @@
-//! Generates closures: selects what they capture, makes them, and fills mutually recursive ones.
+//! Generates closures: selects their captured values, makes them, and fills mutually recursive
+//! ones.
 //!
 //! A closure has at most `SLOTS_MAX` slots. More captured values are packed into vectors, which the
 //! closure captures instead. `captures` is a function of the procedure alone, so the code that
@@ -26,8 +27,8 @@ const BOXES_MAX: usize = 40;
 /// Values per vector of a closure with packed captures.
 const PACK_WORDS: usize = 40;
 
-/// What a closure captures. With too many values they are packed into vectors, and the closure
-/// captures the vectors.
+/// The captured values of a closure. If there are too many, they are packed into vectors, and the
+/// closure captures the vectors.
 #[derive(Debug, Default)]
 pub(crate) struct Captures {
     /// Variables with a slot each.
@@ -46,7 +47,7 @@ pub(crate) enum Slot {
     Packed(u16, u16),
 }
 
-/// What a closure over `procedure` captures.
+/// Returns the captured values of a closure over `procedure`.
 pub(crate) fn captures(unit: &UnitBuilder, program: &Program, procedure: &Procedure) -> Captures {
     let is_value =
         |var: &VarId| program.known[var.0 as usize].is_none_or(|known| !unit.is_closed(known));

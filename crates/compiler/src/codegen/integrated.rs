@@ -1,4 +1,4 @@
-//! Which primitives become opcodes, by name.
+//! Primitives that become opcodes, by name.
 //!
 //! A row of an opcode names the primitives that it stands for, operand by operand; this module adds
 //! those that become other operands, several opcodes or a branch.

@@ -126,7 +126,7 @@ pub fn apply(lambda: Lambda, operands: Vec<Expr>, span: Span) -> Expr {
         let list = Expr::call(span, primitive("list", span), positional.collect());
         bindings.push((rest, list));
     }
-    // What is left alternates between keywords and their values.
+    // The remaining operands alternate between keywords and their values.
     let values = operands.skip(1).step_by(2);
     for (index, value) in places.keywords.iter().zip(values) {
         bindings.push((lambda.keywords[*index].1, value));

@@ -50,7 +50,7 @@ pub fn run(unit: &Unit, globals: &Globals) -> Vec<Diagnostic> {
 /// Least and greatest number of arguments of each clause.
 type Arities = Vec<(usize, Option<usize>)>;
 
-/// What is known of a procedure that is called.
+/// The facts about a called procedure.
 #[derive(Clone)]
 struct Callee {
     name: String,

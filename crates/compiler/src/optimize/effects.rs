@@ -1,5 +1,4 @@
-//! What can be said of an expression without running it: its effects, its number of values, whether
-//! it is boolean.
+//! Static properties of an expression: its effects, its number of values, whether it is boolean.
 //!
 //! Every pass that removes, moves or copies an expression asks here. Answers are conservative:
 //! *yes* is certain, *no* means unknown. Properties of primitives come from the rows of
@@ -13,14 +12,14 @@ use canny_tables::primitives::Flags;
 use super::globals::Globals;
 use super::usage::Usage;
 
-/// What the questions depend on.
+/// The facts on which the answers depend.
 #[derive(Clone, Copy)]
 pub struct Facts<'a> {
     /// The unit's variables.
     pub locals: &'a VarTable,
     /// Their mentions.
     pub usage: &'a [Usage],
-    /// What is known of globals.
+    /// The known values of globals.
     pub globals: &'a Globals,
 }
 

@@ -1,11 +1,10 @@
-//! What is known of global variables.
+//! The known values of global variables.
 //!
 //! A global of a library or program that nobody assigns keeps the value of its definition. It is
 //! *constant* if moreover no code that mentions it can run before the definition, so that reading
-//! it cannot fail. To find out, the forms are followed in order: a form that does more than define
+//! it cannot fail. To find out, the forms are followed in order. A form that does more than define
 //! a procedure may run everything that it or an earlier such form mentions, directly or through
-//! the definitions of what it mentions; what was reached that way before its own definition is not
-//! constant.
+//! definitions. A global reached that way before its own definition is not constant.
 //!
 //! For globals of other libraries the caller's [`Imports`] say what their compilation found.
 
@@ -24,21 +23,21 @@ pub trait Imports {
     fn inline_information(&self, global: &GlobalName) -> Option<Vec<u8>>;
 }
 
-/// What is known of globals.
+/// The known values of globals.
 #[derive(Debug, Default)]
 pub struct Globals {
     known: HashMap<GlobalName, Known>,
-    /// What other libraries told, which stays true.
+    /// The answers of other libraries, which stay true.
     told: HashMap<GlobalName, Option<Known>>,
 }
 
 impl Globals {
-    /// Collects what is known before or between passes.
+    /// Collects the known values before or between passes.
     pub fn collect(unit: &Unit, imports: Option<&dyn Imports>) -> Globals {
         Globals::default().collect_again(unit, imports)
     }
 
-    /// Collects anew what is known, after passes over the same unit.
+    /// Collects the known values anew, after passes over the same unit.
     pub fn collect_again(self, unit: &Unit, imports: Option<&dyn Imports>) -> Globals {
         let mut told = self.told;
         let mut known = HashMap::new();
@@ -65,7 +64,7 @@ impl Globals {
         self.known.contains_key(global)
     }
 
-    /// What is known of its value.
+    /// The known value of a global.
     pub fn get(&self, global: &GlobalName) -> Option<&Known> {
         self.known.get(global)
     }
@@ -107,7 +106,7 @@ fn collect_imports(
     }
 }
 
-/// What a global's library tells of it.
+/// Asks the library of a global for its value.
 fn ask(imports: &dyn Imports, global: &GlobalName) -> Option<Known> {
     let bytes = imports.inline_information(global)?;
     Some(match decode(&bytes)? {

@@ -1,5 +1,5 @@
-//! Which call each copy of a procedure's body stands for, so that backtraces can name procedures that
-//! have no frame of their own.
+//! The call that each copy of a procedure's body replaces, so that backtraces can name procedures
+//! that have no frame of their own.
 //!
 //! A copy's expressions carry a number in [`Span::inlining`]: that of an [`Inlined`] row, which names
 //! the procedure and the call that the copy replaced. The call's own span may carry a number again: the

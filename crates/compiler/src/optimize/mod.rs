@@ -70,17 +70,17 @@ pub struct Switches {
     pub limit: Option<u64>,
 }
 
-/// What the optimizer may do, and what it may know.
+/// The limits of the optimizer, and its knowledge of other libraries.
 #[derive(Clone, Default)]
 pub struct Options<'a> {
     /// Names of passes that do not run.
     pub disabled: Vec<String>,
     /// Greatest number of rewriting steps.
     pub limit: Option<u64>,
-    /// What other libraries tell about their exports.
+    /// The source of facts about the exports of other libraries.
     pub imports: Option<&'a dyn Imports>,
-    /// The unit belongs to the standard library, whose frames no backtrace shows: neither do copies of
-    /// its procedures keep their names.
+    /// The unit belongs to the standard library, whose frames no backtrace shows. Copies of its
+    /// procedures do not keep their names either.
     pub is_standard: bool,
     /// Evaluates primitives on literals; by default a [`LiteralFolder`].
     pub folder: Option<&'a dyn Folder>,
@@ -120,12 +120,12 @@ impl Options<'_> {
     }
 }
 
-/// What the optimizer found out.
+/// The findings of the optimizer.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// Warnings about the source.
     pub warnings: Vec<Diagnostic>,
-    /// What to tell other units about the exports, by global name.
+    /// The facts about the exports for other units, by global name.
     pub exports: Vec<(Name, Vec<u8>)>,
     /// The calls that copies of procedures replaced.
     pub inlinings: Inlinings,

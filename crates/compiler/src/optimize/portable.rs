@@ -1,4 +1,4 @@
-//! What a compiled library tells the compiler about its exports.
+//! The facts about the exports of a compiled library, for the compilation of its importers.
 //!
 //! The bytes are made once, when the library is compiled, travel in its interface, and are read by
 //! the compilation of every importer. Bytes that cannot be decoded tell nothing. A procedure is
@@ -62,7 +62,8 @@ pub fn mentioned_globals(portable: &Portable) -> HashSet<Name> {
     found.into_iter().map(|global| global.name).collect()
 }
 
-/// What to tell about each export of an optimized unit, and about what its portable procedures mention.
+/// Encodes a fact about each export of an optimized unit, and each global its portable procedures
+/// mention.
 pub fn describe_exports(
     unit: &Unit,
     globals: &Globals,

@@ -6,7 +6,7 @@
 (define (orders x y) (if (< x y) (list (> y x) (>= x y) (<= x y) (= y x)) (list (>= x y))))
 (define (chars x y) (if (char=? x y) (list (char<? x y) (char>=? x y)) (char<? x y)))
 (display (list (same 1 2) (negated 1) (both '(1) 2) (either 1 2) (orders 1 2) (chars #\a #\b)))
-;; What a call that returns has shown, and an error that does not return.
+;; Facts from a call that returns, and from an error that does not return.
 (define (shown x) (let ((a (car x))) (if (pair? x) (cons a (cdr x)) 'no)))
 (define (checked x)
   (if (not (pair? x)) (error "not a pair" x))
@@ -50,7 +50,7 @@
   (if (not (tree? x)) (error "not a tree" x))
   (list (tree? x) (tree-left x) (tree-left x)))
 (display (list (tree-cons 1 (tree-cons 2 #f)) (explode (make-tree 1 2 3))))
-;; What is not known: one branch's facts behind the conditional, flonums that are not numbers.
+;; Facts that do not hold: those of one branch behind the conditional, and of flonums that are NaN.
 (define (unknown x y)
   (if (pair? x) (display 1) (display 2))
   (list (pair? x) (if (< x y) 1 (>= x y))))

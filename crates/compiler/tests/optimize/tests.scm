@@ -3,7 +3,7 @@
 (define (g x) (if (let ((t (null? x))) (if t t (eqv? x 5))) (not (not x)) (if x #t #f)))
 (define (h x) (and x (if x (car x) (cdr x))))
 (display (list (f 1 2) (g 3) (h '(1))))
-;; What is certainly a procedure.
+;; Values that are certainly procedures.
 (define (loops x)
   (let loop ((x x))
     (if (procedure? loop) (if (pair? x) (loop (cdr x)) x) (car loop))))

@@ -1,4 +1,4 @@
-//! What the compiler's integration tests share.
+//! Shared code of the compiler's integration tests.
 #![allow(dead_code)]
 
 pub mod core_text;

@@ -198,7 +198,7 @@ impl LibraryLoader for OverlayLoader {
     }
 }
 
-/// What an analysis gave.
+/// The result of an analysis.
 #[derive(Debug)]
 pub struct Analysis {
     /// The text in the map of sources.
@@ -207,7 +207,7 @@ pub struct Analysis {
     pub diagnostics: Vec<Diagnostic>,
     /// Names of the program, then those of the libraries that are defined in its text.
     pub recordings: Vec<Arc<Recording>>,
-    /// Forms that are not complete, so that what was said of them is a guess.
+    /// Forms that are not complete, so that the findings about them are a guess.
     pub repaired: Vec<Span>,
     /// Files that were included, and those of the libraries that were ever expanded: when one changes,
     /// so may this.
@@ -289,7 +289,7 @@ impl Evaluation {
             recordings.extend(declared_recording(&inner.libraries, form));
         }
         files.retain(|file| *file != path);
-        // What belongs to this text is made anew with it.
+        // The libraries of this text are made anew with it.
         inner.forget_libraries_of(path);
         Analysis {
             source,
@@ -301,7 +301,7 @@ impl Evaluation {
         }
     }
 
-    /// What was seen of a library outside of the image when it was expanded for an analysis.
+    /// The recording of a library outside of the image, made when it was expanded for an analysis.
     pub fn library_recording(&self, key: &LibraryKey) -> Option<Arc<Recording>> {
         self.lock().libraries.recording_of(key).cloned()
     }
@@ -335,7 +335,7 @@ pub fn standard_interfaces() -> Vec<Interface> {
         .collect()
 }
 
-/// What was seen of the library that a form defines.
+/// The recording of the library that a form defines.
 fn declared_recording(
     libraries: &Libraries,
     form: &canny_syntax::syntax::Syntax,

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Evaluation, Prepared, finish};
 
-/// What the bytes hold. Standard libraries are left out: whoever runs the program has them.
+/// The contents of a bundle. Standard libraries are left out: every host that runs the program has
+/// them.
 #[derive(Serialize, Deserialize)]
 struct Bundle {
     program: Vec<u8>,

@@ -44,7 +44,7 @@ use crate::library_loader::{StandardLoader, standard_library};
 use crate::library_units::LibraryUnits;
 use crate::macros::MacroBridge;
 
-/// What a host chooses.
+/// The settings that a host chooses.
 #[derive(Clone, Debug, Default)]
 pub struct EvaluationConfig {
     /// Directories to search for libraries, in order.
@@ -142,7 +142,7 @@ struct Inner {
     /// Libraries that analyses expanded.
     known_libraries: HashMap<LibraryKey, KnownLibrary>,
     restart_macros: Option<MakeMacroHost>,
-    /// What was said of unbound variables, by their names.
+    /// The hints given about unbound variables, by their names.
     hints: HashMap<String, (Option<String>, Option<String>)>,
 }
 
@@ -355,8 +355,8 @@ impl Evaluation {
         finish(prepared, diagnostics).map(|prepared| (EnvironmentId(number), prepared))
     }
 
-    /// What may help who used a variable without a value: a name that looks like it, and a sentence about the
-    /// libraries that export it. What was said when the code was compiled is said again.
+    /// Hints about a variable without a value: a name that looks like it, and a sentence about the
+    /// libraries that export it. Hints given when the code was compiled are given again.
     pub fn hints(&self, name: &str) -> (Option<String>, Option<String>) {
         let mut inner = self.lock();
         if let Some(hints) = inner.hints.get(name) {
@@ -412,7 +412,7 @@ impl Evaluation {
         Ok(canny_syntax::unexpand::unexpand(&unit))
     }
 
-    /// What the optimizer makes of forms in an environment, which does not change by it, as text.
+    /// The optimizer's result for forms in an environment, which does not change by it, as text.
     pub fn optimize_forms_text(
         &self,
         id: EnvironmentId,

@@ -1,4 +1,4 @@
-//! What names mean, for people: completion, `,apropos`, `,describe` and their kin.
+//! The meanings of names, for people: completion, `,apropos`, `,describe` and their kin.
 //!
 //! Nothing here changes an environment. The interaction environment is asked before it exists as if it did.
 
@@ -23,7 +23,7 @@ const SEARCH_DEPTH: usize = 4;
 /// Entries of directories that such a search looks at.
 const SEARCH_ENTRIES_MAX: usize = 5000;
 
-/// What kind of thing a name means.
+/// The kind of a name's meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NameKind {
     /// A form that the expander knows.
@@ -36,18 +36,18 @@ pub enum NameKind {
     Variable,
 }
 
-/// What a name means.
+/// The meaning of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameInfo {
     /// The name.
     pub name: String,
-    /// What it is.
+    /// The kind of its meaning.
     pub kind: NameKind,
     /// The library that it was imported from; nothing for what was defined at the prompt.
     pub library: Option<String>,
     /// The library or environment that owns the variable or macro, and its name there.
     pub owner: Option<(String, String)>,
-    /// What the table of primitives says of a primitive: signature and description.
+    /// The signature and description of a primitive, from the table of primitives.
     pub documentation: Option<(&'static str, &'static str)>,
 }
 
@@ -57,13 +57,13 @@ impl Evaluation {
         let mut inner = self.lock();
         let environment = inner.environment_to_read(id);
         let names = environment.bindings().map(|(name, _)| name.as_str());
-        // What begins with a blank is the host's own.
+        // Names that begin with a blank are the host's own.
         let names = names.filter(|name| !name.starts_with(' '));
         let names: BTreeSet<String> = names.map(str::to_owned).collect();
         names.into_iter().collect()
     }
 
-    /// What a name means in an environment.
+    /// The meaning of a name in an environment.
     pub fn name_info(&self, id: EnvironmentId, name: &str) -> Option<NameInfo> {
         let mut inner = self.lock();
         let environment = inner.environment_to_read(id);
@@ -74,7 +74,7 @@ impl Evaluation {
         Some(info)
     }
 
-    /// What a library exports; nothing if there is no such library or it has errors.
+    /// The exports of a library; nothing if there is no such library or it has errors.
     pub fn library_exports(&self, words: &super::LibraryWords) -> Option<Vec<NameInfo>> {
         let mut inner = self.lock();
         let interface = inner
@@ -88,7 +88,7 @@ impl Evaluation {
         )
     }
 
-    /// What the standard libraries and those that are loaded export, by library.
+    /// The exports of the standard libraries and of those that are loaded, by library.
     pub fn known_exports(&self) -> Vec<(String, Vec<NameInfo>)> {
         let mut inner = self.lock();
         for name in standard_library_names() {

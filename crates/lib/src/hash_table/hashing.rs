@@ -1,10 +1,10 @@
 //! Hash functions that respect the equivalences.
 //!
-//! Numbers, characters, symbols, strings and what is made of them are hashed by content. What has
-//! nothing but its identity is hashed by its address in tables, which know when addresses change, and
-//! by its kind alone where the hash must last. Structures are looked at to a bounded depth and size,
-//! so that circular ones are no matter; what one sees is the unfolded structure, which is the same
-//! for objects that are `equal?`.
+//! Numbers, characters, symbols, strings and structures of them are hashed by content. An object
+//! that has nothing but its identity is hashed by its address in tables, which know when addresses
+//! change. Where the hash must last, it is hashed by its kind alone. Structures are looked at to a
+//! bounded depth and size, so that circular ones are no matter. A hash sees the unfolded structure,
+//! which is the same for objects that are `equal?`.
 //!
 //! Tables mix a seed of the process into their hashes, or, where the hash is a fixnum itself, into the
 //! places where it is looked for, so that nobody can prepare keys that collide.
@@ -66,7 +66,7 @@ fn last_word(bytes: &[u8]) -> u64 {
     }
 }
 
-/// What is known of an object by its identity alone.
+/// The property of an object by which its identity is hashed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Identity {
     /// Its address; good until the next collection.

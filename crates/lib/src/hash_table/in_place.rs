@@ -1,5 +1,5 @@
-//! What leaf functions do with a table: what would bring the index up to date, or make room, is left to
-//! the others.
+//! Operations on a table for leaf functions. Work that would bring the index up to date, or make
+//! room, is left to the primitives.
 
 use canny_value::Value;
 use canny_vm::InPlace;

@@ -21,23 +21,22 @@
 //! **Keys hashed by address.** `identity` says that there are any. Collections move objects, so every
 //! operation with such a key first brings the index up to date if the heap's epoch has changed:
 //!
-//! - Each entry was put in when the index was up to date, thus before the last collection. What
-//!   survives a collection is old, and only a full collection moves old objects.
+//! - Each entry was put in when the index was up to date, thus before the last collection. An
+//!   object that survives a collection is old, and only a full collection moves old objects.
 //! - So if no full collection happened, only keys of entries from `settled` on, those put in since the
 //!   collection before, can have moved. They get another slot. The slot that they had stays: it leads
 //!   to the entry or to nothing, since a slot is believed only after its key was compared.
 //! - After a full collection the index is made anew.
 //!
-//! Looking up allocates nothing. Inserting makes room first; what it then knows of addresses stays
-//! true until it is done.
+//! Looking up allocates nothing. Inserting makes room first; the addresses that it then reads stay
+//! the same until it is done.
 //!
 //! **Several threads.** Each operation has a part without a safepoint that reads and changes the table,
 //! and what it allocates it allocates before. While there are other threads that part has the table's
 //! lock (`exclusively`), so that an operation is done as a whole before or after another one. A thread
 //! that is alone takes no lock: others come while it stands at a safepoint. The holder of the lock
-//! comes to no safepoint and waits for nothing, so waiting for it is short. Without the lock a table
-//! may be read by who can stand anything that is found there: lengths are asked of each object as it
-//! is.
+//! comes to no safepoint and waits for nothing, so waiting for it is short. Code that reads a table
+//! without the lock must cope with any contents: lengths are asked of each object as it is.
 
 mod hashing;
 mod in_place;
@@ -91,7 +90,7 @@ impl Equivalence {
     }
 }
 
-/// What a table does not keep alive.
+/// The part of an association that a table does not keep alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Weakness {
     None,
@@ -558,7 +557,7 @@ impl Table {
             index.set_raw_word(at, 0);
             self.set_number(thread, field::FILLED, self.number(field::FILLED) - 1);
             at = at.wrapping_sub(1) & mask;
-            // What was in the way of emptying the one before may be gone.
+            // The obstacle to emptying the slot before it may be gone.
             if index.raw_word(at) != DELETED || is_passed(at) {
                 return;
             }
@@ -891,7 +890,8 @@ fn distance(hash: u32, at: usize, mask: usize) -> usize {
     at.wrapping_sub(hash as usize) & mask
 }
 
-/// What is noted of an object. It keeps nothing alive, and means nothing after the object moved.
+/// The note of an object's address. It keeps nothing alive, and means nothing after the object
+/// moved.
 #[inline(always)]
 fn address_note(key: Value) -> Value {
     Value::fixnum((key.bits() >> 3) as i64)

@@ -49,7 +49,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What keys of each table are made of, by number.
+/// A key for a table with the equivalence, by number; from `keys` if its identity matters.
 fn key(thread: &mut Thread, equivalence: Equivalence, keys: Value, number: u8) -> Value {
     match equivalence {
         // Pairs, the same each time.

@@ -20,7 +20,7 @@ fn every_row_has_a_function() {
     assert_eq!(rows, functions);
 }
 
-/// What compiled code knows of elements is what the number crate says.
+/// The facts that compiled code has about elements agree with the number crate.
 #[test]
 fn elements_are_known_as_they_are() {
     use canny_number::elements::encode_integer;
@@ -133,7 +133,7 @@ const TEXTS: [&str; 46] = [
     "(((((1) 2) (3) 4) ((5) 6) (7) 8) (((9) 10) (11) 12) ((13) 14) (15) 16 17 18 19 20 21)",
 ];
 
-/// What leaf functions of numeric vectors are called with.
+/// Arguments for leaf functions of numeric vectors.
 const NUMBERS: [&str; 8] = [
     "0",
     "1",
@@ -237,8 +237,8 @@ fn quick_lines_are_the_lines_of_the_text() {
     assert!(taken > 8000 && declined > 300, "{taken} {declined}");
 }
 
-/// What is read from a short string or bytevector in place is what is read from a port with something
-/// behind it; and a port that gets something behind it in the middle continues where it was.
+/// Reading a short string or bytevector in place gives the same as reading a port with something
+/// behind it. A port that gets something behind it in the middle continues where it was.
 #[test]
 fn short_inputs_are_read_like_long_ones() {
     let mut thread = machine();
@@ -437,7 +437,7 @@ fn leaf_functions_of_locks_decline_what_the_primitives_have_to_wait_for() {
     let zero = Value::ZERO;
     let record = read(thread, "#(#f #f)");
     let (lock, unlock, claim) = (leaf("%lock!", 1), leaf("%unlock!", 1), leaf("%claim!", 1));
-    // What is no record is the primitive's to refuse.
+    // An object that is no record is left to the primitive, which refuses it.
     for function in [lock, unlock, claim] {
         let refused = function(InPlace::of(thread), record, zero, zero);
         assert_eq!(refused, Value::DECLINED);

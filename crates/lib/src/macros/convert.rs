@@ -21,7 +21,7 @@ use super::RESULT_NODES_MAX;
 use super::identifiers::{identifier_object, identifier_of};
 use crate::primitives::evaluation::datum_of_atom;
 
-/// What the symbols in a use or a result are.
+/// The role of symbols in a use or a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Symbols {
     /// Identifiers are objects; a bare symbol in a result is an error.
@@ -152,7 +152,7 @@ fn is_heap_object(value: Value) -> bool {
     value.is_pair() || value.as_object().is_some()
 }
 
-/// What is left to convert of a result.
+/// The work that remains to convert a result.
 enum Work<'s> {
     /// A value, and the syntax that stood at its place in the use.
     Visit(Value, Option<&'s Syntax>),

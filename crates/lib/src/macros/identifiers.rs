@@ -50,7 +50,7 @@ impl Identifiers {
         number
     }
 
-    /// What a number stands for.
+    /// The identifier with a number.
     fn get(&self, number: usize) -> Option<MacroIdentifier> {
         self.lock().all.get(number).cloned()
     }
@@ -87,7 +87,7 @@ pub(crate) fn identifier_object(
     Ok(object)
 }
 
-/// What an object stands for, if it is an identifier.
+/// The identifier that an object stands for, if it is one.
 pub(crate) fn identifier_of(thread: &Thread, object: Value) -> Option<MacroIdentifier> {
     let number = object
         .as_kind(Kind::Identifier)?

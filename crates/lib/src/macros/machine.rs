@@ -32,7 +32,7 @@ mod root {
     pub(super) const REGISTER: &str = "macro-register";
     /// The procedure that applies a transformer to [`VALUE`].
     pub(super) const STEP: &str = "macro-step";
-    /// What the two work on.
+    /// The operand of these two procedures.
     pub(super) const VALUE: &str = "macro-value";
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Registered {
     pub takes_assignment: bool,
 }
 
-/// What the expander's side wants.
+/// A request from the expander's side.
 pub(super) enum Request {
     /// Loads libraries, runs a unit, and makes its value a transformer if asked to.
     Load {
@@ -63,7 +63,7 @@ pub(super) enum Request {
     Answer(bool),
 }
 
-/// Which of the two equalities of identifiers is asked for.
+/// The two equalities of identifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdentifierEquality {
     /// Whether a binding of one would capture the other.
@@ -72,7 +72,7 @@ pub(crate) enum IdentifierEquality {
     Free,
 }
 
-/// What the machine says.
+/// A message from the machine.
 pub(super) enum Reply {
     Loaded(Result<Option<Registered>, MacroFailure>),
     Compare(IdentifierEquality, MacroIdentifier, MacroIdentifier),
@@ -95,7 +95,7 @@ pub(crate) struct Conversation {
     step: Mutex<StepState>,
 }
 
-/// What is known of the step under way.
+/// The state of the step under way.
 #[derive(Default)]
 struct StepState {
     /// The number of the transformer, the use, and the expansion that it belongs to.
@@ -104,7 +104,7 @@ struct StepState {
     epoch: u64,
     /// A violation that the transformer reported: message, and where.
     violation: Option<(String, Option<Span>)>,
-    /// What no handler took.
+    /// The error that no handler took.
     uncaught: Option<Uncaught>,
 }
 
@@ -294,7 +294,7 @@ impl Machine {
 
     fn call(&mut self, thunk: Value) -> Result<Value, MacroFailure> {
         let result = self.thread.run(thunk);
-        // What a transformer printed is seen before anything else happens.
+        // The output of a transformer is seen before anything else happens.
         let _ = canny_io::registry::flush_all(canny_io::Wait::Blocking);
         result.map_err(|exit| self.failure_of(&exit))
     }
@@ -447,7 +447,7 @@ impl Machine {
     }
 }
 
-/// What the transformer under way works on.
+/// The operand of the transformer under way.
 pub(crate) fn macro_value(vm: &Vm) -> Value {
     vm.root(root::VALUE).unwrap_or(Value::FALSE)
 }

@@ -115,7 +115,7 @@ fn compress_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn decompress_row(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let bytes = call.bytevector(thread, 0)?.with_bytes(<[u8]>::to_vec);
     let format = format(thread, call, 1)?;
-    // What the heap cannot hold need not be made.
+    // A result that the heap cannot hold need not be made.
     let heap_bytes = thread.vm().heap().limit_bytes();
     let bytes_max = match call.at(2) {
         Value::FALSE => heap_bytes,

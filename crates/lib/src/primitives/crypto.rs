@@ -33,9 +33,9 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%password-matches?" => matches;
 };
 
-/// What is longer is not worked on while others wait for a collection.
+/// Longer input is processed outside of the heap, so that collections do not wait for it.
 const LONG: usize = 1 << 14;
-/// What is longer is offloaded, so that it can be interrupted.
+/// Longer input is offloaded, so that it can be interrupted.
 const VERY_LONG: usize = 1 << 24;
 /// So many passes over memory, in KiB, or so many iterations take a tenth of a second and more.
 const COSTLY: u64 = 1 << 17;

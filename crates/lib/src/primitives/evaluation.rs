@@ -303,7 +303,7 @@ fn literal(value: Value) -> Datum {
         .map_or(Datum::Unspecified, |syntax| syntax.to_datum())
 }
 
-/// What is left to convert.
+/// The work that remains to convert a datum.
 enum Work {
     Datum(Value),
     List { count: usize, dotted: bool },

@@ -1,4 +1,4 @@
-//! What `(canny fs)` needs of the system beside the rows of [`posix`](super::posix): kinds of files,
+//! Operations that `(canny fs)` needs beside the rows of [`posix`](super::posix): kinds of files,
 //! listings with kinds, copies made by the kernel, syncing, files that go when the program ends.
 
 use std::fs::{self, File, OpenOptions};
@@ -114,7 +114,7 @@ fn copy_file(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 /// Copies contents and permission bits of a regular file.
 fn copy(from: &Path, to: &Path, replace: bool, interrupt: &AtomicBool) -> io::Result<()> {
-    // Opening a named pipe would wait for somebody who writes.
+    // Opening a named pipe would wait for a writer.
     let nonblocking = OFlags::NONBLOCK.bits() as i32;
     let mut source = OpenOptions::new()
         .read(true)

@@ -460,7 +460,7 @@ fn rename_new(old: &Path, new: &Path) -> io::Result<()> {
     fs::rename(old, new)
 }
 
-/// What the flags of `%open-file` say.
+/// Opens a file as the flags of `%open-file` ask.
 fn open_with(path: &Path, kind: PortKind, flags: i64, mode: u32) -> io::Result<File> {
     let has = |flag: OpenFlag| flag.is_in(flags);
     let reads = matches!(

@@ -1,6 +1,6 @@
 //! Other programs: starting them, their streams, their ends.
 //!
-//! Whatever waits does so outside of the heap, and ends with an interrupt.
+//! Every wait happens outside of the heap, and ends with an interrupt.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -64,7 +64,7 @@ fn name(value: Value) -> std::ffi::OsString {
     name_of_text(string_text(value).unwrap_or_default())
 }
 
-/// What the vector says, apart from the streams.
+/// The settings in the vector, apart from the streams.
 fn settings(thread: &mut Thread, call: Call) -> Result<Start, Raise> {
     let vector = call.vector(thread, 0)?;
     if vector.length() != setting::COUNT {
@@ -126,7 +126,7 @@ fn stream_at(
     Ok((stream, None))
 }
 
-/// A descriptor for what is behind a port. What an output port holds back goes out first.
+/// A descriptor for the file behind a port. The buffered output of an output port goes out first.
 fn port_descriptor(thread: &mut Thread, call: Call, port: Value) -> Result<OwnedFd, Raise> {
     if !port.is_kind(Kind::Port) {
         return Err(call.type_error_of(thread, 0, "port", port));

@@ -1,10 +1,11 @@
 //! Signals: where they enter the machine.
 //!
-//! One system thread takes them all. It writes the number of each that a program watches into a pipe, a
-//! byte a time; the other end is a binary input port, so that who waits for signals waits as for any
-//! other input, and nothing of the machine runs in a signal handler. A pipe that nobody reads fills up;
-//! then the thread waits, and the system collapses signals as it always does. A SIGINT that is not
-//! watched goes to the host program. Since one thread decides, each goes to one of them.
+//! One system thread takes them all. It writes the number of each that a program watches into a
+//! pipe, a byte a time. The other end is a binary input port, so that a program waits for signals
+//! as for any other input. Nothing of the machine runs in a signal handler. A pipe that nobody
+//! reads fills up; then the thread waits, and the system collapses signals as it always does. A
+//! SIGINT that is not watched goes to the host program. Since one thread decides, each goes to one
+//! of them.
 //!
 //! | shared state | written by | read by |
 //! |---|---|---|
@@ -55,7 +56,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     };
 };
 
-/// What the host program does with a SIGINT that the program does not watch.
+/// The host program's reaction to a SIGINT that the program does not watch.
 type OnInterrupt = Box<dyn Fn() + Send + Sync>;
 
 /// The signals that a machine watches.
@@ -65,7 +66,7 @@ pub(crate) struct Signals {
     source: Mutex<Option<iterator::Handle>>,
 }
 
-/// What the thread sees.
+/// The state shared with the thread that takes signals.
 #[derive(Default)]
 struct Shared {
     watched: AtomicU64,
@@ -100,7 +101,7 @@ impl Signals {
     }
 }
 
-/// What a thread does that takes signals.
+/// The work of a thread that takes signals.
 struct Service {
     signals: iterator::Signals,
     shared: Arc<Shared>,
@@ -220,7 +221,7 @@ pub fn handle_interrupts(vm: &Vm, on_interrupt: OnInterrupt) {
     }
 }
 
-/// What the program wants to be called at its end. Asking takes it.
+/// Takes the procedure that the program wants to be called at its end.
 pub fn take_shutdown_procedure(vm: &Vm) -> Option<Value> {
     let procedure = vm.root(SHUTDOWN).filter(|procedure| procedure.is_true())?;
     vm.set_root(SHUTDOWN, Value::FALSE);

@@ -1,7 +1,7 @@
 //! Sockets, and sessions of TLS over them. A socket object names, by its number, a socket of `canny_io`
 //! in the machine's table; so does a context of TLS.
 //!
-//! Whatever may wait does so outside of the heap and interruptibly.
+//! Every wait happens outside of the heap, and can be interrupted.
 
 use std::net::IpAddr;
 use std::sync::Arc;

@@ -21,7 +21,7 @@ const LENGTH_MAX: usize = 1 << 20;
 /// Runs up to this length are sorted by insertion.
 const RUN_LENGTH: usize = 12;
 
-/// What is compared, and which element comes first.
+/// The type of the elements, and so their order.
 #[derive(Clone, Copy)]
 enum Order {
     Numbers,

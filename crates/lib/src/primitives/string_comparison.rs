@@ -51,7 +51,7 @@ fn compare_folded(
 pub(crate) struct Folded<'a> {
     units: Units<'a>,
     next: usize,
-    /// What the last character folded to, and how much of it was given.
+    /// The folding of the last character, and the number of its characters that were given.
     pending: [char; Folded::LENGTH_MAX],
     given: usize,
     count: usize,

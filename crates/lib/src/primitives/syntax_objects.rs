@@ -1,8 +1,8 @@
 //! Primitives of identifiers, which procedural macros make and compare.
 //!
 //! Only identifiers are objects of their own; the rest of a syntax object is pairs and vectors.
-//! What an identifier means is the expander's knowledge: comparisons ask it, and nothing is looked
-//! up here.
+//! The expander knows the meanings of identifiers: comparisons ask it, and nothing is looked up
+//! here.
 
 use canny_syntax::core::LibraryKey;
 use canny_syntax::macro_definition::ClosedAlias;
@@ -127,7 +127,8 @@ fn fresh_identifier(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn bound_identifier(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let left = identifier_at(thread, call, 0)?;
     let right = identifier_at(thread, call, 1)?;
-    // What datum->syntax made may be an identifier that there is already; the expander knows.
+    // An identifier that datum->syntax made may equal one that there is already; the expander
+    // knows.
     let is_like = |identifier: &MacroIdentifier| matches!(identifier, MacroIdentifier::Like(..));
     if left == right || !(is_like(&left) || is_like(&right)) {
         return Ok(Value::boolean(left == right));

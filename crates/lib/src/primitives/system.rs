@@ -188,7 +188,7 @@ pub fn set_served_value(vm: &Vm, value: Value) {
 
 const EXIT_HOOK: &str = "exit hook";
 
-/// What is to be called when the program ends; it is forgotten, so that it is called once.
+/// Takes the procedure to call when the program ends. It is forgotten, so that it is called once.
 pub fn take_exit_hook(vm: &Vm) -> Option<Value> {
     let hook = vm.root(EXIT_HOOK).filter(|hook| hook.is_true())?;
     vm.set_root(EXIT_HOOK, Value::FALSE);
@@ -201,8 +201,8 @@ fn exit(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     Err(thread.leave(Exit::Code(code)))
 }
 
-/// What the program has done to its environment variables: new values, and `None` for a variable that it
-/// took away.
+/// The program's changes to its environment variables: new values, and `None` for a variable that
+/// it removed.
 #[derive(Default)]
 pub(crate) struct ChangedVariables(Mutex<HashMap<String, Option<String>>>);
 

@@ -155,7 +155,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
 /// Name of the root with the procedure that reports failures.
 const FAILURES: &str = "failures of tasks";
 
-/// What reports failures of tasks that nobody waited for, if there are tasks. Asking takes it.
+/// Takes the procedure that reports failures of tasks that nobody waited for, if there are tasks.
 pub fn take_failure_procedure(vm: &Vm) -> Option<Value> {
     let procedure = vm.root(FAILURES).filter(|procedure| procedure.is_true())?;
     vm.set_root(FAILURES, Value::FALSE);
@@ -191,13 +191,14 @@ fn suspended(thread: &Thread) -> MutexGuard<'_, HashMap<u64, Suspended>> {
 struct Suspended {
     who: &'static str,
     then: Then,
-    /// What is done if it is not done again, since the time is over or the task is cancelled.
+    /// The action if the operation is not done again, since the time is over or the task is
+    /// cancelled.
     on_cancel: Option<OnCancel>,
 }
 
 pub(crate) type OnCancel = Box<dyn FnOnce(&mut Thread) + Send>;
 
-/// What becomes of such an operation when the ticket is over.
+/// The continuation of such an operation when the ticket is over.
 pub(crate) enum Then {
     /// It is done again from its beginning; the time being over raises this.
     Repeat(Option<IoError>),
@@ -227,7 +228,7 @@ pub(crate) fn suspend_or(
     thread.repeat_after_ticket(ticket)
 }
 
-/// What a primitive that is done again has begun, if it has.
+/// Takes the state of a primitive that is done again, if it had begun something.
 pub(crate) fn resume<S: 'static>(thread: &mut Thread, who: &'static str) -> Option<S> {
     let ticket = thread.take_resumption()?;
     let suspended = forget(thread, ticket).filter(|suspended| suspended.who == who)?;

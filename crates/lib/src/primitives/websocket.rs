@@ -47,16 +47,17 @@ const NAME: &str = "WebSocket codec";
 const COMPRESSED_BYTES_MIN: usize = 512;
 const COMPRESSED_BYTES_MIN_IN_CONTEXT: usize = 64;
 
-/// What is longer is not compressed while others wait for a collection.
+/// Longer messages are compressed outside of the heap, so that collections do not wait for them.
 const LONG: usize = 1 << 13;
 
-/// What reads and makes the frames of a WebSocket.
+/// The state that reads and makes the frames of a WebSocket.
 pub(crate) struct WebSocketCodec {
     is_client: bool,
     /// `None` when the WebSocket has ended.
     receiver: Mutex<Option<Receiver>>,
-    /// `None` also while a message is compressed, which happens without the lock: it may be outside of
-    /// the heap, and who waits for a lock inside of it delays collections.
+    /// `None` also while a message is compressed, which happens without the lock. Compression may
+    /// be outside of the heap, and a thread that waits for a lock inside of the heap delays
+    /// collections.
     deflater: Mutex<Option<MessageDeflater>>,
 }
 
@@ -72,7 +73,7 @@ impl WebSocketCodec {
     }
 }
 
-/// What one side reads and writes with: a vector of `websocket-agreement`.
+/// The windows with which one side reads and writes, as a vector of `websocket-agreement`.
 fn value_of_agreement(
     thread: &mut Thread,
     agreement: Agreement,
@@ -268,7 +269,7 @@ fn compressed(
         length if length < LONG => deflater.deflate(&message).map(Some),
         _ => thread.block_outside_heap(|| deflater.deflate(&message).map(Some)),
     };
-    // What has ended meanwhile needs none.
+    // A WebSocket that has ended meanwhile needs no deflater.
     if codec.receiver().is_some() {
         *codec.deflater() = Some(deflater);
     }

@@ -1,4 +1,4 @@
-//! What is left of a port as one string or one bytevector.
+//! Reads the rest of a port as one string or one bytevector.
 //!
 //! Text is gathered as UTF-8 outside of the heap, and the string is made of it at once, so that a wide
 //! one, four times as large, is there only once. The bytes of a file go into a bytevector of the right

@@ -112,7 +112,7 @@ fn print_object(text: &mut String, vm: &Vm, object: ObjectRef, manner: Manner) {
     }
 }
 
-/// What tells objects of a kind apart, for people.
+/// Prints the details that tell objects of a kind apart, for people.
 fn print_details(text: &mut String, vm: &Vm, object: ObjectRef) {
     match object.kind() {
         Kind::Closure => {

@@ -1,4 +1,4 @@
-//! Which parts of a datum need labels.
+//! Finds the parts of a datum that need labels.
 //!
 //! The search walks the datum once, depth first. It marks what it meets in a bitmap over the addresses,
 //! two bits for each granule, so that the marks of a large datum take a fraction of its own size. A list
@@ -96,7 +96,7 @@ impl Labels {
     }
 }
 
-/// What there is to say about the label of a part.
+/// The state of a part's label.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Visit {
     /// It has none.
@@ -119,8 +119,8 @@ fn part_range(value: Value) -> (usize, usize) {
     (first, object.length())
 }
 
-/// A part of an object by its number. What was removed from a hash table is no part, which any constant
-/// says as well.
+/// A part of an object by its number. A removed entry of a hash table has no part; a constant
+/// stands for it.
 fn part(object: ObjectRef, index: usize) -> Value {
     match Table::of(object.value()) {
         None => object.field(index),

@@ -1,10 +1,10 @@
 //! The printer: objects to text, for `write`, `display` and their kin.
 //!
-//! Printing is a loop over a stack of what is left, so that no nesting is too deep. Nothing here
-//! allocates in the Scheme heap, which is why the stack may hold values: they stay where they are until
-//! the caller parks the printer ([`Printer::park`]) in order to write out a piece of text.
+//! Printing is a loop over a stack of remaining work, so that no nesting is too deep. Nothing here
+//! allocates in the Scheme heap, which is why the stack may hold values: they stay where they are
+//! until the caller parks the printer ([`Printer::park`]) in order to write out a piece of text.
 //!
-//! What a hash table holds is shown at the prompt only ([`Style::Show`]).
+//! The contents of hash tables are shown at the prompt only ([`Style::Show`]).
 //!
 //! Labels are found beforehand by [`labels`]; data that a short look proves finite, nearly all that is
 //! ever printed, does without.
@@ -28,7 +28,7 @@ use labels::{Labels, Visit};
 
 pub use pretty::{pretty_shown, pretty_text, pretty_written};
 
-/// What the text is for.
+/// The purpose of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     /// For people: strings and characters as they are. Labels for cycles.
@@ -59,7 +59,7 @@ impl Style {
     }
 }
 
-/// What is left to print.
+/// The work that remains to print a datum.
 #[derive(Clone, Copy, Debug)]
 enum Work {
     Datum(Value),
@@ -69,7 +69,7 @@ enum Work {
     Elements(Value),
     /// So many closing parens.
     Close(usize),
-    /// What stands between a key of a hash table and its value.
+    /// The arrow between a key of a hash table and its value.
     Arrow,
 }
 

@@ -2,12 +2,12 @@
 //!
 //! The written form of a datum is taken apart into nested pieces and their widths are counted, once;
 //! then it is laid out from the outside to the inside, asking of each piece only whether it fits. Both
-//! take linear time. Whatever the text is, no character but spaces and line ends between pieces is
-//! added or lost, so cut or odd text does no harm.
+//! take linear time. For any text, no character but spaces and line ends between pieces is added or
+//! lost, so cut or odd text does no harm.
 //!
-//! What fits on a line is written on one. The well-known forms have their bodies two columns in, calls
-//! have their operands below each other, data without structure fills lines, other lists have one
-//! element on each line.
+//! A datum that fits on a line is written on one. The well-known forms have their bodies two
+//! columns in, and calls have their operands below each other. Data without structure fills lines;
+//! other lists have one element on each line.
 
 use canny_syntax::pretty::distinguished_operands;
 use canny_value::Value;
@@ -342,7 +342,7 @@ impl Layout<'_> {
         end + ending.chars().count()
     }
 
-    /// One below the other. What follows a dot stays beside it.
+    /// Puts the pieces one below the other. A piece behind a dot stays beside it.
     fn column(&mut self, pieces: &[usize], column: usize, closing: usize, depth: usize) -> usize {
         let mut end = column;
         for (index, piece) in pieces.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! What is printed, and that neither cycles nor depth nor length are in the way.
+//! Tests of printed text, also for data that is cyclic, deep or long.
 
 use canny_tables::kinds::Kind;
 use canny_value::Value;

@@ -2,7 +2,8 @@
 
 use super::{check, check_together};
 
-/// What all programs begin with: imports, and `(four make)`, a vector of what `make` gives for 0 to 3.
+/// A program with the common beginning: imports, and `(four make)`, a vector of the results of
+/// `make` for 0 to 3.
 fn program(text: &str) -> String {
     format!(
         "(import (scheme base) (scheme write) (scheme read) (scheme eval) (scheme char) (scheme inexact)

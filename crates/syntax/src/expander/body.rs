@@ -28,7 +28,7 @@ pub(crate) enum Item {
     Expression(Deferred),
 }
 
-/// What a definition gives a value to.
+/// The variable that a definition gives a value to.
 #[derive(Clone)]
 pub(crate) enum Target {
     Local(VarId),
@@ -84,7 +84,7 @@ pub(crate) struct Scan {
     /// The scope of the form being looked at: that of the body, or one inside it when the form was
     /// spliced out of a `let-syntax`.
     pub current: ScopeId,
-    /// What is still to be looked at, last first.
+    /// The forms still to be looked at, last first.
     pub pending: Vec<Pending>,
     pub items: Vec<Item>,
     /// Keywords from outside the body that were used in it.

@@ -1,5 +1,5 @@
-//! What identifiers mean during one expansion: local variables exist only here, and macros are opened
-//! (see `macros`). [`Binding`](crate::binding::Binding) is the lasting form.
+//! The meanings of identifiers during one expansion: local variables exist only here, and macros
+//! are opened (see `macros`). [`Binding`](crate::binding::Binding) is the lasting form.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::core::{GlobalName, VarId};
 use crate::core_form::CoreForm;
 use crate::expander::macros::Macro;
 
-/// What an identifier means at a place in the program.
+/// The meaning of an identifier at a place in the program.
 #[derive(Clone)]
 pub(crate) enum Denotation {
     Core(CoreForm),

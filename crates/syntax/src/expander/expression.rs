@@ -262,7 +262,7 @@ impl Expander<'_> {
         Expr::unspecified(syntax.span)
     }
 
-    /// What `(syntax-error message irritant …)` says.
+    /// The error that `(syntax-error message irritant …)` asks for.
     pub(crate) fn syntax_error_diagnostic(
         &mut self,
         operands: &[Syntax],
@@ -283,7 +283,7 @@ impl Expander<'_> {
     }
 }
 
-/// What is wrong with a form where an expression is expected.
+/// The reason why a form cannot stand where an expression is expected.
 fn misplaced(form: CoreForm) -> &'static str {
     match form {
         _ if form.is_definition() => {

@@ -22,6 +22,7 @@ pub(crate) struct Macro {
     /// The scope of its definition: what the identifiers it inserts are looked up in.
     pub scope: ScopeId,
     pub transformer: Transformer,
-    /// A macro of another library, which does not export it: whoever imports that library does not know it.
+    /// A macro of another library, which does not export it: importers of that library do not know
+    /// it.
     pub is_hidden: bool,
 }

@@ -6,7 +6,7 @@
 use crate::rules::{ListPattern, Pattern, Repeated, Rule};
 use crate::syntax::{Identifier, Syntax};
 
-/// What a pattern variable matched.
+/// The match of a pattern variable.
 #[derive(Clone, Debug)]
 pub(crate) enum Matched {
     /// Nothing yet.

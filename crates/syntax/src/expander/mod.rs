@@ -72,7 +72,7 @@ const ERRORS_MAX: usize = 200;
 /// How many of the last diagnostics are looked at to leave out one that was there before.
 const REPEATS_MAX: usize = 20;
 
-/// What expanding a unit gave: a unit if there was no error.
+/// The result of expanding a unit: a unit if there was no error.
 #[derive(Debug)]
 pub struct Expansion {
     /// The unit; `None` after an error.

@@ -19,10 +19,10 @@ use crate::recording::{
 use crate::span::Span;
 use crate::syntax::{AliasId, Identifier, Syntax};
 
-/// What is remembered of one unit until its scopes are complete.
+/// Observations of one unit, kept until its scopes are complete.
 #[derive(Default)]
 pub(super) struct Observed {
-    /// What macros mean, by their address; they live as long as the expansion.
+    /// The meanings of macros, by their address; they live as long as the expansion.
     macros: HashMap<usize, Meaning>,
     /// Identifiers of templates, which may be bound later.
     templates: Vec<(Identifier, Span, ScopeId)>,
@@ -84,7 +84,7 @@ impl Expander<'_> {
         role: Role,
         denotation: &Denotation,
     ) {
-        // What a macro inserted has the span of its use.
+        // An identifier that a macro inserted has the span of the macro's use.
         if !self.is_recording()
             || span.end.saturating_sub(span.start) as usize != identifier.name.as_str().len()
         {
@@ -168,7 +168,7 @@ impl Expander<'_> {
         let parent = self.steps[self.step.0 as usize].parent;
         let is_written = parent == StepId::NONE || {
             let outer = self.steps[parent.0 as usize].span;
-            // What a macro inserts has the span of the use.
+            // A form that a macro inserts has the span of the macro's use.
             outer.source == form.span.source && outer != form.span
         };
         let written = form
@@ -274,7 +274,7 @@ impl Expander<'_> {
         let observed = std::mem::take(&mut self.observed);
         self.observed.macros = observed.macros;
         for (identifier, span, scope) in observed.templates {
-            // What the template binds itself means nothing yet.
+            // An identifier that the template itself binds is still unbound.
             let denotation = self.resolve(identifier, scope);
             if !matches!(denotation, Denotation::Unbound(_)) {
                 self.note(identifier, span, Role::Template, &denotation);
@@ -358,7 +358,8 @@ fn identifiers(syntax: &Syntax) -> Vec<(Identifier, Span)> {
     found
 }
 
-/// What is imported and never used: whole import sets, and names that an `only` or `rename` gives one by one.
+/// Warnings about unused imports: whole import sets, and names that an `only` or `rename` gives one
+/// by one.
 pub(crate) fn unused_imports(environment: &Environment) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     for import in environment.imports() {

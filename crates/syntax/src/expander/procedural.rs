@@ -23,7 +23,7 @@ use crate::procedural::{
 use crate::span::Span;
 use crate::syntax::{Identifier, Leaf, Syntax};
 
-/// What has to be put back at the end of a phase.
+/// The state to restore at the end of a phase.
 struct SavedPhase {
     first_local: u32,
     template_scope: ScopeId,
@@ -62,7 +62,7 @@ impl Expander<'_> {
         }
     }
 
-    /// What a name means in the present phase. Reports variables of a later one.
+    /// The meaning of a name in the present phase. Reports variables of a later one.
     pub(crate) fn in_phase(
         &mut self,
         meaning: Denotation,
@@ -113,7 +113,7 @@ impl Expander<'_> {
         }
     }
 
-    /// What a keyword bound to the value of the expression `spec` means. `None` after an error.
+    /// The meaning of a keyword bound to the value of the expression `spec`. `None` after an error.
     pub(crate) fn procedural_transformer(
         &mut self,
         keyword: Name,
@@ -313,7 +313,7 @@ impl Expander<'_> {
         if !self.scopes.is_local(scope) {
             return MacroIdentifier::Closed(self.close_alias(identifier, scope));
         }
-        // What a local macro mentions may be bound beside it later.
+        // A name that a local macro mentions may be bound beside the macro later.
         let next = self.live.len() as u32;
         let number = *self.live_numbers.entry((identifier, scope)).or_insert(next);
         if number == next {

@@ -23,7 +23,7 @@ use crate::span::Span;
 use crate::syntax::{AliasId, Identifier, Syntax};
 
 impl Expander<'_> {
-    /// What an identifier means in a scope, `syntax-parameterize` left aside.
+    /// The meaning of an identifier in a scope, `syntax-parameterize` left aside.
     pub(crate) fn resolve_plainly(
         &mut self,
         mut identifier: Identifier,
@@ -61,7 +61,7 @@ impl Expander<'_> {
         }
     }
 
-    /// What exactly this identifier means among the globals of a top level.
+    /// The meaning of exactly this identifier among the globals of a top level.
     fn resolve_global(&mut self, identifier: Identifier, outermost: ScopeId) -> Option<Denotation> {
         match self.scopes.kind(outermost) {
             ScopeKind::Top => {
@@ -256,7 +256,7 @@ impl Expander<'_> {
         Expr::new(span, kind)
     }
 
-    /// What is wrong with a macro's name where a value is expected. Names that begin with % are a
+    /// The message about a macro's name where a value is expected. Names that begin with % are a
     /// library's own: there the macro that passed such a name on gets an error.
     fn macro_as_variable(&self, name: &str) -> String {
         let mut macros = self.macro_uses().map(|(name, _)| name.to_string());

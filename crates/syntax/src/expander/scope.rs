@@ -14,11 +14,11 @@
 //!
 //! Sets of scopes (Flatt, 2016) were considered: they need scopes added to whole syntax trees,
 //! lazily, and a search for the largest subset at each look-up; here arguments are passed through
-//! untouched and a look-up is a walk along the scopes. What an `er-macro-transformer` calls
-//! `rename` is the making of an alias; `datum->syntax` is the making of an alias with the mark of
-//! the given identifier.
+//! untouched and a look-up is a walk along the scopes. The `rename` procedure of an
+//! `er-macro-transformer` makes an alias; `datum->syntax` makes an alias with the mark of the given
+//! identifier.
 //!
-//! Scopes and aliases live as long as one unit is expanded. What outlives it (macros) is closed
+//! Scopes and aliases live as long as one unit is expanded. Macros outlive it, and are closed
 //! first: see `macros`.
 
 use std::collections::HashMap;
@@ -39,7 +39,7 @@ impl ScopeId {
     pub const TOP: ScopeId = ScopeId(0);
 }
 
-/// What a scope is.
+/// The kinds of scope.
 pub(crate) enum ScopeKind {
     /// The unit's own globals: the environment's table.
     Top,
@@ -160,7 +160,7 @@ impl Scopes {
         scope
     }
 
-    /// What the scope is.
+    /// The kind of the scope.
     pub fn kind(&self, scope: ScopeId) -> &ScopeKind {
         &self.scopes[scope.0 as usize].kind
     }
@@ -190,7 +190,7 @@ impl Scopes {
         table.entries.iter().filter_map(entry).collect()
     }
 
-    /// What a local scope binds, in order.
+    /// The bindings of a local scope, in order.
     pub fn entries(&self, scope: ScopeId) -> &[(Identifier, Denotation)] {
         match self.kind(scope) {
             ScopeKind::Local(table) => &table.entries,
@@ -312,7 +312,7 @@ impl Scopes {
             .is_some_and(|alias| matches!(self.kind(alias.scope), ScopeKind::Foreign(_)))
     }
 
-    /// What an alias stands for; `None` for plain identifiers.
+    /// The identifier and scope that an alias stands for; `None` for plain identifiers.
     pub fn alias(&self, identifier: Identifier) -> Option<Alias> {
         (identifier.alias != AliasId::NONE).then(|| self.aliases[identifier.alias.0 as usize])
     }

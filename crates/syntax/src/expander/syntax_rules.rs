@@ -1,7 +1,7 @@
 //! `syntax-rules`: from source to the patterns and templates of a [`RuleSet`].
 //!
-//! All errors of a form are reported, and bad rules are left out. What an ellipsis is depends on
-//! the place of the rules, which a [`RuleContext`] knows.
+//! All errors of a form are reported, and bad rules are left out. The ellipsis depends on the place
+//! of the rules, which a [`RuleContext`] knows.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::rules::{
 use crate::span::Span;
 use crate::syntax::{Identifier, Syntax};
 
-/// What the compiler of rules needs to know of the place where the rules stand.
+/// The questions that the compiler of rules asks about the place where the rules stand.
 pub(crate) trait RuleContext {
     /// Whether the identifier is the default ellipsis.
     fn is_ellipsis(&mut self, identifier: Identifier) -> bool;

@@ -76,7 +76,7 @@ pub fn expand_toplevel_forms(
     forms: &[Syntax],
 ) -> Expansion {
     libraries.begin_operation();
-    // What was imported before, outside of any expansion, is not part of this operation.
+    // Imports made before, outside of any expansion, are not part of this operation.
     environment.commit();
     let expansion = Expander::new(libraries, environment).run(forms.to_vec());
     if expansion.unit.is_some() {
@@ -176,7 +176,7 @@ impl Expander<'_> {
             else {
                 continue;
             };
-            // What a macro binds has the position of the macro's use.
+            // A variable that a macro binds has the position of the macro's use.
             let text = self.libraries.sources().text(variable.span);
             if text.as_deref() == Some(variable.name.as_str()) {
                 found.push(shadowed_name(variable.name, variable.span, library));
@@ -430,7 +430,7 @@ impl Expander<'_> {
             Ok(_) => {}
             Err(_) => self.incomplete = true,
         }
-        // What was opened stays valid: opened macros are found by where they are defined.
+        // Opened macros stay valid: they are found by the place of their definition.
     }
 
     /// Notes a `define-library` form, so that it can be imported.

@@ -137,8 +137,8 @@ impl Expander<'_> {
         self.budget -= allowed - budget;
         match result {
             Ok(mut result) => {
-                // What an expansion as a whole stands for is the use, even when the template is
-                // just a variable's value; but that value keeps its own, more precise span.
+                // The expansion as a whole has the span of the use. If the template is just a
+                // variable, its value keeps its own span, which is more precise.
                 if !result.span.is_some() {
                     result.span = form.span;
                 }
@@ -165,7 +165,7 @@ impl Expander<'_> {
         }
     }
 
-    /// What a keyword bound to the transformer expression `spec` means. `None` after an error.
+    /// The meaning of a keyword bound to the transformer expression `spec`. `None` after an error.
     pub(crate) fn transformer(
         &mut self,
         keyword: Name,
@@ -230,7 +230,7 @@ impl Expander<'_> {
         };
         let rules = compile_rules(spec, &mut context, &mut errors);
         if is_foreign {
-            // What the macro put into its rules does not fit there.
+            // A part of the use that the macro put into its rules does not fit there.
             errors.truncate(1);
             for error in &mut errors {
                 let name = self.blamed_macro();

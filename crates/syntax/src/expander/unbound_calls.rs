@@ -18,8 +18,8 @@ const PARTS_MAX: usize = 10_000;
 const NAMES_MAX: usize = 3;
 
 impl Expander<'_> {
-    /// Whether a form whose operator is unbound is no call. What it is was noted then, and its operands
-    /// mean nothing.
+    /// Whether a form whose operator is unbound is no call. If so, its error has been noted or
+    /// reported, and its operands mean nothing.
     pub(crate) fn is_no_call(
         &mut self,
         operator: Name,

@@ -53,7 +53,7 @@ pub struct ExpandedLibrary {
     pub name: LibraryName,
     /// Its code.
     pub unit: Unit,
-    /// What others see of it. The registry holds the same one.
+    /// The interface that other units see. The registry holds the same one.
     pub interface: Arc<Interface>,
     /// The files it was made from: the one with its `define-library` form, then the included ones.
     pub files: Vec<PathBuf>,
@@ -76,7 +76,7 @@ struct Loading {
     at: Span,
 }
 
-/// What is known of a library that has to be loaded.
+/// The form in which a library that has to be loaded was found.
 pub(crate) enum Found {
     /// It was compiled before.
     Compiled(Arc<Interface>),
@@ -84,7 +84,7 @@ pub(crate) enum Found {
     Source(Syntax),
 }
 
-/// What was gathered for the library around another one whose expansion begins.
+/// The facts gathered for an outer library, saved while an inner one is expanded.
 pub(crate) struct OuterLibrary {
     files: Vec<PathBuf>,
     asked: Vec<(LibraryName, bool)>,
@@ -107,15 +107,15 @@ pub struct Libraries {
     transformers: HashMap<MacroName, MadeTransformer>,
     /// The host that runs them; absent while it is at work, and where nobody can.
     macro_host: Option<Box<dyn MacroHost>>,
-    /// Which source included which.
+    /// The including source of each included source.
     included_from: HashMap<SourceId, SourceId>,
     /// The files included since the innermost library began.
     files: Vec<PathBuf>,
     /// Whether one of them was found in a directory that is searched.
     has_searched: bool,
-    /// What the expander sees of the unit under way, if somebody wants to know.
+    /// The recording of the unit under way, if somebody asked for one.
     pub(crate) recording: Option<Recording>,
-    /// What it saw of libraries.
+    /// The recordings of libraries.
     recordings: HashMap<LibraryKey, Arc<Recording>>,
     /// Whether expansions are to end as soon as they can.
     stop: Option<Arc<AtomicBool>>,
@@ -170,7 +170,7 @@ impl Libraries {
         self.loader.as_mut()
     }
 
-    /// What `cond-expand` knows.
+    /// The features that `cond-expand` knows.
     pub fn features(&self) -> &[Name] {
         &self.features
     }
@@ -201,7 +201,7 @@ impl Libraries {
         std::mem::take(&mut self.files)
     }
 
-    /// What was seen of a library when it was expanded.
+    /// The recording of a library, made when it was expanded.
     pub fn recording_of(&self, key: &LibraryKey) -> Option<&Arc<Recording>> {
         self.recordings.get(key)
     }
@@ -243,7 +243,7 @@ impl Libraries {
         self.interfaces.get(key)
     }
 
-    /// What the compiler noted about a library's global.
+    /// The compiler's notes about a library's global.
     pub fn inline_information(&self, global: &GlobalName) -> Option<&[u8]> {
         self.interfaces
             .get(&global.library)?

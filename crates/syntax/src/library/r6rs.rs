@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::span::Span;
 use crate::syntax::Syntax;
 
-/// What to import instead of a library of R6RS; `None` for any other.
+/// The libraries to import in place of a library of R6RS; `None` for any other.
 pub(super) fn replacement(key: &str) -> Option<&'static str> {
     let words = key.strip_prefix("(rnrs")?;
     // The version comes last.
@@ -60,7 +60,7 @@ pub(crate) fn is_library(form: &Syntax) -> bool {
         })
 }
 
-/// What is said of a library of R6RS.
+/// The error about a library in the form of R6RS.
 pub(crate) fn diagnostic(span: Span) -> Diagnostic {
     let message =
         "this library is in the form of R6RS, which cannot be used; R7RS has define-library";

@@ -67,7 +67,7 @@ pub struct Message {
     pub kinds: &'static [&'static str],
     /// A short sentence without a full stop.
     pub title: &'static str,
-    /// What it means and what to do.
+    /// The explanation of the error, and the way to repair it.
     pub text: &'static str,
     /// A program with the mistake; empty when none is short enough.
     pub wrong: &'static str,

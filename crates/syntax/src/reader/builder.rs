@@ -1,4 +1,4 @@
-//! What the parser builds: callbacks that work on a stack of finished data.
+//! Builders of parsed data: callbacks that work on a stack of finished data.
 //!
 //! The builder owns the stack, so that a builder of heap values can keep it where the collector
 //! sees it; the parser only counts. "Push" and "pop" below speak of that stack. After a successful

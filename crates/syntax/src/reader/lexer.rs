@@ -215,7 +215,7 @@ impl<S: CharSource> Lexer<'_, S> {
         Ok(())
     }
 
-    /// What follows a `#`.
+    /// Reads a token that begins with `#`, from the character behind it.
     fn hash(&mut self, start: u32) -> Result<Option<Token>, S> {
         let Some(next) = self.peek()? else {
             let message = "the text ends after `#`";
@@ -457,7 +457,7 @@ impl<S: CharSource> Lexer<'_, S> {
         }
     }
 
-    /// What follows `#\`.
+    /// Reads a character behind `#\`.
     fn character(&mut self, start: u32) -> Result<char, S> {
         let Some(first) = self.take()? else {
             let message = "the text ends after `#\\`";
@@ -612,7 +612,7 @@ impl<S: CharSource> Lexer<'_, S> {
         }
     }
 
-    /// What follows a backslash at `offset`.
+    /// Reads the rest of an escape whose backslash is at `offset`.
     fn escape(&mut self, text: &mut String, offset: u32, quote: char) -> Result<(), S> {
         let Some(next) = self.take()? else {
             let message = "the text ends inside an escape";
@@ -770,7 +770,7 @@ fn scalar_value(digits: &str) -> Option<char> {
         .ok()
         .and_then(char::from_u32)
 }
-/// What to do about a token that another Scheme reads.
+/// The advice about a token that another Scheme reads.
 fn foreign_token_note(word: &str) -> Option<&'static str> {
     match word {
         "#lang" => Some(

@@ -29,7 +29,7 @@ pub use syntax_builder::SyntaxBuilder;
 pub struct SourceForms {
     /// The forms.
     pub forms: Vec<Syntax>,
-    /// What was wrong.
+    /// The errors and warnings.
     pub diagnostics: Vec<Diagnostic>,
     /// With [`read_text_leniently`]: the forms that are only a guess.
     pub repaired: Vec<Span>,
@@ -88,7 +88,7 @@ pub fn read_source(
     }
 }
 
-/// What is said of a file that no editor wrote.
+/// The result for a file that no editor wrote: the error, and no forms.
 fn not_text(id: SourceId, offset: usize) -> SourceForms {
     let span = Span::new(id, offset as u32, offset as u32 + 1);
     let message = format!("the file is no text: byte {offset} is zero");
@@ -152,7 +152,7 @@ fn read_with(text: &str, id: SourceId, fold_case: bool, lenient: bool) -> Source
                 let Some(offset) = resume_at else {
                     break;
                 };
-                // What follows is read again; its errors come again too.
+                // The rest of the text is read again; its errors come again too.
                 result.diagnostics.retain(|one| one.span.start < offset);
                 source = TextSource::starting_at(text, offset);
                 parser.moved_to(offset);

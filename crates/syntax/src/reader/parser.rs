@@ -11,7 +11,7 @@ use crate::reader::lexer::{Lexer, LexicalState, ReadError, Token};
 use crate::reader::source::CharSource;
 use crate::span::{SourceId, Span};
 
-/// What a successful read gave.
+/// The result of a successful read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Read {
     /// One datum is on the builder's stack; this is its span.
@@ -34,7 +34,7 @@ pub struct Parser {
     resume_at: Option<u32>,
 }
 
-/// What is open around the current token.
+/// The kinds of datum that are open around the current token.
 enum Frame {
     List {
         open: Opening,

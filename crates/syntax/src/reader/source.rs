@@ -8,7 +8,7 @@ use std::convert::Infallible;
 
 /// A stream of characters with one character of lookahead.
 pub trait CharSource {
-    /// What can go wrong besides the end (an input error of a port).
+    /// The errors that can occur besides the end, such as an input error of a port.
     type Error;
 
     /// The next character without taking it; `None` at the end.

@@ -374,7 +374,7 @@ pub fn show(value: &Value) -> String {
     to_datum(value).to_string()
 }
 
-/// What a program gave: the values of its expressions, or its diagnostics.
+/// The outcome of a program: the values of its expressions, or its diagnostics.
 pub struct Run {
     pub values: Vec<String>,
     pub diagnostics: Vec<Diagnostic>,

@@ -1,7 +1,7 @@
-//! Kinds of objects, as sets, and what each primitive tells about them.
+//! Kinds of objects, as sets, and the facts that each primitive gives about them.
 //!
-//! Kinds are coarser than the types of the specializer: they are the answers of type predicates. What
-//! a row tells comes from its signature; the predicates are listed here.
+//! Kinds are coarser than the types of the specializer: they are the answers of type predicates.
+//! The facts of a row come from its signature; the predicates are listed here.
 
 use std::ops::{BitAnd, BitOr, Not};
 use std::sync::OnceLock;
@@ -47,7 +47,7 @@ impl Kinds {
         (self & other) == Kinds::NONE
     }
 
-    /// What is known of a literal.
+    /// The kinds that a literal has.
     pub fn of_datum(datum: &Datum) -> Kinds {
         match datum {
             Datum::Boolean(false) => Kinds::FALSE,
@@ -167,7 +167,7 @@ pub enum Repeats {
     Never,
 }
 
-/// What a primitive tells.
+/// The facts that a primitive gives about its operands and its result.
 #[derive(Clone, Debug)]
 pub struct Row {
     pub repeats: Repeats,
@@ -194,14 +194,14 @@ pub enum Order {
 }
 
 impl Row {
-    /// What an operand is after a call has returned.
+    /// The kinds that an operand has after a call has returned.
     pub fn operand(&self, index: usize) -> Kinds {
         let last = self.operands.last().copied().unwrap_or(Kinds::ALL);
         self.operands.get(index).copied().unwrap_or(last)
     }
 }
 
-/// What the primitive of this number tells.
+/// The row of the primitive with this number.
 pub fn row(id: PrimitiveId) -> &'static Row {
     static ROWS: OnceLock<Vec<Row>> = OnceLock::new();
     let rows = ROWS.get_or_init(|| primitives::all().iter().map(|row| describe(row)).collect());

@@ -77,7 +77,7 @@ struct Number(u32);
 /// Greatest number of operands of a call that has a number.
 const OPERANDS_MAX: usize = 4;
 
-/// What has a number.
+/// A variable, literal or call that has a number.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Key {
     Local(VarId),
@@ -100,7 +100,7 @@ enum Context {
     Test,
 }
 
-/// What visiting an expression found.
+/// The findings of a visit to an expression.
 struct Seen {
     number: Option<Number>,
     /// It consists of variables, literals and calls with numbers only: if these calls were evaluated
@@ -110,7 +110,7 @@ struct Seen {
     claim: Claim,
 }
 
-/// What the truth of an expression says.
+/// The facts that hold if an expression is true.
 enum Claim {
     Nothing,
     Is(Number),
@@ -156,8 +156,8 @@ struct Propagator<'a> {
     numbers: SeededMap<Key, Number>,
     /// By number.
     definitions: Vec<Definition>,
-    /// By number: the kinds that it may have here. What stands here was evaluated on all paths that
-    /// lead here, or would succeed.
+    /// By number: the kinds that it may have here. A number with an entry was evaluated on all
+    /// paths that lead here, or would be without an error.
     known: Vec<Option<Kinds>>,
     /// The entries of `known` that were changed, with what they were.
     trail: Vec<(Number, Option<Kinds>)>,
@@ -306,8 +306,8 @@ impl Propagator<'_> {
         }
     }
 
-    /// What follows from a comparison that is true. One that is false says nothing of the others, as
-    /// its operands may not be numbers that are ordered.
+    /// Notes the consequences of a comparison that is true. A false one has no consequences, as its
+    /// operands may not be numbers that are ordered.
     fn assume_order(&mut self, id: PrimitiveId, order: Order, first: Number, second: Number) {
         let [less, less_or_equal, equal] = if id.row().name.starts_with("char") {
             ["char<?", "char<=?", "char=?"]
@@ -499,7 +499,7 @@ impl Propagator<'_> {
         (holder.depth == self.depth && holder.epoch == self.epoch).then_some(holder.var)
     }
 
-    /// Visits expressions whose order is open. What each one shows holds behind them all.
+    /// Visits expressions whose order is open. The facts that each one shows hold behind them all.
     fn visit_operands<'e>(
         &mut self,
         operands: impl Iterator<Item = &'e mut Expr>,
@@ -535,7 +535,7 @@ impl Propagator<'_> {
         let first_epoch = std::mem::replace(&mut self.epoch, epoch);
         self.assume(&tested.claim, false);
         let second = self.visit(alternative, context);
-        // What holds behind the conditional is what holds behind the branch that returns.
+        // If only one branch returns, its facts hold behind the conditional.
         if !first.never_returns {
             let second_epoch = self.epoch;
             self.forget(mark);

@@ -27,7 +27,7 @@ use super::limits::Budget;
 use super::usage::{Usage, count};
 use crate::walk::{for_each_child_mut, for_each_lambda_child_mut};
 
-/// What becomes of an expression's value.
+/// The use of an expression's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Context {
     /// It is used.
@@ -150,8 +150,8 @@ impl Simplifier<'_> {
     }
 
     fn visit_lambda(&mut self, lambda: &mut Lambda) {
-        // What is known here need not hold when the procedure is called, except of variables that
-        // never change.
+        // Facts that hold here need not hold when the procedure is called, except for variables
+        // that never change.
         for_each_lambda_child_mut(lambda, &mut |child| self.visit(child, Context::Value));
     }
 

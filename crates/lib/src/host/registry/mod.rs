@@ -53,7 +53,7 @@ pub(crate) trait HostKind {
     }
 }
 
-/// What a row of [`kinds!`] says of a kind.
+/// The part of a kind that its row of [`kinds!`] gives.
 pub(crate) trait Registered: HostKind {
     /// The bits that tell ids of this kind from others.
     const TAG: u64;
@@ -62,7 +62,7 @@ pub(crate) trait Registered: HostKind {
     fn table(host: &Host) -> &Self::Table;
 }
 
-/// What a row of [`states!`] says of a type.
+/// The part of a type that its row of [`states!`] gives.
 pub(crate) trait State {
     /// The value of a machine.
     fn state(host: &Host) -> &Self;

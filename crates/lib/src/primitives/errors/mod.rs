@@ -305,7 +305,7 @@ fn frames_of(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     Ok(list)
 }
 
-/// What was noted of the tasks that raised a condition.
+/// The notes about the tasks that raised a condition.
 fn origins_of(object: Value) -> Vec<String> {
     /// So many are shown.
     const SHOWN_MAX: usize = 4;
@@ -404,7 +404,7 @@ pub(crate) fn report_failure(thread: &mut Thread, call: Call) -> Result<Value, R
     Ok(Value::UNSPECIFIED)
 }
 
-/// What there is to tell about an object that was raised, without frames.
+/// The report of an object that was raised, without frames.
 fn report_of(thread: &mut Thread, object: Value) -> Uncaught {
     let kind = object.as_kind(Kind::Condition).and_then(kind_of);
     let (similar_name, note) = hints_of(thread, object).unwrap_or_default();

@@ -139,10 +139,10 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     };
 };
 
-/// What stands for proxies that connect over a Unix-domain socket.
+/// The word for proxies that connect over a Unix-domain socket.
 const LOCAL: &str = "unix";
 
-/// What a request record says of itself.
+/// The identity and the flags of a request record.
 #[derive(Clone, Copy)]
 struct RequestFields {
     id: RequestId,
@@ -310,7 +310,7 @@ fn wait_for(server: &Server, wait: Wait<'_>) -> Result<(), IoError> {
     }
 }
 
-/// Stands for the one who waits until something happens at a server, until this is dropped.
+/// A waiter for the events of a server; it ends its wait when it is dropped.
 struct Waiting(Arc<Server>);
 
 impl Drop for Waiting {

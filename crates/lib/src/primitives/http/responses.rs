@@ -1,5 +1,5 @@
-//! Responses as bytes. What a field's value can be here: a string, a symbol, an integer, and for the
-//! content type a list of the type and its parameters. Anything else is the library's to convert.
+//! Responses as bytes. A field's value here is a string, a symbol, an integer, or for the content
+//! type a list of the type and its parameters. The library has to convert any other value.
 
 use std::cell::RefCell;
 
@@ -53,7 +53,7 @@ fn string_of(value: Value) -> Option<ObjectRef> {
         .or_else(|| value.as_kind(Kind::Symbol)?.field(0).as_kind(Kind::String))
 }
 
-/// What the fields said that matters to the message itself.
+/// The facts in the fields that matter to the message itself.
 #[derive(Default)]
 struct Noted {
     has_date: bool,
@@ -272,7 +272,7 @@ fn give_back(output: Vec<u8>) {
     }
 }
 
-/// What is sent as the body.
+/// The body to send.
 #[derive(Clone, Copy)]
 enum Body {
     None,

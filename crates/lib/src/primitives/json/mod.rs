@@ -31,7 +31,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%json->string" => write::to_string;
 };
 
-/// What the data look like.
+/// The Scheme forms of JSON values.
 struct Shapes {
     objects: Objects,
     null: Protected,

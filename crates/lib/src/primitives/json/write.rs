@@ -36,7 +36,7 @@ struct Open {
     sorted: Option<Vec<(String, Value, Value)>>,
 }
 
-/// What cannot be written.
+/// An object that cannot be written, and the reason.
 struct Refusal {
     message: &'static str,
     object: Value,
@@ -279,7 +279,7 @@ impl Writer {
         Ok(Some(value))
     }
 
-    /// What stands before an element or a member.
+    /// Writes the comma and the line end before an element or a member.
     fn separate(&mut self) {
         if let Some(open) = self.stack.last_mut() {
             if !open.is_empty {

@@ -1,4 +1,4 @@
-//! The numeric rows. What numbers mean is decided in `canny_number`; here arguments are unpacked,
+//! The numeric rows. `canny_number` decides the meaning of numbers; here arguments are unpacked,
 //! results made into objects, and refusals turned into conditions that name the argument.
 //!
 //! Fixnums and flonums have short cuts where they pay. Everything else is a [`Number`], a plain Rust

@@ -1,4 +1,4 @@
-//! What the numeric rows add to the numeric tower: unpacking, short cuts, conditions.
+//! Tests of the numeric rows beyond the numeric tower: unpacking, short cuts, conditions.
 
 use canny_number::Number;
 use canny_tables::primitives::lookup;

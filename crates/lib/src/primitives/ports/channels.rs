@@ -137,7 +137,7 @@ fn acknowledge(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     Ok(Value::UNSPECIFIED)
 }
 
-/// What `%try-read` found, before the port was released.
+/// The result of `%try-read`, taken before the port was released.
 enum Found {
     Character(Option<char>),
     Text(Option<TextBuilder>),

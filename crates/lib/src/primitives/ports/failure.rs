@@ -58,7 +58,7 @@ pub(crate) fn failed(
     }
 }
 
-/// What the procedure of a port is asked for.
+/// The request to the procedure of a port.
 fn request_of(service: Service) -> protocols::Service {
     match service {
         Service::Fill => protocols::Service::Fill,

@@ -145,7 +145,7 @@ fn own_output_of(thread: &InPlace, port: Value, flags: i64) -> Option<(ObjectRef
     own_text_of(thread, port, flags).or_else(|| own_text_of(thread, port, flags | flag::CLOSED))
 }
 
-/// What was written so far, as a string.
+/// The text written so far, as a string.
 pub(crate) fn string(thread: &mut InPlace, port: Value) -> Option<Value> {
     let (text, used) = own_output_of(thread, port, TEXT_OUTPUT)?;
     text.with_bytes(|bytes| {
@@ -180,7 +180,7 @@ pub(super) fn string_of_text(thread: &mut InPlace, text: &str) -> Option<Value> 
     })
 }
 
-/// What was written so far, as a bytevector.
+/// The bytes written so far, as a bytevector.
 pub(crate) fn bytes(thread: &mut InPlace, port: Value) -> Option<Value> {
     let (text, used) = own_output_of(thread, port, BYTE_OUTPUT)?;
     text.with_bytes(|bytes| thread.bytes(&[bytes.get(..used)?]))

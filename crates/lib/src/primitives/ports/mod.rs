@@ -9,9 +9,9 @@
 //! Ports for both directions stand for two others; see [`sides`].
 //!
 //! Invariants:
-//! - What is not done through a port's loan (see `canny_io::lending`) is done under its lock; releasing
-//!   that, an operation lends the port to its thread, whose generated code then reads or writes
-//!   characters alone.
+//! - An operation that does not go through a port's loan (see `canny_io::lending`) holds the port's
+//!   lock. When it releases the lock, it lends the port to its thread, whose generated code then
+//!   reads or writes characters alone.
 //! - The lock of a port is never held across an allocation, and never awaited inside of the heap.
 //! - An operation given to [`on_port`] and its kin does not touch the Scheme heap.
 
@@ -154,7 +154,7 @@ fn description(flags: i64) -> &'static str {
     }
 }
 
-/// What becomes of a file that is there, by a number.
+/// The treatment of a file that exists, by a number.
 fn output_mode(thread: &mut Thread, call: Call, position: usize) -> Result<OutputMode, Raise> {
     Ok(match call.case(thread, position)? {
         protocols::OutputMode::Truncate => OutputMode::Truncate,

@@ -96,9 +96,9 @@ fn close(thread: &mut Thread, call: Call, flags: i64) -> Result<Value, Raise> {
     }
 }
 
-/// Closes a port of one direction. A task that has to wait for who takes what the port holds does so
-/// without its thread; if that ends by its time or by who cancels the task, the port is closed without
-/// what it holds, and so is `other`.
+/// Closes a port of one direction. A task that has to wait until the port's output is taken does so
+/// without its thread. If that wait times out or the task is cancelled, the port is closed without
+/// the output, and so is `other`.
 fn close_one(
     thread: &mut Thread,
     call: Call,

@@ -1,6 +1,6 @@
-//! What a port does at once: in a text of the heap, or through its loan. Each function does all of the
-//! operation, or nothing, and then says so; errors, waits and whatever is long are left to the
-//! primitive.
+//! Operations that a port does at once: in a text of the heap, or through its loan. Each function
+//! does all of the operation, or nothing, and then says so. Errors, waits and long operations are
+//! left to the primitive.
 //!
 //! They neither collect nor raise, so that leaf functions and primitives share them. A port of another
 //! kind or direction, a closed one, and one that is lent to nobody does nothing at once.

@@ -1,13 +1,13 @@
 //! Ports for both directions: an object that stands for two ports, one that reads and one that writes.
 //!
-//! Such an object has nothing behind it of its own. What takes a port argument asks for a direction,
-//! and gets the side that has it, so that no operation knows of this. Its loan is that of nobody:
-//! generated code always takes the slow way.
+//! Such an object has nothing behind it of its own. A primitive with a port argument asks for a
+//! direction, and gets the side that has it, so that no operation knows of this. Its loan is that
+//! of nobody: generated code always takes the slow way.
 //!
 //! Where both sides have one position, that of a file opened for both, the side that is used next
-//! continues where the other one stopped: before a read what was written goes out, before a write what
-//! was read in advance is forgotten. Where procedures make and take the bytes, the port's service does
-//! that. Such a port is for one thread at a time.
+//! continues where the other one stopped. Before a read the buffered output goes out; before a
+//! write the bytes read in advance are forgotten. Where procedures make and take the bytes, the
+//! port's service does that. Such a port is for one thread at a time.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
 
 const BOTH: i64 = flag::INPUT | flag::OUTPUT;
 
-/// What the position was used for last.
+/// The last use of the position.
 const READING: Value = Value::fixnum(0);
 const WRITING: Value = Value::fixnum(1);
 

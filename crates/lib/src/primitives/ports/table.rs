@@ -55,8 +55,8 @@ impl Lender for TextSource {
     }
 }
 
-/// What is behind a port object. Generated code knows the addresses of the loans, so that shared ports
-/// stay where they are.
+/// The port behind a port object. Generated code knows the addresses of the loans, so that shared
+/// ports stay where they are.
 pub(crate) enum HostPort {
     TextInput(Box<SharedPort<TextSource>>),
     TextOutput(Arc<SharedPort<TextOutput>>),
@@ -121,8 +121,8 @@ impl HostPort {
         }
     }
 
-    /// What becomes of the port when its object died: closed, unless an output has other users. It does
-    /// not wait for who reads what it holds.
+    /// Closes the port when its object died, unless an output has other users. It does not wait for
+    /// a reader of the port's remaining output.
     fn abandon(&self) -> Result<(), IoError> {
         match self {
             // Another owner writes the rest.
@@ -158,7 +158,7 @@ impl HostPort {
         }
     }
 
-    /// What generated code goes through.
+    /// The loan through which generated code reads and writes.
     fn loan(&self) -> &Loan {
         match self {
             HostPort::TextInput(port) => port.loan(),
@@ -261,7 +261,7 @@ impl PortTable {
         self.late.lock()
     }
 
-    /// Whether dead ports wait for who reads what they hold.
+    /// Whether dead ports wait for readers of their remaining output.
     fn has_late(&self) -> bool {
         !self.late().is_empty()
     }
@@ -433,7 +433,7 @@ pub(super) fn bare_object(thread: &mut Thread, flags: i64, name: &str) -> Result
     thread.store(object, field::FLAGS, Value::fixnum(flags));
     thread.store(object, field::NAME, name);
     thread.store(object, field::SERVICE, Value::FALSE);
-    // What compiled code looks at; the object is not seen before it has its own.
+    // Compiled code looks at the loan; the object is not seen before it has its own.
     thread.store(object, field::LOAN, loan_of_none());
     Ok(object)
 }
@@ -451,10 +451,10 @@ fn loan_of_none() -> Value {
     Value::from_aligned_address(Loan::never().address())
 }
 
-/// Closes the ports with these ids, whose objects are dead, and those that could not be closed before.
-/// Nobody is left to hear of an error. A collection waits for nobody: a port whose other side does not
-/// take what it holds is tried again later, for as long as its time limit allows. What is left when the
-/// program ends is written then, as by all open ports.
+/// Closes the ports with these ids, whose objects are dead, and those that could not be closed
+/// before. Nobody is left to hear of an error. A collection waits for nobody: a port whose other
+/// side does not take its output is tried again later, for as long as its time limit allows. Output
+/// that remains when the program ends is written then, as by all open ports.
 fn close_dead_ports(thread: &mut Thread, ids: &[u64]) {
     let table = host::table::<HostPort>(thread);
     let tells = table.open_port_notices.get().is_some();

@@ -321,7 +321,7 @@ fn string_ports_begin_in_the_heap_and_settle_when_they_must() {
         call(thread, "newline", [port]);
         is(thread, port, "ab\n");
         assert!(has_heap_text(port));
-        // What is no ASCII.
+        // Characters beyond ASCII.
         let port = open(thread);
         call(thread, "write-char", [Value::character('é'), port]);
         is(thread, port, "abé");
@@ -421,7 +421,7 @@ fn leaf_functions_write_what_the_primitives_write() {
     }
     let result = call(thread, "get-output-string", [port]);
     assert_eq!(text(result), expected);
-    // What they leave alone.
+    // Objects that the leaf functions decline.
     let (bars, wide) = (thread.symbol("a b"), thread.string("é"));
     for (name, object) in [("write", bars), ("write", wide)] {
         let done = leaf(name, 2)(InPlace::of(thread), object, port, none);

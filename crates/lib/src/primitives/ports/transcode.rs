@@ -88,7 +88,7 @@ fn byte_order_mark(
     choice(thread, call, position, "one of omit, keep", &choices)
 }
 
-/// What ends lines: `any`, `linefeed`, a string, or a list of strings.
+/// The line separators of an argument: `any`, `linefeed`, a string, or a list of strings.
 fn line_separator(
     thread: &mut Thread,
     call: Call,

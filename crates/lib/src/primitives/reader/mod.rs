@@ -215,7 +215,7 @@ impl PortCharacters<'_> {
     }
 }
 
-/// What the parser told.
+/// An event that the parser reported.
 enum Event {
     Boolean(bool),
     Number(Number),

@@ -60,7 +60,7 @@ impl Expression {
         Ok(Expression { regex, needle })
     }
 
-    /// What the engine knows.
+    /// The expression as the engine knows it.
     pub(super) fn regex(&self) -> &Regex {
         &self.regex
     }
@@ -89,7 +89,7 @@ impl Expression {
         Some(captures.iter().collect())
     }
 
-    /// What `search` finds first among the parts of `bytes[start..]` where a match may be.
+    /// The first result of `search` among the parts of `bytes[start..]` where a match may be.
     fn first<R>(
         &self,
         bytes: &[u8],

@@ -46,7 +46,7 @@ fn compile(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     }
 }
 
-/// What is wrong with a pattern, and where.
+/// The error in a pattern, and its place.
 fn message(pattern: &str, refused: &Refused) -> String {
     let error = match refused {
         Refused::Syntax(error) => error,

@@ -1,9 +1,9 @@
 //! SQLite databases: the machine's side of `(canny sqlite)`.
 //!
-//! What a statement needs is copied out of the Scheme heap, the statement runs outside of it, and its
-//! rows are made into objects afterwards. A connection is used by one task at a time, which is seen to
-//! in Scheme; what comes all the same, a cursor that the collector found dead, is kept for whoever uses
-//! the connection next.
+//! The operands of a statement are copied out of the Scheme heap. The statement runs outside of it,
+//! and its rows are made into objects afterwards. Scheme code makes sure that one task at a time
+//! uses a connection. A cursor that the collector found dead is kept for the next user of the
+//! connection.
 //!
 //! Nothing here raises but for a wrong database or cursor: the caller holds a lock of Scheme's, gives
 //! it up and raises what it was given.
@@ -417,7 +417,7 @@ fn fetch(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
     Ok(rows::list(thread, &tape, wants_names)?)
 }
 
-/// What it held is let go of when the connection is used next: somebody may use it now.
+/// The cursor's statement is released when the connection is used next: somebody may use it now.
 fn close_cursor(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     if let Some(cursor) = take::<Cursor>(thread, call.at(0)) {
         let database = Arc::clone(&cursor.database);

@@ -14,7 +14,7 @@ use canny_vm::{ConditionKind, Thread};
 
 use super::{Database, Refusal};
 
-/// What has become of a statement, and its text.
+/// The outcome of a statement, and its text.
 pub(super) struct Done {
     pub(super) outcome: Result<(i64, Tape), Failure>,
     pub(super) sql: String,

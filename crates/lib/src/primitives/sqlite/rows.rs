@@ -114,7 +114,7 @@ fn refused(thread: &mut Thread, call: Call, message: &str, object: Value) -> Rai
     thread.raise(ConditionKind::Type, message, &[object], Some(&who))
 }
 
-/// What an object is to SQLite. `describe` gives number or name of the argument.
+/// The SQLite value of an object. `describe` gives number or name of the argument.
 fn parameter(
     thread: &mut Thread,
     call: Call,

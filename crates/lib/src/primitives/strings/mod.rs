@@ -261,7 +261,7 @@ fn string_to_utf8(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn utf8_to_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (bytes, range) = call.bytevector_range(thread, 0, 1)?;
-    // What is decoded is a copy, which no other thread changes meanwhile.
+    // The decoder reads a copy, which no other thread changes meanwhile.
     let bytes = bytes.with_bytes(|bytes| bytes[range.clone()].to_vec());
     let decoded = std::str::from_utf8(&bytes).map(|text| {
         let mut builder = TextBuilder::new();

@@ -99,7 +99,7 @@ impl Expander<'_> {
                 self.note_variables(body, variables);
             }
             ExprKind::Call { operator, operands } => {
-                // What is called is known by its name.
+                // The name of a called procedure says enough; its value is not shown.
                 if !matches!(
                     operator.kind,
                     ExprKind::LocalRef(_) | ExprKind::GlobalRef(_)
@@ -110,7 +110,7 @@ impl Expander<'_> {
                     self.note_variables(operand, variables);
                 }
             }
-            // What stands in procedures may never be evaluated.
+            // Expressions inside of procedures may never be evaluated.
             ExprKind::Lambda(_)
             | ExprKind::CaseLambda(_)
             | ExprKind::LetValues { .. }

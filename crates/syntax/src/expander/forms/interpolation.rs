@@ -21,7 +21,7 @@ use crate::syntax::{Syntax, SyntaxKind};
 
 const FORM: CoreForm = CoreForm::Interpolate;
 
-/// What a literal says, and where each byte of it stands in the source.
+/// The text of a literal, and the place of each of its bytes in the source.
 struct Literal<'a> {
     text: &'a str,
     span: Span,

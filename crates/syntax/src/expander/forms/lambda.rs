@@ -17,7 +17,7 @@ use crate::recording::Role;
 use crate::span::Span;
 use crate::syntax::{Identifier, Syntax};
 
-/// Which kind of parameter comes next in a parameter list.
+/// The kind of parameter that comes next in a parameter list.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Section {
     Required,

@@ -54,7 +54,7 @@ impl Expander<'_> {
         result
     }
 
-    /// What an identifier that is a variable means.
+    /// The meaning of an identifier that is a variable.
     fn variable(&mut self, syntax: &Syntax, scope: ScopeId) -> Option<Denotation> {
         let identifier = syntax.as_identifier()?;
         let meaning = self.resolve(identifier, scope);
@@ -62,7 +62,7 @@ impl Expander<'_> {
         (!matches!(meaning, Denotation::Core(_) | Denotation::Macro(_))).then_some(meaning)
     }
 
-    /// What an identifier means in a scope.
+    /// The meaning of an identifier in a scope.
     pub(crate) fn resolve(&mut self, identifier: Identifier, scope: ScopeId) -> Denotation {
         let meaning = self.resolve_plainly(identifier, scope);
         let Denotation::Macro(keyword) = &meaning else {

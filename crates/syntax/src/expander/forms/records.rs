@@ -27,7 +27,7 @@ use crate::name::Name;
 use crate::span::Span;
 use crate::syntax::{Identifier, Syntax};
 
-/// What the expression that makes a record type needs.
+/// The parts of the expression that makes a record type.
 pub(crate) struct RecordType {
     name: Name,
     fields: Vec<Name>,
@@ -263,7 +263,7 @@ impl Expander<'_> {
             self.bad_form(FORM, name.span, format!("`{name}` is not a name"));
             return;
         };
-        // Which parameter gives which field its value. A child's field hides a parent's of the
+        // The parameter that gives each field its value. A child's field hides a parent's of the
         // same name.
         let mut sources: Vec<Option<VarId>> = vec![None; names.len()];
         let mut required = Vec::with_capacity(parameters.len());

@@ -144,7 +144,8 @@ impl Expander<'_> {
             .map(|variable| self.bind_pattern_variable(variable, span, inner))
             .collect();
         self.note_case_pattern(clause.pattern, inner);
-        // What follows a clause occurs twice when there is a fender: it becomes a procedure.
+        // With a fender, the code for the following clauses occurs twice, so it becomes a
+        // procedure.
         let shared = clause
             .fender
             .map(|fender| (fender, self.locals.add(Name::new("next"), fender.span)));

@@ -45,7 +45,7 @@ struct Export {
     places: [Span; 2],
 }
 
-/// What the declarations of a library say, in order.
+/// The declarations of a library by kind, each kind in order.
 #[derive(Default)]
 struct Declarations {
     exports: Vec<Export>,
@@ -349,7 +349,7 @@ fn fill_internal(interface: &mut Interface, environment: &Environment) {
             continue;
         };
         if matches!(definition, MacroDefinition::Procedure(_)) {
-            // What a procedure inserts is not known before it runs.
+            // The identifiers that a procedure inserts are not known before it runs.
             for (mentioned, binding) in environment.all_bindings() {
                 pending.extend(own_macro(binding));
                 interface.internal.insert(mentioned, binding.clone());

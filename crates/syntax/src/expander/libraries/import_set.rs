@@ -27,7 +27,7 @@ use crate::syntax::Syntax;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailedImport;
 
-/// What an import set brings.
+/// The names and bindings that an import set brings.
 struct ImportedSet {
     library: LibraryName,
     interface: Arc<Interface>,

@@ -21,7 +21,7 @@ use crate::name::Name;
 use crate::number;
 use crate::span::Span;
 
-/// What happens when a row fits.
+/// The action of a row that fits.
 pub(crate) enum Action {
     /// A clause's body.
     Clause(Box<Clause>),
@@ -51,14 +51,14 @@ pub(crate) struct Clause {
 pub(crate) struct Row {
     /// One for each value, the first one last.
     pub patterns: Vec<Pattern>,
-    /// What is asked once all columns fitted, in order.
+    /// The tests to do once all columns fitted, in order.
     pub later: Vec<(VarId, Pattern)>,
     /// The variables bound so far, by number.
     pub values: Vec<Option<VarId>>,
     pub action: Action,
 }
 
-/// What a first pattern asks; rows with the same go together.
+/// The test that a first pattern needs; rows with the same test go together.
 enum Test {
     Anything,
     Pair,
@@ -74,7 +74,7 @@ enum Test {
 pub(crate) struct Decider {
     /// The form's place, for what belongs to no pattern.
     pub span: Span,
-    /// Which clauses have been reached.
+    /// The clauses that have been reached, by number.
     pub reached: Vec<bool>,
     /// The failures that something calls.
     pub called: HashSet<VarId>,
@@ -238,8 +238,8 @@ impl Decider {
         Expr::call(span, local(failure, span), Vec::new())
     }
 
-    /// The failure of each group but the last one continues with the next. What comes after a group
-    /// that never fails is left out.
+    /// The failure of each group but the last one continues with the next. Groups behind one that
+    /// never fails are left out.
     fn groups(
         &mut self,
         expander: &mut Expander<'_>,

@@ -22,7 +22,7 @@ pub(crate) struct Pattern {
     pub kind: PatternKind,
 }
 
-/// What a pattern takes.
+/// The kinds of pattern, with the values that they match.
 pub(crate) enum PatternKind {
     /// Every value.
     Anything,
@@ -39,9 +39,9 @@ pub(crate) enum PatternKind {
     VectorRepeated(Vec<Pattern>, Box<Repeated>),
     /// A record of a type, and some of its fields.
     Record(Expr, Vec<Field>),
-    /// What a procedure says yes to.
+    /// A value that satisfies a predicate.
     Predicate(Expr, Box<Pattern>),
-    /// What a procedure makes of the value.
+    /// A value for which the result of a procedure matches.
     Applied(Expr, Box<Pattern>),
     All(Vec<Pattern>),
     /// Each pattern binds the same variables.

@@ -1,8 +1,8 @@
 //! Parses the patterns of `match` and related forms into the pattern tree.
 //!
 //! Owns the numbers of pattern variables: a variable's number is its place in `variables`. Syntax
-//! errors become diagnostics at the wrong part. What patterns mean at run time is decided by the
-//! modules beside this one.
+//! errors become diagnostics at the wrong part. The modules beside this one decide how patterns
+//! behave at run time.
 
 use crate::core::Expr;
 use crate::core_form::CoreForm;
@@ -32,7 +32,7 @@ pub(crate) struct Parser {
 /// Numbers of repetitions are less than this.
 const REPETITIONS_MAX: usize = 1 << 30;
 
-/// What the parts of a list or vector are.
+/// The kind of the parts of a list or vector.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Pattern,
@@ -604,7 +604,8 @@ impl Parser {
         sequence
     }
 
-    /// What the elements behind a pattern say about its repetition: `...`, `___`, `..N`, `=.. N`.
+    /// The number of repetitions that the elements behind a pattern ask for: `...`, `___`, `..N`,
+    /// `=.. N`.
     fn repetition(
         &mut self,
         expander: &mut Expander<'_>,

@@ -10,8 +10,8 @@ use crate::expander::patterns::decide::{Action, Decider, Row, bind, local};
 use crate::expander::patterns::{Pattern, PatternKind, Repeated};
 use crate::span::Span;
 
-/// What a repeated pattern is asked of: the value, those looked at afterwards (the last one first),
-/// what is called when it does not fit, and where the pattern stands.
+/// The operands of a repeated pattern's test: the value, the values tested afterwards (the last one
+/// first), the failure procedure, and the span of the pattern.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'v> {
     pub value: VarId,

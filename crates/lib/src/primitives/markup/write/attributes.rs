@@ -179,7 +179,7 @@ impl Writer {
         match (head, content) {
             (Head::Trusted, Some(content)) if !content.car().is_pair() => {
                 self.attribute_part(content.car(), attribute, is_first)?;
-                // What follows a trusted beginning cannot make a program of it that it is not.
+                // The text behind a trusted beginning cannot turn the value into a program.
                 Ok(is_first)
             }
             _ => refuse("the value of an attribute is text", attribute),

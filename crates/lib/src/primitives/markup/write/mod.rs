@@ -35,7 +35,7 @@ const FIRST_COMPARED_DEPTH: usize = 256;
 /// Attributes that are compared with one another; more are looked up in a set.
 const FEW_ATTRIBUTES: usize = 16;
 
-/// What a symbol at the head of a list is.
+/// The role of a symbol at the head of a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Head {
     Element,
@@ -80,7 +80,7 @@ impl Spelling {
     }
 }
 
-/// What is known of a symbol.
+/// The facts about a symbol.
 #[derive(Clone, Copy)]
 struct Name {
     symbol: Value,
@@ -95,7 +95,7 @@ struct Name {
     drops_line_feed: bool,
 }
 
-/// What is open.
+/// The kinds of open list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kept {
     /// An element with its end tag to be written.
@@ -115,7 +115,7 @@ struct Open {
     kept: Kept,
     /// Of an element.
     spelling: Spelling,
-    /// What may stand here.
+    /// The content that is allowed here.
     allowed: Allowed,
     /// Declarations of namespaces that hold outside.
     namespaces: usize,
@@ -160,7 +160,7 @@ pub(super) struct Writer {
     prefixes_made: usize,
     declares_all: bool,
     seen: Vec<Value>,
-    /// What the attributes of the element say about its header.
+    /// The findings in the element's attributes about the header `refresh`.
     refresh: Refresh,
     /// Steps to where the writer is, and how often each name was met at each depth; when a refusal has
     /// to be placed.
