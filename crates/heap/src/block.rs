@@ -88,7 +88,7 @@ pub(crate) struct BlockInfo {
     pub(crate) live_granules: u16,
     /// `PARTIAL`, `UNCLEAN`.
     pub(crate) flags: u16,
-    /// Whose objects these are, mostly.
+    /// The account that owns most of the block's objects.
     pub(crate) account: Account,
 }
 

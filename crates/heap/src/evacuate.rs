@@ -29,7 +29,7 @@ pub(crate) const HOLE_BYTES_MIN: usize = 256;
 pub(crate) struct ToSpace {
     cursor: usize,
     limit: usize,
-    /// What of the segment has been counted in `taken_bytes`.
+    /// The part of the segment below this address is counted in `taken_bytes`.
     counted: usize,
     taken_bytes: usize,
     /// Block of the segment; `None` when there is none, with `cursor` and `limit` zero.
@@ -166,7 +166,7 @@ impl<'h> Tracer<'h> {
         }
     }
 
-    /// What this collection looks at.
+    /// The mode of this collection: minor or full.
     pub(crate) fn mode(&self) -> CollectionMode {
         self.mode
     }

@@ -36,7 +36,7 @@ pub(crate) struct Finalization {
 impl Finalization {
     pub(crate) fn register_guardian(&mut self, object: Value, guardian: Value) {
         if !object.is_reference() || !guardian.is_reference() {
-            // What is no reference never dies.
+            // A value that is no reference never dies.
             return;
         }
         self.guarded_young.push(Guarded {

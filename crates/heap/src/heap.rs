@@ -102,7 +102,7 @@ pub struct Heap {
     pub(crate) handles: Arc<HandleTable>,
 }
 
-/// What the heap's lock guards.
+/// State that the heap's lock guards.
 pub(crate) struct HeapState {
     pub(crate) pool: BlockPool,
     /// Blocks of the nursery.

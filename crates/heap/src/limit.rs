@@ -16,7 +16,7 @@ use crate::heap::{Heap, HeapExhausted, HeapState};
 use crate::mutator::Mutator;
 use crate::nursery::AreaKind;
 
-/// What becomes of an allocation for which there is no room.
+/// Whether an allocation may fail if there is no room for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Urgency {
     MayFail,

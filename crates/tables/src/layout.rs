@@ -162,10 +162,10 @@ pub mod thread {
     pub const HANDLERS: i32 = 200;
     /// Parameters register of the dynamic state.
     pub const PARAMETERS: i32 = 208;
-    /// What one piece of compiled code hands to the next, while nothing can be collected. The default
-    /// ports lie before.
+    /// Words that one piece of compiled code hands to the next, while nothing can be collected. The
+    /// default ports lie before.
     pub const CARRIED: i32 = 240;
-    /// Words of that.
+    /// Number of carried words.
     pub const CARRIED_WORDS: usize = 24;
     /// Chances of compiled code to leave before it does so without a reason; see `CANNY_SPESH_STRESS`.
     pub const CHANCES: i32 = CARRIED + 8 * CARRIED_WORDS as i32;
@@ -213,7 +213,7 @@ pub mod port_flag {
     pub const TEXTUAL: i64 = 4;
     /// Bytes go through it.
     pub const BINARY: i64 = 8;
-    /// What is written stays in memory, or what is read was there from the start.
+    /// Output stays in memory, or input was there from the start.
     pub const MEMORY: i64 = 16;
     /// It was closed while it had nothing behind it.
     pub const CLOSED: i64 = 32;
@@ -321,7 +321,7 @@ pub mod record_type {
     pub const FIELDS: usize = 2;
     /// The class key of the records, a fixnum; see [`super::class_key`].
     pub const SERIAL: usize = 3;
-    /// What libraries attach to the type; `#f` at first.
+    /// Data that libraries attach to the type; `#f` at first.
     pub const EXTENSION: usize = 4;
     /// Index of the word where types derived from this one have it, a fixnum.
     pub const PLACE: usize = 5;

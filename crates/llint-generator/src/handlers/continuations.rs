@@ -155,7 +155,7 @@ fn copy_frames(h: &mut Handler, top: Value) {
     let count = h.load_u8(pc, -7);
     let bytes = h.shift_left(count, 3);
     let fp = h.builder.ins().isub(end, bytes);
-    // What leads from the stack to the slice.
+    // The distance from the stack to the slice.
     let address = h.load(h.thread, thread::SCAN_CURSOR);
     let base = h.load(h.thread, thread::STACK_BASE);
     let distance = h.builder.ins().isub(address, base);

@@ -326,7 +326,7 @@ fn write_result(h: &mut Handler, value: Value) {
     write_value(h, cursor, value);
 }
 
-/// What the plain handler would load; leaves where that one would.
+/// Computes the value that the plain handler would load; leaves where that handler would.
 fn loaded(opcode: Opcode, h: &mut Handler) -> Value {
     match opcode {
         Opcode::Car | Opcode::Cdr | Opcode::Cadr | Opcode::Cddr => {
