@@ -69,20 +69,22 @@ pub struct ExitInfo {
     pub address: usize,
     /// Where in the bytecode.
     pub bytecode: u64,
-    /// What failed was asked before the loop that begins there, not by the instruction there.
+    /// The guard that failed stands before the loop that begins there; it does not belong to the
+    /// instruction there.
     pub is_before_loop: bool,
 }
 
-/// Where calls of known code continue; who owns the caller keeps the word up to date
+/// Where calls of known code continue; the caller's owner keeps the word up to date
 /// ([`Installed::lead_link`]).
 #[derive(Clone, Debug)]
 pub struct Link {
     /// Tagged word of the code that is called.
     pub code: u64,
-    /// What the caller knows of the arguments.
+    /// Types that the caller knows of the arguments.
     pub types: Vec<Type>,
     address: usize,
-    /// Which arguments it passes as doubles, and what makes words of them if it passes some.
+    /// The arguments that it passes as doubles, and the stub that makes words of them if it passes
+    /// some.
     doubles: Doubles,
     boxing_stub: Option<usize>,
 }

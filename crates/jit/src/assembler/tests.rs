@@ -320,7 +320,7 @@ fn jumps_that_may_move_are_known() {
     let mut assembler = Assembler::default();
     assembler.jump(Target::Next);
     assert!(is_movable_jump(&assembler.code));
-    // What depends on its own address has to stay.
+    // A jump that depends on its own address has to stay.
     let mut assembler = Assembler::default();
     assembler.jump_through(Target::Next);
     assert!(!is_movable_jump(&assembler.code));

@@ -476,7 +476,7 @@ impl Assembler {
 pub(crate) struct NativeFrame {
     /// Bytes of the prologue.
     pub(crate) prologue: usize,
-    /// What each exit does before its jump.
+    /// Instructions of each exit before its jump.
     pub(crate) epilogue: Vec<u8>,
 }
 

@@ -193,7 +193,7 @@ fn calls_are_passed_on_to_the_candidate_for_their_arguments() {
     for (argument, n) in arguments {
         let answer = machine.call(closure, &[argument, fixnum(0)]);
         assert_eq!(answer, fixnum(n), "{argument:#x}");
-        // Whatever its first argument is, nobody wants another second one.
+        // No candidate takes another second argument, whatever the first one is.
         let answer = machine.call(closure, &[argument, TRUE]);
         assert_eq!(answer, argument);
     }
