@@ -2,7 +2,7 @@
 //! that are always fixnums, and the floats. The number crate owns the types; a test of the runtime's
 //! compares its table with this one.
 
-/// What the bytes of an element are.
+/// Encoding of the bytes of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementKind {
     /// An integer that is not negative.
@@ -20,7 +20,7 @@ pub struct Elements {
     pub code: u8,
     /// Logarithm, to the base two, of the bytes of an element.
     pub size: u8,
-    /// What the bytes are.
+    /// Encoding of these bytes.
     pub kind: ElementKind,
 }
 

@@ -113,7 +113,7 @@ impl Type {
         }
     }
 
-    /// What both have.
+    /// Returns the intersection of both types.
     pub const fn and(self, other: Type) -> Type {
         let kinds = self.kinds & other.kinds;
         if kinds & Type::RECORD.kinds == 0 {
@@ -126,7 +126,7 @@ impl Type {
         Type::of_kinds(kinds & !Type::RECORD.kinds)
     }
 
-    /// What this has and the other has not.
+    /// Returns the part of this type that is not in the other.
     pub const fn without(self, other: Type) -> Type {
         let keeps_records = self.has_records()
             && !(other.has_records() && (other.class == 0 || other.class == self.class));

@@ -1,8 +1,8 @@
 //! Checks a graph, so that a mistake of the builder or of a pass shows before it becomes machine
 //! code.
 //!
-//! Debug builds check after building and passes, release builds with `CANNY_SPESH_VERIFY`. What is
-//! checked: edges match the parameters of their blocks, operands have the representation that the
+//! Debug builds check after building and passes, release builds with `CANNY_SPESH_VERIFY`. The
+//! checks: edges match the parameters of their blocks, operands have the representation that the
 //! operation's row demands, and a value is available at each use, on every path. After a call or a
 //! runtime instruction a value counts as available only if it has a slot.
 
@@ -185,7 +185,7 @@ fn check_edges(graph: &Graph, block: BlockId) -> Result<(), String> {
 }
 
 fn check_representations(graph: &Graph, id: NodeId) -> Result<(), String> {
-    // What exits make they box on the way.
+    // A sunk object is made by exits, which box its parts on the way.
     if graph.is_sunk(id) {
         return Ok(());
     }

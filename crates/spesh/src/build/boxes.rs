@@ -75,7 +75,7 @@ impl Builder<'_> {
         object
     }
 
-    /// What is in a box that is not made.
+    /// Returns the content of a box that is not made.
     pub(super) fn content_of(&mut self, object: NodeId) -> Option<NodeId> {
         let object = self.graph.unchecked(object);
         let content = self.numbering.boxes.get(&object).copied();
@@ -215,7 +215,7 @@ impl Builder<'_> {
         BOX_REGISTERS + number.copied().unwrap_or(0)
     }
 
-    /// What is in the boxes that all ways know.
+    /// Returns the contents of the boxes that all ways know.
     pub(super) fn join_boxes(
         &mut self,
         block: BlockId,

@@ -23,7 +23,7 @@ use crate::results::state_behind;
 use crate::snapshot::CodeSnapshot;
 use crate::types::Type;
 
-/// What takes the place of a call.
+/// The call that is built for an instruction.
 #[derive(Clone)]
 pub(super) struct Site {
     /// The callee, checked as far as it is known.
@@ -373,7 +373,7 @@ impl Builder<'_> {
         // before the ways meet.
         for returned in inner.returns.unwrap_or_default() {
             let mut environment = activation.environment.clone();
-            // What was asked of an argument is known of the value in the caller, too.
+            // Facts learned of an argument hold for the value in the caller, too.
             for (before, after) in site.arguments.iter().zip(returned.arguments) {
                 if let Some(after) = after
                     && self.graph.unchecked(after) == self.graph.unchecked(*before)

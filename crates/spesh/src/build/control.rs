@@ -42,10 +42,11 @@ struct Variable {
     around: Type,
 }
 
-/// What a loop changes: the number of the register or box, its value on entry, and the box.
+/// A variable that a loop changes: the number of the register or box, its value on entry, and the
+/// box.
 type Carried = (usize, NodeId, Option<NodeId>);
 
-/// What one way of a branch tells of values.
+/// Types of values that hold on one way of a branch.
 pub(super) type Facts = Vec<(NodeId, Type)>;
 
 impl Builder<'_> {

@@ -61,7 +61,7 @@ pub(super) struct Numbering {
     /// Conditions that branches have asked, in the form of [`asked`], with their answers. A condition
     /// is about values, so its answer holds for ever.
     answers: FastMap<Condition, bool>,
-    /// What is in boxes that are not made ([`super::boxes`]).
+    /// Contents of boxes that are not made ([`super::boxes`]).
     pub(super) boxes: BTreeMap<NodeId, NodeId>,
     /// Objects as they are with these contents, for states.
     pub(super) copies: FastMap<(NodeId, Vec<NodeId>), NodeId>,
@@ -281,8 +281,8 @@ impl Numbering {
         }
     }
 
-    /// What both know; where they learned different things of one value that was loaded, the value
-    /// `before` that. Boxes are not looked at.
+    /// Keeps what both know. Where they learned different things of one value that was loaded, it
+    /// keeps the value `before` that. Boxes are not looked at.
     pub(super) fn intersect(&mut self, other: &Numbering, before: impl Fn(NodeId) -> NodeId) {
         self.epoch = self.epoch.max(other.epoch);
         self.copies.clear();

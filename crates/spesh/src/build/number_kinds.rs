@@ -15,7 +15,7 @@ const INTEGER: Type = Type::FIXNUM.or(Type::BIGNUM);
 const EXACT: Type = INTEGER.or(Type::OTHER_NUMBER);
 const NO_NUMBER: Type = Type::ANY.without(Type::NUMBER);
 
-/// What a function gives for operands of some kinds.
+/// The answer of a function for operands of some kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     True,

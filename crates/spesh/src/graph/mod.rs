@@ -124,7 +124,7 @@ impl Test {
     }
 }
 
-/// What a branch or guard asks.
+/// Condition that a branch or guard tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Condition {
     /// A property of one value.
@@ -215,9 +215,9 @@ pub enum Callee {
 /// A node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// What it does.
+    /// Its operation.
     pub op: Op,
-    /// What its value is.
+    /// The type of its value.
     pub ty: Type,
 }
 
@@ -454,7 +454,7 @@ impl Graph {
     }
 }
 
-/// What belongs into a slot.
+/// Content that belongs into a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SlotContent {
     /// A value; floats are boxed on the way.
@@ -500,7 +500,7 @@ impl Condition {
 }
 
 impl Callee {
-    /// What is called.
+    /// Returns the closure that is called.
     pub fn closure(&self) -> NodeId {
         match self {
             Callee::Unknown(closure) | Callee::Known { closure, .. } => *closure,

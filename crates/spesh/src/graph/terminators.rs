@@ -91,7 +91,7 @@ macro_rules! terminators {
                 match self { $( Terminator::$name { .. } => stringify!($name), )* }
             }
 
-            /// What it does besides leading to another block.
+            /// Returns its effects besides leading to another block.
             pub fn effects(&self) -> Effects {
                 match self { $( Terminator::$name { .. } => $effects, )* }
             }
