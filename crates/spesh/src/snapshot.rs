@@ -167,7 +167,7 @@ pub trait CodeSource {
     }
 }
 
-/// Whom the calls at an instruction entered.
+/// Codes that the calls at an instruction entered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Callees {
     /// Codes with the number of calls that entered them, the most frequent first; rare ones may be missing.

@@ -309,9 +309,9 @@ pub mod escape {
 /// Payload words of a record type.
 ///
 /// Whether a type is derived from another takes no search: the types that one is derived from stand in
-/// it from [`ANCESTORS`](record_type::ANCESTORS) on, the outermost first, with `#f` behind them. What
-/// is derived from a type with `n` ancestors has that type at word `ANCESTORS + n`, the type's
-/// [`PLACE`](record_type::PLACE).
+/// it from [`ANCESTORS`](record_type::ANCESTORS) on, the outermost first, with `#f` behind them. A
+/// type that is derived from a type with `n` ancestors has that type at word `ANCESTORS + n`, the
+/// type's [`PLACE`](record_type::PLACE).
 pub mod record_type {
     /// Symbol.
     pub const NAME: usize = 0;

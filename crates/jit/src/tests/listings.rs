@@ -32,7 +32,7 @@ fn environment() -> Environment {
     }
 }
 
-/// Whom a displacement leads to.
+/// The name of a displacement's target.
 fn target_name(target: Target) -> String {
     match target {
         Target::Return(number) => format!("return-{number}"),

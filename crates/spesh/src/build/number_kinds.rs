@@ -1,5 +1,5 @@
-//! What the kind of a number alone decides: predicates such as `exact?`, and functions that give back
-//! what they get.
+//! Calls that the kind of a number alone decides: predicates such as `exact?`, and functions that
+//! return their argument.
 //!
 //! Owns the tables of both. Where the kind of an operand is known, or is guessed and guarded, no code
 //! is left of the call.

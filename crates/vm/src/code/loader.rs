@@ -199,8 +199,8 @@ impl Thread {
         } else {
             vec![encode_abc(Opcode::PrimitiveStub, 0, 0, 0), u32::from(id.0)]
         };
-        // What the interpreter enters by a handler of its own takes exactly its arguments: calls are
-        // fastest so.
+        // A primitive that the interpreter enters by a handler of its own takes exactly its
+        // arguments: calls are fastest so.
         let arity = match row.name {
             CAPTURE | "call-with-escape-continuation" => 1,
             _ => code::VARIADIC,

@@ -1,4 +1,4 @@
-//! What is known of the loaded units, by number: names, positions and parameters of their code.
+//! Metadata of the loaded units, by number: names, positions and parameters of their code.
 //!
 //! A unit is forgotten once the last of its code objects died, and its number is used again. Full
 //! collections tell: code does not move and only they free it. A unit that is still being loaded has

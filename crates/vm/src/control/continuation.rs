@@ -55,7 +55,7 @@ impl Sealed {
         Some((object, (self.bytes - depth_of(object)) / 8))
     }
 
-    /// What lies below the slice of a continuation whose oldest frame returns to `pc`.
+    /// The frames below the slice of a continuation whose oldest frame returns to `pc`.
     pub(crate) fn below(continuation: ObjectRef, pc: *const u32) -> Sealed {
         Sealed {
             continuation: continuation.field(PARENT),
@@ -370,7 +370,7 @@ impl Thread {
         resume
     }
 
-    /// What a continuation of a program's holds.
+    /// Returns the frames of a continuation, if the value is one of a program's.
     pub(crate) fn sealed_of(&self, continuation: Value) -> Option<Sealed> {
         let object = continuation.as_kind(Kind::Closure)?;
         (object.field(CODE) == self.continuation_code).then(|| Sealed::all_of(object))

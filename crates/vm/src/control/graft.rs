@@ -6,10 +6,11 @@
 //! the frame is. The original stays as it is, so a part can be put anywhere any number of times, and
 //! later capturing, returning and walking see ordinary continuations.
 //!
-//! What frames hold of the dynamic state is old: `(canny machine control)` gives a list of pairs
-//! `(old . new)`, and words that are `eq?` to an old one, a pair of a list of winders or parameters,
-//! are replaced. Frames of `call-with-escape-continuation` get escape procedures that know the new
-//! state. In lists of handlers the part in front of the prompt is put on top of the new handlers.
+//! The dynamic state in copied frames is old: a list of pairs `(old . new)` comes from `(canny
+//! machine control)`. Words that are `eq?` to an old one, a pair of a list of winders or
+//! parameters, are replaced. Frames of `call-with-escape-continuation` get escape procedures that
+//! know the new state. In lists of handlers the part in front of the prompt is put on top of the
+//! new handlers.
 //!
 //! A copy takes its dynamic state's place in a continuation for two other things; it is never called itself:
 //!
@@ -40,7 +41,7 @@ use crate::thread::{Sealed, Thread};
 pub struct NewState {
     /// List of pairs of old words and new ones.
     pub replacements: Value,
-    /// What stands in old lists of handlers where the copied part ends.
+    /// The entry of old lists of handlers where the copied part ends.
     pub prompt: Value,
     /// The handlers below it now.
     pub handlers: Value,
@@ -316,7 +317,7 @@ pub(crate) fn original_escape(escape: Value) -> Value {
     }
 }
 
-/// What lies below the newest of sealed frames' slice.
+/// The frames below the slice of the newest of sealed frames.
 fn below(object: ObjectRef, words: usize, sealed: Sealed) -> Sealed {
     if words == 0 {
         return Sealed {

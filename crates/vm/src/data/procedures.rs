@@ -1,4 +1,4 @@
-//! What a program may ask of a procedure: its name and its arity.
+//! Properties of a procedure that a program may ask for: its name and its arity.
 //!
 //! A procedure is called as its code is, unless its closure was given a name of its own. Such names
 //! are kept in a table of the machine, by the closure's word, which the collector updates.

@@ -80,7 +80,7 @@ pub enum RetiredBy {
     Death,
 }
 
-/// What became of a candidate.
+/// The fate of a candidate.
 #[derive(Clone, Debug)]
 pub struct ExitReport {
     /// Exits that were taken: code, word index of the instruction resumed at, times.
@@ -161,7 +161,7 @@ impl Specializer {
         self.registry.lock()
     }
 
-    /// What happened, for people; it is off unless the host turns it on.
+    /// Returns the ledger of events, for people; it is off unless the host turns it on.
     pub fn ledger(&self) -> &ledger::Ledger {
         &self.ledger
     }
@@ -280,7 +280,7 @@ impl Specializer {
         self.lock().take_dead()
     }
 
-    /// What became of a candidate.
+    /// Returns the fate of a candidate.
     pub fn exit_report(&self, id: CandidateId) -> Option<ExitReport> {
         self.lock().exit_report(id)
     }
@@ -301,7 +301,7 @@ impl View {
         self.missed.get()
     }
 
-    /// What was given so far.
+    /// Returns the snapshots that were given so far.
     fn given(&self) -> Vec<Arc<CodeSnapshot>> {
         self.given.borrow().values().cloned().collect()
     }

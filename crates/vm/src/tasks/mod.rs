@@ -38,7 +38,7 @@ use crate::thread::{Exit, Thread};
 
 pub(crate) use self::thread::ThreadTasks;
 
-/// What can be set of the threads that run tasks.
+/// Options of the threads that run tasks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TasksConfig {
     /// How many threads compute at once, unless the number of processors.
@@ -246,8 +246,8 @@ impl Thread {
         Ok(())
     }
 
-    /// What runs here begins with the next of several things that it does one after the other, and that
-    /// many wait to be begun. Gives a number for [`Thread::shall_step_aside`].
+    /// The task that runs here begins the next of several steps; `behind` more wait to be begun.
+    /// Gives a number for [`Thread::shall_step_aside`].
     pub fn begin_step(&mut self, behind: usize) -> i64 {
         let worker = self.tasks.worker.unwrap_or(WorkerId::MAIN);
         let item = self.tasks().pool.begin_step(worker, behind);
@@ -442,7 +442,7 @@ fn trace_sink() -> TraceSink {
     Arc::new(|line: &str| eprintln!("canny: pool: {line}"))
 }
 
-/// What a ticket gives, as a number.
+/// The number of a ticket's outcome.
 fn wake_number(wake: Wake) -> i64 {
     let outcome = match wake {
         Wake::Ready(_) | Wake::Parked => TicketOutcome::Ready,

@@ -1,5 +1,5 @@
 //! Operations that would wait: in a task they arm a ticket of the pool instead, and are done again once
-//! that is over. What blocks the system thread after all says so to the pool.
+//! that is over. An operation that blocks the system thread after all reports it to the pool.
 
 use std::cell::Cell;
 use std::rc::Rc;

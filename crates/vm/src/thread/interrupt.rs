@@ -36,7 +36,7 @@ pub(crate) const PREEMPT: u32 = 16;
 /// Leave the machine, since a task on another thread ended the program.
 pub(crate) const QUIT: u32 = 32;
 
-/// What other threads, and signal handlers, may do to a thread.
+/// The requests of other threads, and of signal handlers, to a thread.
 #[derive(Debug, Default)]
 pub struct InterruptState {
     bits: AtomicU32,

@@ -69,7 +69,7 @@ pub struct Thread {
     /// Code of every escape procedure.
     pub(crate) escape_code: Value,
     pub(crate) dynamic: DynamicState,
-    /// What compiled code hands to compiled code; of no meaning at any other time.
+    /// Words that compiled code hands to compiled code; of no meaning at any other time.
     pub(crate) carried: [u64; offsets::CARRIED_WORDS],
     /// Chances of compiled code to leave until it does so without a reason.
     pub(crate) chances: u64,
@@ -96,7 +96,7 @@ pub struct Thread {
     pub(crate) integers: canny_number::integers::Workspace,
     /// Objects that code being compiled contains.
     pub(crate) embedded: crate::code::embedded::Embedded,
-    /// What is open of the stack's reserve.
+    /// The open part of the stack's reserve.
     pub(crate) reserve: StackReserve,
     /// The thread's part of the scheduling of tasks.
     pub(crate) tasks: ThreadTasks,
@@ -117,13 +117,13 @@ pub(crate) struct DynamicState {
     pub(crate) default_ports: [Value; 3],
 }
 
-/// What lies under the oldest frame on the stack: frames in continuations.
+/// The frames under the oldest frame on the stack, which are in continuations.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sealed {
     /// The continuation with the newest of them, or `#f` when the stack rests on the exit.
     pub(crate) continuation: Value,
-    /// Bytes of all of them. What its depth does not count lies in the continuation's slice.
+    /// Bytes of all of them. The bytes beyond its depth lie in the continuation's slice.
     pub(crate) bytes: usize,
     /// Where the newest of them resumes.
     pub(crate) pc: *const u32,

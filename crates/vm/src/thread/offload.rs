@@ -3,8 +3,8 @@
 //! A product of large integers, or a digest of a gigabyte, cannot be stopped in the middle. So another
 //! system thread computes it, on values of Rust's own, and the thread of the program waits outside of
 //! the heap: collections continue, other tasks get a thread once they have waited for a slice, and an
-//! interrupt or the end of the task ends the wait. What was abandoned is computed to its end, and the
-//! result is dropped.
+//! interrupt or the end of the task ends the wait. An abandoned computation runs to its end, and
+//! the result is dropped.
 //!
 //! A task that runs on the main thread is parked instead, and calls the primitive again when the result
 //! is there.
@@ -81,7 +81,7 @@ struct ComputationId {
     key: u64,
 }
 
-/// What a task computes while it is parked.
+/// A computation of a task that is parked.
 struct Parked {
     id: ComputationId,
     slot: Arc<Slot<Anything>>,
@@ -89,8 +89,8 @@ struct Parked {
     ended: Option<Instant>,
 }
 
-/// What tasks compute while they are parked. An entry goes when the operation is repeated and takes the
-/// result.
+/// Computations of tasks that are parked. An entry goes when the operation is repeated and takes
+/// the result.
 #[derive(Default)]
 pub(crate) struct ParkedComputations(Mutex<Vec<Parked>>);
 
@@ -126,7 +126,7 @@ impl ParkedComputations {
     }
 }
 
-/// A number for an operation and its arguments. What an argument holds counts if it is a number, a
+/// Hashes an operation and its arguments. The content of an argument counts if it is a number, a
 /// name, a string or bytes.
 fn key_of<R: 'static>(who: &str, arguments: &[Value]) -> u64 {
     fn add(value: Value, hasher: &mut DefaultHasher) {
@@ -147,7 +147,7 @@ fn key_of<R: 'static>(who: &str, arguments: &[Value]) -> u64 {
                 add(object.field(0), hasher);
                 add(object.field(1), hasher);
             }
-            // Which algorithm or format, for example.
+            // The algorithm or format, for example.
             Kind::Symbol | Kind::Keyword => add(object.field(0), hasher),
             _ => {}
         }
