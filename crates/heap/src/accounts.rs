@@ -119,8 +119,8 @@ impl Accounts {
         entry.is_some_and(|entry| entry.opened.is_some()) || self.is_told(account)
     }
 
-    /// Blocks that have been there for long, whoever has them, but for those that were notified: what
-    /// they have is about to be freed.
+    /// Blocks that have been there for long, of all accounts but those that were notified: the
+    /// memory of these is about to be freed.
     pub(crate) fn cold(&self) -> usize {
         let entries = self.entries.values();
         let entries = entries.filter(|entry| entry.opened.is_none());
@@ -213,9 +213,9 @@ pub(crate) fn look_at_limits(heap: &Heap, state: &mut HeapState) {
     }
 }
 
-/// After a full collection: the accounts as they are now, and who is above a limit of its own. Where
-/// there is room again, those who continue do not count as told any more. Whether there is room, with
-/// that many blocks below the limit.
+/// After a full collection: counts the accounts again, and tells those above a limit of their own.
+/// Where there is room again, accounts that continue do not count as told any more. Returns whether
+/// there is room, with that many blocks below the limit.
 pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, room: usize) -> bool {
     let used = count(&heap.space, state.pool.frontier());
     let accounts = &mut state.accounts;

@@ -1,12 +1,12 @@
-//! The heap limit as mutators meet it: what is collected before an allocation, what is refused, and
-//! which account is notified.
+//! The heap limit as mutators meet it: collections before an allocation, refusals, and the choice
+//! of the account that is notified.
 //!
 //! | allocation | at the limit |
 //! |---|---|
 //! | pairs, small objects that are never refused | made on the reserve below the limit, then beyond it |
-//! | small objects that may be refused | the same, up to one reserve beyond the limit for who has used it up, four for others |
+//! | small objects that may be refused | the same, up to one reserve beyond the limit for an account that has used it up, four for others |
 //! | large objects | refused if a full collection does not make room below the limit |
-//! | the same up to half a reserve, for those who have not used it up | up to two reserves beyond the limit |
+//! | the same up to half a reserve, for accounts that have not used it up | up to two reserves beyond the limit |
 //!
 //! The accounts that have used up the memory are notified when the reserve is entered
 //! ([`Mutator::take_exhausted`]).

@@ -36,7 +36,7 @@ pub(crate) struct ExitTail {
     pub(crate) way: Way,
     /// Words from the outermost fp to the innermost frame's.
     pub(crate) base: i32,
-    /// Slots, from the outermost fp, and what they get.
+    /// Slots, from the outermost fp, and their contents.
     pub(crate) stores: Vec<(i32, Constant)>,
 }
 

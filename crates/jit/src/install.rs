@@ -6,7 +6,7 @@
 //! | opcode word | `install`; `retire`, atomically | the interpreter's dispatch, compiled returns |
 //! | an entry's next candidate | `pass_on_to`, atomically | compiled entries |
 //! | a link | `install`; `lead_link`, atomically | compiled calls of known code |
-//! | the rest | `install` | the same, and whoever walks frames |
+//! | the rest | `install` | the same, and walks of frames |
 
 use std::ptr;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(crate) const RETURN_FLOAT: usize = RETURN_NATIVE + 8;
 pub(crate) const RETURN_FIXNUM: usize = RETURN_FLOAT + 8;
 /// Bytes from one native descriptor to the next: prefix, descriptor, and alignment.
 const NATIVE_STRIDE: usize = 64;
-/// Bytes before a native descriptor: what a return address has before it, after padding.
+/// Bytes before a native descriptor: the words in front of a return address, after padding.
 const NATIVE_PREFIX: usize = 16;
 /// Bytes from one exit descriptor to the next.
 const EXIT_STRIDE: usize = 32;
@@ -388,7 +388,7 @@ impl Installed {
         }
     }
 
-    /// Makes every suspended frame resume in the interpreter, and whoever still enters by the entry's
+    /// Makes every suspended frame resume in the interpreter, and every later entry by the entry's
     /// descriptor too. Code that runs now runs on to its next call, return or exit.
     pub fn retire(&self) {
         let addresses = self.return_descriptors.iter().map(|there| there.address);

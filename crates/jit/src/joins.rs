@@ -56,7 +56,7 @@ impl Joins {
             }
         }
         let ways = ways_in(graph, cuts, &predecessors, &labels);
-        // Inner ones first: what is repeated there counts for those around.
+        // Inner ones first: their repeated nodes count for those around.
         for block in order.into_iter().rev() {
             if !joins.0.contains(&block) {
                 continue;

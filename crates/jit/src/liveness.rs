@@ -1,8 +1,8 @@
 //! Values that are needed in registers, by backward data flow over roots.
 //!
 //! A state needs only what is not in its slots already ([`crate::slots`]), so a value that lies in its
-//! slot and is named by states alone is never loaded. Nothing survives a cut in a register: what is
-//! live behind it is loaded again there.
+//! slot and is named by states alone is never loaded. Nothing survives a cut in a register: a value
+//! that is live behind it is loaded again there.
 
 use canny_spesh::code_map::{FastMap, FastSet};
 use canny_spesh::graph::{BlockId, Callee, Edge, Graph, NodeId, Op, SlotContent, Terminator};

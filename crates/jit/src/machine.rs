@@ -99,7 +99,7 @@ pub(crate) struct Relocation {
 /// Machine code of one function.
 pub(crate) struct FunctionCode {
     pub(crate) bytes: Vec<u8>,
-    /// Where the function begins; what stands before is dead.
+    /// Where the function begins; the code before it is dead.
     pub(crate) entry: usize,
     pub(crate) relocations: Vec<Relocation>,
     pub(crate) disassembly: Option<String>,

@@ -30,7 +30,7 @@ use crate::stubs;
 /// Places in code and data are multiples of this.
 pub(crate) const ALIGNMENT: usize = 64;
 
-/// How much memory there may be, and what is notified about it.
+/// Limits of the memory, and whether a profiler is notified about it.
 #[derive(Clone, Debug)]
 pub struct MemoryOptions {
     /// Most bytes of machine code.
@@ -216,7 +216,8 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: these are this region's mappings, and whoever holds code in it holds the region too.
+        // SAFETY: these are this region's mappings, and every holder of code in it holds the region
+        // too.
         unsafe {
             libc::munmap(
                 self.executable as *mut libc::c_void,

@@ -52,7 +52,7 @@ impl Known {
         self.add(slot, content);
     }
 
-    /// The node gets a new value: what is said of the old one holds no longer.
+    /// The node gets a new value: facts about the old one hold no longer.
     fn define(&mut self, id: NodeId) {
         self.0
             .retain(|(_, content)| *content != SlotContent::Node(id));

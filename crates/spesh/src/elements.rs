@@ -61,8 +61,8 @@ pub const ELEMENTS: &[(&str, Elements)] = &[
     row("f64", 9, 3, ElementKind::Float),
 ];
 
-/// The type whose vectors a primitive like `f64vector-ref` is for, and what comes behind `vector` in
-/// its name.
+/// The type whose vectors a primitive like `f64vector-ref` is for, and the part of its name behind
+/// `vector`.
 pub fn of_primitive(name: &str) -> Option<(Elements, &str)> {
     let (element, operation) = name.split_once("vector")?;
     let (_, elements) = ELEMENTS.iter().find(|(known, _)| *known == element)?;

@@ -50,7 +50,7 @@ pub fn hoist(graph: &mut Graph) {
     }
 }
 
-/// The node that is used in place of one: what replaced it may be replaced itself, by a loop around.
+/// The node that is used in place of one: a replacement may be replaced itself, by a loop around.
 fn resolve(replaced: &FastMap<NodeId, NodeId>, mut id: NodeId) -> NodeId {
     while let Some(other) = replaced.get(&id) {
         id = *other;

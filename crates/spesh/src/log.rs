@@ -1,8 +1,8 @@
 //! Decoding of the logs that threads write while they interpret.
 //!
 //! A log is a slice of words, three or more for an entry, in the format of `canny_tables::layout::log`.
-//! Decoding never fails: what is not an entry is skipped, for a log is a hint and nothing depends on it
-//! being complete.
+//! Decoding never fails: words that are no entry are skipped, for a log is a hint and nothing
+//! depends on it being complete.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, log};

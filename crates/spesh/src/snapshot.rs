@@ -38,7 +38,7 @@ pub struct CodeSnapshot {
     pub liveness: LazyLiveness,
 }
 
-/// The live registers of a code, found out by whoever asks first: for a large procedure that takes
+/// The live registers of a code, computed at the first request: for a large procedure that takes
 /// longer than the running thread, which makes the snapshot, may be kept waiting.
 #[derive(Debug)]
 pub struct LazyLiveness {

@@ -13,7 +13,7 @@ use crate::graph::{
 };
 use crate::passes::reverse_postorder;
 
-/// Is told of a use: the value, what is at hand there, and who uses it.
+/// Called for a use: the value, the values at hand there, and the user.
 type Visitor<'a> = dyn FnMut(NodeId, &HashSet<NodeId>, &str) -> Result<(), String> + 'a;
 
 /// Checks that edges fit their blocks, that operands have the representation that the operation needs,

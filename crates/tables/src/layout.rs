@@ -183,7 +183,7 @@ pub mod thread {
 pub mod port {
     /// A fixnum by which the host knows the port.
     pub const ID: usize = 0;
-    /// A fixnum: what the port can do.
+    /// A fixnum: the port's abilities and state, `port_flag`s.
     pub const FLAGS: usize = 1;
     /// String.
     pub const NAME: usize = 2;

@@ -52,9 +52,9 @@ pub struct Leaf {
     /// Its value.
     pub gives: Gives,
     /// It declines now and then though its operands are what they always are, since a buffer is empty
-    /// or full or somebody else has a lock: who calls it has another way at hand, and concludes nothing
-    /// from that. For compiled code it is a call of the primitive, which may change everything: what
-    /// other threads do is seen behind a lock.
+    /// or full or somebody else has a lock: its caller has another way at hand, and concludes
+    /// nothing from that. For compiled code it is a call of the primitive, which may change
+    /// everything: changes by other threads are seen behind a lock.
     pub declines_at_times: bool,
 }
 

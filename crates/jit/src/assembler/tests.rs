@@ -327,7 +327,7 @@ fn jumps_that_may_move_are_known() {
     assert!(!is_movable_jump(&[]));
 }
 
-/// Bytes that begin as such jumps do: what is taken for one is exactly one.
+/// Bytes that begin as such jumps do: those that are taken for one are exactly one.
 #[test]
 fn nothing_else_is_taken_for_a_jump() {
     let mut jumps = 0;

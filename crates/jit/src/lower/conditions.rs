@@ -1,7 +1,7 @@
 //! Lowers conditions and type tests to branches, or to a boolean where a value is wanted.
 //!
-//! A test first uses the node's known type: what the type excludes is not tested again. A header is
-//! loaded only after the tag bits have shown that the word is a pointer to an object.
+//! A test first uses the node's known type: cases that the type excludes are not tested again. A
+//! header is loaded only after the tag bits have shown that the word is a pointer to an object.
 
 use canny_spesh::elements::Elements;
 use canny_spesh::graph::{Comparison, Condition, NodeId, Test};

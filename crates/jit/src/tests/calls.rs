@@ -269,7 +269,8 @@ fn calls_of_known_code_enter_where_their_links_lead() {
     let mut call = |x| machine.call(f, &[closure, x]);
     // By way of the code object, which asks.
     assert_eq!([call(fixnum(5)), call(TRUE)], [fixnum(1), TRUE]);
-    // Straight to the questions: what they do not want is passed on, with its argument in its slot.
+    // Straight to the questions: a call that they do not want is passed on, with its argument in
+    // its slot.
     caller.lead_link(0, LinkGoal::Checked(starts));
     code.enter_bytecode();
     assert_eq!([call(fixnum(5)), call(TRUE)], [fixnum(1), TRUE]);

@@ -100,9 +100,10 @@ impl Builder<'_> {
         }
     }
 
-    /// Makes boxes, and what contains them, that registers of the procedure at hand need behind the
-    /// instruction at hand, which lets others look at them. Gives what took the place of what. Where a
-    /// frame around names one, nothing is made, and it will be from the beginning.
+    /// Makes boxes, and objects that contain them, that registers of the procedure at hand need
+    /// behind the instruction at hand, which lets others look at them. Returns the new node of each
+    /// replaced one. Where a frame around names one, nothing is made, and it will be from the
+    /// beginning.
     pub(super) fn make_boxes(&mut self, activation: &mut Activation) -> FastMap<NodeId, NodeId> {
         let mut made = FastMap::default();
         if self.numbering.boxes.is_empty()

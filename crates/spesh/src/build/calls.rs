@@ -176,8 +176,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Computes what a primitive of two numbers gives in place of its call, and whether it did: what
-    /// leaves goes back to the call.
+    /// Computes the result of a primitive of two numbers in place of its call, and returns whether
+    /// it did: a side exit goes back to the call.
     fn arithmetic_in_place(
         &mut self,
         activation: &mut Activation,

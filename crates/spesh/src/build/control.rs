@@ -387,7 +387,7 @@ impl Builder<'_> {
         activation.pending.entry(pc).or_default().push(arrival);
     }
 
-    /// The head of a loop: what the loop changes becomes a parameter.
+    /// The head of a loop: variables that the loop changes become parameters.
     fn open_loop(
         &mut self,
         activation: &mut Activation,
@@ -469,7 +469,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Checks before a loop what was found to deserve it: registers, and what is in boxes.
+    /// Checks values before a loop that were found to deserve it: registers, and contents of boxes.
     fn guard_entry(&mut self, activation: &mut Activation, key: &LoopKey, live: &[usize]) {
         let Some(guards) = self.fixpoint.loop_guards.get(key).cloned() else {
             return;
@@ -493,7 +493,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Parameters of a loop's head for what the loop changes, and what it is entered with.
+    /// Makes parameters of a loop's head for the variables that the loop changes, and the arguments
+    /// of its entry.
     fn loop_variables(
         &mut self,
         key: &LoopKey,

@@ -143,9 +143,9 @@ impl std::error::Error for BuildError {}
 
 /// Builds the graph of a procedure, entered at its start or at a loop.
 ///
-/// `slot_types` gives the types of the parameters, or at a loop those of all registers, which whoever
-/// enters there has checked; the graph checks those of parameters if [`Options::selects_at_entry`] is
-/// off. [`Type::ANY`] and missing ones are open.
+/// `slot_types` gives the types of the parameters, or at a loop those of all registers, which the
+/// code that enters there has checked; the graph checks those of parameters if
+/// [`Options::selects_at_entry`] is off. [`Type::ANY`] and missing ones are open.
 pub fn build(
     code: Arc<CodeSnapshot>,
     entry: EntryPoint,

@@ -26,7 +26,7 @@ enum Answer {
     One,
 }
 
-/// Functions, the kinds of their operand, and what they give for these.
+/// Functions, the kinds of their operand, and their answers for these.
 const ANSWERS: &[(&str, Type, Answer)] = &[
     ("number?", Type::NUMBER, Answer::True),
     ("number?", NO_NUMBER, Answer::False),

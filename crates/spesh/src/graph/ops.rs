@@ -369,7 +369,7 @@ fn held(elements: Elements) -> Representation {
 }
 
 impl Op {
-    /// The same with another state to leave to; what has none is unchanged.
+    /// The same with another state to leave to; an operation without one is unchanged.
     pub fn with_state(mut self, new: StateId) -> Op {
         if let Some(state) = self.state_place_mut() {
             *state = new;

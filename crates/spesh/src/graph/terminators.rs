@@ -256,7 +256,7 @@ impl Terminator {
         self.each_operand(|id, _| visit(id));
     }
 
-    /// The same, and what edges pass on.
+    /// The same, and the arguments of edges.
     pub fn each_input(&self, mut visit: impl FnMut(NodeId)) {
         self.each_own_input(&mut visit);
         for edge in self.edges() {
@@ -278,7 +278,7 @@ impl Terminator {
 mod tests {
     use super::*;
 
-    /// Each terminator as text, and what is read from that.
+    /// Each terminator as text, and the terminator that is read from it.
     fn samples() -> Vec<(&'static str, Terminator)> {
         let texts = [
             "?",

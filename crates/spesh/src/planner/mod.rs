@@ -145,7 +145,7 @@ impl Budget {
 }
 
 /// Time that code took so far, for its compilation time. A program is taken to run once more as long as
-/// it has, and compiled code not to take all of the time away; what is inlined saves time elsewhere
+/// it has, and compiled code not to take all of the time away; inlined code saves time elsewhere
 /// too.
 const PAYING_SHARE: f64 = 0.5;
 

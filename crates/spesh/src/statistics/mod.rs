@@ -10,14 +10,14 @@
 //!  └─ instruction ── the same, of activations whose call was not logged
 //! ```
 //!
-//! A log is replayed on a simulated call stack per thread, so that what an instruction logs finds the
-//! call that its frame began with. Entries name their frames, see `replay`. Logging may begin in the
-//! middle, and calls that the runtime makes are not logged: what such a frame does belongs to no
-//! callsite. Depths count the frames that are known, so they are never above the true ones.
+//! A log is replayed on a simulated call stack per thread, so that an instruction's entries find
+//! the call that its frame began with. Entries name their frames, see `replay`. Logging may begin
+//! in the middle, and calls that the runtime makes are not logged: the work of such a frame belongs
+//! to no callsite. Depths count the frames that are known, so they are never above the true ones.
 //!
 //! Statistics have a version that grows with every log. Code that was never planned and not seen for
-//! [`VERSIONS_MAX`] versions is forgotten; planned code is kept, since its callers may inline it, but
-//! what it did before such a pause counts little once it is seen again.
+//! [`VERSIONS_MAX`] versions is forgotten; planned code is kept, since its callers may inline it,
+//! but observations from before such a pause count little once it is seen again.
 
 mod histogram;
 mod replay;

@@ -17,8 +17,8 @@
 //!   is found in the dynamic state of the thread (see `ports`).
 //! - Where a row returns several values it returns one `values` object.
 //!
-//! Signatures: words separated by spaces are parameter types, `[type]` is optional, `type ...` is
-//! a rest parameter, and what follows `->` is the result. `any` fits everything, `unspecified` is
+//! Signatures: words separated by spaces are parameter types, `[type]` is optional, `type ...` is a
+//! rest parameter, and the type behind `->` is the result. `any` fits everything, `unspecified` is
 //! the unspecified value, `values(a b)` are two values, `never` does not return.
 
 mod bytevectors;

@@ -321,8 +321,8 @@ fn frame_primitive(name: &str) -> Vec<u32> {
     check(2).into_iter().chain(body).collect()
 }
 
-/// Builds the heap object of a datum without native recursion; what is under construction lies in the
-/// thread's scratch roots.
+/// Builds the heap object of a datum without native recursion; objects under construction lie in
+/// the thread's scratch roots.
 struct DatumBuilder {
     /// Scratch index of labelled objects.
     labels: HashMap<u32, usize>,

@@ -1,13 +1,13 @@
-//! Code objects in the heap, and what the machine keeps about them outside of it.
+//! Code objects in the heap, and the machine's metadata about them outside of it.
 //!
 //! Below: the loader, which makes code objects from compiled units; the table of loaded units; the
 //! machine's own code and stubs; the disassembler. This module does not know how code runs: frames and
 //! threads are elsewhere.
 //!
 //! `CodeRef` reads a code object; it never moves, so its tagged word is its identity.
-//! `UnitMetadata` and `CodeMetadata` hold what running does not need: names, positions, variables
-//! for backtraces and the debugger. They are plain Rust data, made when a unit is loaded and not
-//! changed afterwards.
+//! `UnitMetadata` and `CodeMetadata` hold data that running does not need: names, positions,
+//! variables for backtraces and the debugger. They are plain Rust data, made when a unit is loaded
+//! and not changed afterwards.
 
 mod disassemble;
 pub(crate) mod embedded;

@@ -27,8 +27,8 @@ struct Places {
     left: usize,
 }
 
-/// Units after which a full collection is worth it, if there are not more than that from before: what is kept
-/// of them outside of the heap does not make the heap want one.
+/// Units after which a full collection is worth it, if there are not more than that from before:
+/// their metadata outside of the heap does not make the heap want one.
 const FRESH_MAX: usize = 16384;
 
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Condition objects: what primitives and instructions raise.
+//! Condition objects: values that primitives and instructions raise.
 //!
 //! `field` names the payload words of a condition: kind (a symbol), message, irritants, the
 //! procedure to blame, position and origin. Programs see the symbols of `ConditionKind::name`. A

@@ -6,11 +6,10 @@
 //! the frame is. The original stays as it is, so a part can be put anywhere any number of times, and
 //! later capturing, returning and walking see ordinary continuations.
 //!
-//! The dynamic state in copied frames is old: a list of pairs `(old . new)` comes from `(canny
-//! machine control)`. Words that are `eq?` to an old one, a pair of a list of winders or
-//! parameters, are replaced. Frames of `call-with-escape-continuation` get escape procedures that
-//! know the new state. In lists of handlers the part in front of the prompt is put on top of the
-//! new handlers.
+//! The dynamic state in copied frames is old: `(canny machine control)` gives a list of pairs
+//! `(old . new)`. Words that are `eq?` to an old one, a pair of a list of winders or parameters, are
+//! replaced. Frames of `call-with-escape-continuation` get escape procedures that know the new
+//! state. In lists of handlers the part in front of the prompt is put on top of the new handlers.
 //!
 //! A copy takes its dynamic state's place in a continuation for two other things; it is never called itself:
 //!

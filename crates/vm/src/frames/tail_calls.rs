@@ -180,8 +180,9 @@ fn each_instruction(code: CodeRef, visit: &mut dyn FnMut(usize, Opcode, u32)) {
     }
 }
 
-/// The procedure that is in a register before the instruction at an index: what the last instruction
-/// before it put there. Operators are computed right before their calls, so no branch lies between.
+/// The procedure that is in a register before the instruction at an index: the value that the last
+/// instruction before it put there. Operators are computed right before their calls, so no branch
+/// lies between.
 fn operator(closure: Value, code: CodeRef, mut before: usize, mut register: u8) -> Option<Value> {
     for _ in 0..MOVES_MAX {
         let mut last = None;

@@ -1,7 +1,7 @@
-//! Leaf functions, as `canny_tables::leaves` describes them, and what they may do to a thread: make
-//! objects in place, without a collection, and look symbols up.
+//! Leaf functions, as `canny_tables::leaves` describes them, and their operations on a thread: they
+//! make objects in place, without a collection, and look symbols up.
 //!
-//! The type [`InPlace`] is how that is kept: it is the thread, with nothing on it that collects, raises
+//! The type [`InPlace`] enforces that: it is the thread, with nothing on it that collects, raises
 //! or enters the machine.
 
 mod lent;

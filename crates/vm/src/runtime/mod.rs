@@ -1,4 +1,4 @@
-//! Runtime entries: what generated handlers leave to Rust, one entry per opcode.
+//! Runtime entries: the work that generated handlers leave to Rust, one entry per opcode.
 //!
 //! A slow stub has saved pc (behind the first instruction word) and fp in the thread block. An entry does the
 //! instruction's whole work, or raises, and gives the address to resume at; null leaves the interpreter.

@@ -243,8 +243,8 @@ pub(crate) struct Account {
 }
 
 impl Ledger {
-    /// Writes from now on; with `keeps_listings`, graphs and machine code too. Before code runs, for what ran
-    /// before is not in it.
+    /// Writes from now on; with `keeps_listings`, graphs and machine code too. To be called before
+    /// code runs, for earlier events are not in it.
     pub fn turn_on(&self, keeps_listings: bool) {
         self.is_on.store(true, Ordering::Relaxed);
         if keeps_listings {

@@ -1,10 +1,10 @@
-//! The machine's side of the specializer: what a worker may know of the program's code, and how what it
-//! compiled comes into use and out of use again.
+//! The machine's side of the specializer: a worker's view of the program's code, and how compiled
+//! code comes into use and out of use again.
 //!
 //! A worker asks its [`View`] for snapshots, builds and compiles a graph, and hands it to
-//! [`Specializer::install`]. Mutators make the snapshots that are wished for at their next safepoint,
-//! count exits of compiled code, enter loops that have some, and retire what relied on a global
-//! variable that changes.
+//! [`Specializer::install`]. Mutators make the snapshots that are wished for at their next
+//! safepoint, count exits of compiled code, enter loops that have some, and retire code that relied
+//! on a global variable that changes.
 //!
 //! - [`registry`]: known code and candidates; publishing and retiring.
 //! - [`retired`]: machine code out of use, and when it is freed.
@@ -12,8 +12,8 @@
 //! - [`watches`]: global variables on whose value compiled code relies.
 //! - [`compiler`]: builds, compiles and installs what the worker plans.
 //! - [`compiled`]: functions that compiled code calls.
-//! - [`ledger`], [`report`]: what happened, for people.
-//! - [`log`]: what threads write while they interpret, and when.
+//! - [`ledger`], [`report`]: the specializer's actions, for people.
+//! - [`log`]: the logs that threads write while they interpret, and when.
 //! - [`worker`]: the thread that reads logs, plans and has plans compiled.
 //!
 //! **Retiring while it runs.** An instruction that compiled code leaves to the runtime may retire the

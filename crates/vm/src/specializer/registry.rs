@@ -535,8 +535,8 @@ impl Registry {
         Some(code)
     }
 
-    /// Whether so much code became known that a full collection is worth it: what is known of it is not
-    /// in the heap, which does not want one for it.
+    /// Whether so much code became known that a full collection is worth it: its records are not in
+    /// the heap, which does not want one for them.
     pub(super) fn wants_collection(&self) -> bool {
         self.codes.len() > 2 * self.left + KNOWN_FREE
     }

@@ -100,7 +100,7 @@ impl RetiredCode {
         }
     }
 
-    /// The search is over: what was not seen.
+    /// The search is over: returns the candidates that were not seen.
     fn end(&mut self) -> HashSet<CandidateId> {
         self.is_searching = false;
         self.is_wanted = false;

@@ -148,8 +148,8 @@ impl Thread {
         tasks.clone()
     }
 
-    /// Says what workers run, a procedure that serves, and what waits for a ticket, a procedure that
-    /// gets its number. Workers begin with the default ports of this thread.
+    /// Sets the procedure that workers run, which serves, and the procedure that waits for a
+    /// ticket, which gets its number. Workers begin with the default ports of this thread.
     pub fn begin_tasks(&mut self, server: Value, resumer: Value) {
         self.tasks();
         self.vm.set_root(RESUMER, resumer);
@@ -410,7 +410,7 @@ impl Thread {
         self.repeat_after(resumer, ticket as i64)
     }
 
-    /// Has a ticket wake a waiter; what the ticket gives, if that is known already.
+    /// Has a ticket wake a waiter; returns the ticket's outcome if it is known already.
     pub fn park_ticket(&mut self, ticket: u64, waiter: Value) -> Result<Option<i64>, Raise> {
         if waiter_parts(waiter).is_none() {
             return Err(self.raise_type("%park-ticket!", 2, "waiter", waiter));

@@ -125,8 +125,9 @@ impl InterruptState {
         if limit.is_null() || entry.is_null() {
             return;
         }
-        // SAFETY: both point into the thread block, which disconnects before it goes; whoever calls this
-        // holds the thread alive (the heap's lock for the collector, the signal runs on the thread).
+        // SAFETY: both point into the thread block, which disconnects before it goes; every caller
+        // holds the thread alive (the heap's lock for the collector, the signal runs on the
+        // thread).
         unsafe {
             (*limit).store(0, Ordering::Relaxed);
             (*entry).store(self.loop_stub.load(Ordering::Relaxed), Ordering::Relaxed);

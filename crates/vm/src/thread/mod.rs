@@ -1,4 +1,4 @@
-//! The thread block: what generated code and the runtime share about one mutator.
+//! The thread block: the state of one mutator that generated code and the runtime share.
 //!
 //! Below: how Rust enters the interpreter, switches between tasks, safepoints and the requests that
 //! they serve, computations on other threads, accounts of memory. This module does not know the meaning
@@ -11,7 +11,7 @@
 //! | `pc`, `fp` | slow stubs; runtime entries may change `fp` | the runtime, the collector |
 //! | `argument_count` | generated calls of variadic code | entry instructions, machine stubs |
 //! | `dispatch` | this thread; any thread may put a slow stub at `loop` | generated dispatch |
-//! | `has_others` | the heap, to 1 while all threads stand at safepoints | generated code and whoever needs locks only then |
+//! | `has_others` | the heap, to 1 while all threads stand at safepoints | generated code, and code that needs locks only then |
 //! | `log_cursor` | generated code that logs; this thread, the collector while it is stopped | generated code that logs |
 //! | `sealed`, `watermark`, handlers and parameters | this thread, generated captures and continuations | the same, the collector while it is stopped |
 //! | `tasks`, `reserve`, `specializer`: the states of [`tasks`](crate::tasks), [`stack`](crate::frames::stack) and [`specializer`](crate::specializer) | these modules, on this thread | the same, the collector while it is stopped |

@@ -1,5 +1,5 @@
-//! The report at the end of a run: what was specialized, inlined, compiled and left, and why something
-//! was not.
+//! The report at the end of a run: code that was specialized, inlined, compiled and left, and why
+//! other code was not.
 //!
 //! Exact: compiled code, its sizes and times, exits, entries at loops, pauses. Estimated: the share of
 //! calls that run compiled or inlined. Counting calls would slow down what is being looked at, so the
@@ -400,7 +400,7 @@ impl Report<'_> {
         table
     }
 
-    /// The instruction that compiled code left at, and what it met there.
+    /// The instruction that compiled code left at, and the types that it met there.
     fn reason(&self, code: CodeWord, pc: usize) -> String {
         let Some(specializer) = self.specializer else {
             return String::new();

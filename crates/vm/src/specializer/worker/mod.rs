@@ -322,9 +322,9 @@ fn start(worker: Box<Worker>) -> WorkerState {
     }
 }
 
-/// The program comes first where there are fewer processors than threads, and who hands a log over
-/// continues: the system does not put a thread of the batch policy in the place of the one that wakes
-/// it. Threads that somebody gave another policy keep it.
+/// The program comes first where there are fewer processors than threads, and a thread that hands a
+/// log over continues: the system does not put a thread of the batch policy in the place of the one
+/// that wakes it. Threads that somebody gave another policy keep it.
 fn lower_priority() {
     #[cfg(target_os = "linux")]
     // SAFETY: changes the priority and the policy of the calling thread only; the parameter lives until
