@@ -1,4 +1,4 @@
-//! The heap that mutators share: its settings, its lock and what the lock guards.
+//! The heap that mutators share: its settings, its lock and the state that the lock guards.
 //!
 //! `HeapState` is all state behind the lock: block lists, budgets, roots, statistics. A mutator
 //! takes the lock to get blocks, not to allocate inside of one; the collector works on it while

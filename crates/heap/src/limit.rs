@@ -81,9 +81,9 @@ impl Mutator {
         }
     }
 
-    /// So many blocks may be in use when `blocks` more are. The account that has used up the limit is
-    /// notified before it is reached, and is refused then what others still get: while the memory is
-    /// not given back yet, they continue beyond the limit.
+    /// So many blocks may be in use when `blocks` more are. The account that has used up the limit
+    /// is notified before it is reached, and is refused blocks then that others still get: while
+    /// the memory is not given back yet, they continue beyond the limit.
     fn most_blocks(&mut self, state: &HeapState, blocks: usize, urgency: Urgency) -> usize {
         let heap = self.heap();
         let (limit, reserve) = (heap.limit_blocks_now(), heap.reserve_blocks);

@@ -108,7 +108,7 @@ pub enum LinkGoal {
     Code,
     /// To a candidate that has to ask for the types of the arguments.
     Checked(StartEntries),
-    /// To a candidate for what the caller knows of the arguments.
+    /// To a candidate for the types that the caller knows of the arguments.
     Known(StartEntries),
 }
 

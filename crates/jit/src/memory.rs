@@ -281,7 +281,7 @@ fn second_view(executable: usize, bytes: usize) -> io::Result<usize> {
 /// The same with a file in memory.
 #[cfg(target_os = "linux")]
 fn views_of_file(executable: usize, bytes: usize) -> io::Result<usize> {
-    // SAFETY: the name is a string of C, and what comes back is a descriptor that nobody else has.
+    // SAFETY: the name is a string of C, and the result is a descriptor that nobody else has.
     let file = unsafe {
         let descriptor = libc::memfd_create(c"canny code".as_ptr(), libc::MFD_CLOEXEC);
         if descriptor < 0 {

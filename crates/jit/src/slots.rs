@@ -2,8 +2,8 @@
 //!
 //! A forward data flow over the graph. A slot holds any number of contents that are equal there. The
 //! entry knows what it was entered with; after a call or an instruction in the runtime exactly the
-//! contents of its state are known (everything else may have moved or been overwritten); at joins, what
-//! all ways agree on, arguments of edges being renamed to parameters.
+//! contents of its state are known (everything else may have moved or been overwritten); at joins,
+//! the contents that all ways agree on, arguments of edges being renamed to parameters.
 
 use canny_spesh::code_map::FastMap;
 use std::collections::BTreeMap;

@@ -81,7 +81,8 @@ fn root(graph: &Graph, mut id: NodeId) -> NodeId {
     id
 }
 
-/// Follows a block, telling `used` of each use and what is at hand there; gives what is at hand at the end.
+/// Follows a block and calls `used` for each use with the values at hand there. Returns the values
+/// at hand at the end.
 fn walk(
     graph: &Graph,
     block: BlockId,

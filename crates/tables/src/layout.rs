@@ -225,7 +225,8 @@ pub mod port_sides {
     pub const INPUT: usize = 0;
     /// The port that writes.
     pub const OUTPUT: usize = 1;
-    /// `#f`, or, where both have one position in a file, what was done last: 0 for reading, 1 for writing.
+    /// `#f`, or, where both have one position in a file, the last operation: 0 for reading, 1 for
+    /// writing.
     pub const TURN: usize = 2;
     pub const COUNT: usize = 3;
 }
@@ -333,9 +334,9 @@ pub mod record_type {
 
 /// Class keys: small numbers by which generic functions tell the classes of their arguments apart.
 ///
-/// The key of an object is the number of its kind, that of a record is the serial number of its type,
-/// and what has no header has one of these. Several keys fit one fixnum, since all are below
-/// [`END`](class_key::END).
+/// The key of an object is the number of its kind, that of a record is the serial number of its
+/// type, and a value without a header has one of these. Several keys fit one fixnum, since all are
+/// below [`END`](class_key::END).
 pub mod class_key {
     /// Fixnums.
     pub const FIXNUM: i64 = 64;

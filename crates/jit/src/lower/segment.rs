@@ -474,8 +474,8 @@ impl<'a, 'b> Segment<'a, 'b> {
         }
     }
 
-    /// An instruction in the runtime, whose value and whatever is needed behind it are taken from their
-    /// slots.
+    /// An instruction in the runtime, whose value and all values needed behind it are taken from
+    /// their slots.
     pub(super) fn runtime_in_place(&mut self, id: NodeId, state: StateId) -> Result<(), JitError> {
         self.runtime(id, state)?;
         self.take_result(id, state)?;

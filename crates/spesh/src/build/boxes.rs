@@ -1,10 +1,10 @@
 //! Boxes of assigned variables that are not made.
 //!
-//! As long as nobody but exits needs a box, what is in it is a value like others: a parameter of the
-//! head of a loop that assigns it, unboxed if it is a flonum. Each state names, in place of the box, a
-//! new one with what is in it then, and in place of what was made of the box (closures above all)
-//! copies that are made of that one; so do the states of the frames around. Exits make those
-//! ([`crate::sink`]), and no state but theirs may name them.
+//! As long as nobody but exits needs a box, its content is a value like others: a parameter of the
+//! head of a loop that assigns it, unboxed if it is a flonum. Each state names, in place of the
+//! box, a new one with its content then. In place of objects that were made of the box (closures
+//! above all) it names copies that are made of that one; so do the states of the frames around.
+//! Exits make those ([`crate::sink`]), and no state but theirs may name them.
 //!
 //! At a call that may look at it, a box that only registers of the calling procedure name is made there
 //! and stays a box. In other cases it has to be made from the beginning, which the builder does not

@@ -193,7 +193,8 @@ impl Builder<'_> {
         activation.environment = environment;
     }
 
-    /// One value for what several ways bring, as a parameter of the block unless they agree.
+    /// One value for the values that several ways bring, as a parameter of the block unless they
+    /// agree.
     pub(super) fn join_values(
         &mut self,
         block: BlockId,

@@ -252,7 +252,7 @@ pub struct Frame {
     /// Index of its code in [`Graph::codes`].
     pub code: usize,
     /// State of the calling frame at the call that was inlined, for its registers live across the call;
-    /// none for the outermost frame and what replaced it by a tail call.
+    /// none for the outermost frame and for one that replaced it by a tail call.
     pub caller: Option<StateId>,
     /// Words from the outermost fp to this frame's fp.
     pub base: u32,
@@ -428,7 +428,8 @@ impl Graph {
     }
 
     /// Every slot that a state fills, outermost frame first: words from the outermost fp (the closure
-    /// of a frame with base b is at b - 2, its return address at b - 1) and what belongs there.
+    /// of a frame with base b is at b - 2, its return address at b - 1) and the content that
+    /// belongs there.
     pub fn slots(&self, id: StateId) -> Vec<(i32, SlotContent)> {
         let mut chain = vec![id];
         while let Some(caller) = self.frame(self.state(chain[chain.len() - 1]).frame).caller {

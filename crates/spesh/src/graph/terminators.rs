@@ -132,8 +132,8 @@ macro_rules! terminators {
                 None
             }
 
-            /// Calls `visit` for each operand of the terminator itself (not for what edges pass on, nor
-            /// for states) with what is wanted of it.
+            /// Calls `visit` for each operand of the terminator itself (not for the arguments of
+            /// edges, nor for states) with what is wanted of it.
             pub fn each_operand(&self, mut visit: impl FnMut(NodeId, Wanted)) {
                 match self { $(
                     Terminator::$name $(( $($field),* ))? $({ $($named),* })? => {

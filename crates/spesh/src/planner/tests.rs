@@ -280,7 +280,7 @@ fn a_procedure_with_short_loops_is_entered_at_its_start() {
     assert_eq!(run(10, 400), [EntryPoint::Loop(1)]);
     // Long loops are entered while they run.
     assert_eq!(run(20, 2000), [EntryPoint::Loop(1)]);
-    // Short ones wait for what contains them.
+    // Short ones wait for the code that contains them.
     assert_eq!(run(100, 2000), [EntryPoint::Start]);
 }
 

@@ -92,7 +92,7 @@ records! {
         WAITER "waiter",
         /// `forced` if it is to end wherever it is.
         CANCELLED "cancelled",
-        /// A pair if what it computes is to end.
+        /// A pair if its computation is to end.
         INTERRUPTIONS "interruptions",
         /// The future of its result.
         FUTURE "future",

@@ -154,7 +154,7 @@ impl Thread {
         Ok(self.scratch[first])
     }
 
-    /// A continuation for what the stack rests on: the same if it is as it was captured.
+    /// A continuation for the frames that the stack rests on: the same if it is as it was captured.
     fn capture_nothing(&mut self) -> Result<Value, Raise> {
         let sealed = self.sealed;
         if let Some((object, words)) = sealed.newest()
@@ -344,7 +344,7 @@ impl Thread {
         let (object, words) = loop {
             match self.sealed.newest() {
                 None => return self.leave_with(value),
-                // A continuation of nothing but what lies below it.
+                // A continuation without frames of its own.
                 Some((object, 0)) => self.sealed.continuation = object.field(PARENT),
                 Some(newest) => break newest,
             }

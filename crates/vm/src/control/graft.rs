@@ -221,7 +221,7 @@ impl Thread {
         Ok(first)
     }
 
-    /// Continuations of nothing but what lies below them are left out.
+    /// Continuations without frames of their own are left out.
     fn without_empty(&self, mut sealed: Sealed) -> Sealed {
         while let Some((object, 0)) = sealed.newest() {
             sealed.continuation = object.field(PARENT);

@@ -46,7 +46,7 @@ impl WeakRoots for ProcedureNamesHandle {
 }
 
 impl Vm {
-    /// The name of a procedure; `None` for one without a name, or for what is no procedure.
+    /// The name of a procedure; `None` for one without a name, or for a value that is no procedure.
     pub fn procedure_name(&self, procedure: Value) -> Option<String> {
         let own = self.procedure_names.lock().get(&procedure).cloned();
         if let Some(name) = own {

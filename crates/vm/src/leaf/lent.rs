@@ -89,7 +89,7 @@ impl InPlace {
         // SAFETY: the flag lives as long as the thread.
         let flag = unsafe { &*flag };
         flag.store(1, Ordering::Relaxed);
-        // The processor is told by who revokes the loan.
+        // The thread that revokes the loan issues the barrier.
         compiler_fence(Ordering::SeqCst);
         // The field of a port object is the address of its port's loan, which lives as long as the
         // object, and nothing is collected here.

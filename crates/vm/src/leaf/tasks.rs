@@ -53,7 +53,8 @@ impl InPlace {
         is_quiet
     }
 
-    /// Whether this call changed the flag of a waiter from `#f` to `#t`. None for what has no flag.
+    /// Whether this call changed the flag of a waiter from `#f` to `#t`. None for a value without a
+    /// flag.
     #[inline]
     pub fn claim(&mut self, waiter: Value) -> Option<bool> {
         has_flag(waiter).then(|| self.0.mutator().raise_flag(waiter, waiter::STATE))

@@ -320,7 +320,7 @@ impl Thread {
         }
     }
 
-    /// Runs, as no task, what is to end the wait of the main task.
+    /// Runs, as no task, a procedure that is to end the wait of the main task.
     fn tell_main(&mut self, procedure: &'static str) -> Raise {
         let procedure = self.vm.root(procedure).unwrap_or(Value::FALSE);
         self.switch_to_call(procedure, Value::NIL)
@@ -452,7 +452,7 @@ fn wake_number(wake: Wake) -> i64 {
     outcome.number()
 }
 
-/// Where the task of a waiter may run. None for what is no waiter.
+/// Where the task of a waiter may run. None for a value that is no waiter.
 fn lane_of(waiter: Value) -> Option<Lane> {
     let (_, task) = waiter_parts(waiter)?;
     let lane = task.field(task::LANE);

@@ -162,16 +162,16 @@ fn key_of<R: 'static>(who: &str, arguments: &[Value]) -> u64 {
 }
 
 impl Thread {
-    /// Says what raises, in the current task, what is to end it: a procedure of one parameter, which is
-    /// of no use.
+    /// Sets the procedure that raises, in the current task, the condition that is to end it. It has
+    /// one parameter, which is of no use.
     pub fn set_check(&mut self, check: Value) {
         self.vm.set_root(CHECK, check);
     }
 
-    /// Has another system thread do what takes long and cannot look for interrupts itself, and waits
-    /// for the result. It is an error if an interrupt comes or the task is to end, but in a critical
-    /// section. The work depends on the primitive's arguments only, which are read at once; the error
-    /// may be that the primitive is to be called again.
+    /// Has another system thread do work that takes long and cannot look for interrupts itself, and
+    /// waits for the result. It is an error if an interrupt comes or the task is to end, but in a
+    /// critical section. The work depends on the primitive's arguments only, which are read at
+    /// once; the error may be that the primitive is to be called again.
     pub fn compute_offloaded<R: Send + 'static>(
         &mut self,
         who: &str,

@@ -35,7 +35,7 @@ impl Thread {
         self.tasks.critical += 1;
     }
 
-    /// Ends one, and asks again for what was asked for meanwhile.
+    /// Ends one, and repeats the requests that came meanwhile.
     pub fn leave_critical(&mut self) {
         self.tasks.critical = self.tasks.critical.saturating_sub(1);
         if self.tasks.critical == 0 {
