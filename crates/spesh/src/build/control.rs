@@ -42,8 +42,7 @@ struct Variable {
     around: Type,
 }
 
-/// A variable that a loop changes: the number of the register or box, its value on entry, and the
-/// box.
+/// A variable of a loop: the number of the register or box, its value on entry, and the box.
 type Carried = (usize, NodeId, Option<NodeId>);
 
 /// Types of values that hold on one way of a branch.
@@ -494,8 +493,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Makes parameters of a loop's head for the variables that the loop changes, and the arguments
-    /// of its entry.
+    /// Makes parameters of a loop's head for its variables, and the arguments of its entry.
     fn loop_variables(
         &mut self,
         key: &LoopKey,

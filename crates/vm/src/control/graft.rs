@@ -7,8 +7,8 @@
 //! later capturing, returning and walking see ordinary continuations.
 //!
 //! The dynamic state in copied frames is old: `(canny machine control)` gives a list of pairs
-//! `(old . new)`. Words that are `eq?` to an old one, a pair of a list of winders or parameters, are
-//! replaced. Frames of `call-with-escape-continuation` get escape procedures that know the new
+//! `(old . new)`. Words that are `eq?` to an old one, a pair of a list of winders or parameters,
+//! are replaced. Frames of `call-with-escape-continuation` get escape procedures that know the new
 //! state. In lists of handlers the part in front of the prompt is put on top of the new handlers.
 //!
 //! A copy takes its dynamic state's place in a continuation for two other things; it is never called itself:
