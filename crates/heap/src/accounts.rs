@@ -1,15 +1,15 @@
-//! Whose memory it is: *accounts*, which tasks and requests have, and which of them is notified when
-//! there is too much of it.
+//! *Accounts* of the memory that tasks and requests use, and the choice of those that are notified
+//! when there is too much of it.
 //!
 //! A block belongs to the account of the mutator that opened it, a block of copies to the account of
 //! the object that was the first not to fit the one before. So the blocks of an account are a sample of
 //! its objects that survived, one for each 32 KB, and counting them costs nothing while there is room.
 //!
-//! At the limit those are *told* whose accounts have grown the most of late: an account has *heat*,
-//! what it has grown by from one full collection to the next, of which a part is forgotten at each, the
-//! larger the more all accounts have grown. So memory that was there before others came is not held
-//! against anybody. An account that has a limit of its own is notified when its blocks are above that
-//! after a full collection.
+//! At the limit the accounts that have grown the most of late are *told*. An account has *heat*:
+//! its growth from one full collection to the next. Each full collection forgets a part of the
+//! heat, the larger the more all accounts have grown. So memory that was there before others came
+//! is not held against anybody. An account that has a limit of its own is notified when its blocks
+//! are above that after a full collection.
 //!
 //! | state | changed by | under |
 //! |---|---|---|
@@ -41,12 +41,12 @@ impl Account {
 /// An account is hot if it has at least this part of the heat of the hottest.
 const HOT_SHARE: usize = 4;
 
-/// What is known of an account, in blocks.
+/// Record of an account, in blocks.
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     /// In use after the last full collection.
     used: usize,
-    /// What it has grown by in the last full collections.
+    /// Its growth over the last full collections.
     heat: usize,
     /// The limit of its own.
     limit: Option<usize>,
@@ -119,8 +119,8 @@ impl Accounts {
         entry.is_some_and(|entry| entry.opened.is_some()) || self.is_told(account)
     }
 
-    /// Blocks that have been there for long, whoever has them, but for those that were notified: what
-    /// they have is about to be freed.
+    /// Blocks that have been there for long, of all accounts but those that were notified: the
+    /// memory of these is about to be freed.
     pub(crate) fn cold(&self) -> usize {
         let entries = self.entries.values();
         let entries = entries.filter(|entry| entry.opened.is_none());
@@ -213,9 +213,9 @@ pub(crate) fn look_at_limits(heap: &Heap, state: &mut HeapState) {
     }
 }
 
-/// After a full collection: the accounts as they are now, and who is above a limit of its own. Where
-/// there is room again, those who continue do not count as told any more. Whether there is room, with
-/// that many blocks below the limit.
+/// After a full collection: counts the accounts again, and tells those above a limit of their own.
+/// Where there is room again, accounts that continue do not count as told any more. Returns whether
+/// there is room, with that many blocks below the limit.
 pub(crate) fn take_stock(heap: &Heap, state: &mut HeapState, room: usize) -> bool {
     let used = count(&heap.space, state.pool.frontier());
     let accounts = &mut state.accounts;
@@ -311,7 +311,7 @@ pub(crate) fn tell_hottest(
     hot.sort_unstable_by_key(|(heat, account, _)| (std::cmp::Reverse(*heat), *account));
     let hottest = hot.first().map_or(0, |(heat, ..)| *heat);
     for (heat, account, entry) in hot {
-        // What is much smaller than the hottest is somebody else's share.
+        // An account with much less heat than the hottest is not to blame.
         if found >= *wanted.end() || HOT_SHARE * heat < hottest {
             break;
         }

@@ -19,7 +19,7 @@
 //!
 //! | table | written by | when |
 //! |---|---|---|
-//! | state, info, marks | whoever holds the heap's lock | any time |
+//! | state, info, marks | the holder of the heap's lock | any time |
 //! | cards | mutators (byte stores), collector | between, during collections |
 
 use std::io;
@@ -48,7 +48,7 @@ pub(crate) const LARGE_ABOVE_BYTES: usize = BLOCK_BYTES / 2;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Block(pub(crate) u32);
 
-/// State byte: what a block holds.
+/// State byte: the content of a block.
 pub(crate) mod state {
     /// Nothing.
     pub(crate) const FREE: u8 = 0;
@@ -88,7 +88,7 @@ pub(crate) struct BlockInfo {
     pub(crate) live_granules: u16,
     /// `PARTIAL`, `UNCLEAN`.
     pub(crate) flags: u16,
-    /// Whose objects these are, mostly.
+    /// The account that owns most of the block's objects.
     pub(crate) account: Account,
 }
 

@@ -1,4 +1,4 @@
-//! Which blocks are free.
+//! The pool of free blocks.
 //!
 //! Free blocks are *ready* (committed, contents arbitrary; taken one by one), in a *warm run* (where
 //! large objects were: committed, contents arbitrary) or in a *cold run* (decommitted, so they read as

@@ -71,7 +71,7 @@ const PINNED_BLOCKS_MIN: usize = 12;
 /// The same as a part of the old blocks, which a full collection goes through.
 const PINNED_SHARE: usize = 4;
 
-/// What a collection finds in the nursery.
+/// Blocks of the nursery that a collection finds.
 #[derive(Clone, Copy)]
 struct Young {
     blocks: usize,
@@ -114,8 +114,9 @@ fn wants_full(heap: &Heap, state: &HeapState) -> bool {
     if state.pinned_blocks > PINNED_BLOCKS_MIN.max(old_blocks / PINNED_SHARE) {
         return true;
     }
-    // What is promoted must fit below the limit, with the nursery beside it, which was made so large
-    // that it does: what the host has outside may have grown a little since.
+    // Promoted objects must fit below the limit, with the nursery beside them. The nursery was
+    // sized so that they do, but the host's memory outside of the heap may have grown a little
+    // since.
     let old_blocks = state.pool.used() - state.young_blocks.min(state.pool.used());
     let slack = heap.reserve_blocks / 4;
     old_blocks + 2 * state.young_blocks > heap.ceiling_blocks(state) + slack
@@ -126,8 +127,8 @@ fn wants_in_place(heap: &Heap, state: &HeapState) -> bool {
 }
 
 /// Whether a block was found nearly empty by the last full collection and has not been filled since:
-/// then even an in-place collection evacuates it, which keeps fragmentation down. What that copies is a
-/// fraction of what the blocks take, so it needs little room.
+/// then even an in-place collection evacuates it, which keeps fragmentation down. The copies are a
+/// fraction of the size of the blocks, so this needs little room.
 fn is_sparse(heap: &Heap, block: Block) -> bool {
     let info = heap.space.info(block);
     info.flags & PARTIAL != 0 && (info.live_granules as usize) < BLOCK_GRANULES / 8

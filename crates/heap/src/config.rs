@@ -1,11 +1,11 @@
-//! What a host chooses when it makes a heap.
+//! The options that a host chooses when it makes a heap.
 
 /// Memory outside of the heap that counts toward its limit.
 #[derive(Clone, Copy, Debug)]
 pub struct OutsideMemory {
     /// Bytes in use.
     pub held_bytes: fn() -> usize,
-    /// Is told after each collection how many bytes may be in use.
+    /// Called after each collection with the number of bytes that may be in use.
     pub allow_bytes: fn(usize),
 }
 
@@ -14,7 +14,7 @@ pub struct OutsideMemory {
 pub struct HeapConfig {
     /// Hard limit in bytes; `None` means three quarters of the memory that there is.
     pub limit: Option<usize>,
-    /// What the host has outside of the heap and counts toward the limit.
+    /// Memory that the host holds outside of the heap and counts toward the limit.
     pub outside: Option<OutsideMemory>,
     /// Most bytes allocated between two collections; less where little survives. Rounded to blocks, at
     /// least a few of them.

@@ -3,8 +3,8 @@
 //! [`Tracer::trace`] takes a reference and returns the one to hold from now on. An object in a
 //! condemned block is copied to the old generation, unless it is pinned or its block is marked in
 //! place (see the `mark` module for what happens then). Copies in scannable to-space are scanned word by
-//! word in Cheney's manner; what does not move and has references is pushed on explicit stacks, so that
-//! nothing here recurses.
+//! word in Cheney's manner; objects that do not move and have references are pushed on explicit
+//! stacks, so that nothing here recurses.
 //!
 //! A pair's copy is found through its old car, [`FORWARDED`], and its old cdr, the new reference;
 //! an object's through its old header, which the new reference replaces (no header has its tag).
@@ -29,7 +29,7 @@ pub(crate) const HOLE_BYTES_MIN: usize = 256;
 pub(crate) struct ToSpace {
     cursor: usize,
     limit: usize,
-    /// What of the segment has been counted in `taken_bytes`.
+    /// The part of the segment below this address is counted in `taken_bytes`.
     counted: usize,
     taken_bytes: usize,
     /// Block of the segment; `None` when there is none, with `cursor` and `limit` zero.
@@ -166,7 +166,7 @@ impl<'h> Tracer<'h> {
         }
     }
 
-    /// What this collection looks at.
+    /// The mode of this collection: minor or full.
     pub(crate) fn mode(&self) -> CollectionMode {
         self.mode
     }
@@ -295,7 +295,7 @@ impl<'h> Tracer<'h> {
     }
 
     /// Opens another segment, or uses the overflow block, and takes room there, for an object that was
-    /// at `from`: what is opened belongs to the same account.
+    /// at `from`: the new segment belongs to the same account.
     #[cold]
     #[inline(never)]
     fn refill(&mut self, content: u8, bytes: usize, from: usize) -> usize {

@@ -23,7 +23,7 @@ struct External {
     id: u64,
 }
 
-/// All registrations, and what the collector found.
+/// All registrations, and the collector's findings.
 #[derive(Default)]
 pub(crate) struct Finalization {
     guarded_young: Vec<Guarded>,
@@ -36,7 +36,7 @@ pub(crate) struct Finalization {
 impl Finalization {
     pub(crate) fn register_guardian(&mut self, object: Value, guardian: Value) {
         if !object.is_reference() || !guardian.is_reference() {
-            // What is no reference never dies.
+            // A value that is no reference never dies.
             return;
         }
         self.guarded_young.push(Guarded {
@@ -131,7 +131,7 @@ fn deliver(tracer: &mut Tracer<'_>, group: &[Guarded]) {
     }
 }
 
-/// The slot at the end of the list in `slot`: what holds the empty list.
+/// The slot at the end of the list in `slot`, which holds the empty list.
 fn last_link(mut slot: usize, tracer: &mut Tracer<'_>) -> usize {
     loop {
         // SAFETY: a field of a live guardian, or the cdr of a live pair.

@@ -1,4 +1,4 @@
-//! The heap that mutators share: its settings, its lock and what the lock guards.
+//! The heap that mutators share: its settings, its lock and the state that the lock guards.
 //!
 //! `HeapState` is all state behind the lock: block lists, budgets, roots, statistics. A mutator
 //! takes the lock to get blocks, not to allocate inside of one; the collector works on it while
@@ -64,8 +64,8 @@ const OLD_BLOCKS_PER_NURSERY_BLOCK: usize = 8;
 const NURSERY_BLOCKS_MIN: usize = 8;
 /// Least heap limit: some nurseries, the reserve, and room to live.
 const LIMIT_BYTES_MIN: usize = 4 << 20;
-/// Address space reserved when the system allows it, whatever the limit: what goes beyond the limit
-/// before the machine notices must go somewhere.
+/// Address space reserved when the system allows it, whatever the limit: blocks beyond the limit,
+/// opened before the machine notices, must go somewhere.
 const RESERVED_BYTES_MIN: usize = 16 << 30;
 /// Most address space that is reserved.
 const RESERVED_BYTES_MAX: usize = 64 << 30;
@@ -102,7 +102,7 @@ pub struct Heap {
     pub(crate) handles: Arc<HandleTable>,
 }
 
-/// What the heap's lock guards.
+/// State that the heap's lock guards.
 pub(crate) struct HeapState {
     pub(crate) pool: BlockPool,
     /// Blocks of the nursery.

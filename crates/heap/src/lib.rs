@@ -4,7 +4,7 @@
 //! a nursery; a minor collection moves what is reachable to the old generation at once and frees the
 //! rest; a full collection copies a small old generation and marks a large one in place.
 //!
-//! What a host must know:
+//! Rules for a host:
 //!
 //! - **Roots.** References in native stacks and registers are found conservatively and *pin* their
 //!   objects, so a [`Value`](canny_value::Value) in a local variable survives any allocation.

@@ -1,12 +1,12 @@
-//! The heap limit as mutators meet it: what is collected before an allocation, what is refused, and
-//! which account is notified.
+//! The heap limit as mutators meet it: collections before an allocation, refusals, and the choice
+//! of the account that is notified.
 //!
 //! | allocation | at the limit |
 //! |---|---|
 //! | pairs, small objects that are never refused | made on the reserve below the limit, then beyond it |
-//! | small objects that may be refused | the same, up to one reserve beyond the limit for who has used it up, four for others |
+//! | small objects that may be refused | the same, up to one reserve beyond the limit for an account that has used it up, four for others |
 //! | large objects | refused if a full collection does not make room below the limit |
-//! | the same up to half a reserve, for those who have not used it up | up to two reserves beyond the limit |
+//! | the same up to half a reserve, for accounts that have not used it up | up to two reserves beyond the limit |
 //!
 //! The accounts that have used up the memory are notified when the reserve is entered
 //! ([`Mutator::take_exhausted`]).
@@ -16,7 +16,7 @@ use crate::heap::{Heap, HeapExhausted, HeapState};
 use crate::mutator::Mutator;
 use crate::nursery::AreaKind;
 
-/// What becomes of an allocation for which there is no room.
+/// Whether an allocation may fail if there is no room for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Urgency {
     MayFail,
@@ -81,9 +81,9 @@ impl Mutator {
         }
     }
 
-    /// So many blocks may be in use when `blocks` more are. The account that has used up the limit is
-    /// notified before it is reached, and is refused then what others still get: while the memory is
-    /// not given back yet, they continue beyond the limit.
+    /// So many blocks may be in use when `blocks` more are. The account that has used up the limit
+    /// is notified before it is reached, and is refused blocks then that others still get: while
+    /// the memory is not given back yet, they continue beyond the limit.
     fn most_blocks(&mut self, state: &HeapState, blocks: usize, urgency: Urgency) -> usize {
         let heap = self.heap();
         let (limit, reserve) = (heap.limit_blocks_now(), heap.reserve_blocks);

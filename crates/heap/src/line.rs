@@ -32,9 +32,9 @@ impl Mutator {
         // Behind the line, a step may write as much as it reads, and a block of zeros follows.
         let room = area.leaf_limit.saturating_sub(at + 8 + 2 * BLOCK);
         let reach = text.len().min(room).min(LINE_BYTES_MAX);
-        // SAFETY: what is between the cursor and the limit is this thread's and nobody reads it. The
-        // search writes less than two blocks behind `reach`, and `reach` is so much smaller than the
-        // room.
+        // SAFETY: the room between the cursor and the limit is this thread's and nobody reads it.
+        // The search writes less than two blocks behind `reach`, and `reach` is so much smaller
+        // than the room.
         let length = unsafe { copy_line(&text[..reach], (at + 8) as *mut u8) }?;
         // SAFETY: as above, `length` is less than `reach`.
         Some((unsafe { finish(area, flags, length) }, length))

@@ -39,7 +39,7 @@ pub struct Mutator {
     _own_area: Option<Box<AllocationArea>>,
 }
 
-/// Which collection a mutator owes at its next safepoint.
+/// The collection that a mutator owes at its next safepoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     Nothing,

@@ -1,4 +1,4 @@
-//! Where a thread's native stack lies and what its registers hold.
+//! Bounds of a thread's native stack, and contents of its registers.
 //!
 //! The collector scans native stacks conservatively from the stack pointer that a mutator recorded
 //! when it stopped up to the stack's base, and the callee-saved registers recorded with it. Values

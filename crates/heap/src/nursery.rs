@@ -42,7 +42,7 @@ const _: () = {
     assert!(offset_of!(AllocationArea, cards) == at(thread::CARDS));
 };
 
-/// What the collector and the slow path know of a mutator's areas beyond the [`AllocationArea`].
+/// State of a mutator's areas beyond the [`AllocationArea`], for the collector and the slow path.
 #[derive(Debug, Default)]
 pub(crate) struct LocalAreas {
     pub(crate) scan_end: usize,
@@ -52,7 +52,7 @@ pub(crate) struct LocalAreas {
     pub(crate) scan_block: Option<Block>,
     pub(crate) leaf_block: Option<Block>,
     pub(crate) special_block: Option<Block>,
-    /// Whose the blocks are that are opened from now on.
+    /// The account that owns the blocks opened from now on.
     pub(crate) account: Account,
     /// Blocks that were opened for it here, without large objects, since the mutator has it.
     pub(crate) opened: usize,
@@ -63,7 +63,7 @@ pub(crate) struct LocalAreas {
     pub(crate) spare_account: Option<Account>,
 }
 
-/// Which of a mutator's areas.
+/// The kinds of a mutator's areas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AreaKind {
     Scannable,

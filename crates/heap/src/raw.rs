@@ -12,7 +12,7 @@ use crate::heap::{Heap, HeapState};
 use crate::shape;
 use crate::walk;
 
-/// One full collection's search: what each owner wants to know.
+/// One full collection's search: the addresses that each owner asks about.
 pub(crate) struct RawSearch {
     /// By owner, the addresses looked for.
     ranges: Vec<Option<Range<usize>>>,

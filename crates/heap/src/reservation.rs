@@ -61,7 +61,7 @@ impl Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        // SAFETY: the mapping is ours, and whoever held addresses into it is gone with the heap.
+        // SAFETY: the mapping is ours, and all holders of addresses into it are gone with the heap.
         unsafe {
             libc::munmap(self.start as *mut libc::c_void, self.bytes);
         }

@@ -12,11 +12,11 @@ use canny_value::Value;
 use crate::evacuate::Tracer;
 use crate::shape;
 
-/// What a collection looks at.
+/// The generations that a collection covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CollectionMode {
-    /// The nursery only. Whatever has survived a collection keeps its place, so a root that has
-    /// not changed since the last collection need not be visited.
+    /// The nursery only. Objects that have survived a collection keep their places, so a root that
+    /// has not changed since the last collection need not be visited.
     Minor,
     /// Everything.
     Full,

@@ -44,7 +44,7 @@ impl SafepointRequest for PollingMutator {
     fn request(&self) {}
 }
 
-/// What a mutator is doing.
+/// State of a mutator with regard to safepoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     Running,
@@ -52,7 +52,7 @@ pub(crate) enum Status {
     InNative,
 }
 
-/// What the heap knows of a mutator.
+/// The heap's record of an attached mutator.
 pub(crate) struct MutatorEntry {
     pub(crate) id: u64,
     pub(crate) status: Status,
@@ -138,9 +138,9 @@ impl Mutator {
         }
     }
 
-    /// Waits until every other mutator has come to a safepoint, or is in a native region. What they do
-    /// between two of their safepoints, they have either done by then or begin afterwards. Collections
-    /// may come first.
+    /// Waits until every other mutator has come to a safepoint, or is in a native region. Each
+    /// stretch of their work between two safepoints is by then either done or not yet begun.
+    /// Collections may come first.
     pub fn meet_at_safepoints(&mut self) {
         while self.stop_the_world(|_, _| ()).is_none() {}
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// What a heap has done so far.
+/// Counts and durations of a heap's work so far.
 #[derive(Clone, Debug, Default)]
 pub struct Statistics {
     /// Collections, full ones included.

@@ -75,8 +75,9 @@ pub(crate) fn clean(space: &Space, block: Block) {
     space.update_info(block, |info| info.flags &= !UNCLEAN);
 }
 
-/// The holes of a clean partial block that are long enough to allocate into, last first. What lies
-/// above the block's top becomes a clean hole or part of one, so that the top can be the block's end.
+/// The holes of a clean partial block that are long enough to allocate into, last first. The space
+/// above the block's top becomes a clean hole or part of one, so that the top can be the block's
+/// end.
 pub(crate) fn holes(space: &Space, block: Block) -> Vec<(usize, usize)> {
     let start = space.start_of(block);
     let top = space.top_of(block);

@@ -2,7 +2,8 @@
 //!
 //! When tracing reaches a special object it follows what the object holds strongly and notes what
 //! has to be decided later. Ephemeral parts are a fixpoint: a datum is traced once its key is known
-//! to be alive. What is undecided when nothing moves any more is dead, and its slots are broken.
+//! to be alive. At the fixpoint, an object that is still undecided is dead, and the slots that name
+//! it are broken.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout;

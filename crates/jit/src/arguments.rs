@@ -8,7 +8,7 @@
 //!
 //! ```text
 //! others:   registers to slots; pass the call on to the next candidate
-//! memory:   slots to registers          <- the interpreter, and compiled calls of who is not known
+//! memory:   slots to registers          <- the interpreter, and compiled calls of unknown code
 //! checked:  questions for types         <- links whose caller does not know the types
 //! known:    flonums to doubles          <- links whose caller does
 //! direct:   the segment                 <- links whose caller passes doubles where the segment takes them
@@ -19,9 +19,9 @@
 //! leads to code that does not take these very arguments as doubles, the link goes by way of the
 //! caller's *boxing stub*, which makes flonums of them and continues where the link's second word says.
 //!
-//! All ways take fp and the thread block in the registers of segments. What is in a register need not
-//! be in its slot: the segment stores it where somebody may look, like any other value, or at once if
-//! many of its side exits would.
+//! All entries take fp and the thread block in the registers of segments. An argument in a register
+//! need not be in its slot. The segment stores it where the frame may be inspected, like any other
+//! value, or on entry if many of its side exits would.
 
 use canny_spesh::graph::{EntryPoint, Graph, NodeId, Op, SlotContent, StateId, Test};
 use canny_spesh::types::Type;
@@ -46,7 +46,7 @@ const _: () = assert!(DOUBLES.len() == REGISTERS);
 /// States that may name an argument before its slot gets it on entry.
 const STATES_MAX: usize = 8;
 
-/// Which of a call's arguments in registers are doubles.
+/// The set of a call's arguments in registers that are doubles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Doubles(u8);
 
@@ -88,11 +88,11 @@ impl Doubles {
 /// How a graph takes its arguments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Arguments {
-    /// So many come in registers.
+    /// Number of arguments that come in registers.
     pub(crate) count: usize,
-    /// Which of these come as doubles.
+    /// Those of them that come as doubles.
     pub(crate) doubles: Doubles,
-    /// Which of these are stored on entry.
+    /// Whether each of them is stored on entry.
     pub(crate) is_stored: [bool; REGISTERS],
 }
 
@@ -168,7 +168,7 @@ impl Arguments {
     }
 }
 
-/// What stands in front of a candidate's first segment.
+/// Code in front of a candidate's first segment.
 #[derive(Debug, Default)]
 pub(crate) struct Front {
     pub(crate) code: Vec<u8>,
@@ -348,12 +348,12 @@ pub(crate) fn in_registers(arguments: usize) -> usize {
     arguments.min(REGISTERS)
 }
 
-/// What a caller knows of the arguments, as far as a candidate may ask.
+/// Returns the types that a caller knows of the arguments; a candidate may ask for nothing else.
 pub(crate) fn known_types(graph: &Graph, arguments: &[NodeId]) -> Vec<Type> {
     arguments.iter().map(|id| graph.node(*id).ty).collect()
 }
 
-/// Which arguments in registers a caller passes as doubles that knows so much of them.
+/// Returns the arguments in registers that a caller passes as doubles if it knows these types.
 pub(crate) fn doubles_of(types: &[Type]) -> Doubles {
     let mut doubles = Doubles::default();
     for (argument, ty) in types.iter().enumerate().take(REGISTERS) {

@@ -1,5 +1,5 @@
-//! What compilation gives: position-independent machine code and what its descriptors say. Installing it
-//! ([`crate::CodeMemory::install`]) gives both their addresses.
+//! The result of compilation: position-independent machine code and the contents of its
+//! descriptors. Installing it ([`crate::CodeMemory::install`]) gives both their addresses.
 
 use std::mem::take;
 
@@ -101,7 +101,7 @@ pub(crate) struct ResumptionPlan {
 pub(crate) struct LinkPlan {
     /// Tagged word of the code that is called.
     pub(crate) code: u64,
-    /// What is known of the arguments.
+    /// Types that are known of the arguments.
     pub(crate) types: Vec<Type>,
 }
 

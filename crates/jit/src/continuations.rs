@@ -1,4 +1,4 @@
-//! What stands in front of a segment behind a call, written without the code generator.
+//! Code in front of a segment behind a call, written without the code generator.
 //!
 //! ```text
 //! others:  the word into its slot; leave behind the call    <- if a fixnum or flonum is wanted
@@ -7,9 +7,9 @@
 //! wanted:  the segment                                      <- compiled returns of fixnums, or of doubles
 //! ```
 //!
-//! The segment takes the callee's fp in its register, and the word in pc's register or the double in
-//! the first one for doubles. If nothing is wanted there are no questions. Where doubles are not, they
-//! are returned to what makes flonums of them (`doubles.rs`).
+//! The segment takes the callee's fp in its register, and the word in pc's register or the double
+//! in the first one for doubles. If nothing is wanted there are no questions. Where doubles are not
+//! wanted, they are returned to code that makes flonums of them (`doubles.rs`).
 
 use canny_spesh::graph::Test;
 use canny_tables::layout::frame;
@@ -20,7 +20,7 @@ use crate::assembler::{Assembler, DOUBLES, FP, Memory, VALUE};
 use crate::doubles::take_out;
 use crate::machine::{Relocation, Target};
 
-/// What stands there; places are offsets.
+/// The code in front of a segment, and offsets of its entries.
 #[derive(Debug, Default)]
 pub(crate) struct Continuation {
     pub(crate) code: Vec<u8>,
@@ -29,7 +29,7 @@ pub(crate) struct Continuation {
     pub(crate) words: usize,
 }
 
-/// What a call's value has to be, and where it belongs if it is something else.
+/// The test that a call's value has to pass, and the slot of a value that fails it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
     pub(crate) test: Test,

@@ -1,4 +1,4 @@
-//! What can go wrong when machine code is made.
+//! Errors of making machine code.
 
 use std::fmt;
 

@@ -1,11 +1,11 @@
 //! The last steps of side exits to the interpreter, written without the code generator.
 //!
 //! Leaving for a state means storing what is not in its slots and jumping to the interpreter with an
-//! address and the innermost frame's fp. What is stored from registers is the segment's; the rest is
-//! the same wherever the procedure leaves for the state, and is known when it is compiled: constants,
-//! links of inlined frames, address and frame. It is a *tail*, a few instructions that the segments of
-//! the procedure share. Exits were two fifths of what the code generator got to see when they were
-//! whole in each segment.
+//! address and the innermost frame's fp. Stores from registers belong to the segment; the rest is
+//! the same wherever the procedure leaves for the state, and is known when it is compiled:
+//! constants, links of inlined frames, address and frame. It is a *tail*, a few instructions that
+//! the segments of the procedure share. Exits were two fifths of what the code generator got to see
+//! when they were whole in each segment.
 //!
 //! A tail takes fp and the thread block in the registers of segments and may use those of pc and rax.
 
@@ -21,7 +21,7 @@ pub(crate) enum Way {
     Bytecode(u64),
 }
 
-/// What a slot gets.
+/// Constant content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Constant {
     /// A word.
@@ -36,7 +36,7 @@ pub(crate) struct ExitTail {
     pub(crate) way: Way,
     /// Words from the outermost fp to the innermost frame's.
     pub(crate) base: i32,
-    /// Slots, from the outermost fp, and what they get.
+    /// Slots, from the outermost fp, and their contents.
     pub(crate) stores: Vec<(i32, Constant)>,
 }
 

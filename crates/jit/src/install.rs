@@ -6,7 +6,7 @@
 //! | opcode word | `install`; `retire`, atomically | the interpreter's dispatch, compiled returns |
 //! | an entry's next candidate | `pass_on_to`, atomically | compiled entries |
 //! | a link | `install`; `lead_link`, atomically | compiled calls of known code |
-//! | the rest | `install` | the same, and whoever walks frames |
+//! | the rest | `install` | the same, and walks of frames |
 
 use std::ptr;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ pub(crate) const RETURN_FLOAT: usize = RETURN_NATIVE + 8;
 pub(crate) const RETURN_FIXNUM: usize = RETURN_FLOAT + 8;
 /// Bytes from one native descriptor to the next: prefix, descriptor, and alignment.
 const NATIVE_STRIDE: usize = 64;
-/// Bytes before a native descriptor: what a return address has before it, after padding.
+/// Bytes before a native descriptor: the words in front of a return address, after padding.
 const NATIVE_PREFIX: usize = 16;
 /// Bytes from one exit descriptor to the next.
 const EXIT_STRIDE: usize = 32;
@@ -69,20 +69,22 @@ pub struct ExitInfo {
     pub address: usize,
     /// Where in the bytecode.
     pub bytecode: u64,
-    /// What failed was asked before the loop that begins there, not by the instruction there.
+    /// The guard that failed stands before the loop that begins there; it does not belong to the
+    /// instruction there.
     pub is_before_loop: bool,
 }
 
-/// Where calls of known code continue; who owns the caller keeps the word up to date
+/// Where calls of known code continue; the caller's owner keeps the word up to date
 /// ([`Installed::lead_link`]).
 #[derive(Clone, Debug)]
 pub struct Link {
     /// Tagged word of the code that is called.
     pub code: u64,
-    /// What the caller knows of the arguments.
+    /// Types that the caller knows of the arguments.
     pub types: Vec<Type>,
     address: usize,
-    /// Which arguments it passes as doubles, and what makes words of them if it passes some.
+    /// The arguments that it passes as doubles, and the stub that makes words of them if it passes
+    /// some.
     doubles: Doubles,
     boxing_stub: Option<usize>,
 }
@@ -106,7 +108,7 @@ pub enum LinkGoal {
     Code,
     /// To a candidate that has to ask for the types of the arguments.
     Checked(StartEntries),
-    /// To a candidate for what the caller knows of the arguments.
+    /// To a candidate for the types that the caller knows of the arguments.
     Known(StartEntries),
 }
 
@@ -386,7 +388,7 @@ impl Installed {
         }
     }
 
-    /// Makes every suspended frame resume in the interpreter, and whoever still enters by the entry's
+    /// Makes every suspended frame resume in the interpreter, and every later entry by the entry's
     /// descriptor too. Code that runs now runs on to its next call, return or exit.
     pub fn retire(&self) {
         let addresses = self.return_descriptors.iter().map(|there| there.address);

@@ -1,4 +1,4 @@
-//! Which joins become segments of their own.
+//! The choice of joins that become segments of their own.
 //!
 //! Without them every block behind a join would stand in each segment that gets there, and code with
 //! many calls would grow with the square of their number. A join that is a segment of its own is
@@ -23,7 +23,7 @@ const REPEATED_MAX: usize = 40;
 const REPEATED_LOOP_MAX: usize = 80;
 const REPEATED_SMALL_LOOP_MAX: usize = 160;
 const SMALL_LOOP: usize = 64;
-/// What a block counts besides its nodes.
+/// Number of nodes that a block counts for, besides its own.
 const BLOCK_NODES: usize = 3;
 
 /// Blocks that begin segments, besides those behind cuts.
@@ -56,7 +56,7 @@ impl Joins {
             }
         }
         let ways = ways_in(graph, cuts, &predecessors, &labels);
-        // Inner ones first: what is repeated there counts for those around.
+        // Inner ones first: their repeated nodes count for those around.
         for block in order.into_iter().rev() {
             if !joins.0.contains(&block) {
                 continue;

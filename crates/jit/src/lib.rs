@@ -48,7 +48,7 @@ pub use install::{ExitInfo, Installed, Link, LinkGoal, ReturnDescriptor, StartEn
 pub use lower::compile;
 pub use memory::{CodeMemory, MemoryOptions};
 
-/// Which instructions code may use.
+/// The instruction set that code may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Processor {
     /// Those of the processor that this process runs on.
@@ -58,7 +58,7 @@ pub enum Processor {
     Baseline,
 }
 
-/// What compiled code calls outside itself, as machine addresses.
+/// Functions and stubs that compiled code calls outside itself, as machine addresses, and options.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// Slow stub of the interpreter's `call`.

@@ -1,8 +1,8 @@
-//! Which values are needed in registers, by backward data flow over roots.
+//! Values that are needed in registers, by backward data flow over roots.
 //!
 //! A state needs only what is not in its slots already ([`crate::slots`]), so a value that lies in its
-//! slot and is named by states alone is never loaded. Nothing survives a cut in a register: what is
-//! live behind it is loaded again there.
+//! slot and is named by states alone is never loaded. Nothing survives a cut in a register: a value
+//! that is live behind it is loaded again there.
 
 use canny_spesh::code_map::{FastMap, FastSet};
 use canny_spesh::graph::{BlockId, Callee, Edge, Graph, NodeId, Op, SlotContent, Terminator};
@@ -85,12 +85,13 @@ impl Liveness {
         }
     }
 
-    /// What is live at the start of a block, parameters included.
+    /// Returns the values that are live at the start of a block, parameters included.
     pub(crate) fn at_block(&self, id: BlockId) -> &RootSet {
         &self.entries[id.index()]
     }
 
-    /// What is live behind a node that is a call or runs in the runtime, its own value included.
+    /// Returns the values that are live behind a node that is a call or runs in the runtime, its
+    /// own value included.
     pub(crate) fn after(&self, id: NodeId) -> Option<&RootSet> {
         self.after_nodes.get(&id)
     }
@@ -100,7 +101,7 @@ impl Liveness {
         self.needed.contains(&id)
     }
 
-    /// What is live on an edge.
+    /// Returns the values that are live on an edge.
     pub(crate) fn on_edge(&self, graph: &Graph, values: &Values, edge: &Edge) -> RootSet {
         let parameters = &graph.blocks[edge.target.index()].parameters;
         let there = self.at_block(edge.target);
@@ -222,7 +223,8 @@ impl Flow<'_> {
         self.add(callee.closure(), live);
     }
 
-    /// What an exit needs for its slots: of an object that it makes itself, the parts.
+    /// Adds the values that an exit needs for its slots; for an object that it makes itself, the
+    /// parts.
     fn add_stores(&self, stores: &[SlotStore], live: &mut RootSet) {
         let mut made = FastSet::default();
         let mut pending: Vec<NodeId> = stores

@@ -21,7 +21,7 @@ pub(crate) enum Target {
     Return(u32),
     /// An exit descriptor.
     Exit(u32),
-    /// What a native call of the runtime continues with.
+    /// The point where compiled code continues after a native call of the runtime.
     Resumption(u32),
     /// The descriptor of an inlined call.
     Inlined(u32),
@@ -29,7 +29,7 @@ pub(crate) enum Target {
     Stub(Stub),
     /// A segment of the same procedure.
     Segment(u32),
-    /// The word that says where calls go that are passed on.
+    /// The word with the address that passed-on calls go to.
     Next,
     /// The last steps of a side exit of the same procedure.
     ExitTail(u32),
@@ -99,7 +99,7 @@ pub(crate) struct Relocation {
 /// Machine code of one function.
 pub(crate) struct FunctionCode {
     pub(crate) bytes: Vec<u8>,
-    /// Where the function begins; what stands before is dead.
+    /// Where the function begins; the code before it is dead.
     pub(crate) entry: usize,
     pub(crate) relocations: Vec<Relocation>,
     pub(crate) disassembly: Option<String>,

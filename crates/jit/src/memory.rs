@@ -30,7 +30,7 @@ use crate::stubs;
 /// Places in code and data are multiples of this.
 pub(crate) const ALIGNMENT: usize = 64;
 
-/// How much memory there may be, and what is notified about it.
+/// Limits of the memory, and whether a profiler is notified about it.
 #[derive(Clone, Debug)]
 pub struct MemoryOptions {
     /// Most bytes of machine code.
@@ -216,7 +216,8 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: these are this region's mappings, and whoever holds code in it holds the region too.
+        // SAFETY: these are this region's mappings, and every holder of code in it holds the region
+        // too.
         unsafe {
             libc::munmap(
                 self.executable as *mut libc::c_void,
@@ -280,7 +281,7 @@ fn second_view(executable: usize, bytes: usize) -> io::Result<usize> {
 /// The same with a file in memory.
 #[cfg(target_os = "linux")]
 fn views_of_file(executable: usize, bytes: usize) -> io::Result<usize> {
-    // SAFETY: the name is a string of C, and what comes back is a descriptor that nobody else has.
+    // SAFETY: the name is a string of C, and the result is a descriptor that nobody else has.
     let file = unsafe {
         let descriptor = libc::memfd_create(c"canny code".as_ptr(), libc::MFD_CLOEXEC);
         if descriptor < 0 {

@@ -1,9 +1,9 @@
-//! What the slots of the frame are known to hold, so that only what is missing is stored.
+//! Known contents of the frame's slots, so that only missing contents are stored.
 //!
 //! A forward data flow over the graph. A slot holds any number of contents that are equal there. The
 //! entry knows what it was entered with; after a call or an instruction in the runtime exactly the
-//! contents of its state are known (everything else may have moved or been overwritten); at joins, what
-//! all ways agree on, arguments of edges being renamed to parameters.
+//! contents of its state are known (everything else may have moved or been overwritten); at joins,
+//! the contents that all ways agree on, arguments of edges being renamed to parameters.
 
 use canny_spesh::code_map::FastMap;
 use std::collections::BTreeMap;
@@ -52,7 +52,7 @@ impl Known {
         self.add(slot, content);
     }
 
-    /// The node gets a new value: what is said of the old one holds no longer.
+    /// The node gets a new value: facts about the old one hold no longer.
     fn define(&mut self, id: NodeId) {
         self.0
             .retain(|(_, content)| *content != SlotContent::Node(id));
@@ -92,12 +92,13 @@ impl Known {
     }
 }
 
-/// What the slots are known to hold where it matters.
+/// Contents that states need in slots, the stores that they are short of, and contents known before
+/// tail calls.
 pub(crate) struct Slots {
     states: Vec<Vec<SlotStore>>,
     at_nodes: FastMap<NodeId, Vec<SlotStore>>,
     at_ends: FastMap<BlockId, Vec<SlotStore>>,
-    /// What is known at the ends of blocks with tail calls.
+    /// Contents that are known at the ends of blocks with tail calls.
     at_tail_calls: FastMap<BlockId, Known>,
 }
 
@@ -153,7 +154,8 @@ impl Slots {
         &self.states[state.index()]
     }
 
-    /// What of a state is still in its slots behind the instruction at its pc, which overwrites some.
+    /// Returns the contents of a state that are still in their slots behind the instruction at its
+    /// pc, which overwrites some.
     pub(crate) fn behind(&self, graph: &Graph, id: StateId) -> Result<Vec<SlotStore>, JitError> {
         let instruction = instruction(graph, id)?;
         let base = frame_base(graph, id);
@@ -167,17 +169,17 @@ impl Slots {
         Ok(slots)
     }
 
-    /// What must be stored for a node's state.
+    /// Returns the stores that a node's state needs.
     pub(crate) fn at_node(&self, id: NodeId) -> &[SlotStore] {
         self.at_nodes.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    /// What must be stored for the state of a block's end.
+    /// Returns the stores that the state of a block's end needs.
     pub(crate) fn at_end(&self, id: BlockId) -> &[SlotStore] {
         self.at_ends.get(&id).map_or(&[], Vec::as_slice)
     }
 
-    /// What is known before the tail call that ends a block.
+    /// Returns the contents that are known before the tail call that ends a block.
     pub(crate) fn before_tail_call(&self, id: BlockId) -> Option<&Known> {
         self.at_tail_calls.get(&id)
     }

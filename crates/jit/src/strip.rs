@@ -69,7 +69,7 @@ mod tests {
     const STACK: Register = Register::RSP;
     const FRAME: Register = Register::RBP;
 
-    /// A function: how it opens, what is in it, and one exit, with the exit's place.
+    /// A function: its opening, its body, and one exit, with the exit's place.
     fn function(write: [fn(&mut Assembler); 3]) -> (Vec<u8>, [ExitRange; 1]) {
         let mut to = Assembler::default();
         to.push(FRAME);

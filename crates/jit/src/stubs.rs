@@ -96,8 +96,8 @@ fn write(
 }
 
 /// Empties the registers that functions keep for their callers and the interpreter does not use, before
-/// anything else. What compiled code has left there would be found by each collection until compiled
-/// code runs again, and all that it refers to.
+/// anything else. Otherwise each collection until compiled code runs again would find stale
+/// references there, and keep alive all that they refer to.
 fn forgetting(code: FunctionCode) -> FunctionCode {
     code.behind(&Assembler::bytes_of(Assembler::clear_saved_registers))
 }

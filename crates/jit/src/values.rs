@@ -1,4 +1,4 @@
-//! Which nodes are the same value, and which are constants.
+//! Nodes that are the same value, and nodes that are constants.
 //!
 //! A guard's or refinement's value is its operand; equal constants are one value. Everything after this
 //! looks at *roots* only.

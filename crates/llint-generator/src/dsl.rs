@@ -393,7 +393,7 @@ impl<'a, 'b> Handler<'a, 'b> {
         self.next_after(1);
     }
 
-    /// Runs `then` if the condition holds; what follows is the other case.
+    /// Runs `then` if the condition holds; the code that follows is the other case.
     pub fn when(&mut self, condition: Value, then: impl FnOnce(&mut Self)) {
         let yes = self.builder.create_block();
         let no = self.builder.create_block();

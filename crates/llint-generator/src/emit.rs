@@ -48,8 +48,8 @@ pub fn emit_object(target: &str) -> Result<Vec<u8>, GenerateError> {
     let strips = target.starts_with("x86_64");
     let builder = ObjectBuilder::new(isa, "canny-llint", default_libcall_names()).map_err(error)?;
     let mut module = ObjectModule::new(builder);
-    // What no instruction of verified code leads to: bytes that are no opcode, stubs of opcodes without
-    // a runtime entry.
+    // The handler of words that verified code never dispatches: bytes that are no opcode, stubs of
+    // opcodes without a runtime entry.
     let invalid = module
         .declare_function("op_invalid", Linkage::Local, &handler_signature())
         .map_err(error)?;

@@ -1,8 +1,8 @@
 //! The low-level interpreter: machine code of every opcode, generated when this crate is built.
 //!
 //! A handler takes five words in registers (program counter, frame pointer, thread block, dispatch
-//! table, first instruction word) and tail-calls the next one. What a handler cannot do it leaves to
-//! its *slow stub*, which calls the runtime entry of its opcode in the thread's table of
+//! table, first instruction word) and tail-calls the next one. A handler leaves work that it cannot
+//! do to its *slow stub*, which calls the runtime entry of its opcode in the thread's table of
 //! [`RuntimeEntry`]s and continues where that says. This crate owns the code and the dispatch
 //! tables; it knows nothing of what the runtime entries do.
 //!

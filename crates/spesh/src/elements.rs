@@ -2,7 +2,7 @@
 //! that are always fixnums, and the floats. The number crate owns the types; a test of the runtime's
 //! compares its table with this one.
 
-/// What the bytes of an element are.
+/// Encoding of the bytes of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementKind {
     /// An integer that is not negative.
@@ -20,7 +20,7 @@ pub struct Elements {
     pub code: u8,
     /// Logarithm, to the base two, of the bytes of an element.
     pub size: u8,
-    /// What the bytes are.
+    /// Encoding of these bytes.
     pub kind: ElementKind,
 }
 
@@ -61,8 +61,8 @@ pub const ELEMENTS: &[(&str, Elements)] = &[
     row("f64", 9, 3, ElementKind::Float),
 ];
 
-/// The type whose vectors a primitive like `f64vector-ref` is for, and what comes behind `vector` in
-/// its name.
+/// The type whose vectors a primitive like `f64vector-ref` is for, and the part of its name behind
+/// `vector`.
 pub fn of_primitive(name: &str) -> Option<(Elements, &str)> {
     let (element, operation) = name.split_once("vector")?;
     let (_, elements) = ELEMENTS.iter().find(|(known, _)| *known == element)?;

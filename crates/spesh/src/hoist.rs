@@ -1,4 +1,4 @@
-//! Asking and computing before a loop what the loop does not change.
+//! Loop-invariant code motion: checks and computations that a loop does not change move before it.
 //!
 //! A check of a value that a loop leaves alone, its length, a captured variable or what a global
 //! variable holds are the same in each iteration. They move to the end of the block from which the loop
@@ -7,16 +7,17 @@
 //! such checks failed too often, the profile says so, there is no such state, and checks stay where
 //! they are.
 //!
-//! In a loop with a call nothing that was computed before is at hand behind it, except for what has a
-//! slot. There only checks of values that were there before move: what passed is the value itself.
+//! In a loop with a call nothing that was computed before is at hand behind it, except for values
+//! with slots. There only checks of values that were there before move: the checked value is the
+//! value itself.
 //!
-//! Where a loop may end by a condition that none of its variables decides, it waits for what another
-//! thread stores: what such a condition loads stays in the loop.
+//! A loop that may end by a condition that none of its variables decides waits for a store by
+//! another thread: the loads of such a condition stay in the loop.
 //!
-//! That an operation may stand before the loop has to follow from its operands, since the branches that
-//! lead to it are left out: a load from a pair needs a value that is known to be one in itself. What is
-//! only known because of an earlier question without a value (an index inside of a vector, a record of
-//! a type) moves only if that question moved, or was asked before.
+//! An operation may stand before the loop only if its operands alone allow it, since the branches
+//! that lead to it are left out: a load from a pair needs a value that is known to be one in
+//! itself. An operation that relies on an earlier check without a value (an index inside of a
+//! vector, a record of a type) moves only if that check moved, or was made before.
 
 use crate::code_map::{FastMap, FastSet};
 use crate::graph::{Condition, Graph, Memories, Memory, NodeId, Op, StateId, Terminator, Test};
@@ -49,7 +50,7 @@ pub fn hoist(graph: &mut Graph) {
     }
 }
 
-/// The node that is used in place of one: what replaced it may be replaced itself, by a loop around.
+/// The node that is used in place of one: a replacement may be replaced itself, by a loop around.
 fn resolve(replaced: &FastMap<NodeId, NodeId>, mut id: NodeId) -> NodeId {
     while let Some(other) = replaced.get(&id) {
         id = *other;
@@ -162,11 +163,11 @@ struct Hoister<'a> {
     /// Blocks through which each iteration goes.
     always: FastSet<u32>,
     has_safepoint: bool,
-    /// What conditions ask by which the loop may end, where no variable of the loop decides them.
+    /// Nodes from which exit conditions are computed that no variable of the loop decides.
     awaited: FastSet<NodeId>,
     /// Memory that the loop changes.
     stored: Memories,
-    /// What is asked of a value by guards; nothing if they differ.
+    /// The test that guards make of a value; nothing if they differ.
     tests: FastMap<NodeId, Option<Test>>,
     /// Values of whose record types something is asked in the loop.
     asked: FastSet<NodeId>,
@@ -239,7 +240,8 @@ impl<'a> Hoister<'a> {
         }
     }
 
-    /// What the conditions are computed from by which the loop ends, without those that its variables decide.
+    /// Returns the nodes from which the loop's exit conditions are computed, without conditions
+    /// that its variables decide.
     fn awaited(&self) -> FastSet<NodeId> {
         let steady = self.steady_variables();
         let mut awaited = FastSet::default();
@@ -294,7 +296,7 @@ impl<'a> Hoister<'a> {
         Some(sources)
     }
 
-    /// What a parameter of a block may be; nothing for a variable of the loop.
+    /// Returns the values that a parameter of a block may have; nothing for a variable of the loop.
     fn arguments_inside(&self, parameter: NodeId) -> Option<Vec<NodeId>> {
         let blocks = self.one.body.iter().skip(1);
         let (block, index) = blocks.copied().find_map(|block| {
@@ -386,7 +388,7 @@ impl<'a> Hoister<'a> {
                 self.state.is_some() && (is_always || is_only_test())
             }
             Op::Require(..) | Op::RequireIndex(..) => leaves,
-            // What relies on a global variable may change at any time.
+            // Whether code relies on a global variable may change at any time.
             Op::RequireMutable(x, _) => leaves && keeps && !ty(*x).may_be(Type::CELL),
             Op::Fixnum(..)
             | Op::Number(..)

@@ -1,4 +1,4 @@
-//! The specializer: what logs tell, what to compile for which types, and the graph of it.
+//! The specializer: statistics from logs, plans for code and types, and graphs of these plans.
 //!
 //! Owns statistics, plan, graph, facts, passes and states; knows nothing of code emission or of the heap.
 #![forbid(unsafe_code)]

@@ -1,8 +1,8 @@
 //! Decoding of the logs that threads write while they interpret.
 //!
 //! A log is a slice of words, three or more for an entry, in the format of `canny_tables::layout::log`.
-//! Decoding never fails: what is not an entry is skipped, for a log is a hint and nothing depends on it
-//! being complete.
+//! Decoding never fails: words that are no entry are skipped, for a log is a hint and nothing
+//! depends on it being complete.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, log};
@@ -58,7 +58,7 @@ impl TypeTuple {
     }
 }
 
-/// What one entry, with its continuations, says.
+/// Content of one entry with its continuations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A call entered code.
@@ -95,7 +95,7 @@ pub enum Event {
         code: CodeWord,
         /// Position of the frame.
         position: u64,
-        /// What its first registers held.
+        /// Contents of its first registers.
         registers: LoopRegisters,
     },
     /// An instruction loaded a value.
@@ -178,7 +178,7 @@ impl<'a> Events<'a> {
     }
 }
 
-/// What the first registers of a frame held when a loop went back, as logged.
+/// Types of the first registers of a frame when a loop went back, as logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoopRegisters {
     own: u64,
@@ -263,7 +263,7 @@ fn type_of_short_code(code: u8) -> Type {
     }
 }
 
-/// What a loop's entry tells of every immediate.
+/// Type of every immediate in a loop's entry, which does not tell them apart.
 const IMMEDIATE: Type = Type::BOOLEAN
     .or(Type::NIL)
     .or(Type::CHARACTER)

@@ -1,5 +1,5 @@
-//! What is known of the value of a call: of a procedure's, which is asked for its type right behind the
-//! call, where compiled code that returns knows the answer; of a primitive's, by its row.
+//! Types of the values of calls. A procedure's value is tested right behind the call, where
+//! compiled code that returns knows the answer; a primitive's type is in its row.
 
 use canny_compiler::instruction::Instruction;
 use canny_tables::primitives::{Flags, Primitive};

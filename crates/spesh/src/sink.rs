@@ -1,11 +1,11 @@
-//! Escape analysis: which new objects are made at side exits only.
+//! Escape analysis: finds new objects that are made at side exits only.
 //!
 //! An inlined procedure's closure, a rest list or a number in a loop may be needed by nobody but the
-//! interpreter, should it have to resume from a state in between: what compiled code reads of them the
-//! builder has found in the values that they were made of. Such an object is not made where its node
-//! stands but in the exits, each of which makes it once however many slots name it. Whatever else uses
-//! an object, be it another object that is made or a state that a call or the runtime leaves in the
-//! frame, needs the object itself.
+//! interpreter, should it have to resume from a state in between: the builder takes all reads of
+//! compiled code from the values that they were made of. Such an object is not made where its node
+//! stands but in the exits, each of which makes it once however many slots name it. Every other use
+//! of an object, be it another object that is made or a state that a call or the runtime leaves in
+//! the frame, needs the object itself.
 
 use crate::graph::{Graph, NodeId, Op, SlotContent, StateId};
 

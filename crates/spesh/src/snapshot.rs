@@ -1,4 +1,4 @@
-//! What the specializer knows of a code object: an immutable copy of everything that compilation reads.
+//! Snapshots of code objects: immutable copies of everything that compilation reads.
 //!
 //! Code objects do not move, so their addresses, and those of their pool slots, are plain numbers here.
 //! A slot that refers to a movable object is read by compiled code when it runs; a snapshot says only
@@ -38,7 +38,7 @@ pub struct CodeSnapshot {
     pub liveness: LazyLiveness,
 }
 
-/// The live registers of a code, found out by whoever asks first: for a large procedure that takes
+/// The live registers of a code, computed at the first request: for a large procedure that takes
 /// longer than the running thread, which makes the snapshot, may be kept waiting.
 #[derive(Debug)]
 pub struct LazyLiveness {
@@ -69,7 +69,7 @@ impl Deref for LazyLiveness {
     }
 }
 
-/// What a pool slot holds.
+/// Content of a pool slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PoolItem {
     /// A word that is no reference: fixnum, flonum in the word, immediate.
@@ -82,7 +82,7 @@ pub enum PoolItem {
     Code(CodeWord),
     /// A keyword, by its name: keywords in code are interned.
     Keyword(Arc<str>),
-    /// What the code's `keyword-entry` takes.
+    /// Parameters of the code's `keyword-entry`.
     Keywords(KeywordParameters),
     /// Anything else.
     Other,
@@ -167,7 +167,7 @@ pub trait CodeSource {
     }
 }
 
-/// Whom the calls at an instruction entered.
+/// Codes that the calls at an instruction entered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Callees {
     /// Codes with the number of calls that entered them, the most frequent first; rare ones may be missing.
@@ -176,7 +176,7 @@ pub struct Callees {
     pub calls: u32,
 }
 
-/// What running the program has told about code.
+/// Observations about code, made while the program ran.
 pub trait Profile {
     /// Types seen of the value that the instruction at `pc` produced; `None` when nothing was logged there.
     fn result_type(&self, code: CodeWord, pc: usize) -> Option<Type>;

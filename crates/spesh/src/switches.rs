@@ -7,9 +7,9 @@ use crate::build::Options;
 
 /// A part of the optimizer that others do without.
 pub struct Pass {
-    /// What it is called in `CANNY_SPESH_DISABLE`.
+    /// Its name in `CANNY_SPESH_DISABLE`.
     pub name: &'static str,
-    /// What it does, for people.
+    /// Description of its effect, for people.
     pub effect: &'static str,
     turn_off: fn(&mut Options),
 }

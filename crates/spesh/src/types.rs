@@ -5,8 +5,8 @@
 //! value has exactly one kind, so union and intersection of kinds are bit operations. The records in
 //! a type are all records, or those of exactly one record type, which its class key names (see
 //! `layout::class_key`); records of types derived from that are not among them. The union of two
-//! record types is all records. Types are what logs record, what plans select by and what guards
-//! test; they say nothing of lengths, ranges or identities.
+//! record types is all records. Logs record types, plans select by them and guards test them; they
+//! say nothing of lengths, ranges or identities.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, class_key};
@@ -113,7 +113,7 @@ impl Type {
         }
     }
 
-    /// What both have.
+    /// Returns the intersection of both types.
     pub const fn and(self, other: Type) -> Type {
         let kinds = self.kinds & other.kinds;
         if kinds & Type::RECORD.kinds == 0 {
@@ -126,7 +126,7 @@ impl Type {
         Type::of_kinds(kinds & !Type::RECORD.kinds)
     }
 
-    /// What this has and the other has not.
+    /// Returns the part of this type that is not in the other.
     pub const fn without(self, other: Type) -> Type {
         let keeps_records = self.has_records()
             && !(other.has_records() && (other.class == 0 || other.class == self.class));

@@ -1,8 +1,8 @@
 //! Checks a graph, so that a mistake of the builder or of a pass shows before it becomes machine
 //! code.
 //!
-//! Debug builds check after building and passes, release builds with `CANNY_SPESH_VERIFY`. What is
-//! checked: edges match the parameters of their blocks, operands have the representation that the
+//! Debug builds check after building and passes, release builds with `CANNY_SPESH_VERIFY`. The
+//! checks: edges match the parameters of their blocks, operands have the representation that the
 //! operation's row demands, and a value is available at each use, on every path. After a call or a
 //! runtime instruction a value counts as available only if it has a slot.
 
@@ -13,7 +13,7 @@ use crate::graph::{
 };
 use crate::passes::reverse_postorder;
 
-/// Is told of a use: the value, what is at hand there, and who uses it.
+/// Called for a use: the value, the values at hand there, and the user.
 type Visitor<'a> = dyn FnMut(NodeId, &HashSet<NodeId>, &str) -> Result<(), String> + 'a;
 
 /// Checks that edges fit their blocks, that operands have the representation that the operation needs,
@@ -81,7 +81,8 @@ fn root(graph: &Graph, mut id: NodeId) -> NodeId {
     id
 }
 
-/// Follows a block, telling `used` of each use and what is at hand there; gives what is at hand at the end.
+/// Follows a block and calls `used` for each use with the values at hand there. Returns the values
+/// at hand at the end.
 fn walk(
     graph: &Graph,
     block: BlockId,
@@ -185,7 +186,7 @@ fn check_edges(graph: &Graph, block: BlockId) -> Result<(), String> {
 }
 
 fn check_representations(graph: &Graph, id: NodeId) -> Result<(), String> {
-    // What exits make they box on the way.
+    // A sunk object is made by exits, which box its parts on the way.
     if graph.is_sunk(id) {
         return Ok(());
     }

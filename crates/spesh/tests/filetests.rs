@@ -54,7 +54,7 @@ fn states(graph: &Graph) -> String {
     text
 }
 
-/// What a pass makes of the graph in the file.
+/// Runs a pass on the graph in the file and returns the text of the result.
 fn passed(world: &World, pass: impl FnOnce(&mut Graph)) -> Result<String, String> {
     let mut graph = world.graph()?;
     pass(&mut graph);
@@ -78,7 +78,7 @@ fn run(what: &str, input: &str) -> Result<String, String> {
             Ok(()) => "right\n".to_owned(),
             Err(problem) => format!("{problem}\n"),
         }),
-        // What is no graph: the message.
+        // A text that is no graph: the message.
         "parse" => match world.graph() {
             Ok(_) => Err("the text is read as a graph".to_owned()),
             Err(problem) => Ok(format!("{problem}\n")),

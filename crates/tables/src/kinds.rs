@@ -95,7 +95,8 @@ kinds! {
     /// The datum is alive only while the key is.
     Ephemeron "ephemeron" Special 8 ["key" "datum"];
     Keyword "keyword" Scannable 8 ["name"];
-    /// What primitives raise: `type` a symbol, `who` a symbol or #f, `position` a string or #f.
+    /// The condition that primitives raise: `type` a symbol, `who` a symbol or #f, `position` a
+    /// string or #f.
     Condition "condition" Scannable 8 ["type" "message" "irritants" "who" "position" "spare"];
     /// `ready` is the list of objects proven dead, in the order of the proofs.
     Guardian "guardian" Scannable 8 ["ready"];

@@ -162,10 +162,10 @@ pub mod thread {
     pub const HANDLERS: i32 = 200;
     /// Parameters register of the dynamic state.
     pub const PARAMETERS: i32 = 208;
-    /// What one piece of compiled code hands to the next, while nothing can be collected. The default
-    /// ports lie before.
+    /// Words that one piece of compiled code hands to the next, while nothing can be collected. The
+    /// default ports lie before.
     pub const CARRIED: i32 = 240;
-    /// Words of that.
+    /// Number of carried words.
     pub const CARRIED_WORDS: usize = 24;
     /// Chances of compiled code to leave before it does so without a reason; see `CANNY_SPESH_STRESS`.
     pub const CHANCES: i32 = CARRIED + 8 * CARRIED_WORDS as i32;
@@ -183,7 +183,7 @@ pub mod thread {
 pub mod port {
     /// A fixnum by which the host knows the port.
     pub const ID: usize = 0;
-    /// A fixnum: what the port can do.
+    /// A fixnum: the port's abilities and state, `port_flag`s.
     pub const FLAGS: usize = 1;
     /// String.
     pub const NAME: usize = 2;
@@ -213,7 +213,7 @@ pub mod port_flag {
     pub const TEXTUAL: i64 = 4;
     /// Bytes go through it.
     pub const BINARY: i64 = 8;
-    /// What is written stays in memory, or what is read was there from the start.
+    /// Output stays in memory, or input was there from the start.
     pub const MEMORY: i64 = 16;
     /// It was closed while it had nothing behind it.
     pub const CLOSED: i64 = 32;
@@ -225,7 +225,8 @@ pub mod port_sides {
     pub const INPUT: usize = 0;
     /// The port that writes.
     pub const OUTPUT: usize = 1;
-    /// `#f`, or, where both have one position in a file, what was done last: 0 for reading, 1 for writing.
+    /// `#f`, or, where both have one position in a file, the last operation: 0 for reading, 1 for
+    /// writing.
     pub const TURN: usize = 2;
     pub const COUNT: usize = 3;
 }
@@ -309,9 +310,9 @@ pub mod escape {
 /// Payload words of a record type.
 ///
 /// Whether a type is derived from another takes no search: the types that one is derived from stand in
-/// it from [`ANCESTORS`](record_type::ANCESTORS) on, the outermost first, with `#f` behind them. What
-/// is derived from a type with `n` ancestors has that type at word `ANCESTORS + n`, the type's
-/// [`PLACE`](record_type::PLACE).
+/// it from [`ANCESTORS`](record_type::ANCESTORS) on, the outermost first, with `#f` behind them. A
+/// type that is derived from a type with `n` ancestors has that type at word `ANCESTORS + n`, the
+/// type's [`PLACE`](record_type::PLACE).
 pub mod record_type {
     /// Symbol.
     pub const NAME: usize = 0;
@@ -321,7 +322,7 @@ pub mod record_type {
     pub const FIELDS: usize = 2;
     /// The class key of the records, a fixnum; see [`super::class_key`].
     pub const SERIAL: usize = 3;
-    /// What libraries attach to the type; `#f` at first.
+    /// Data that libraries attach to the type; `#f` at first.
     pub const EXTENSION: usize = 4;
     /// Index of the word where types derived from this one have it, a fixnum.
     pub const PLACE: usize = 5;
@@ -333,9 +334,9 @@ pub mod record_type {
 
 /// Class keys: small numbers by which generic functions tell the classes of their arguments apart.
 ///
-/// The key of an object is the number of its kind, that of a record is the serial number of its type,
-/// and what has no header has one of these. Several keys fit one fixnum, since all are below
-/// [`END`](class_key::END).
+/// The key of an object is the number of its kind, that of a record is the serial number of its
+/// type, and a value without a header has one of these. Several keys fit one fixnum, since all are
+/// below [`END`](class_key::END).
 pub mod class_key {
     /// Fixnums.
     pub const FIXNUM: i64 = 64;

@@ -3,9 +3,9 @@
 //! A leaf function takes up to [`ARGUMENTS_MAX`] tagged words in registers and gives a word. It never
 //! collects, never raises and never calls Scheme, so its caller keeps its values in registers and
 //! stores nothing. It writes no word of a pair, vector, box, cell or record that a program can reach
-//! and that existed before; a hash table's inner vector is out of reach. What it does not do itself,
-//! errors above all, it declines (`layout::DECLINED`) before it has changed anything, and the primitive
-//! is called instead.
+//! and that existed before; a hash table's inner vector is out of reach. Before it has changed
+//! anything, it declines work that it does not do itself (`layout::DECLINED`), errors above all;
+//! the primitive is called instead.
 //!
 //! A row names a primitive and a number of arguments; the number of the row is its [`LeafId`].
 
@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 /// Greatest number of arguments.
 pub const ARGUMENTS_MAX: usize = 3;
 
-/// What a leaf function gives when it does not decline.
+/// Type of a leaf function's result if it does not decline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gives {
     /// Any object.
@@ -52,9 +52,9 @@ pub struct Leaf {
     /// Its value.
     pub gives: Gives,
     /// It declines now and then though its operands are what they always are, since a buffer is empty
-    /// or full or somebody else has a lock: who calls it has another way at hand, and concludes nothing
-    /// from that. For compiled code it is a call of the primitive, which may change everything: what
-    /// other threads do is seen behind a lock.
+    /// or full or somebody else has a lock: its caller has another way at hand, and concludes
+    /// nothing from that. For compiled code it is a call of the primitive, which may change
+    /// everything: changes by other threads are seen behind a lock.
     pub declines_at_times: bool,
 }
 

@@ -12,7 +12,7 @@
 //! `wide`) or of the extension word that holds them back to the pool
 //! slot's first word. Registers are numbered from fp.
 
-/// What a field of the first word means.
+/// Meaning of a field of the first word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operand {
     /// Not used, zero.
@@ -79,7 +79,7 @@ impl Operand {
         is_word || self.slot().is_some()
     }
 
-    /// What the pool slot holds whose distance the field is.
+    /// Returns the content of the pool slot whose distance the field is, if it is one.
     pub const fn slot(self) -> Option<Slot> {
         match self {
             Operand::Constant16 => Some(Slot::Value),
@@ -90,7 +90,7 @@ impl Operand {
     }
 }
 
-/// What a pool slot holds.
+/// Content of a pool slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slot {
     /// A literal, a closure or primitive, or a cell as a value.
@@ -105,7 +105,7 @@ pub enum Slot {
     Name,
 }
 
-/// What an extension word means.
+/// Meaning of an extension word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extension {
     /// Signed branch offset.
@@ -127,7 +127,7 @@ pub enum Extension {
 }
 
 impl Extension {
-    /// What the pool slot holds whose distance the word is.
+    /// Returns the content of the pool slot whose distance the word is, if it is one.
     pub const fn slot(self) -> Option<Slot> {
         match self {
             Extension::Constant => Some(Slot::Value),

@@ -1,13 +1,14 @@
-//! The machine: frames, calls, continuations, safepoints, and what generated code leaves to Rust.
+//! The machine: frames, calls, continuations, safepoints, and the work that generated code leaves
+//! to Rust.
 //!
-//! A [`Vm`] is what threads share: heap, symbols, global cells, the code's metadata, libraries. A
-//! [`Thread`] runs Scheme code on its own VM stack through the generated interpreter. Primitives are
-//! Rust functions of type [`PrimitiveFunction`]; the host hands in their table, so this crate knows no
-//! library and does no input or output.
+//! A [`Vm`] holds the state that threads share: heap, symbols, global cells, the code's metadata,
+//! libraries. A [`Thread`] runs Scheme code on its own VM stack through the generated interpreter.
+//! Primitives are Rust functions of type [`PrimitiveFunction`]; the host hands in their table, so
+//! this crate knows no library and does no input or output.
 //!
 //! Invariants:
-//! - No Rust frame stands between two Scheme frames. A primitive never calls a procedure; what the
-//!   machine wants called it puts on the VM stack as a trap frame.
+//! - No Rust frame stands between two Scheme frames. A primitive never calls a procedure; the
+//!   machine puts its own calls on the VM stack as trap frames.
 //! - At every allocation the live registers of the top frame and of all frames below are precise roots;
 //!   Rust locals are roots conservatively; Rust collections are not roots.
 //! - Locks are never held across an allocation.

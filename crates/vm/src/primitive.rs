@@ -80,7 +80,8 @@ impl Thread {
         let function = self.primitives[id.0 as usize];
         // The native stack, where the array lies, keeps its objects alive and in place.
         let words = std::hint::black_box(&arguments);
-        // SAFETY: the words stay in place during the call, and what they refer to does not move.
+        // SAFETY: the words stay in place during the call, and objects that they refer to do not
+        // move.
         let arguments = unsafe { Arguments::new(words.as_ptr(), COUNT) };
         function(self, arguments)
     }

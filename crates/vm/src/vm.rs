@@ -28,7 +28,7 @@ use crate::specializer::{Specializer, SpecializerConfig};
 use crate::tasks::{Tasks, TasksConfig};
 use crate::thread::Thread;
 
-/// What a host chooses when it makes a machine.
+/// The options that a host chooses when it makes a machine.
 #[derive(Clone, Debug)]
 pub struct VmConfig {
     /// The heap's settings.

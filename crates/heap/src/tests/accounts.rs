@@ -23,7 +23,7 @@ fn kept(mutator: &mut Mutator, pairs: i64) -> Handle {
     mutator.handle(list)
 }
 
-/// What a closed account has left behind is old at once, and others are notified.
+/// Memory that a closed account has left behind is old at once, and others are notified.
 #[test]
 fn what_is_left_behind_is_nobodys() {
     let heap = Heap::new(small()).unwrap();
@@ -72,7 +72,7 @@ fn who_grows_is_told_and_not_who_has_much() {
     assert_ne!(old, greedy);
     mutator.set_account(old);
     let table = kept(&mut mutator, 16 * MEGABYTE);
-    // What others have had since makes it old.
+    // The growth of others since then makes it old.
     for _ in 0..6 {
         let other = heap.new_account(None);
         mutator.set_account(other);
@@ -135,7 +135,7 @@ fn an_account_has_a_limit_of_its_own() {
     let mut mutator = Mutator::attach_plain(&heap);
     let limited = heap.new_account(Some(4 << 20));
     assert_eq!(heap.own_limit_bytes(limited), Some(4 << 20));
-    // What dies does not count.
+    // Memory that dies does not count.
     mutator.set_account(limited);
     for _ in 0..50 {
         scrub_stack();

@@ -149,8 +149,8 @@ fn past_the_limit_the_room_comes_from_beyond() {
     assert_eq!(length(list), 1 << 20);
 }
 
-/// Lines of all lengths, in rooms of all sizes: what is made is the line, padded with zeros, and what
-/// stands behind it is not touched.
+/// Lines of all lengths, in rooms of all sizes: the result is the line, padded with zeros, and the
+/// memory behind it is not touched.
 #[test]
 fn lines_end_where_they_end() {
     let heap = Heap::new(checked()).unwrap();

@@ -14,7 +14,7 @@ use super::checked;
 use super::roots::Rooted;
 use crate::{Handle, Heap, HeapConfig};
 
-/// What a word of the model holds.
+/// Contents of a word of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Word {
     Nil,

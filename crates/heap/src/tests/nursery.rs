@@ -1,4 +1,4 @@
-//! How large nurseries are, and what freed large objects leave behind.
+//! The sizes of nurseries, and the memory that freed large objects leave behind.
 
 use canny_tables::kinds::Kind;
 

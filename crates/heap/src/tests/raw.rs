@@ -1,5 +1,5 @@
-//! What others than the heap learn of a full collection: who has raw addresses, and what lives with
-//! something else.
+//! Reports of a full collection to owners outside of the heap: raw addresses that are still held,
+//! and dependents of live objects.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -141,7 +141,7 @@ fn ephemerons_keep_their_datum_only_while_the_key_lives() {
             .filter(|&i| field(rooted.get(200 + i), 0) == Value::BROKEN)
             .inspect(|&i| assert_eq!(field(rooted.get(200 + i), 1), Value::BROKEN))
             .count();
-        // A stale word on the stack may keep one key and what follows from it.
+        // A stale word on the stack may keep one key and the data that follow from it.
         assert!(broken >= 1, "{broken}");
     }
 }

@@ -1,4 +1,4 @@
-//! Instructions that are written without the code generator: what stands in front of segments, behind
+//! Instructions that are written without the code generator: code in front of segments, behind
 //! calls and at exits.
 //!
 //! Owns which bytes an instruction has, and which registers have which part in compiled code. There is

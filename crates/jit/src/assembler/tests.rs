@@ -320,14 +320,14 @@ fn jumps_that_may_move_are_known() {
     let mut assembler = Assembler::default();
     assembler.jump(Target::Next);
     assert!(is_movable_jump(&assembler.code));
-    // What depends on its own address has to stay.
+    // A jump that depends on its own address has to stay.
     let mut assembler = Assembler::default();
     assembler.jump_through(Target::Next);
     assert!(!is_movable_jump(&assembler.code));
     assert!(!is_movable_jump(&[]));
 }
 
-/// Bytes that begin as such jumps do: what is taken for one is exactly one.
+/// Bytes that begin as such jumps do: those that are taken for one are exactly one.
 #[test]
 fn nothing_else_is_taken_for_a_jump() {
     let mut jumps = 0;

@@ -476,7 +476,7 @@ impl Assembler {
 pub(crate) struct NativeFrame {
     /// Bytes of the prologue.
     pub(crate) prologue: usize,
-    /// What each exit does before its jump.
+    /// Instructions of each exit before its jump.
     pub(crate) epilogue: Vec<u8>,
 }
 
@@ -524,8 +524,8 @@ fn without_number(instruction: &[u8], bytes: usize) -> &[u8] {
     &instruction[..instruction.len() - bytes]
 }
 
-/// If the code begins with an instruction that makes room on the stack, a few bytes: how many, and what
-/// is behind it.
+/// If the code begins with an instruction that makes room on the stack, a few bytes: how many, and
+/// the code behind it.
 fn after_room(code: &[u8], stack: Register) -> Option<(u8, &[u8])> {
     let code = code.strip_prefix(without_number(&room(stack, 0), 1))?;
     let (&bytes, rest) = code.split_first()?;
@@ -533,7 +533,7 @@ fn after_room(code: &[u8], stack: Register) -> Option<(u8, &[u8])> {
 }
 
 /// If the code begins with a store on the stack of a register that functions keep: the register, where
-/// it is stored, and what is behind the store.
+/// it is stored, and the code behind the store.
 fn save_of_register(code: &[u8], stack: Register, offset: u8) -> Option<(Register, Memory, &[u8])> {
     let memory = match offset {
         0 => Memory::at(stack),

@@ -437,7 +437,7 @@ impl Segment<'_, '_> {
         self.dispatch(result, fp);
     }
 
-    // What may allocate.
+    // Operations that may allocate.
 
     /// The tagged flonum of a double.
     pub(super) fn box_float(&mut self, number: Value) -> Value {

@@ -1,7 +1,7 @@
 //! Lowers conditions and type tests to branches, or to a boolean where a value is wanted.
 //!
-//! A test first uses the node's known type: what the type excludes is not tested again. A header is
-//! loaded only after the tag bits have shown that the word is a pointer to an object.
+//! A test first uses the node's known type: cases that the type excludes are not tested again. A
+//! header is loaded only after the tag bits have shown that the word is a pointer to an object.
 
 use canny_spesh::elements::Elements;
 use canny_spesh::graph::{Comparison, Condition, NodeId, Test};
@@ -145,8 +145,8 @@ impl Segment<'_, '_> {
         self.builder.ins().icmp_imm_s(IntCC::Equal, bits, wanted)
     }
 
-    /// What is zero if the bits of a mask have a value. A difference whose low bits are zero takes one
-    /// instruction less than masked bits that equal others.
+    /// Returns a word that is zero if the bits of a mask have the wanted value. Testing a
+    /// difference for low bits that are zero takes one instruction less than comparing masked bits.
     fn masked_difference(&mut self, x: Value, mask: u64, wanted: u64) -> Option<Value> {
         if mask == u64::MAX || mask & (mask + 1) != 0 && wanted != 0 {
             return None;

@@ -13,7 +13,7 @@ use cranelift_codegen::ir::types::I64;
 use super::segment::Segment;
 use crate::JitError;
 
-/// What is done with two fixnums.
+/// Operation on two fixnums.
 enum Quick {
     Arithmetic(FixnumOperation),
     Comparison(Comparison),

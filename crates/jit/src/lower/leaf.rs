@@ -144,7 +144,7 @@ impl Segment<'_, '_> {
         words: &[NodeId],
     ) -> Result<Value, JitError> {
         let fp = self.fp();
-        // What a function does not take may be anything.
+        // Operands that a function does not take may be anything.
         let mut operands = [fp; canny_tables::leaves::ARGUMENTS_MAX];
         if words.len() > operands.len() {
             return Err(JitError::Invalid(

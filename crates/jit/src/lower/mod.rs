@@ -315,7 +315,7 @@ enum Root {
     Join(BlockId),
 }
 
-/// What every segment reads.
+/// Inputs that every segment reads.
 struct Procedure<'a> {
     graph: &'a Graph,
     environment: &'a Environment,
@@ -397,8 +397,9 @@ impl Procedure<'_> {
             && self.cuts.cuts_end(id)
     }
 
-    /// What the segment of a root wants the value of the call before it to be, the node that says so,
-    /// and the state to leave to if it is not. The value's slot is all that is to be stored there.
+    /// Returns the test that the segment of a root wants the value of the call before it to pass,
+    /// the node that says so, and the state to leave to if it fails. Only the value's slot is
+    /// stored there.
     fn wanted_result(&self, root: Root) -> Option<(Test, NodeId, StateId)> {
         let Root::AfterCall(block, index) = root else {
             return None;
@@ -419,7 +420,7 @@ impl Procedure<'_> {
         }
     }
 
-    /// What stands in front of the segment of a root behind a call.
+    /// Writes the code in front of the segment of a root behind a call.
     fn continuation(&self, root: Root, output: &mut Output) -> Result<Continuation, JitError> {
         let Root::AfterCall(block, index) = root else {
             return Err(JitError::Invalid("no continuation".into()));
@@ -475,7 +476,7 @@ impl Procedure<'_> {
 /// An address that the runtime may give, and the root for it.
 type Resumed = (u64, usize);
 
-/// What segments add to the procedure.
+/// Parts of the procedure that segments add.
 #[derive(Default)]
 struct Output {
     roots: Vec<Root>,

@@ -33,10 +33,10 @@ const NOT_BYTE: u64 = !(0xff << FIXNUM_SHIFT);
 
 const SHIFT: i64 = FIXNUM_SHIFT as i64;
 
-/// What an opcode does with a port.
+/// The use that an opcode makes of a port.
 #[derive(Clone, Copy)]
 struct PortUse {
-    /// What has to be lent for it.
+    /// The kind of loan that it needs.
     lent: u64,
     is_of_bytes: bool,
     puts: bool,

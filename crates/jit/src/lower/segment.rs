@@ -45,9 +45,9 @@ pub(super) struct Segment<'a, 'b> {
     ways: FastMap<BlockId, usize>,
     pub(super) exits: Vec<Exit>,
     pub(super) exit_count: u32,
-    /// What is written now is out of the way of the rest.
+    /// The code being written is out of the way of the rest.
     pub(super) is_cold: bool,
-    /// Signatures by number of registers that matter to who is jumped to.
+    /// Signatures by number of registers that matter to the target of a jump.
     pub(super) signatures: [SigRef; 6],
     /// Signatures of jumps with arguments or values in registers, by numbers of words and doubles.
     direct_signatures: FastMap<(usize, usize), SigRef>,
@@ -474,8 +474,8 @@ impl<'a, 'b> Segment<'a, 'b> {
         }
     }
 
-    /// An instruction in the runtime, whose value and whatever is needed behind it are taken from their
-    /// slots.
+    /// An instruction in the runtime, whose value and all values needed behind it are taken from
+    /// their slots.
     pub(super) fn runtime_in_place(&mut self, id: NodeId, state: StateId) -> Result<(), JitError> {
         self.runtime(id, state)?;
         self.take_result(id, state)?;
@@ -699,8 +699,8 @@ impl<'a, 'b> Segment<'a, 'b> {
         }
     }
 
-    /// The block to be written next. What all edges to it have is known where they are written, but
-    /// edges that go back come after what they go back to.
+    /// The block to be written next. Facts common to all edges into a block are known once these
+    /// are written, but edges that go back to a loop are written after its start.
     fn next_block(&mut self) -> Option<BlockId> {
         let is_ready = |id: &BlockId| self.ways.get(id).is_none_or(|left| *left == 0);
         let is_loop = |id: &BlockId| self.procedure.graph.blocks[id.index()].is_loop;
@@ -718,7 +718,8 @@ impl<'a, 'b> Segment<'a, 'b> {
         self.builder.seal_block(block);
     }
 
-    /// Goes to a block that is a segment of its own. What is live there goes through the thread block.
+    /// Jumps to a block that is a segment of its own. Values that are live there go through the
+    /// thread block.
     fn join_edge(&mut self, edge: &Edge) {
         let parameters = &self.procedure.graph.blocks[edge.target.index()].parameters;
         let live = self.procedure.liveness.at_block(edge.target);

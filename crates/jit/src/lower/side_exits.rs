@@ -102,7 +102,7 @@ impl Segment<'_, '_> {
         }
     }
 
-    /// What a slot gets, if it is known now.
+    /// Returns the content of a slot as a constant, if it is known now.
     fn known_content(&mut self, content: SlotContent) -> Option<Constant> {
         let id = match content {
             SlotContent::Address(address) => {

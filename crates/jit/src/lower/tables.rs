@@ -17,7 +17,7 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value};
 
 use super::segment::Segment;
 
-/// What is done with the entry of a key.
+/// Action on the entry of a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum TableUse {
     /// Gives its value.
@@ -39,7 +39,7 @@ impl TableUse {
     }
 }
 
-/// What a look-up works with.
+/// Values that a look-up works with.
 struct Parts {
     index: Value,
     /// Bytes of the index but for the last slot.

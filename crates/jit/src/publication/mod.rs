@@ -32,7 +32,7 @@ use canny_tables::opcodes::{Opcode, encode_abc};
 
 /// A word that several threads read and write.
 pub trait SharedWord<T> {
-    /// Sets it; who reads the value sees what was written before.
+    /// Sets it; a reader of the value sees all that was written before.
     fn publish(&self, value: T);
 }
 

@@ -193,7 +193,7 @@ fn calls_are_passed_on_to_the_candidate_for_their_arguments() {
     for (argument, n) in arguments {
         let answer = machine.call(closure, &[argument, fixnum(0)]);
         assert_eq!(answer, fixnum(n), "{argument:#x}");
-        // Whatever its first argument is, nobody wants another second one.
+        // No candidate takes another second argument, whatever the first one is.
         let answer = machine.call(closure, &[argument, TRUE]);
         assert_eq!(answer, argument);
     }
@@ -269,7 +269,8 @@ fn calls_of_known_code_enter_where_their_links_lead() {
     let mut call = |x| machine.call(f, &[closure, x]);
     // By way of the code object, which asks.
     assert_eq!([call(fixnum(5)), call(TRUE)], [fixnum(1), TRUE]);
-    // Straight to the questions: what they do not want is passed on, with its argument in its slot.
+    // Straight to the questions: a call that they do not want is passed on, with its argument in
+    // its slot.
     caller.lead_link(0, LinkGoal::Checked(starts));
     code.enter_bytecode();
     assert_eq!([call(fixnum(5)), call(TRUE)], [fixnum(1), TRUE]);

@@ -34,7 +34,7 @@ extern "C" fn decline(_thread: *mut u64, _x: u64, _y: u64, _z: u64) -> u64 {
     DECLINED
 }
 
-/// What arithmetic gives for operands of kinds that compiled code does not compute with.
+/// Result of arithmetic on operands of kinds that compiled code does not compute with.
 fn mixed(x: u64, y: u64) -> u64 {
     x.rotate_left(8) ^ y
 }
@@ -127,7 +127,8 @@ fn doubles_survive_a_leaf_call() {
     );
 }
 
-/// What arithmetic is left to the function: fixnums are computed with here, as long as the result is one.
+/// Arithmetic on other numbers is left to the function; compiled code computes with fixnums as long
+/// as the result is one.
 #[test]
 fn numbers_of_other_kinds_are_left_to_the_function() {
     let mut machine = Machine::new();

@@ -32,7 +32,7 @@ fn environment() -> Environment {
     }
 }
 
-/// Whom a displacement leads to.
+/// The name of a displacement's target.
 fn target_name(target: Target) -> String {
     match target {
         Target::Return(number) => format!("return-{number}"),
@@ -55,7 +55,7 @@ fn decode(code: &[u8], start: usize, end: usize) -> Vec<Instruction> {
     let mut instructions = Vec::new();
     while decoder.can_decode() {
         let instruction = decoder.decode();
-        // What the frame was made by is stripped, and left as fillers.
+        // The instructions that made the frame are stripped, and left as fillers.
         if instruction.mnemonic() != iced_x86::Mnemonic::Int3 {
             instructions.push(instruction);
         }

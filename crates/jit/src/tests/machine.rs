@@ -35,10 +35,10 @@ const BLOCK_WORDS: usize = EXTRA + 16;
 /// Class key of the records of every type.
 pub const RECORD_KEY: i64 = 1000;
 
-/// What a run that left compiled code has for a result.
+/// Result of a run that left compiled code.
 pub const LEFT_RESULT: u64 = 0xdead_0006;
 
-/// What a run has for a result that met an instruction which this machine has no general way for.
+/// Result of a run that met an instruction for which this machine has no runtime entry.
 pub const UNEXPECTED_RESULT: u64 = 0xbad_0006;
 
 /// Distance by which the made-up collector moves what pairs refer to.

@@ -7,7 +7,7 @@ use canny_tables::opcodes::{Opcode, encode_abc};
 
 use super::machine::{Builder, FakeCode, LEFT_RESULT, MOVE, Machine, fixnum, peek};
 
-/// What a pair's register holds; the made-up collector moves it.
+/// The word in a pair's register; the made-up collector moves it.
 const PAIR: u64 = 0x4001;
 
 fn character(code: u64) -> u64 {

@@ -1,4 +1,4 @@
-//! States: what is stored at exits, what is loaded behind calls and the runtime, inlined frames.
+//! States: stores at exits, loads behind calls and the runtime, inlined frames.
 
 use canny_spesh::graph::{
     Callee, Comparison, Condition, FixnumOperation, FloatOperation, Frame, FrameId, Memory, Op,

@@ -1,10 +1,10 @@
 //! Capturing and calling continuations, and going back to sealed frames, as long as slices are small.
 //!
-//! These do what the runtime does for the same opcodes, and leave to it whatever is not usual: a stack
-//! with the barrier, a trap frame or a wide live map on it, limits, winders to be run, several values.
-//! Nothing is changed before the last check. None of them needs registers for the instruction: what
-//! falls back finds it by the frame, which makes the same functions serve compiled calls. The layout is
-//! that of `canny_tables::layout::continuation`.
+//! These do what the runtime does for the same opcodes, and leave all unusual cases to it: a stack
+//! with the barrier, a trap frame or a wide live map on it, limits, winders to be run, several
+//! values. Nothing is changed before the last check. None of them needs registers for the
+//! instruction: a fallback finds it by the frame, which makes the same functions serve compiled
+//! calls. The layout is that of `canny_tables::layout::continuation`.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::continuation::{
@@ -128,8 +128,8 @@ fn capture(h: &mut Handler, base: Value, top: Value) {
 }
 
 /// Copies links and live registers of the frames below `top` to the slice of an object where the next
-/// one will be. Leaves if one of them is not an ordinary frame. There are nine registers: what can be
-/// loaded is not kept.
+/// one will be. Leaves if one of them is not an ordinary frame. There are nine registers: values
+/// that can be loaded are not kept.
 fn copy_frames(h: &mut Handler, top: Value) {
     let frames = h.builder.create_block();
     let registers = h.builder.create_block();
@@ -155,7 +155,7 @@ fn copy_frames(h: &mut Handler, top: Value) {
     let count = h.load_u8(pc, -7);
     let bytes = h.shift_left(count, 3);
     let fp = h.builder.ins().isub(end, bytes);
-    // What leads from the stack to the slice.
+    // The distance from the stack to the slice.
     let address = h.load(h.thread, thread::SCAN_CURSOR);
     let base = h.load(h.thread, thread::STACK_BASE);
     let distance = h.builder.ins().isub(address, base);

@@ -1,9 +1,10 @@
 //! Logging for the specializer: handlers that write what is about to happen into the thread's log, then
 //! continue in the plain handler of their opcode.
 //!
-//! The format is that of `canny_tables::layout::log`. An entry says types and code, never a value. What
-//! the plain handler would not do on its fast path is not logged. A full log is left to the stub that
-//! hands it over, after which the same instruction begins again, by whatever table is then in force.
+//! The format is that of `canny_tables::layout::log`. An entry says types and code, never a value.
+//! Work that the plain handler would not do on its fast path is not logged. A full log is left to
+//! the stub that hands it over, after which the same instruction begins again, by whatever table is
+//! then in force.
 //!
 //! Registers are few: types are written one by one, and calls give up the register of the dispatch table.
 
@@ -326,7 +327,7 @@ fn write_result(h: &mut Handler, value: Value) {
     write_value(h, cursor, value);
 }
 
-/// What the plain handler would load; leaves where that one would.
+/// Computes the value that the plain handler would load; leaves where that handler would.
 fn loaded(opcode: Opcode, h: &mut Handler) -> Value {
     match opcode {
         Opcode::Car | Opcode::Cdr | Opcode::Cadr | Opcode::Cddr => {

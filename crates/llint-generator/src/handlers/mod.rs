@@ -1,4 +1,4 @@
-//! The handlers: what each opcode does when nothing is unusual.
+//! The handlers: the work of each opcode when nothing is unusual.
 //!
 //! An opcode has a fast handler, may have a second one to which the fast one falls back (flonum
 //! arithmetic behind fixnum arithmetic, calls with a variable number of arguments behind plain calls),

@@ -130,7 +130,7 @@ impl Builder<'_> {
         y: NodeId,
     ) -> (NodeId, NodeId) {
         let real = Type::FIXNUM.or(Type::FLONUM);
-        // What may be something else will be asked anyway.
+        // An operand that may be something else is guarded anyway.
         let is_flonum = |ty: Type| ty.is(Type::FLONUM) || !ty.is(real);
         let (tx, ty) = (self.ty(x), self.ty(y));
         if is_flonum(tx) || is_flonum(ty) {
@@ -294,7 +294,7 @@ impl Builder<'_> {
         );
     }
 
-    /// What a comparison asks; none where it is left to the runtime.
+    /// Returns the condition of a comparison; none where it is left to the runtime.
     pub(super) fn compared(
         &mut self,
         activation: &mut Activation,
@@ -339,7 +339,7 @@ impl Builder<'_> {
     fn exact_float_comparison(&self, x: NodeId, y: NodeId) -> bool {
         let exact = |node: NodeId| match self.constant(node) {
             Some(bits) => constant_double(bits).is_some_and(|value| value.abs() < 9e15),
-            // What is not known to be a flonum is guarded to be one.
+            // An operand that may be neither fixnum nor flonum is guarded to be a flonum.
             None => {
                 !self.ty(node).is(Type::FIXNUM.or(Type::FLONUM)) || self.ty(node).is(Type::FLONUM)
             }

@@ -1,10 +1,10 @@
 //! Boxes of assigned variables that are not made.
 //!
-//! As long as nobody but exits needs a box, what is in it is a value like others: a parameter of the
-//! head of a loop that assigns it, unboxed if it is a flonum. Each state names, in place of the box, a
-//! new one with what is in it then, and in place of what was made of the box (closures above all)
-//! copies that are made of that one; so do the states of the frames around. Exits make those
-//! ([`crate::sink`]), and no state but theirs may name them.
+//! As long as nobody but exits needs a box, its content is a value like others: a parameter of the
+//! head of a loop that assigns it, unboxed if it is a flonum. Each state names, in place of the
+//! box, a new one with its content then. In place of objects that were made of the box (closures
+//! above all) it names copies that are made of that one; so do the states of the frames around.
+//! Exits make those ([`crate::sink`]), and no state but theirs may name them.
 //!
 //! At a call that may look at it, a box that only registers of the calling procedure name is made there
 //! and stays a box. In other cases it has to be made from the beginning, which the builder does not
@@ -75,7 +75,7 @@ impl Builder<'_> {
         object
     }
 
-    /// What is in a box that is not made.
+    /// Returns the content of a box that is not made.
     pub(super) fn content_of(&mut self, object: NodeId) -> Option<NodeId> {
         let object = self.graph.unchecked(object);
         let content = self.numbering.boxes.get(&object).copied();
@@ -100,9 +100,10 @@ impl Builder<'_> {
         }
     }
 
-    /// Makes boxes, and what contains them, that registers of the procedure at hand need behind the
-    /// instruction at hand, which lets others look at them. Gives what took the place of what. Where a
-    /// frame around names one, nothing is made, and it will be from the beginning.
+    /// Makes boxes, and objects that contain them, that registers of the procedure at hand need
+    /// behind the instruction at hand, which lets others look at them. Returns the new node of each
+    /// replaced one. Where a frame around names one, nothing is made, and it will be from the
+    /// beginning.
     pub(super) fn make_boxes(&mut self, activation: &mut Activation) -> FastMap<NodeId, NodeId> {
         let mut made = FastMap::default();
         if self.numbering.boxes.is_empty()
@@ -215,7 +216,7 @@ impl Builder<'_> {
         BOX_REGISTERS + number.copied().unwrap_or(0)
     }
 
-    /// What is in the boxes that all ways know.
+    /// Returns the contents of the boxes that all ways know.
     pub(super) fn join_boxes(
         &mut self,
         block: BlockId,

@@ -23,7 +23,7 @@ use crate::results::state_behind;
 use crate::snapshot::CodeSnapshot;
 use crate::types::Type;
 
-/// What takes the place of a call.
+/// The call that is built for an instruction.
 #[derive(Clone)]
 pub(super) struct Site {
     /// The callee, checked as far as it is known.
@@ -176,8 +176,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Computes what a primitive of two numbers gives in place of its call, and whether it did: what
-    /// leaves goes back to the call.
+    /// Computes the result of a primitive of two numbers in place of its call, and returns whether
+    /// it did: a side exit goes back to the call.
     fn arithmetic_in_place(
         &mut self,
         activation: &mut Activation,
@@ -373,7 +373,7 @@ impl Builder<'_> {
         // before the ways meet.
         for returned in inner.returns.unwrap_or_default() {
             let mut environment = activation.environment.clone();
-            // What was asked of an argument is known of the value in the caller, too.
+            // Facts learned of an argument hold for the value in the caller, too.
             for (before, after) in site.arguments.iter().zip(returned.arguments) {
                 if let Some(after) = after
                     && self.graph.unchecked(after) == self.graph.unchecked(*before)

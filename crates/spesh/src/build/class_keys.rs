@@ -1,6 +1,6 @@
-//! What is known of the types of records: behind a comparison of class keys a record is of the very
-//! type, behind a check it is of the type or of one derived from that. A record keeps its type, so that
-//! remains known whatever is called.
+//! Facts about the types of records: behind a comparison of class keys a record is of exactly the
+//! type, behind a check it is of the type or of one derived from it. A record keeps its type, so
+//! these facts survive any call.
 
 use canny_compiler::instruction::Instruction;
 use canny_tables::kinds::Kind;

@@ -42,10 +42,10 @@ struct Variable {
     around: Type,
 }
 
-/// What a loop changes: the number of the register or box, its value on entry, and the box.
+/// A variable of a loop: the number of the register or box, its value on entry, and the box.
 type Carried = (usize, NodeId, Option<NodeId>);
 
-/// What one way of a branch tells of values.
+/// Types of values that hold on one way of a branch.
 pub(super) type Facts = Vec<(NodeId, Type)>;
 
 impl Builder<'_> {
@@ -192,7 +192,8 @@ impl Builder<'_> {
         activation.environment = environment;
     }
 
-    /// One value for what several ways bring, as a parameter of the block unless they agree.
+    /// One value for the values that several ways bring, as a parameter of the block unless they
+    /// agree.
     pub(super) fn join_values(
         &mut self,
         block: BlockId,
@@ -386,7 +387,7 @@ impl Builder<'_> {
         activation.pending.entry(pc).or_default().push(arrival);
     }
 
-    /// The head of a loop: what the loop changes becomes a parameter.
+    /// The head of a loop: variables that the loop changes become parameters.
     fn open_loop(
         &mut self,
         activation: &mut Activation,
@@ -468,7 +469,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Checks before a loop what was found to deserve it: registers, and what is in boxes.
+    /// Checks values before a loop that were found to deserve it: registers, and contents of boxes.
     fn guard_entry(&mut self, activation: &mut Activation, key: &LoopKey, live: &[usize]) {
         let Some(guards) = self.fixpoint.loop_guards.get(key).cloned() else {
             return;
@@ -492,7 +493,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Parameters of a loop's head for what the loop changes, and what it is entered with.
+    /// Makes parameters of a loop's head for its variables, and the arguments of its entry.
     fn loop_variables(
         &mut self,
         key: &LoopKey,

@@ -61,7 +61,7 @@ pub(super) struct Numbering {
     /// Conditions that branches have asked, in the form of [`asked`], with their answers. A condition
     /// is about values, so its answer holds for ever.
     answers: FastMap<Condition, bool>,
-    /// What is in boxes that are not made ([`super::boxes`]).
+    /// Contents of boxes that are not made ([`super::boxes`]).
     pub(super) boxes: BTreeMap<NodeId, NodeId>,
     /// Objects as they are with these contents, for states.
     pub(super) copies: FastMap<(NodeId, Vec<NodeId>), NodeId>,
@@ -69,7 +69,7 @@ pub(super) struct Numbering {
     pub(super) epoch: u32,
 }
 
-/// An operation with its states left out: whoever did it first has checked.
+/// An operation with its states left out: the first of several equal ones has made the checks.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Key {
     Word(u64),
@@ -251,7 +251,7 @@ impl Numbering {
         self.values.get(&Key::ClassOf(record)).copied()
     }
 
-    /// A store to this memory: what was loaded from it may be old.
+    /// A store to this memory: values loaded from it may be old.
     pub(super) fn store(&mut self, memory: Memory) {
         self.values.retain(|key, _| key.memory() != Some(memory));
     }
@@ -264,8 +264,8 @@ impl Numbering {
         self.epoch = epoch;
     }
 
-    /// The head of a loop without such points: what does not depend on memory that the loop may change
-    /// is known in it.
+    /// The head of a loop without such points: values that do not depend on memory that the loop
+    /// may change are known in it.
     pub(super) fn enter_quiet_loop(&mut self) {
         self.values
             .retain(|key, _| matches!(key.memory(), None | Some(Memory::Constant)));
@@ -281,8 +281,8 @@ impl Numbering {
         }
     }
 
-    /// What both know; where they learned different things of one value that was loaded, the value
-    /// `before` that. Boxes are not looked at.
+    /// Keeps what both know. Where they learned different things of one value that was loaded, it
+    /// keeps the value `before` that. Boxes are not looked at.
     pub(super) fn intersect(&mut self, other: &Numbering, before: impl Fn(NodeId) -> NodeId) {
         self.epoch = self.epoch.max(other.epoch);
         self.copies.clear();

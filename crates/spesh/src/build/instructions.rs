@@ -642,7 +642,7 @@ pub(super) struct TypeQuestion {
 }
 
 impl TypeQuestion {
-    /// What an instruction asks; none if it is no such branch.
+    /// Returns the question that an instruction asks; none if it is no such branch.
     pub(super) fn of(instruction: &Instruction) -> Option<TypeQuestion> {
         let Step::TypeTest { test, is_negated } = step(instruction.opcode) else {
             return None;

@@ -13,7 +13,7 @@ use crate::graph::NodeId;
 use crate::snapshot::{CodeSnapshot, KeywordParameters, PoolItem};
 use crate::types::Type;
 
-/// What a parameter gets.
+/// The value that a parameter gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     /// The argument of that number.
@@ -67,7 +67,7 @@ impl Builder<'_> {
         })
     }
 
-    /// What each parameter gets, as the runtime would find out.
+    /// Returns the value that each parameter gets, as the runtime would find out.
     fn places(
         &self,
         code: &CodeSnapshot,

@@ -42,7 +42,7 @@ use crate::types::Type;
 
 use environment::{Environment, Numbering};
 
-/// What may be switched off, and limits.
+/// Switches and limits of building.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Copy the bodies of known procedures.
@@ -143,9 +143,9 @@ impl std::error::Error for BuildError {}
 
 /// Builds the graph of a procedure, entered at its start or at a loop.
 ///
-/// `slot_types` gives the types of the parameters, or at a loop those of all registers, which whoever
-/// enters there has checked; the graph checks those of parameters if [`Options::selects_at_entry`] is
-/// off. [`Type::ANY`] and missing ones are open.
+/// `slot_types` gives the types of the parameters, or at a loop those of all registers, which the
+/// code that enters there has checked; the graph checks those of parameters if
+/// [`Options::selects_at_entry`] is off. [`Type::ANY`] and missing ones are open.
 pub fn build(
     code: Arc<CodeSnapshot>,
     entry: EntryPoint,
@@ -213,7 +213,7 @@ pub fn build(
 /// A loop in an inlined procedure: the calls that lead there, and the head.
 type LoopKey = (Vec<(CodeWord, usize)>, CodeWord, usize);
 
-/// What earlier attempts found out. Building repeats until an attempt adds nothing: a fixpoint.
+/// Findings of earlier attempts. Building repeats until an attempt adds nothing: a fixpoint.
 #[derive(Debug, Default)]
 struct Fixpoint {
     /// Types of loop variables, by register.
@@ -254,15 +254,16 @@ struct Builder<'a> {
     known_types: FastMap<NodeId, KnownType>,
     /// Names of the keywords that are known.
     keywords: FastMap<NodeId, Arc<str>>,
-    /// What the first registers held when code with clauses was entered.
+    /// Contents of the first registers when code with clauses was entered.
     entry_slots: Vec<NodeId>,
     /// Boxes that are not made, with the calls that lead to the instruction for it.
     replaced_boxes: FastMap<NodeId, LoopKey>,
-    /// What states name in their place.
+    /// Boxes that states name in their place.
     copied_boxes: FastMap<NodeId, LoopKey>,
     /// Counts where values may be lost.
     epochs: u32,
-    /// What the loops around leave alone, by node, with its register; outermost loop first.
+    /// Values that the loops around leave alone, by node, with their registers; outermost loop
+    /// first.
     invariants: Vec<(LoopKey, FastMap<NodeId, usize>)>,
     profile: &'a dyn Profile,
     source: &'a dyn CodeSource,
@@ -285,9 +286,9 @@ struct Activation {
     /// State before that instruction, once it was needed.
     state: Option<(StateId, Option<BlockId>)>,
     environment: Environment,
-    /// What reaches later instructions: block, registers, equal computations.
+    /// Arrivals at later instructions: block, registers, equal computations.
     pending: std::collections::BTreeMap<usize, Vec<environment::Arrival>>,
-    /// What goes back to loops that begin before where the graph was entered.
+    /// Arrivals at loops that begin before the place where the graph was entered.
     outer_heads: std::collections::BTreeMap<usize, Vec<environment::Arrival>>,
     /// Loops being built, innermost last.
     loops: Vec<control::OpenLoop>,
@@ -300,7 +301,7 @@ struct Return {
     block: BlockId,
     value: NodeId,
     numbering: Numbering,
-    /// What is in the registers of the arguments, which may be better known than before.
+    /// Values in the registers of the arguments, which may be better known than before.
     arguments: Vec<Option<NodeId>>,
 }
 
@@ -418,7 +419,7 @@ impl Builder<'_> {
         }
     }
 
-    /// What the value is likely to be: its type, narrowed by the profile.
+    /// Returns the likely type of a value: its type, narrowed by the profile.
     fn guess(&self, node: NodeId) -> Type {
         let ty = self.ty(node);
         match self.likely.get(&node) {

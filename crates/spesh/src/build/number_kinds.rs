@@ -1,5 +1,5 @@
-//! What the kind of a number alone decides: predicates such as `exact?`, and functions that give back
-//! what they get.
+//! Calls that the kind of a number alone decides: predicates such as `exact?`, and functions that
+//! return their argument.
 //!
 //! Owns the tables of both. Where the kind of an operand is known, or is guessed and guarded, no code
 //! is left of the call.
@@ -15,7 +15,7 @@ const INTEGER: Type = Type::FIXNUM.or(Type::BIGNUM);
 const EXACT: Type = INTEGER.or(Type::OTHER_NUMBER);
 const NO_NUMBER: Type = Type::ANY.without(Type::NUMBER);
 
-/// What a function gives for operands of some kinds.
+/// The answer of a function for operands of some kinds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     True,
@@ -26,7 +26,7 @@ enum Answer {
     One,
 }
 
-/// Functions, the kinds of their operand, and what they give for these.
+/// Functions, the kinds of their operand, and their answers for these.
 const ANSWERS: &[(&str, Type, Answer)] = &[
     ("number?", Type::NUMBER, Answer::True),
     ("number?", NO_NUMBER, Answer::False),

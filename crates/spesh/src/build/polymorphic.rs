@@ -29,14 +29,14 @@ use crate::types::Type;
 const CALLEES_MAX: usize = 4;
 /// Share of the calls that a procedure needs for a question of its own.
 const SHARE_MIN: f64 = 0.15;
-/// Share of the calls that have to enter what is copied.
+/// Share of the calls that have to enter copied procedures.
 const SHARE_OF_ALL_MIN: f64 = 0.9;
 /// Times that the call has to be made for each run of the outermost procedure.
 const FREQUENCY_MIN: f64 = 0.3;
 /// Calls after which a procedure that was not seen is taken for one that does not come.
 const CALLS_ENOUGH: u32 = 100;
 
-/// What is copied to a call.
+/// Procedures that are copied to a call.
 pub(super) struct LikelyCallees {
     /// The procedures and their shares of the calls, the most frequent first.
     copied: Vec<(Arc<CodeSnapshot>, f64)>,

@@ -127,7 +127,7 @@ impl Builder<'_> {
     }
 
     /// The lesser or the greater one of two flonums. The leaf function decides about zeros of both
-    /// signs and what is not a number.
+    /// signs and about values that are no numbers.
     fn float_choice(
         &mut self,
         activation: &mut Activation,

@@ -22,7 +22,7 @@ const SPREAD_MAX: usize = 4;
 /// Number of values that is guessed where nothing tells it.
 const VALUES_LIKELY: usize = 2;
 
-/// What a machine procedure that spreads its last argument does with the others.
+/// Form of the last argument of a machine procedure that spreads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spread {
     /// `%apply-values`: the last argument is several values, or one.
@@ -176,8 +176,8 @@ impl Builder<'_> {
     }
 }
 
-/// Which machine procedure the code is, if it is one that spreads its last argument: `apply`, or code
-/// that takes a procedure and values and does nothing but to call the one with the others.
+/// Returns the form of the last argument that the code spreads, if it does: `apply`, or code that
+/// takes a procedure and values and does nothing but call the one with the others.
 fn spread_of_stub(code: &CodeSnapshot) -> Option<Spread> {
     let mut instructions = canny_compiler::instruction::instructions(&code.instructions);
     let first = instructions.next()?.ok()?;

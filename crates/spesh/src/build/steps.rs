@@ -1,8 +1,8 @@
-//! What the builder makes of each opcode.
+//! The builder's steps for the opcodes.
 //!
 //! Every opcode has exactly one meaning: a step of [`special`], or a flag of its row that stands for
-//! one. A new opcode does not build before it has one. What an instruction does beside its step is in
-//! its operands.
+//! one. A new opcode does not build before it has one. The operands of an instruction tell the rest
+//! of its meaning.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, CAR, CDR};
@@ -10,7 +10,7 @@ use canny_tables::opcodes::{Opcode, OpcodeFlags};
 
 use crate::graph::{Comparison, Memory, Test};
 
-/// What a branch asks of a register.
+/// Condition that a branch tests on a register.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Asked {
     Test(Test),

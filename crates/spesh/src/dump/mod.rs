@@ -22,7 +22,7 @@ const SITES_MAX: usize = 200;
 /// The line between the parts.
 const RULE: &str = "==========\n\n";
 
-/// What is known of these codes, those with the most hits first.
+/// Describes the statistics of these codes, those with the most hits first.
 pub fn statistics_text(
     statistics: &Statistics,
     codes: impl IntoIterator<Item = CodeWord>,

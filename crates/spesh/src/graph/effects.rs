@@ -31,7 +31,7 @@ pub enum Memory {
     Dynamic,
     /// Whether an object is immutable, and whether code relies on the value of a cell.
     Mutability,
-    /// What no row above names: tables, ports and what else the runtime keeps.
+    /// Memory that no row above names: tables, ports and other state of the runtime.
     Other,
     /// Captured values, code, lengths and other words that never change after construction.
     Constant,
@@ -44,9 +44,9 @@ pub struct Memories(u16);
 impl Memories {
     /// No memory.
     pub const NONE: Memories = Memories(0);
-    /// All memory, what never changes included.
+    /// All memory, constant memory included.
     pub const ALL: Memories = Memories(u16::MAX);
-    /// What a program's pairs, vectors, boxes, global variables and records hold.
+    /// Contents of a program's pairs, vectors, boxes, global variables and records.
     const OBJECTS: Memories = Memories::of(Memory::Car)
         .and(Memories::of(Memory::Cdr))
         .and(Memories::of(Memory::Vector))
@@ -64,7 +64,7 @@ impl Memories {
         Memories(self.0 | other.0)
     }
 
-    /// What this has and the other has not.
+    /// Returns the kinds in this set that are not in the other.
     pub const fn without(self, other: Memories) -> Memories {
         Memories(self.0 & !other.0)
     }

@@ -124,7 +124,7 @@ impl Test {
     }
 }
 
-/// What a branch or guard asks.
+/// Condition that a branch or guard tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Condition {
     /// A property of one value.
@@ -215,9 +215,9 @@ pub enum Callee {
 /// A node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {
-    /// What it does.
+    /// Its operation.
     pub op: Op,
-    /// What its value is.
+    /// The type of its value.
     pub ty: Type,
 }
 
@@ -252,7 +252,7 @@ pub struct Frame {
     /// Index of its code in [`Graph::codes`].
     pub code: usize,
     /// State of the calling frame at the call that was inlined, for its registers live across the call;
-    /// none for the outermost frame and what replaced it by a tail call.
+    /// none for the outermost frame and for one that replaced it by a tail call.
     pub caller: Option<StateId>,
     /// Words from the outermost fp to this frame's fp.
     pub base: u32,
@@ -428,7 +428,8 @@ impl Graph {
     }
 
     /// Every slot that a state fills, outermost frame first: words from the outermost fp (the closure
-    /// of a frame with base b is at b - 2, its return address at b - 1) and what belongs there.
+    /// of a frame with base b is at b - 2, its return address at b - 1) and the content that
+    /// belongs there.
     pub fn slots(&self, id: StateId) -> Vec<(i32, SlotContent)> {
         let mut chain = vec![id];
         while let Some(caller) = self.frame(self.state(chain[chain.len() - 1]).frame).caller {
@@ -454,7 +455,7 @@ impl Graph {
     }
 }
 
-/// What belongs into a slot.
+/// Content that belongs into a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SlotContent {
     /// A value; floats are boxed on the way.
@@ -500,7 +501,7 @@ impl Condition {
 }
 
 impl Callee {
-    /// What is called.
+    /// Returns the closure that is called.
     pub fn closure(&self) -> NodeId {
         match self {
             Callee::Unknown(closure) | Callee::Known { closure, .. } => *closure,

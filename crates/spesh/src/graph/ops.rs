@@ -24,7 +24,7 @@ use crate::elements::{ElementKind, Elements};
 
 use Representation::{Float as FLOAT, Nothing as NOTHING, Tagged as TAGGED};
 
-/// What an operation wants of an operand.
+/// Requirement of an operation on an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// A value that is held so.
@@ -33,14 +33,14 @@ pub enum Wanted {
     Any,
 }
 
-/// What is said about an operation without looking at one.
+/// Description of an operation, independent of any node.
 #[derive(Debug)]
 pub struct Row {
     /// The name, in Rust and in text.
     pub name: &'static str,
     /// Names and roles of the operands.
     pub operands: &'static [(&'static str, &'static str)],
-    /// What it does.
+    /// Its documentation.
     pub doc: &'static str,
 }
 
@@ -149,7 +149,7 @@ macro_rules! operations {
         $(#[doc = $doc:literal])*
         $name:ident $(( $($field:ident: $role:ident),* ))? => $held:expr, $effects:expr;
     )*) => {
-        /// What a node does.
+        /// The operation of a node.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Op {
             $( $(#[doc = $doc])* $name $(( $(field_type!($role)),* ))?, )*
@@ -176,7 +176,7 @@ macro_rules! operations {
                 match self { $( Op::$name $(( $($field),* ))? => $held, )* }
             }
 
-            /// What it does besides making its value.
+            /// Returns its effects besides making its value.
             #[allow(unused_variables, reason = "few rows say it by an operand")]
             pub fn effects(&self) -> Effects {
                 match self { $( Op::$name $(( $($field),* ))? => $effects, )* }
@@ -248,12 +248,12 @@ macro_rules! operations {
 operations! {
     /// A block's parameter.
     BlockParameter(held: Representation) => *held, NONE;
-    /// What the slot so many words above the outermost fp holds on entry.
+    /// The value that the slot so many words above the outermost fp has on entry.
     Slot(slot: u32) => TAGGED, NONE;
     /// The double of an argument that is a flonum, as [`super::Graph::required`] says.
     FloatSlot(slot: u32) => FLOAT, NONE;
-    /// What such a slot holds right after an [`Op::Runtime`] whose instruction writes several
-    /// registers; only nodes of this kind may stand between.
+    /// The value that such a slot has right after an [`Op::Runtime`] whose instruction writes
+    /// several registers; only nodes of this kind may stand between.
     Reload(slot: u32) => TAGGED, NONE;
     /// The closure of the outermost frame on entry.
     Closure => TAGGED, NONE;
@@ -369,7 +369,7 @@ fn held(elements: Elements) -> Representation {
 }
 
 impl Op {
-    /// The same with another state to leave to; what has none is unchanged.
+    /// The same with another state to leave to; an operation without one is unchanged.
     pub fn with_state(mut self, new: StateId) -> Op {
         if let Some(state) = self.state_place_mut() {
             *state = new;

@@ -329,7 +329,8 @@ impl Parser {
     }
 }
 
-/// What stands for a node that no block has: the closure, which the outermost frame names.
+/// Returns a placeholder for a node that no block has: the closure, which the outermost frame
+/// names.
 fn gone() -> Node {
     Node {
         op: Op::Closure,

@@ -91,7 +91,7 @@ macro_rules! terminators {
                 match self { $( Terminator::$name { .. } => stringify!($name), )* }
             }
 
-            /// What it does besides leading to another block.
+            /// Returns its effects besides leading to another block.
             pub fn effects(&self) -> Effects {
                 match self { $( Terminator::$name { .. } => $effects, )* }
             }
@@ -132,8 +132,8 @@ macro_rules! terminators {
                 None
             }
 
-            /// Calls `visit` for each operand of the terminator itself (not for what edges pass on, nor
-            /// for states) with what is wanted of it.
+            /// Calls `visit` for each operand of the terminator itself (not for the arguments of
+            /// edges, nor for states) with what is wanted of it.
             pub fn each_operand(&self, mut visit: impl FnMut(NodeId, Wanted)) {
                 match self { $(
                     Terminator::$name $(( $($field),* ))? $({ $($named),* })? => {
@@ -256,7 +256,7 @@ impl Terminator {
         self.each_operand(|id, _| visit(id));
     }
 
-    /// The same, and what edges pass on.
+    /// The same, and the arguments of edges.
     pub fn each_input(&self, mut visit: impl FnMut(NodeId)) {
         self.each_own_input(&mut visit);
         for edge in self.edges() {
@@ -278,7 +278,7 @@ impl Terminator {
 mod tests {
     use super::*;
 
-    /// Each terminator as text, and what is read from that.
+    /// Each terminator as text, and the terminator that is read from it.
     fn samples() -> Vec<(&'static str, Terminator)> {
         let texts = [
             "?",

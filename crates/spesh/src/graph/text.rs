@@ -40,7 +40,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// What is left, without blanks before it.
+    /// Skips blanks and returns the rest of the line.
     pub(super) fn rest(&mut self) -> &'a str {
         let rest = &self.line[self.offset..];
         self.offset += rest.len() - rest.trim_start().len();
@@ -70,7 +70,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whatever stands before the first character that satisfies the condition; at least one character.
+    /// Takes the text before the first character that satisfies the condition; at least one
+    /// character.
     pub(super) fn until(&mut self, is_end: impl Fn(char) -> bool) -> Result<&'a str, Wrong> {
         let rest = self.rest();
         let end = rest.find(is_end).unwrap_or(rest.len());
@@ -125,13 +126,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// What has a text.
+/// A part of a graph that has a text.
 pub(super) trait Text: Sized {
     fn write(&self, out: &mut String);
     fn read(reader: &mut Reader<'_>) -> Result<Self, Wrong>;
 }
 
-/// What a row of an operation may name: something with a text, or a state, which has none here.
+/// A field of an operation's row: something with a text, or a state, which has none here.
 pub(super) trait Field: Sized {
     /// Writes it behind the bracket or comma that comes before.
     fn write_next(&self, first: &mut bool, out: &mut String);

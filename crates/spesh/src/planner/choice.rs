@@ -1,5 +1,5 @@
-//! Which specializations a procedure's calls are divided among, where the types of the arguments choose
-//! on entry.
+//! Specializations that a procedure's calls are divided among, where the types of the arguments
+//! choose on entry.
 //!
 //! Numbers divide calls: arithmetic on fixnums and on flonums are different instructions, and code
 //! that does not know which leaves both to the runtime. Of most other types the program asks itself

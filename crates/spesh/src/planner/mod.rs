@@ -1,4 +1,4 @@
-//! What to compile, decided from statistics.
+//! The choice of code to compile, made from statistics.
 //!
 //! A code is worth a plan once its calls reach a threshold that grows with its size.
 //!
@@ -24,9 +24,9 @@
 //! share of the log entries, reaches what compiling it will take. Until then it is looked at again
 //! whenever a log tells of it.
 //!
-//! Plans come deepest first, so that what is called is compiled before what calls it. A planner
-//! remembers what it planned and never plans it twice, whichever thread runs the code; what was retired
-//! after failing may be planned again, at a threshold that doubles each time.
+//! Plans come deepest first, so that a callee is compiled before its caller. A planner remembers
+//! what it planned and never plans it twice, whichever thread runs the code. A specialization that
+//! was retired after failing may be planned again, at a threshold that doubles each time.
 
 mod choice;
 mod obstacle;
@@ -76,7 +76,7 @@ pub enum Selection {
     One,
 }
 
-/// What kind of specialization was planned.
+/// Kind of a planned specialization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// For a type tuple.
@@ -122,14 +122,14 @@ pub fn threshold(words: usize) -> Option<u32> {
 
 type Specialization = (EntryPoint, Vec<Type>);
 
-/// What compiling may cost.
+/// Limits on the cost of compiling.
 #[derive(Clone, Copy, Debug)]
 pub struct Budget {
     /// Entries of all logs.
     pub events: u64,
     /// How long the program has run.
     pub elapsed: Duration,
-    /// What a word of bytecode costs to compile.
+    /// Time to compile a word of bytecode.
     pub cost_per_word: Duration,
     /// Nothing may be compiled for now.
     pub is_exhausted: bool,
@@ -145,7 +145,7 @@ impl Budget {
 }
 
 /// Time that code took so far, for its compilation time. A program is taken to run once more as long as
-/// it has, and compiled code not to take all of the time away; what is inlined saves time elsewhere
+/// it has, and compiled code not to take all of the time away; inlined code saves time elsewhere
 /// too.
 const PAYING_SHARE: f64 = 0.5;
 
@@ -196,7 +196,7 @@ impl Planned {
         at_entry.count()
     }
 
-    /// What was planned is not in use, and loops that it contained run in the interpreter.
+    /// The planned code is not in use, and loops that it contained run in the interpreter.
     fn no_longer_settles(&mut self) {
         self.settles_until = 0;
         self.loop_hits_before.clear();
@@ -246,7 +246,7 @@ impl Planner {
         self.deferred
     }
 
-    /// What to compile of the code that was touched by a log, deepest first.
+    /// Returns plans for the code that was touched by a log, deepest first.
     pub fn plan(
         &mut self,
         statistics: &mut Statistics,
@@ -370,8 +370,9 @@ impl Planner {
         self.plan_loops(snapshot, statistics, loop_hits, plans);
     }
 
-    /// Plans the hottest loop. What is compiled for one loop, or for the start, contains others too:
-    /// they have to show that they still run in the interpreter once that is in use.
+    /// Plans the hottest loop. Code that is compiled for one loop, or for the start, contains
+    /// others too: they have to show that they still run in the interpreter once that code is in
+    /// use.
     fn plan_loops(
         &mut self,
         snapshot: &CodeSnapshot,
@@ -429,7 +430,7 @@ impl Planner {
         retractions < RETRACTIONS_MAX && hits >= wanted
     }
 
-    /// What to compile for calls.
+    /// Returns plans for calls.
     fn plan_starts(
         &self,
         snapshot: &CodeSnapshot,

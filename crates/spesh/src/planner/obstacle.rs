@@ -50,7 +50,7 @@ pub enum Obstacle {
 }
 
 impl Planner {
-    /// What stands between a code and a plan for its start.
+    /// Returns the obstacle between a code and a plan for its start.
     pub fn obstacle(&self, snapshot: &CodeSnapshot, statistics: &CodeStatistics) -> Obstacle {
         let words = snapshot.instructions.len();
         let Some(threshold) = threshold(words) else {

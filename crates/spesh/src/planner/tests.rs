@@ -82,7 +82,7 @@ fn the_rare_case_of_two_is_left_alone_until_there_is_more_of_it() {
     assert_eq!(plans.len(), 1);
     assert_eq!(types(&plans[0]), [Type::VECTOR]);
     assert_eq!(bench.plan(&log_of(&[(sink, 142, &[PAIR])])), []);
-    // What is no number gets one for any types.
+    // Types that are no numbers get a specialization for any types.
     let plans = bench.plan(&log_of(&[(sink, 1, &[PAIR])]));
     assert_eq!(plans.len(), 1);
     assert_eq!(plans[0].reason, Reason::Certain);
@@ -108,7 +108,7 @@ fn fixnums_and_flonums_divide_the_calls() {
     assert_eq!(all, [[fixnum, fixnum], [flonum, flonum]]);
     assert_eq!((plans[0].hits, plans[0].hits_of_all), (500, 989));
     assert_eq!(bench.plan(&log_of(&[(norm, 100, &[FLONUM, FLONUM])])), []);
-    // What is not served yet: 89 calls, and 4000 more that are nearly all of them.
+    // Calls that no specialization serves yet: 89, and 4000 more that are nearly all of them.
     let plans = bench.plan(&log_of(&[(norm, 4000, &[FIXNUM, FLONUM])]));
     assert_eq!(plans.len(), 1);
     assert_eq!(types(&plans[0]), [fixnum, flonum]);
@@ -280,7 +280,7 @@ fn a_procedure_with_short_loops_is_entered_at_its_start() {
     assert_eq!(run(10, 400), [EntryPoint::Loop(1)]);
     // Long loops are entered while they run.
     assert_eq!(run(20, 2000), [EntryPoint::Loop(1)]);
-    // Short ones wait for what contains them.
+    // Short ones wait for the code that contains them.
     assert_eq!(run(100, 2000), [EntryPoint::Start]);
 }
 

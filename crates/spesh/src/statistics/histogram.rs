@@ -79,12 +79,12 @@ impl<T: Copy + PartialEq> Histogram<T> {
             .fold(self.others, |sum, (_, count)| sum.saturating_add(*count))
     }
 
-    /// Count of what was not told apart.
+    /// Count of values that were not told apart.
     pub fn others(&self) -> u32 {
         self.others
     }
 
-    /// What was seen most often.
+    /// Returns the most frequent value and its count.
     pub fn most(&self) -> Option<(T, u32)> {
         self.counts.iter().copied().max_by_key(|(_, count)| *count)
     }

@@ -1,4 +1,5 @@
-//! What logs tell about code: hits, callsites, type tuples, and what happened at each instruction.
+//! Statistics of code from logs: hits, callsites, type tuples, and observations at each
+//! instruction.
 //!
 //! ```text
 //! code ── hits, loop hits
@@ -9,14 +10,14 @@
 //!  └─ instruction ── the same, of activations whose call was not logged
 //! ```
 //!
-//! A log is replayed on a simulated call stack per thread, so that what an instruction logs finds the
-//! call that its frame began with. Entries name their frames, see `replay`. Logging may begin in the
-//! middle, and calls that the runtime makes are not logged: what such a frame does belongs to no
-//! callsite. Depths count the frames that are known, so they are never above the true ones.
+//! A log is replayed on a simulated call stack per thread, so that an instruction's entries find
+//! the call that its frame began with. Entries name their frames, see `replay`. Logging may begin
+//! in the middle, and calls that the runtime makes are not logged: the work of such a frame belongs
+//! to no callsite. Depths count the frames that are known, so they are never above the true ones.
 //!
 //! Statistics have a version that grows with every log. Code that was never planned and not seen for
-//! [`VERSIONS_MAX`] versions is forgotten; planned code is kept, since its callers may inline it, but
-//! what it did before such a pause counts little once it is seen again.
+//! [`VERSIONS_MAX`] versions is forgotten; planned code is kept, since its callers may inline it,
+//! but observations from before such a pause count little once it is seen again.
 
 mod histogram;
 mod replay;
@@ -52,7 +53,7 @@ const COLD_RUNS: u32 = 100;
 /// Times that speculation may fail at an instruction before the builder stops speculating there.
 const FAILURES_MAX: u32 = 3;
 
-/// What happened at one instruction.
+/// Observations at one instruction.
 #[derive(Clone, Debug, Default)]
 pub struct SiteStatistics {
     /// Types of the value that it produced.
@@ -77,7 +78,7 @@ pub struct TupleStatistics {
     pub loop_hits: u32,
     /// Greatest depth of the simulated stack.
     pub depth_max: u32,
-    /// What happened in them.
+    /// Observations at their instructions.
     pub sites: Sites,
 }
 
@@ -122,7 +123,7 @@ pub struct CodeStatistics {
     pub loops: BTreeMap<u64, LoopStatistics>,
     /// By number of arguments.
     pub callsites: Vec<CallsiteStatistics>,
-    /// What happened in activations that belong to no callsite.
+    /// Observations in activations that belong to no callsite.
     pub sites: Sites,
     /// First address of the instructions and the address behind them, once a snapshot told.
     extent: Option<(u64, u64)>,
@@ -181,7 +182,7 @@ impl Statistics {
         self.events
     }
 
-    /// What is known of a code.
+    /// Returns the statistics of a code.
     pub fn code(&self, code: CodeWord) -> Option<&CodeStatistics> {
         self.codes.get(&code)
     }
@@ -295,8 +296,8 @@ impl Statistics {
         self.site_where(code, pc, |_| true)
     }
 
-    /// What was seen there in calls with such types of arguments, or also in those that belong to no
-    /// type tuple.
+    /// Adds up the observations there in calls whose type tuple `counts` accepts; `None` stands for
+    /// calls that belong to none.
     fn site_where(
         &self,
         code: CodeWord,
@@ -369,7 +370,7 @@ impl CodeStatistics {
         (start <= address && address < end).then(|| (address - start) as usize / 4)
     }
 
-    /// What was seen before a long pause counts an eighth.
+    /// Lets observations from before a long pause count an eighth.
     fn fade(&mut self) {
         let fade = |count: &mut u32| *count /= 8;
         fade(&mut self.hits);

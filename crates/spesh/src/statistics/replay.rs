@@ -159,7 +159,7 @@ impl Statistics {
         self.stacks.insert(log.thread, stack);
     }
 
-    /// Takes one event in; nothing if what it belongs to is not known.
+    /// Takes one event in; nothing if the call that it belongs to is not known.
     fn take(&mut self, event: Event, stack: &mut Stack, source: &dyn CodeSource) -> Option<()> {
         let was_called = std::mem::take(&mut stack.was_called);
         match event {

@@ -1,4 +1,4 @@
-//! What a filetest says before its dashes: code, what is known of it, what is to be built, and a graph.
+//! The part of a filetest before its dashes: code, its profile, the goal of building, and a graph.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use canny_spesh::switches::turn_off;
 use canny_spesh::types::Type;
 use canny_tables::layout::code::VARIADIC;
 
-/// What is to be built.
+/// Goal of building.
 pub struct Goal {
     pub entry: EntryPoint,
     pub types: Vec<Type>,
     pub options: Options,
 }
 
-/// What a profile knows of one instruction.
+/// Profile of one instruction.
 #[derive(Default)]
 struct Known {
     result: Option<Type>,

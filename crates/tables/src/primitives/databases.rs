@@ -1,8 +1,8 @@
 //! Databases. `(canny sqlite)` is made of these.
 //!
-//! The first argument of most is the name to blame. What is refused comes back as a condition, which
-//! the caller raises when it has released its lock. `token` is a number by which what runs can be
-//! interrupted.
+//! The first argument of most is the procedure's name for errors. A refused operation returns a
+//! condition, which the caller raises after it has released its lock. `token` is a number by which
+//! a running operation can be interrupted.
 
 use super::rows;
 

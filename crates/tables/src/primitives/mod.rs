@@ -17,8 +17,8 @@
 //!   is found in the dynamic state of the thread (see `ports`).
 //! - Where a row returns several values it returns one `values` object.
 //!
-//! Signatures: words separated by spaces are parameter types, `[type]` is optional, `type ...` is
-//! a rest parameter, and what follows `->` is the result. `any` fits everything, `unspecified` is
+//! Signatures: words separated by spaces are parameter types, `[type]` is optional, `type ...` is a
+//! rest parameter, and the type behind `->` is the result. `any` fits everything, `unspecified` is
 //! the unspecified value, `values(a b)` are two values, `never` does not return.
 
 mod bytevectors;
@@ -51,7 +51,7 @@ mod vectors;
 
 use std::sync::OnceLock;
 
-/// What the optimizer may assume of a primitive.
+/// Assumptions that the optimizer may make of a primitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flags(pub u8);
 
@@ -117,7 +117,7 @@ pub struct Primitive {
     pub arity_min: u8,
     /// Greatest number of arguments; `None` for any number.
     pub arity_max: Option<u8>,
-    /// What the optimizer may assume.
+    /// Assumptions that the optimizer may make.
     pub flags: Flags,
     /// Parameter and result types, for error messages and documentation: `"string k -> char"`.
     pub signature: &'static str,

@@ -3,7 +3,7 @@
 use super::rows;
 
 rows! {
-    /// Signals that come in by a port; what is called at the end.
+    /// Signals that come in by a port; procedures that are called at the end.
     ROWS slow System:
     "%signal-port" (0) [] "-> port"
         "The binary input port that gives a byte for each watched signal that came, its number. There is \

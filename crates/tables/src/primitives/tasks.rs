@@ -1,8 +1,8 @@
 //! Tasks: `(canny tasks)` is made of these.
 //!
-//! What the machine knows of tasks are the first fields of two record types of that library, the rows
-//! [`waiter`](crate::protocols::waiter) and [`task`](crate::protocols::task). A waiter stands for one
-//! wait of a task.
+//! The machine knows the first fields of two record types of that library, the rows
+//! [`waiter`](crate::protocols::waiter) and [`task`](crate::protocols::task). A waiter stands for
+//! one wait of a task.
 //!
 //! A ticket is a wait for the world outside: a point in time, a descriptor. It gives the number of a
 //! [`TicketOutcome`](crate::protocols::TicketOutcome).

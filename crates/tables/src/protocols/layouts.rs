@@ -92,7 +92,7 @@ records! {
         WAITER "waiter",
         /// `forced` if it is to end wherever it is.
         CANCELLED "cancelled",
-        /// A pair if what it computes is to end.
+        /// A pair if its computation is to end.
         INTERRUPTIONS "interruptions",
         /// The future of its result.
         FUTURE "future",
@@ -211,7 +211,7 @@ positions! {
         ENDS_WITH_RETURN "ends-with-return",
     }
 
-    /// What both sides of a WebSocket agreed on for compression, for one of them.
+    /// Compression settings that both sides of a WebSocket agreed on, as one of them sees them.
     websocket_agreement "websocket-agreement" {
         /// The logarithm of the window's bytes.
         READ_BITS "read-bits",
@@ -225,7 +225,7 @@ positions! {
 positions! {
     LISTS:
 
-    /// What `%system-names` gives: strings.
+    /// Result of `%system-names`: strings.
     system_name "system-name" {
         OPERATING_SYSTEM "operating-system",
         /// The machine's name in the network.
@@ -235,7 +235,7 @@ positions! {
         HARDWARE "hardware",
     }
 
-    /// What `%user-ids` gives: numbers.
+    /// Result of `%user-ids`: numbers.
     user_id "user-id" {
         USER "user",
         GROUP "group",
@@ -243,7 +243,7 @@ positions! {
         EFFECTIVE_GROUP "effective-group",
     }
 
-    /// What `%spawn` gives.
+    /// Result of `%spawn`.
     spawned "spawned" {
         PROCESS "process",
         /// A port or `#f`, like the two that follow.
@@ -252,7 +252,7 @@ positions! {
         ERROR "error",
     }
 
-    /// What `%name-information` gives.
+    /// Result of `%name-information`.
     name_information "name-information" {
         /// A symbol.
         KIND "kind",
@@ -280,7 +280,7 @@ positions! {
         COLUMN "column",
     }
 
-    /// What `%socket-receive` gives.
+    /// Result of `%socket-receive`.
     datagram "datagram" {
         /// A bytevector.
         BYTES "bytes",
@@ -290,7 +290,7 @@ positions! {
         IS_CUT "cut",
     }
 
-    /// What `%socket-secure` gives.
+    /// Result of `%socket-secure`.
     secured "secured" {
         /// A pair of an input and an output port.
         PORTS "ports",
@@ -302,7 +302,7 @@ positions! {
         CERTIFICATE "certificate",
     }
 
-    /// What `%http-read-response` gives.
+    /// Result of `%http-read-response`.
     response_head "response-head" {
         /// Bytes of the head.
         LENGTH "length",
@@ -317,7 +317,7 @@ positions! {
         FIELDS "fields",
     }
 
-    /// What `%http-measured` gives.
+    /// Result of `%http-measured`.
     measured "measured" {
         /// A number of requests.
         IN_FLIGHT "in-flight",

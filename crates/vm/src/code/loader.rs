@@ -199,8 +199,8 @@ impl Thread {
         } else {
             vec![encode_abc(Opcode::PrimitiveStub, 0, 0, 0), u32::from(id.0)]
         };
-        // What the interpreter enters by a handler of its own takes exactly its arguments: calls are
-        // fastest so.
+        // A primitive that the interpreter enters by a handler of its own takes exactly its
+        // arguments: calls are fastest so.
         let arity = match row.name {
             CAPTURE | "call-with-escape-continuation" => 1,
             _ => code::VARIADIC,
@@ -321,8 +321,8 @@ fn frame_primitive(name: &str) -> Vec<u32> {
     check(2).into_iter().chain(body).collect()
 }
 
-/// Builds the heap object of a datum without native recursion; what is under construction lies in the
-/// thread's scratch roots.
+/// Builds the heap object of a datum without native recursion; objects under construction lie in
+/// the thread's scratch roots.
 struct DatumBuilder {
     /// Scratch index of labelled objects.
     labels: HashMap<u32, usize>,

@@ -1,13 +1,13 @@
-//! Code objects in the heap, and what the machine keeps about them outside of it.
+//! Code objects in the heap, and the machine's metadata about them outside of it.
 //!
 //! Below: the loader, which makes code objects from compiled units; the table of loaded units; the
 //! machine's own code and stubs; the disassembler. This module does not know how code runs: frames and
 //! threads are elsewhere.
 //!
 //! `CodeRef` reads a code object; it never moves, so its tagged word is its identity.
-//! `UnitMetadata` and `CodeMetadata` hold what running does not need: names, positions, variables
-//! for backtraces and the debugger. They are plain Rust data, made when a unit is loaded and not
-//! changed afterwards.
+//! `UnitMetadata` and `CodeMetadata` hold data that running does not need: names, positions,
+//! variables for backtraces and the debugger. They are plain Rust data, made when a unit is loaded
+//! and not changed afterwards.
 
 mod disassemble;
 pub(crate) mod embedded;
@@ -34,7 +34,7 @@ use crate::Vm;
 use crate::frames::{FrameDescription, Live, Position};
 use crate::thread::Thread;
 
-/// What is kept of a unit beside its code objects.
+/// Metadata of a unit, beside its code objects.
 #[derive(Debug, Default)]
 pub struct UnitMetadata {
     /// The unit's name.
@@ -51,7 +51,7 @@ pub struct UnitMetadata {
     pub codes: Vec<CodeMetadata>,
 }
 
-/// What is kept of one code.
+/// Metadata of one code.
 #[derive(Debug, Default)]
 pub struct CodeMetadata {
     /// Name of the procedure.
@@ -312,7 +312,7 @@ impl Thread {
         while number != own
             && let Some(row) = row(number)
         {
-            // What was imported has the position of the call, which is no place in that procedure.
+            // Imported code has the position of the call, which is no place in that procedure.
             let inside = span.filter(|_| !row.is_imported);
             frames.push(FrameDescription {
                 name: row.procedure.map(|name| name.as_str().to_owned()),

@@ -1,4 +1,4 @@
-//! What is known of the loaded units, by number: names, positions and parameters of their code.
+//! Metadata of the loaded units, by number: names, positions and parameters of their code.
 //!
 //! A unit is forgotten once the last of its code objects died, and its number is used again. Full
 //! collections tell: code does not move and only they free it. A unit that is still being loaded has
@@ -27,8 +27,8 @@ struct Places {
     left: usize,
 }
 
-/// Units after which a full collection is worth it, if there are not more than that from before: what is kept
-/// of them outside of the heap does not make the heap want one.
+/// Units after which a full collection is worth it, if there are not more than that from before:
+/// their metadata outside of the heap does not make the heap want one.
 const FRESH_MAX: usize = 16384;
 
 #[derive(Debug)]

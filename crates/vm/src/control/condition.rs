@@ -1,4 +1,4 @@
-//! Condition objects: what primitives and instructions raise.
+//! Condition objects: values that primitives and instructions raise.
 //!
 //! `field` names the payload words of a condition: kind (a symbol), message, irritants, the
 //! procedure to blame, position and origin. Programs see the symbols of `ConditionKind::name`. A
@@ -143,7 +143,7 @@ impl Thread {
         condition
     }
 
-    /// Whom to blame where a primitive or an instruction blames a procedure.
+    /// Chooses the procedure to blame where a primitive or an instruction blames one.
     fn blame<'a>(&self, kind: &str, who: &'a str) -> Blame<'a> {
         let internal = who
             .strip_prefix('%')
@@ -251,7 +251,7 @@ impl Thread {
     }
 }
 
-/// Whom a condition blames.
+/// The procedure that a condition blames.
 enum Blame<'a> {
     /// The procedure of this name.
     Known(&'a str),

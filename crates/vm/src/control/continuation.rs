@@ -4,12 +4,13 @@
 //! that each object is an ordinary scannable one (see [`canny_tables::layout::continuation`]); the
 //! stack is empty afterwards and rests on the newest. A deep stack becomes a chain of them, each with a
 //! few frames. Returning below the oldest frame brings the frames of the newest one back, all of them,
-//! so that nothing refers to that any more unless the program does: what frames held that have returned
-//! is not kept alive by those below. Each frame is copied at most once out and once in per capture,
-//! whatever the depth.
+//! so that nothing refers to that any more unless the program does: frames do not keep objects
+//! alive that only returned frames held. Each frame is copied at most once out and once in per
+//! capture, whatever the depth.
 //!
-//! The usual capture and the usual way back are handlers of the interpreter; what they leave to the
-//! runtime, and everything that may raise, is here. Both do the same to the thread's [`Sealed`]:
+//! The usual capture and the usual way back are handlers of the interpreter; cases that they leave
+//! to the runtime, and everything that may raise, are here. Both do the same to the thread's
+//! [`Sealed`]:
 //!
 //! - Its continuation has its whole slice left, or was just called, or was just escaped into.
 //! - The return address of the oldest frame on the stack is the underflow's, or the exit's before the
@@ -48,14 +49,13 @@ pub(crate) unsafe fn call_base(pc: *const u32) -> usize {
 }
 
 impl Sealed {
-    /// The continuation with the newest frames, how many words of its slice are left, and what lies
-    /// below those.
+    /// The continuation with the newest frames, and the number of words of its slice that are left.
     pub(crate) fn newest(&self) -> Option<(ObjectRef, usize)> {
         let object = self.continuation.as_kind(Kind::Closure)?;
         Some((object, (self.bytes - depth_of(object)) / 8))
     }
 
-    /// What lies below the slice of a continuation whose oldest frame returns to `pc`.
+    /// The frames below the slice of a continuation whose oldest frame returns to `pc`.
     pub(crate) fn below(continuation: ObjectRef, pc: *const u32) -> Sealed {
         Sealed {
             continuation: continuation.field(PARENT),
@@ -154,7 +154,7 @@ impl Thread {
         Ok(self.scratch[first])
     }
 
-    /// A continuation for what the stack rests on: the same if it is as it was captured.
+    /// A continuation for the frames that the stack rests on: the same if it is as it was captured.
     fn capture_nothing(&mut self) -> Result<Value, Raise> {
         let sealed = self.sealed;
         if let Some((object, words)) = sealed.newest()
@@ -344,7 +344,7 @@ impl Thread {
         let (object, words) = loop {
             match self.sealed.newest() {
                 None => return self.leave_with(value),
-                // A continuation of nothing but what lies below it.
+                // A continuation without frames of its own.
                 Some((object, 0)) => self.sealed.continuation = object.field(PARENT),
                 Some(newest) => break newest,
             }
@@ -370,7 +370,7 @@ impl Thread {
         resume
     }
 
-    /// What a continuation of a program's holds.
+    /// Returns the frames of a continuation, if the value is one of a program's.
     pub(crate) fn sealed_of(&self, continuation: Value) -> Option<Sealed> {
         let object = continuation.as_kind(Kind::Closure)?;
         (object.field(CODE) == self.continuation_code).then(|| Sealed::all_of(object))

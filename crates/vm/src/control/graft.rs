@@ -6,8 +6,8 @@
 //! the frame is. The original stays as it is, so a part can be put anywhere any number of times, and
 //! later capturing, returning and walking see ordinary continuations.
 //!
-//! What frames hold of the dynamic state is old: `(canny machine control)` gives a list of pairs
-//! `(old . new)`, and words that are `eq?` to an old one, a pair of a list of winders or parameters,
+//! The dynamic state in copied frames is old: `(canny machine control)` gives a list of pairs
+//! `(old . new)`. Words that are `eq?` to an old one, a pair of a list of winders or parameters,
 //! are replaced. Frames of `call-with-escape-continuation` get escape procedures that know the new
 //! state. In lists of handlers the part in front of the prompt is put on top of the new handlers.
 //!
@@ -40,7 +40,7 @@ use crate::thread::{Sealed, Thread};
 pub struct NewState {
     /// List of pairs of old words and new ones.
     pub replacements: Value,
-    /// What stands in old lists of handlers where the copied part ends.
+    /// The entry of old lists of handlers where the copied part ends.
     pub prompt: Value,
     /// The handlers below it now.
     pub handlers: Value,
@@ -221,7 +221,7 @@ impl Thread {
         Ok(first)
     }
 
-    /// Continuations of nothing but what lies below them are left out.
+    /// Continuations without frames of their own are left out.
     fn without_empty(&self, mut sealed: Sealed) -> Sealed {
         while let Some((object, 0)) = sealed.newest() {
             sealed.continuation = object.field(PARENT);
@@ -316,7 +316,7 @@ pub(crate) fn original_escape(escape: Value) -> Value {
     }
 }
 
-/// What lies below the newest of sealed frames' slice.
+/// The frames below the slice of the newest of sealed frames.
 fn below(object: ObjectRef, words: usize, sealed: Sealed) -> Sealed {
     if words == 0 {
         return Sealed {

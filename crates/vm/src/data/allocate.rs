@@ -1,8 +1,9 @@
 //! Allocation as the runtime and primitives use it.
 //!
 //! Small objects always succeed: at the heap limit they come from the reserve, and the thread raises
-//! the heap condition at its next safepoint. What may be large has a `try_` form that raises at once,
-//! though not for small objects in a critical section: who raises there leaves what is locked.
+//! the heap condition at its next safepoint. Allocation of objects that may be large has a `try_`
+//! form that raises at once. It does not raise for small objects in a critical section, since that
+//! would leave locks held.
 
 use canny_heap::HeapExhausted;
 use canny_number::elements::ElementType;

@@ -27,7 +27,7 @@ pub enum Numeric {
     Other(Value),
 }
 
-/// Sorts a word; `None` for what is not a number.
+/// Sorts a word; `None` for a value that is not a number.
 #[inline]
 pub fn numeric(value: Value) -> Option<Numeric> {
     if let Some(n) = value.as_fixnum() {
@@ -59,7 +59,7 @@ pub enum View {
     Complex(Value, Value),
 }
 
-/// The number of a word; `None` for what is not a number.
+/// The number of a word; `None` for a value that is not a number.
 #[inline]
 pub fn view(value: Value) -> Option<View> {
     if let Some(n) = value.as_fixnum() {
@@ -112,7 +112,7 @@ pub fn exact_sign(value: Value) -> Option<Ordering> {
     }
 }
 
-/// Whether two words are the same number, which is `eqv?`; `false` for what is no number.
+/// Whether two words are the same number, which is `eqv?`; `false` for values that are no numbers.
 pub fn same_number(x: Value, y: Value) -> bool {
     let (Some(left), Some(right)) = (x.as_object(), y.as_object()) else {
         return x == y && numeric(x).is_some();
@@ -278,7 +278,7 @@ pub fn exact_to_f64(value: Value) -> Option<f64> {
     }
 }
 
-/// The number that a word stands for; `None` for what is not a number.
+/// The number that a word stands for; `None` for a value that is not a number.
 pub fn number_of(value: Value) -> Option<Number> {
     match numeric(value)? {
         Numeric::Fixnum(n) => Some(Number::Fixnum(n)),

@@ -1,4 +1,4 @@
-//! What a program may ask of a procedure: its name and its arity.
+//! Properties of a procedure that a program may ask for: its name and its arity.
 //!
 //! A procedure is called as its code is, unless its closure was given a name of its own. Such names
 //! are kept in a table of the machine, by the closure's word, which the collector updates.
@@ -46,7 +46,7 @@ impl WeakRoots for ProcedureNamesHandle {
 }
 
 impl Vm {
-    /// The name of a procedure; `None` for one without a name, or for what is no procedure.
+    /// The name of a procedure; `None` for one without a name, or for a value that is no procedure.
     pub fn procedure_name(&self, procedure: Value) -> Option<String> {
         let own = self.procedure_names.lock().get(&procedure).cloned();
         if let Some(name) = own {

@@ -2,12 +2,13 @@
 //!
 //! The data object's kind says how wide it is, so a reader that loaded the data pointer sees a
 //! consistent string while another thread widens it. Data may be longer than the string, whose length
-//! never changes, and never become narrow again. What one thread puts into the narrow data while
-//! another one widens the string may be lost.
+//! never changes, and never become narrow again. A character that one thread puts into the narrow
+//! data while another one widens the string may be lost.
 //!
-//! The ASCII flag of narrow data is a promise, which is taken back before it is broken. Threads that
-//! change a string at once may find it kept a moment too long: who relies on it gets a wrong character,
-//! nothing worse. While there are several threads the promise is made for fresh data only.
+//! The ASCII flag of narrow data is a promise, which is taken back before it is broken. Threads
+//! that change a string at once may find it kept a moment too long: code that relies on it gets a
+//! wrong character, nothing worse. While there are several threads the promise is made for fresh
+//! data only.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{FLAG_ASCII, FLAG_IMMUTABLE};
@@ -34,7 +35,7 @@ pub fn string_text(string: Value) -> Option<String> {
     let length = string_length(string);
     let data = string.field(DATA).as_object()?;
     if data.kind() == Kind::String8 {
-        // What is looked at is a copy, which no other thread changes meanwhile.
+        // The text is checked in a copy, which no other thread changes meanwhile.
         let bytes = data.with_bytes(|bytes| bytes[..length].to_vec());
         if !bytes.is_ascii() {
             return Some(bytes.iter().map(|&byte| byte as char).collect());

@@ -65,7 +65,7 @@ fn is_derived(actual: Value, wanted: Value) -> bool {
 }
 
 impl Thread {
-    /// What `values` gives for the protected values from `first` on.
+    /// Returns the result of `values` for the protected values from `first` on.
     pub fn values_of_protected(&mut self, first: crate::Protected) -> Value {
         let count = self.scratch.len() - first.index();
         if count == 1 {

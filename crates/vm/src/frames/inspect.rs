@@ -29,7 +29,7 @@ pub struct FrameVariable {
 /// A frame that was kept.
 #[derive(Clone, Debug)]
 pub struct KeptFrame {
-    /// What backtraces tell.
+    /// Its description for backtraces.
     pub description: FrameDescription,
     /// Its variables, innermost first.
     pub variables: Vec<FrameVariable>,

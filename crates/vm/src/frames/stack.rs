@@ -9,7 +9,7 @@ use std::io;
 use canny_tables::layout::frame::RED_ZONE_WORDS;
 use canny_value::Value;
 
-/// What is open of a stack's reserve. Not 0 while a stack condition was raised and not yet left.
+/// The open part of a stack's reserve. Not 0 while a stack condition was raised and not yet left.
 #[derive(Debug, Default)]
 pub(crate) struct StackReserve {
     /// Words above the limit that frames may use.

@@ -1,4 +1,4 @@
-//! Which tail calls led from a frame to the one above it, found out when it is asked for.
+//! Tail calls that led from a frame to the one above it, found when a backtrace asks for them.
 //!
 //! A tail call leaves no trace, and keeping one would cost each of them. But the code is still there:
 //! the call instruction of the older frame names the procedure that it called, and if another procedure
@@ -61,7 +61,7 @@ impl Thread {
         let mut next = 0;
         while next < found.len() && found.len() < PROCEDURES_MAX {
             let (closure, code) = (found[next].closure, found[next].code);
-            // What the running procedure calls is still to come.
+            // The tail calls of the running procedure are still to come.
             let calls = if code.word() == running.word() {
                 Vec::new()
             } else {
@@ -180,8 +180,9 @@ fn each_instruction(code: CodeRef, visit: &mut dyn FnMut(usize, Opcode, u32)) {
     }
 }
 
-/// The procedure that is in a register before the instruction at an index: what the last instruction
-/// before it put there. Operators are computed right before their calls, so no branch lies between.
+/// The procedure that is in a register before the instruction at an index: the value that the last
+/// instruction before it put there. Operators are computed right before their calls, so no branch
+/// lies between.
 fn operator(closure: Value, code: CodeRef, mut before: usize, mut register: u8) -> Option<Value> {
     for _ in 0..MOVES_MAX {
         let mut last = None;

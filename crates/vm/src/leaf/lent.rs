@@ -18,7 +18,8 @@ struct Owned {
 impl Owned {
     fn word(&self, offset: i32) -> &AtomicU64 {
         let address = self.lent + offset as usize;
-        // SAFETY: who makes an `Owned` vouches for the loan at this address, whose words are atomic.
+        // SAFETY: the maker of an `Owned` vouches for the loan at this address, whose words are
+        // atomic.
         unsafe { AtomicU64::from_ptr(address as *mut u64) }
     }
 
@@ -49,8 +50,8 @@ impl InPlace {
         self.with_loan(port, lends, |thread, owned| {
             let (cursor, count) = owned.range(limit);
             let start = std::ptr::with_exposed_provenance::<u8>(cursor);
-            // SAFETY: what is between the two was lent to the owner of the flag, which is up: until it
-            // is down it stays where it is, and nobody writes to it.
+            // SAFETY: the bytes between the two were lent to the owner of the flag, which is up:
+            // until it is down they stay where they are, and nobody writes to them.
             let bytes = unsafe { std::slice::from_raw_parts(start, count) };
             let (result, used) = take(thread, bytes)?;
             owned.advance(cursor, used.min(count));
@@ -88,7 +89,7 @@ impl InPlace {
         // SAFETY: the flag lives as long as the thread.
         let flag = unsafe { &*flag };
         flag.store(1, Ordering::Relaxed);
-        // The processor is told by who revokes the loan.
+        // The thread that revokes the loan issues the barrier.
         compiler_fence(Ordering::SeqCst);
         // The field of a port object is the address of its port's loan, which lives as long as the
         // object, and nothing is collected here.

@@ -48,8 +48,8 @@ impl InPlace {
         let cursor = word(loan::CURSOR).load(Ordering::Relaxed) as usize;
         let limit = word(loan::LIMIT).load(Ordering::Relaxed) as usize;
         let start = std::ptr::with_exposed_provenance::<u8>(cursor);
-        // SAFETY: what is between the two was lent to the owner of this flag: until it is down it stays
-        // where it is, and nobody writes to it.
+        // SAFETY: the text between the two was lent to the owner of this flag: until the flag is
+        // down the text stays where it is, and nobody writes to it.
         let text = unsafe { std::slice::from_raw_parts(start, limit.saturating_sub(cursor)) };
         let mutator = self.0.mutator();
         let (data, length) = mutator.line_in_place(FLAG_ASCII, text)?;

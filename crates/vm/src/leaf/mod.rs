@@ -1,7 +1,7 @@
-//! Leaf functions, as `canny_tables::leaves` describes them, and what they may do to a thread: make
-//! objects in place, without a collection, and look symbols up.
+//! Leaf functions, as `canny_tables::leaves` describes them, and their operations on a thread: they
+//! make objects in place, without a collection, and look symbols up.
 //!
-//! The type [`InPlace`] is how that is kept: it is the thread, with nothing on it that collects, raises
+//! The type [`InPlace`] enforces that: it is the thread, with nothing on it that collects, raises
 //! or enters the machine.
 
 mod lent;
@@ -48,8 +48,8 @@ impl InPlace {
         unsafe { &mut *std::ptr::from_mut(thread).cast::<InPlace>() }
     }
 
-    /// The elements of a list in reverse order in front of a tail. None for what is no list, or is a
-    /// long one.
+    /// The elements of a list in reverse order in front of a tail. None for a value that is no
+    /// list, or is a long one.
     pub fn reverse_onto(&mut self, list: Value, tail: Value) -> Option<Value> {
         let (mut rest, mut result) = (list, tail);
         let mutator = self.0.mutator();
@@ -63,7 +63,7 @@ impl InPlace {
         None
     }
 
-    /// A copy of a list in front of a tail. None for what is no list, or is a long one.
+    /// A copy of a list in front of a tail. None for a value that is no list, or is a long one.
     pub fn copy_onto(&mut self, list: Value, tail: Value) -> Option<Value> {
         let mutator = self.0.mutator();
         let Some(pair) = list.as_pair() else {

@@ -1,6 +1,6 @@
-//! What leaf functions of tasks may do: lock and unlock records, claim waiters and make them ready,
-//! where nothing has to be waited for and nobody has asked for anything meanwhile. Everything else is
-//! declined before anything was changed.
+//! Leaf functions of tasks: they lock and unlock records, claim waiters and make them ready, if
+//! there is nothing to wait for and no request came meanwhile. They decline everything else before
+//! they have changed anything.
 
 use canny_tables::kinds::Kind;
 use canny_tables::protocols::{LOCK_WORD, waiter};
@@ -53,7 +53,8 @@ impl InPlace {
         is_quiet
     }
 
-    /// Whether this call changed the flag of a waiter from `#f` to `#t`. None for what has no flag.
+    /// Whether this call changed the flag of a waiter from `#f` to `#t`. None for a value without a
+    /// flag.
     #[inline]
     pub fn claim(&mut self, waiter: Value) -> Option<bool> {
         has_flag(waiter).then(|| self.0.mutator().raise_flag(waiter, waiter::STATE))

@@ -12,7 +12,7 @@ use crate::data::numbers::{Numeric, numeric};
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
-/// What the runtime does with two numbers.
+/// An operation of the runtime on two numbers.
 type Operation = fn(&mut Thread, Value, Value) -> Result<Value, Raise>;
 
 pub(crate) fn binary(site: &mut Site, operation: Operation) -> Next {

@@ -100,7 +100,8 @@ fn primitive_of(opcode: Opcode) -> PrimitiveId {
 /// The most registers that an instruction reads by its fields.
 const OPERANDS_MAX: usize = 3;
 
-/// What the primitive does that the opcode stands for: the operands are the registers that the fields name.
+/// Does the work of the primitive that the opcode stands for: the operands are the registers that
+/// the fields name.
 pub(crate) fn row_primitive(site: &mut Site) -> Next {
     let opcode = site.opcode();
     let fields = [site.a_index(), site.b_index(), site.c_index()];

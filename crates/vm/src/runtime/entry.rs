@@ -156,7 +156,7 @@ fn keyword_error(site: &mut Site, object: Value, description: ObjectRef) -> Rais
     // SAFETY: the current frame is live.
     let closure = unsafe { Thread::closure_of(site.thread.fp) };
     let name = site.thread.vm.procedure_name(closure);
-    // The registers were rearranged: what follows must not take them for arguments.
+    // The registers were rearranged: later code must not take them for arguments.
     site.thread.argument_count = 0;
     site.thread.raise(
         ConditionKind::Arity,

@@ -1,4 +1,4 @@
-//! Runtime entries: what generated handlers leave to Rust, one entry per opcode.
+//! Runtime entries: the work that generated handlers leave to Rust, one entry per opcode.
 //!
 //! A slow stub has saved pc (behind the first instruction word) and fp in the thread block. An entry does the
 //! instruction's whole work, or raises, and gives the address to resume at; null leaves the interpreter.
@@ -31,7 +31,7 @@ pub(crate) struct Site<'t> {
     word: u32,
 }
 
-/// What a slow path gives: where to continue.
+/// Result of a slow path: where to continue.
 pub(crate) type Next = Result<*const u32, Raise>;
 
 impl Site<'_> {
@@ -173,9 +173,9 @@ fn run(thread: *mut u8, word: u32, work: fn(&mut Site) -> Next) -> *const u32 {
     next
 }
 
-/// The entries of opcodes. What a row says has an entry, and is neither listed here nor done by a
-/// primitive of its row, does not build; neither does what is listed although the row says that it has
-/// none.
+/// The entries of opcodes. The build fails for an opcode whose row says that it has an entry if the
+/// opcode is neither listed here nor done by a primitive of its row. It also fails for a listed
+/// opcode whose row says that it has none.
 macro_rules! entries {
     ($($opcode:ident => $work:expr;)*) => {
         mod wrapped {

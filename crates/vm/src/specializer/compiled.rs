@@ -1,4 +1,4 @@
-//! What compiled code calls: allocation that never collects.
+//! Functions that compiled code calls: allocation that never collects.
 
 use canny_tables::kinds::Kind;
 use canny_value::Value;

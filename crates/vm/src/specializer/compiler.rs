@@ -2,8 +2,8 @@
 //! retries.
 //!
 //! Runs on the worker's thread and never touches the heap: code comes as snapshots. A plan that
-//! needs a snapshot or room in code memory waits a bounded number of times. Which parts of a
-//! procedure are left to side exits depends on how often its earlier candidates were retired.
+//! needs a snapshot or room in code memory waits a bounded number of times. The number of times
+//! that earlier candidates were retired decides which parts of a procedure are left to side exits.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -222,7 +222,7 @@ fn beginning(graph: &Graph) -> String {
     }
 }
 
-/// What registers must hold for a candidate that is entered at a loop.
+/// Types that registers must have for a candidate that is entered at a loop.
 fn required_types(plan: &Plan) -> Vec<(u32, Type)> {
     match plan.entry {
         EntryPoint::Start => Vec::new(),
@@ -230,7 +230,7 @@ fn required_types(plan: &Plan) -> Vec<(u32, Type)> {
     }
 }
 
-/// What was made, for people.
+/// Describes the result, for people.
 fn summary(graph: &Graph) -> String {
     let inlined = graph.frames.len() - 1;
     let nodes: usize = graph.blocks.iter().map(|block| block.nodes.len()).sum();

@@ -31,7 +31,7 @@ use super::{CandidateId, Refusal, Specializer, SpecializerConfig, View, compiled
 pub enum InstallError {
     /// No machine code.
     Jit(JitError),
-    /// What it relies on is not so any more.
+    /// A fact that it relies on does not hold any more.
     Refused(Refusal),
     /// The memory for machine code is full, but a collection will find retired code in it.
     NoRoomNow,
@@ -120,7 +120,7 @@ impl Specializer {
     }
 }
 
-/// What compiled code calls in the machine.
+/// The functions and stubs of the machine that compiled code calls.
 fn environment(leaves: &[LeafFunction], disassembles: bool, leaves_at_random: bool) -> Environment {
     Environment {
         leaves: leaves.iter().map(|function| *function as usize).collect(),
@@ -217,8 +217,8 @@ fn leaf_calls(graph: &Graph) -> HashSet<(CodeWord, usize)> {
         .collect()
 }
 
-/// What is to be asked of registers on entry. A dead register may hold a reference to what is no longer
-/// there.
+/// Types to be tested in registers on entry, without dead registers: these may hold references to
+/// objects that are gone.
 fn live_and_typed(graph: &Graph, required: &[(u32, Type)]) -> Vec<(u32, Type)> {
     let code = &graph.codes[0];
     let live = match graph.entry {

@@ -1,10 +1,10 @@
-//! What the specializer did, for people who ask why something is slow. Kept only when somebody will
-//! ask: the ledger of a machine is off until its host turns it on, and then grows with what is
-//! compiled, not with how long the program runs.
+//! The specializer's actions, for people who ask why something is slow. They are kept only on
+//! request: the ledger of a machine is off until its host turns it on. It then grows with the
+//! amount of compiled code, not with the program's running time.
 //!
 //! | part | written by | read by |
 //! |---|---|---|
-//! | places of code | whoever makes a snapshot | whoever shows a position |
+//! | places of code | code that makes a snapshot | code that shows a position |
 //! | compiled code | `install`, and the compiler for the plan behind it | the report, `,disassemble` |
 //! | refusals | the worker | the report |
 //! | pauses | the running threads | the report |
@@ -41,7 +41,7 @@ impl Place {
         Place { unit, index }
     }
 
-    /// What people call the procedure.
+    /// The name of the procedure, for people.
     pub(crate) fn name(&self) -> String {
         match &self.unit.codes[self.index].name {
             _ if self.index == self.unit.entry => "the program".to_owned(),
@@ -130,7 +130,7 @@ pub(crate) struct Refused {
     pub(crate) time: Duration,
 }
 
-/// What a running thread does for the specializer while its program waits.
+/// The specializer's work on a running thread while its program waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PauseCause {
     HandLogOver,
@@ -155,7 +155,7 @@ impl PauseCause {
         matches!(self, PauseCause::HandLogOver | PauseCause::MakeSnapshots)
     }
 
-    /// What people call it.
+    /// Its name, for people.
     pub(crate) fn name(self) -> &'static str {
         match self {
             PauseCause::HandLogOver => "handing logs over",
@@ -243,8 +243,8 @@ pub(crate) struct Account {
 }
 
 impl Ledger {
-    /// Writes from now on; with `keeps_listings`, graphs and machine code too. Before code runs, for what ran
-    /// before is not in it.
+    /// Writes from now on; with `keeps_listings`, graphs and machine code too. To be called before
+    /// code runs, for earlier events are not in it.
     pub fn turn_on(&self, keeps_listings: bool) {
         self.is_on.store(true, Ordering::Relaxed);
         if keeps_listings {
@@ -331,7 +331,7 @@ impl Ledger {
         }
     }
 
-    /// What a compiled code was planned for, and how long it took from there.
+    /// Records the plan of a compiled code, and the time from there.
     pub(super) fn planned(&self, id: CandidateId, plan: &Plan, time: Duration) {
         if !self.is_on() {
             return;

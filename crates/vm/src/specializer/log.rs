@@ -45,7 +45,7 @@ const FIRST_WORDS: usize = BUFFER_WORDS / 8;
 const NO_CURSOR: usize = 1;
 const NO_LIMIT: usize = 0;
 
-/// Whose turn it is while a thread waits for the worker.
+/// The party that acts next while a thread waits for the worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     /// The worker has not finished.
@@ -56,7 +56,7 @@ enum Turn {
     Done,
 }
 
-/// What thread and worker share about a thread's log.
+/// State of a thread's log that the thread and the worker share.
 pub(super) struct LogQuota {
     /// Names the thread.
     pub(super) thread: u32,

@@ -3,10 +3,10 @@
 //! The system counts each page of a file that a process touched, and those around it, as memory of the
 //! process until somebody says otherwise. A program that runs long enough to have code compiled has
 //! done with the reader, the expander and the image of the library for a while, and the code generator
-//! is about to touch as much again. What is needed after all is mapped again, from the system's cache,
-//! some sixteen pages at a time.
+//! is about to touch as much again. A page that is needed after all is mapped again, from the
+//! system's cache, some sixteen pages at a time.
 
-/// Gives back what is mapped from files that can only be read or executed.
+/// Gives back pages that are mapped from files and can only be read or executed.
 #[cfg(target_os = "linux")]
 pub(super) fn give_back() {
     // SAFETY: the callback has the type that is asked for, and needs no data.

@@ -1,10 +1,10 @@
-//! The machine's side of the specializer: what a worker may know of the program's code, and how what it
-//! compiled comes into use and out of use again.
+//! The machine's side of the specializer: a worker's view of the program's code, and how compiled
+//! code comes into use and out of use again.
 //!
 //! A worker asks its [`View`] for snapshots, builds and compiles a graph, and hands it to
-//! [`Specializer::install`]. Mutators make the snapshots that are wished for at their next safepoint,
-//! count exits of compiled code, enter loops that have some, and retire what relied on a global
-//! variable that changes.
+//! [`Specializer::install`]. Mutators make the snapshots that are wished for at their next
+//! safepoint, count exits of compiled code, enter loops that have some, and retire code that relied
+//! on a global variable that changes.
 //!
 //! - [`registry`]: known code and candidates; publishing and retiring.
 //! - [`retired`]: machine code out of use, and when it is freed.
@@ -12,8 +12,8 @@
 //! - [`watches`]: global variables on whose value compiled code relies.
 //! - [`compiler`]: builds, compiles and installs what the worker plans.
 //! - [`compiled`]: functions that compiled code calls.
-//! - [`ledger`], [`report`]: what happened, for people.
-//! - [`log`]: what threads write while they interpret, and when.
+//! - [`ledger`], [`report`]: the specializer's actions, for people.
+//! - [`log`]: the logs that threads write while they interpret, and when.
 //! - [`worker`]: the thread that reads logs, plans and has plans compiled.
 //!
 //! **Retiring while it runs.** An instruction that compiled code leaves to the runtime may retire the
@@ -80,7 +80,7 @@ pub enum RetiredBy {
     Death,
 }
 
-/// What became of a candidate.
+/// The fate of a candidate.
 #[derive(Clone, Debug)]
 pub struct ExitReport {
     /// Exits that were taken: code, word index of the instruction resumed at, times.
@@ -161,7 +161,7 @@ impl Specializer {
         self.registry.lock()
     }
 
-    /// What happened, for people; it is off unless the host turns it on.
+    /// Returns the ledger of events, for people; it is off unless the host turns it on.
     pub fn ledger(&self) -> &ledger::Ledger {
         &self.ledger
     }
@@ -280,7 +280,7 @@ impl Specializer {
         self.lock().take_dead()
     }
 
-    /// What became of a candidate.
+    /// Returns the fate of a candidate.
     pub fn exit_report(&self, id: CandidateId) -> Option<ExitReport> {
         self.lock().exit_report(id)
     }
@@ -301,7 +301,7 @@ impl View {
         self.missed.get()
     }
 
-    /// What was given so far.
+    /// Returns the snapshots that were given so far.
     fn given(&self) -> Vec<Arc<CodeSnapshot>> {
         self.given.borrow().values().cloned().collect()
     }

@@ -1,4 +1,4 @@
-//! What the specializer knows of the program's code, and the compiled code there is.
+//! The specializer's registry of the program's code, and of compiled code.
 //!
 //! | entry | lives |
 //! |---|---|
@@ -86,14 +86,14 @@ struct Loop {
     mismatches: u32,
 }
 
-/// What is known of a place where guesses failed.
+/// Observations at a place where guesses failed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     operands: Type,
     is_unstable: bool,
     /// A leaf function declined too often.
     declines: bool,
-    /// What was asked before the loop that begins here failed too often.
+    /// Guards before the loop that begins here failed too often.
     fails_before_loop: bool,
     /// Compiled code was retired for leaving at a call, the first time.
     was_cold_call: bool,
@@ -115,7 +115,7 @@ pub(super) struct Registry {
     left: usize,
     /// Known code that died since somebody asked.
     dead: Vec<CodeWord>,
-    /// What became of candidates that were freed, if somebody will ask.
+    /// Reports on candidates that were freed, if somebody will ask for them.
     reports: HashMap<CandidateId, ExitReport>,
     pub(super) keeps_reports: bool,
     /// Code that somebody wants a snapshot of.
@@ -142,7 +142,7 @@ const KNOWN_FREE: usize = 4096;
 /// Freed candidates whose reports are kept.
 const REPORTS_MAX: usize = 10_000;
 
-/// What is needed to publish a candidate, beside its machine code.
+/// Data that publishes a candidate, beside its machine code.
 pub(super) struct Publication {
     pub(super) id: CandidateId,
     pub(super) code: CodeWord,
@@ -535,8 +535,8 @@ impl Registry {
         Some(code)
     }
 
-    /// Whether so much code became known that a full collection is worth it: what is known of it is not
-    /// in the heap, which does not want one for it.
+    /// Whether so much code became known that a full collection is worth it: its records are not in
+    /// the heap, which does not want one for them.
     pub(super) fn wants_collection(&self) -> bool {
         self.codes.len() > 2 * self.left + KNOWN_FREE
     }

@@ -3,10 +3,10 @@
 //! Frames refer to descriptors by their return addresses, wherever they are: on a thread's stack, in a
 //! continuation. A full collection visits all of them: threads show the return addresses of their
 //! frames, the heap shows words of live closures (continuations are closures) and of native stacks,
-//! where the stub that calls the runtime keeps the address of a resumption. What was not seen is freed
-//! when the collection ends. Nothing else refers to retired code: calls and loops were led back to the
-//! bytecode when it was retired, and who had read an address before has used it before the safepoint at
-//! which the collection found the thread.
+//! where the stub that calls the runtime keeps the address of a resumption. Code that was not seen
+//! is freed when the collection ends. Nothing else refers to retired code: calls and loops were led
+//! back to the bytecode when it was retired, and a thread that had read an address before has used
+//! it before the safepoint at which the collection found the thread.
 //!
 //! The search reads every closure's words, so it waits until it is worth it.
 
@@ -100,7 +100,7 @@ impl RetiredCode {
         }
     }
 
-    /// The search is over: what was not seen.
+    /// The search is over: returns the candidates that were not seen.
     fn end(&mut self) -> HashSet<CandidateId> {
         self.is_searching = false;
         self.is_wanted = false;

@@ -178,7 +178,7 @@ fn field_count(record_type: ObjectRef) -> u32 {
     names.map_or(0, |names| names.length() as u32)
 }
 
-/// What a description of keyword parameters in the pool says.
+/// Reads a description of keyword parameters in the pool.
 fn keyword_parameters(description: Value) -> Option<KeywordParameters> {
     let description = description.as_kind(Kind::Vector)?;
     let name = |index| keyword_name(description.field(index)).map(Arc::from);

@@ -1,4 +1,4 @@
-//! What a thread does about compiled code: OSR entries of loops, counting of side exits,
+//! The part of a thread in the life of compiled code: OSR entries of loops, counting of side exits,
 //! assignments of watched variables.
 //!
 //! An assignment of a watched variable stops all threads at safepoints, retires the code that
@@ -39,7 +39,7 @@ impl Detour {
     };
 }
 
-/// What the specializer keeps for a thread, beside the registers of generated code.
+/// State that the specializer keeps for a thread, beside the registers of generated code.
 pub(crate) struct ThreadSpecializer {
     pub(crate) log: ThreadLog,
     detour: Detour,
@@ -139,7 +139,8 @@ impl Thread {
         globals::note_change(self.mutator(), cell);
         if retired {
             self.specializer.code_was_retired = true;
-            // What others do in the runtime ends in a safepoint, not in compiled code that was retired.
+            // Calls of the runtime on other threads end in a safepoint, not in compiled code that
+            // was retired.
             specializer.heap.request_safepoints();
         }
     }

@@ -38,7 +38,7 @@ use crate::thread::{Exit, Thread};
 
 pub(crate) use self::thread::ThreadTasks;
 
-/// What can be set of the threads that run tasks.
+/// Options of the threads that run tasks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TasksConfig {
     /// How many threads compute at once, unless the number of processors.
@@ -148,8 +148,8 @@ impl Thread {
         tasks.clone()
     }
 
-    /// Says what workers run, a procedure that serves, and what waits for a ticket, a procedure that
-    /// gets its number. Workers begin with the default ports of this thread.
+    /// Sets the procedure that workers run, which serves, and the procedure that waits for a
+    /// ticket, which gets its number. Workers begin with the default ports of this thread.
     pub fn begin_tasks(&mut self, server: Value, resumer: Value) {
         self.tasks();
         self.vm.set_root(RESUMER, resumer);
@@ -246,8 +246,8 @@ impl Thread {
         Ok(())
     }
 
-    /// What runs here begins with the next of several things that it does one after the other, and that
-    /// many wait to be begun. Gives a number for [`Thread::shall_step_aside`].
+    /// The task that runs here begins the next of several steps; `behind` more wait to be begun.
+    /// Gives a number for [`Thread::shall_step_aside`].
     pub fn begin_step(&mut self, behind: usize) -> i64 {
         let worker = self.tasks.worker.unwrap_or(WorkerId::MAIN);
         let item = self.tasks().pool.begin_step(worker, behind);
@@ -320,7 +320,7 @@ impl Thread {
         }
     }
 
-    /// Runs, as no task, what is to end the wait of the main task.
+    /// Runs, as no task, a procedure that is to end the wait of the main task.
     fn tell_main(&mut self, procedure: &'static str) -> Raise {
         let procedure = self.vm.root(procedure).unwrap_or(Value::FALSE);
         self.switch_to_call(procedure, Value::NIL)
@@ -410,7 +410,7 @@ impl Thread {
         self.repeat_after(resumer, ticket as i64)
     }
 
-    /// Has a ticket wake a waiter; what the ticket gives, if that is known already.
+    /// Has a ticket wake a waiter; returns the ticket's outcome if it is known already.
     pub fn park_ticket(&mut self, ticket: u64, waiter: Value) -> Result<Option<i64>, Raise> {
         if waiter_parts(waiter).is_none() {
             return Err(self.raise_type("%park-ticket!", 2, "waiter", waiter));
@@ -442,7 +442,7 @@ fn trace_sink() -> TraceSink {
     Arc::new(|line: &str| eprintln!("canny: pool: {line}"))
 }
 
-/// What a ticket gives, as a number.
+/// The number of a ticket's outcome.
 fn wake_number(wake: Wake) -> i64 {
     let outcome = match wake {
         Wake::Ready(_) | Wake::Parked => TicketOutcome::Ready,
@@ -452,7 +452,7 @@ fn wake_number(wake: Wake) -> i64 {
     outcome.number()
 }
 
-/// Where the task of a waiter may run. None for what is no waiter.
+/// Where the task of a waiter may run. None for a value that is no waiter.
 fn lane_of(waiter: Value) -> Option<Lane> {
     let (_, task) = waiter_parts(waiter)?;
     let lane = task.field(task::LANE);

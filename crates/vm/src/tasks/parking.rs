@@ -1,5 +1,5 @@
 //! Operations that would wait: in a task they arm a ticket of the pool instead, and are done again once
-//! that is over. What blocks the system thread after all says so to the pool.
+//! that is over. An operation that blocks the system thread after all reports it to the pool.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -50,9 +50,9 @@ impl Drop for Blocking {
 
 impl Thread {
     /// Runs an operation that may wait, outside of the heap. If a task runs, and there are others, the
-    /// operation is made to fail with a ticket instead of waiting; the second result is then the ticket
-    /// for what it would have waited for. An operation that gives up is run once more if nobody can
-    /// tell when to do it again; it waits then.
+    /// operation is made to fail with a ticket instead of waiting; the second result is then the
+    /// ticket for its wait. An operation that gives up is run once more if nobody can tell when to
+    /// do it again; it waits then.
     pub fn wait_outside_heap<R>(&mut self, mut work: impl FnMut() -> R) -> (R, Option<u64>) {
         if let Some(parking) = self.task_parking() {
             let outcome = {

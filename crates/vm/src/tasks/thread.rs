@@ -1,4 +1,4 @@
-//! What a thread knows of the tasks that it runs.
+//! State of a thread for the tasks that it runs.
 
 use std::sync::Arc;
 

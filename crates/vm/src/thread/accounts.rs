@@ -88,10 +88,11 @@ impl Thread {
         Ok(())
     }
 
-    /// What a thread is asked for, with regard to memory. A task whose account has used much makes way
-    /// for those that were notified and are to end, and these are not preempted for a while. A
-    /// collection in a slice does not count for a task that has allocated little: it would wait for
-    /// all others on behalf of those that made the collection necessary.
+    /// Adapts the requests to a thread, `bits`, to its account's use of memory. A task whose
+    /// account has used much makes way for those that were notified and are to end, and these are
+    /// not preempted for a while. A collection in a slice does not count for a task that has
+    /// allocated little: it would wait for all others on behalf of those that made the collection
+    /// necessary.
     pub(crate) fn with_order_of_accounts(&mut self, bits: u32) -> u32 {
         /// Slices that a task gets more, until it is taken up again.
         const EXTRA_SLICES: u32 = 4;

@@ -36,7 +36,7 @@ pub(crate) const PREEMPT: u32 = 16;
 /// Leave the machine, since a task on another thread ended the program.
 pub(crate) const QUIT: u32 = 32;
 
-/// What other threads, and signal handlers, may do to a thread.
+/// The requests of other threads, and of signal handlers, to a thread.
 #[derive(Debug, Default)]
 pub struct InterruptState {
     bits: AtomicU32,
@@ -125,8 +125,9 @@ impl InterruptState {
         if limit.is_null() || entry.is_null() {
             return;
         }
-        // SAFETY: both point into the thread block, which disconnects before it goes; whoever calls this
-        // holds the thread alive (the heap's lock for the collector, the signal runs on the thread).
+        // SAFETY: both point into the thread block, which disconnects before it goes; every caller
+        // holds the thread alive (the heap's lock for the collector, the signal runs on the
+        // thread).
         unsafe {
             (*limit).store(0, Ordering::Relaxed);
             (*entry).store(self.loop_stub.load(Ordering::Relaxed), Ordering::Relaxed);

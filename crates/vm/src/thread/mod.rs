@@ -1,4 +1,4 @@
-//! The thread block: what generated code and the runtime share about one mutator.
+//! The thread block: the state of one mutator that generated code and the runtime share.
 //!
 //! Below: how Rust enters the interpreter, switches between tasks, safepoints and the requests that
 //! they serve, computations on other threads, accounts of memory. This module does not know the meaning
@@ -11,7 +11,7 @@
 //! | `pc`, `fp` | slow stubs; runtime entries may change `fp` | the runtime, the collector |
 //! | `argument_count` | generated calls of variadic code | entry instructions, machine stubs |
 //! | `dispatch` | this thread; any thread may put a slow stub at `loop` | generated dispatch |
-//! | `has_others` | the heap, to 1 while all threads stand at safepoints | generated code and whoever needs locks only then |
+//! | `has_others` | the heap, to 1 while all threads stand at safepoints | generated code, and code that needs locks only then |
 //! | `log_cursor` | generated code that logs; this thread, the collector while it is stopped | generated code that logs |
 //! | `sealed`, `watermark`, handlers and parameters | this thread, generated captures and continuations | the same, the collector while it is stopped |
 //! | `tasks`, `reserve`, `specializer`: the states of [`tasks`](crate::tasks), [`stack`](crate::frames::stack) and [`specializer`](crate::specializer) | these modules, on this thread | the same, the collector while it is stopped |
@@ -69,7 +69,7 @@ pub struct Thread {
     /// Code of every escape procedure.
     pub(crate) escape_code: Value,
     pub(crate) dynamic: DynamicState,
-    /// What compiled code hands to compiled code; of no meaning at any other time.
+    /// Words that compiled code hands to compiled code; of no meaning at any other time.
     pub(crate) carried: [u64; offsets::CARRIED_WORDS],
     /// Chances of compiled code to leave until it does so without a reason.
     pub(crate) chances: u64,
@@ -96,7 +96,7 @@ pub struct Thread {
     pub(crate) integers: canny_number::integers::Workspace,
     /// Objects that code being compiled contains.
     pub(crate) embedded: crate::code::embedded::Embedded,
-    /// What is open of the stack's reserve.
+    /// The open part of the stack's reserve.
     pub(crate) reserve: StackReserve,
     /// The thread's part of the scheduling of tasks.
     pub(crate) tasks: ThreadTasks,
@@ -117,13 +117,13 @@ pub(crate) struct DynamicState {
     pub(crate) default_ports: [Value; 3],
 }
 
-/// What lies under the oldest frame on the stack: frames in continuations.
+/// The frames under the oldest frame on the stack, which are in continuations.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sealed {
     /// The continuation with the newest of them, or `#f` when the stack rests on the exit.
     pub(crate) continuation: Value,
-    /// Bytes of all of them. What its depth does not count lies in the continuation's slice.
+    /// Bytes of all of them. The bytes beyond its depth lie in the continuation's slice.
     pub(crate) bytes: usize,
     /// Where the newest of them resumes.
     pub(crate) pc: *const u32,

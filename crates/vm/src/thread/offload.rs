@@ -3,8 +3,8 @@
 //! A product of large integers, or a digest of a gigabyte, cannot be stopped in the middle. So another
 //! system thread computes it, on values of Rust's own, and the thread of the program waits outside of
 //! the heap: collections continue, other tasks get a thread once they have waited for a slice, and an
-//! interrupt or the end of the task ends the wait. What was abandoned is computed to its end, and the
-//! result is dropped.
+//! interrupt or the end of the task ends the wait. An abandoned computation runs to its end, and
+//! the result is dropped.
 //!
 //! A task that runs on the main thread is parked instead, and calls the primitive again when the result
 //! is there.
@@ -81,7 +81,7 @@ struct ComputationId {
     key: u64,
 }
 
-/// What a task computes while it is parked.
+/// A computation of a task that is parked.
 struct Parked {
     id: ComputationId,
     slot: Arc<Slot<Anything>>,
@@ -89,8 +89,8 @@ struct Parked {
     ended: Option<Instant>,
 }
 
-/// What tasks compute while they are parked. An entry goes when the operation is repeated and takes the
-/// result.
+/// Computations of tasks that are parked. An entry goes when the operation is repeated and takes
+/// the result.
 #[derive(Default)]
 pub(crate) struct ParkedComputations(Mutex<Vec<Parked>>);
 
@@ -126,7 +126,7 @@ impl ParkedComputations {
     }
 }
 
-/// A number for an operation and its arguments. What an argument holds counts if it is a number, a
+/// Hashes an operation and its arguments. The content of an argument counts if it is a number, a
 /// name, a string or bytes.
 fn key_of<R: 'static>(who: &str, arguments: &[Value]) -> u64 {
     fn add(value: Value, hasher: &mut DefaultHasher) {
@@ -147,7 +147,7 @@ fn key_of<R: 'static>(who: &str, arguments: &[Value]) -> u64 {
                 add(object.field(0), hasher);
                 add(object.field(1), hasher);
             }
-            // Which algorithm or format, for example.
+            // The algorithm or format, for example.
             Kind::Symbol | Kind::Keyword => add(object.field(0), hasher),
             _ => {}
         }
@@ -162,16 +162,16 @@ fn key_of<R: 'static>(who: &str, arguments: &[Value]) -> u64 {
 }
 
 impl Thread {
-    /// Says what raises, in the current task, what is to end it: a procedure of one parameter, which is
-    /// of no use.
+    /// Sets the procedure that raises, in the current task, the condition that is to end it. It has
+    /// one parameter, which is of no use.
     pub fn set_check(&mut self, check: Value) {
         self.vm.set_root(CHECK, check);
     }
 
-    /// Has another system thread do what takes long and cannot look for interrupts itself, and waits
-    /// for the result. It is an error if an interrupt comes or the task is to end, but in a critical
-    /// section. The work depends on the primitive's arguments only, which are read at once; the error
-    /// may be that the primitive is to be called again.
+    /// Has another system thread do work that takes long and cannot look for interrupts itself, and
+    /// waits for the result. It is an error if an interrupt comes or the task is to end, but in a
+    /// critical section. The work depends on the primitive's arguments only, which are read at
+    /// once; the error may be that the primitive is to be called again.
     pub fn compute_offloaded<R: Send + 'static>(
         &mut self,
         who: &str,

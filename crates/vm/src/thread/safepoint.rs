@@ -100,8 +100,8 @@ impl Thread {
         used + words > limit
     }
 
-    /// Opens a piece of the stack's reserve for a critical section, which is short, without a word: who
-    /// raises there leaves what is locked. Whether that was possible.
+    /// Opens a piece of the stack's reserve for a critical section, which is short, without a
+    /// condition: raising there would leave locks held. Returns whether that was possible.
     pub(crate) fn borrows_reserve(&mut self) -> bool {
         let reserve_words = self.reserve.words + crate::VmStack::HANDLER_WORDS;
         if self.tasks.critical == 0 || reserve_words > self.stack.reserve_words() {

@@ -1,9 +1,9 @@
 //! Switching between tasks: a thread drops what it runs and continues with something else.
 //!
 //! A task that is to continue later has captured its continuation first, so that dropping its frames
-//! loses nothing. What belongs to a task and not to the thread it runs on is in its continuation:
-//! frames, winders, handlers, parameters. The thread keeps the default ports, which all tasks share,
-//! and the reserves of its stack, which are closed.
+//! loses nothing. State that belongs to a task and not to the thread it runs on is in its
+//! continuation: frames, winders, handlers, parameters. The thread keeps the default ports, which
+//! all tasks share, and the reserves of its stack, which are closed.
 //!
 //! *Critical sections* are pieces of library code in which the thread must not be given to another
 //! task, since they hold a lock or are in the middle of a switch. Requests that come meanwhile wait
@@ -35,7 +35,7 @@ impl Thread {
         self.tasks.critical += 1;
     }
 
-    /// Ends one, and asks again for what was asked for meanwhile.
+    /// Ends one, and repeats the requests that came meanwhile.
     pub fn leave_critical(&mut self) {
         self.tasks.critical = self.tasks.critical.saturating_sub(1);
         if self.tasks.critical == 0 {

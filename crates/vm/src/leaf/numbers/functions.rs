@@ -1,5 +1,5 @@
 //! Functions of one number in place: signs, exactness, rounding, and the parts of ratios; divisors and
-//! powers. Each gives none for what is no number or an error, and for long numbers.
+//! powers. Each gives none for a value that is no number, for an error, and for long numbers.
 
 use std::cmp::Ordering;
 
@@ -128,7 +128,7 @@ impl InPlace {
         }
     }
 
-    /// `(floor x)`, `(ceiling x)`, `(truncate x)` or `(round x)`, and what the function of flonums is.
+    /// `(floor x)`, `(ceiling x)`, `(truncate x)` or `(round x)`, with the function for flonums.
     #[inline]
     pub fn rounded(
         &mut self,

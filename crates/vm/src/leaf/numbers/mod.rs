@@ -2,8 +2,8 @@
 //!
 //! This is the one implementation for numbers of usual size. Handlers, primitives and leaf functions
 //! try it first; `None` means that an operand is no number, that the operation is an error, or that
-//! operands or result are so long that the work has to be interruptible. What an operation means is
-//! defined by `canny_number` alone: the fast paths here agree with it bit by bit.
+//! operands or result are so long that the work has to be interruptible. `canny_number` alone
+//! defines the meaning of an operation: the fast paths here agree with it bit by bit.
 
 mod bits;
 mod complex;

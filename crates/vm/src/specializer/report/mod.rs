@@ -1,5 +1,5 @@
-//! The report at the end of a run: what was specialized, inlined, compiled and left, and why something
-//! was not.
+//! The report at the end of a run: code that was specialized, inlined, compiled and left, and why
+//! other code was not.
 //!
 //! Exact: compiled code, its sizes and times, exits, entries at loops, pauses. Estimated: the share of
 //! calls that run compiled or inlined. Counting calls would slow down what is being looked at, so the
@@ -34,8 +34,8 @@ const ROWS_MAX: usize = 40;
 const HITS_MIN: u32 = 10;
 
 impl Vm {
-    /// What the specializer did so far, and what it did not, as text for people. The ledger must have been on
-    /// from the start. Waits for the worker.
+    /// Reports the specializer's actions so far, and its refusals, as text for people. The ledger
+    /// must have been on from the start. Waits for the worker.
     pub fn specializer_report(&self) -> String {
         self.report().text()
     }
@@ -223,7 +223,7 @@ impl Report<'_> {
         }
     }
 
-    /// What machine code takes and took, if there ever was any.
+    /// Writes the memory that machine code takes and took, if there ever was any.
     fn write_memory(&self, text: &mut String) {
         let usage = self.specializer.map(Specializer::code_usage);
         if let Some(usage) = usage.filter(|usage| usage.bytes + usage.freed_bytes > 0) {
@@ -400,7 +400,7 @@ impl Report<'_> {
         table
     }
 
-    /// The instruction that compiled code left at, and what it met there.
+    /// The instruction that compiled code left at, and the types that it met there.
     fn reason(&self, code: CodeWord, pc: usize) -> String {
         let Some(specializer) = self.specializer else {
             return String::new();
@@ -539,7 +539,7 @@ fn show(obstacle: Option<&Obstacle>) -> String {
     obstacle.map_or("not hot enough".to_owned(), Obstacle::to_string)
 }
 
-/// What became of compiled code.
+/// The fate of compiled code, in words.
 fn state_text(compiled: &Compiled, exits: &ExitReport) -> String {
     match exits.retired_by {
         _ if !exits.is_retired => match compiled.entry {

@@ -9,7 +9,7 @@ pub(super) const LINE_WIDTH_MAX: usize = 120;
 const COLUMN_WIDTH_MIN: usize = 8;
 const GAP: usize = 2;
 
-/// What a column does with its cells.
+/// The content of a column, which decides how its cells are aligned and cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// Numbers, aligned at their ends and never cut.

@@ -21,7 +21,7 @@ pub(crate) struct WorkerAccount {
     pub(crate) logs: u32,
     /// An internal error turned the worker off.
     pub(crate) is_off: bool,
-    /// What was seen of each code.
+    /// Statistics of each code.
     pub(crate) codes: Vec<SeenCode>,
     /// Logged calls by caller, instruction and callee.
     pub(crate) calls: Vec<(CodeWord, usize, CodeWord, u32)>,
@@ -40,7 +40,7 @@ pub(crate) struct SeenCode {
 }
 
 impl LogWorker {
-    /// What the worker knows; nothing if no log was ever full, or if it does not answer.
+    /// The worker's statistics; nothing if no log was ever full, or if the worker does not answer.
     pub(crate) fn account(&self) -> Option<WorkerAccount> {
         let (to, answer) = channel();
         {

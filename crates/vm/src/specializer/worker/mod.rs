@@ -6,7 +6,7 @@
 //! them. The compiler is behind [`Compile`], and the machine behind [`Machine`], so that the worker can
 //! be tested without either.
 //!
-//! What goes wrong here never takes the program down: a plan whose compilation panics is turned off, a
+//! A failure here never takes the program down: a plan whose compilation panics is turned off, a
 //! panic anywhere else turns the worker off; both say so in the specializer's log.
 
 pub(super) mod account;
@@ -61,7 +61,7 @@ const LOGS_PER_AGE: u32 = 2;
 const AGE_MAX: u32 = 4;
 /// Logs in a row that led to nothing new, as the rest counts them, while there is something to compile later.
 const IDLE_LOGS_WITH_DEFERRED_MAX: u32 = 2;
-/// What a word of bytecode is taken to cost to compile, inlined code included, before that was measured.
+/// Assumed time to compile a word of bytecode, inlined code included, before it was measured.
 const COST_PER_WORD: Duration = Duration::from_micros(20);
 /// Words after which the measured cost counts.
 const WORDS_TO_LEARN_FROM: usize = 200;
@@ -69,15 +69,15 @@ const WORDS_TO_LEARN_FROM: usize = 200;
 const TIME_FREE: Duration = Duration::from_millis(20);
 /// See [`TIME_FREE`].
 const TIME_SHARE: u32 = 8;
-/// What a program has run for that is likely to run on: one part in [`LONG_RUN_SHARE`] of its time from
-/// then on is free too.
+/// Running time after which a program is likely to run on: one part in [`LONG_RUN_SHARE`] of its
+/// time from then on is free too.
 const LONG_RUN: Duration = Duration::from_millis(400);
 /// See [`LONG_RUN`].
 const LONG_RUN_SHARE: u32 = 2;
 /// Name of the worker's thread.
 const THREAD_NAME: &str = "canny-specializer";
 
-/// What became of a plan.
+/// The outcome of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Compiled code is in use; the text says more for people.
@@ -117,7 +117,7 @@ pub trait Compile: Send {
     fn forget(&mut self, _dead: &[CodeWord]) {}
 }
 
-/// What the worker asks of the machine.
+/// The worker's interface to the machine.
 pub trait Machine: Send {
     /// The snapshot of a code if there is one now; else one is made soon.
     fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>>;
@@ -322,9 +322,9 @@ fn start(worker: Box<Worker>) -> WorkerState {
     }
 }
 
-/// The program comes first where there are fewer processors than threads, and who hands a log over
-/// continues: the system does not put a thread of the batch policy in the place of the one that wakes
-/// it. Threads that somebody gave another policy keep it.
+/// The program comes first where there are fewer processors than threads, and a thread that hands a
+/// log over continues: the system does not put a thread of the batch policy in the place of the one
+/// that wakes it. Threads that somebody gave another policy keep it.
 fn lower_priority() {
     #[cfg(target_os = "linux")]
     // SAFETY: changes the priority and the policy of the calling thread only; the parameter lives until
@@ -433,7 +433,7 @@ impl CodeSource for Named<'_> {
     }
 }
 
-/// What statistics and machine know together of the code of a plan and of others.
+/// The profile that statistics and machine have together of the code of a plan and of others.
 struct WorkerProfile<'a> {
     statistics: &'a Statistics,
     machine: &'a dyn Machine,
@@ -667,7 +667,7 @@ impl Worker {
         self.compile.forget(&dead);
     }
 
-    /// What compiling may cost now.
+    /// Returns the limits on the cost of compiling now.
     fn budget(&self) -> Budget {
         let elapsed = self.birth.elapsed();
         let cost_per_word = match self.words_compiled {

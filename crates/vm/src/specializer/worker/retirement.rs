@@ -1,4 +1,4 @@
-//! What was retired and why, as text for the specializer's log.
+//! Retired specializations and the reasons, as text for the specializer's log.
 //!
 //! The worker learns of retirements when it takes in the next log. A candidate whose code died or was
 //! freed meanwhile leaves no reason.
@@ -20,13 +20,13 @@ const EXITS_MAX: usize = 10;
 /// A specialization that is in use no more.
 #[derive(Clone, Debug)]
 pub struct Retired {
-    /// What was planned.
+    /// The plan.
     pub plan: Plan,
-    /// What became of it, if that is still known.
+    /// Its fate, if that is still known.
     pub report: Option<ExitReport>,
 }
 
-/// What became of a specialization.
+/// Describes the fate of a specialization.
 pub(super) fn retired_text(retired: &Retired, machine: &dyn Machine) -> String {
     let Retired { plan, report } = retired;
     let mut snapshots = Snapshots::default();
