@@ -69,11 +69,11 @@ pub struct TrustedProxies {
     pub field: ProxyField,
 }
 
-/// What trusted proxies say of a request.
+/// Facts about a request that trusted proxies report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forwarded {
-    /// The last one in the chain who is not trusted; the first one if all are. None over a Unix-domain
-    /// socket with nothing said.
+    /// The last address in the chain that is not trusted; the first one if all are trusted. None over
+    /// a Unix-domain socket if no proxy names a client.
     pub client: Option<IpAddr>,
     /// Whether the client speaks TLS, if they say that.
     pub is_secure: Option<bool>,
@@ -220,7 +220,7 @@ mod tests {
         }
     }
 
-    /// What is read of fields from a peer: the client and whether it is secure.
+    /// Reads the fields of a request from `peer`: returns the client and whether it is secure.
     fn read(
         proxies: &TrustedProxies,
         peer: &str,

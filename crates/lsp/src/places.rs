@@ -24,7 +24,7 @@ pub struct Search {
     pub libraries: Arc<HashMap<String, PathBuf>>,
 }
 
-/// What a host and a client say about directories.
+/// The directories of libraries, as the host and the client give them.
 pub struct Places {
     roots: Vec<PathBuf>,
     first: Vec<PathBuf>,

@@ -26,20 +26,20 @@ use crate::uri;
 use crate::view::{Changes, View};
 use crate::worker::{Task, Worker};
 
-/// What an answer is made from.
+/// The data from which an answer is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// No document.
     Nothing,
     /// The text alone.
     Text,
-    /// What was known of some version.
+    /// An analysis of some version.
     AnySnapshot,
-    /// What is known of this version.
+    /// The analysis of this version.
     Snapshot,
 }
 
-/// What a method needs; `None` for one that nobody knows.
+/// The data that a method needs; `None` for an unknown method.
 pub fn needs(method: &str) -> Option<Needs> {
     Some(match method {
         "workspace/symbol" | "workspace/executeCommand" => Needs::Nothing,

@@ -16,10 +16,10 @@ use rustix::net::Shutdown;
 
 use super::connection::Connection;
 
-/// So much is taken at once from who writes.
+/// So much is taken at once from a writer.
 const WRITE_MAX: usize = 64 * 1024;
 
-/// What a device reads or writes.
+/// The part of a connection that a device reads or writes.
 enum Side {
     /// The body of a request, or of its response. It does not keep the connection: when the server has
     /// closed that its descriptor is closed, whoever still has a port.

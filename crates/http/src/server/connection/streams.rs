@@ -94,7 +94,7 @@ impl Connection {
         self.stream.end(direction);
     }
 
-    /// What a proxy that is trusted says of a request.
+    /// Facts about a request from a trusted proxy.
     pub(in crate::server) fn forwarded(
         &self,
         bytes: &[u8],

@@ -46,7 +46,7 @@ use crate::response::plain_response;
 use exchange::{Exchange, Progress};
 use pipe::PipeEnd;
 
-/// What a client says first.
+/// The first bytes of a client.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Bytes of one stream that a client may send before they are read.
@@ -67,14 +67,14 @@ const TURNS_MAX: usize = 16;
 /// Held answers are sent when they are so many bytes.
 const HELD_MAX: usize = 32 * 1024;
 
-/// What the specification counts for a field beside its name and value.
+/// The size that the specification adds for a field to its name and value.
 const FIELD_OVERHEAD: usize = 32;
 
 enum Protocol {
     /// The preface has not come.
     Greeting(Handshake<PipeEnd, Bytes>),
     Open(h2::server::Connection<PipeEnd, Bytes>),
-    /// What is left is to be sent.
+    /// Only the rest of the output is to be sent.
     Ended,
 }
 
@@ -101,16 +101,16 @@ pub(super) struct Inner {
     stalled: u64,
     head: u64,
     idle: u64,
-    /// Which head that is about.
+    /// The number of the head to which that time limit belongs.
     block: Option<u64>,
 }
 
-/// What belongs to a connection that speaks HTTP/2.
+/// The state of a connection that speaks HTTP/2.
 pub(super) struct Http2 {
     pub(super) inner: Mutex<Inner>,
 }
 
-/// What came of answering.
+/// The result of answering.
 pub(super) struct Answered {
     /// The connection is to be looked at.
     pub(super) wants_attention: bool,
@@ -193,7 +193,7 @@ impl Http2 {
                 continue;
             }
             if inner.is_saturated && is_out && !inner.is_at_limit(connection) {
-                // What has just gone out made room for requests that were left.
+                // The bytes that were just sent made room for the requests that were left.
                 continue;
             }
             if had_input {
@@ -432,7 +432,7 @@ impl Inner {
         }
     }
 
-    /// What becomes of a stream after its whole response was given.
+    /// Handles a stream after its whole response was given.
     fn answered(&mut self, connection: &Connection, serial: u32, progress: Progress) {
         match progress {
             Progress::Done | Progress::Failed => self.drop_exchange(serial, progress),
@@ -645,7 +645,7 @@ impl Inner {
         false
     }
 
-    /// What follows an answer.
+    /// Finishes the work on an answer.
     fn conclude(&mut self, connection: &Connection, holds: bool) -> Answered {
         let had_input = self.pipe.lock().has_input();
         self.settle(connection, holds);
