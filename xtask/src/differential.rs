@@ -245,7 +245,7 @@ fn compare(
     Ok(differences)
 }
 
-/// What differs between two runs of a program.
+/// The first difference between two runs of a program.
 pub fn difference(plain: &Outcome, other: &Outcome) -> Option<String> {
     if plain.code != other.code || other.timed_out {
         return Some(format!(

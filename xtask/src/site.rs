@@ -224,7 +224,7 @@ fn place(name: &str) -> ((usize, usize, usize), &'static str) {
     for (part, (_, sections)) in PARTS.iter().enumerate() {
         for (section, (title, rows)) in sections.iter().enumerate() {
             let fits = |row: &&str| match row.strip_suffix('*') {
-                // What an exact row names stands there.
+                // A page that an exact row names stands in that row.
                 Some(prefix) => name.starts_with(prefix) && !is_named(name),
                 None => *row == name,
             };

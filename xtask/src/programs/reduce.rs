@@ -7,7 +7,7 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Datum {
     Atom(String),
-    /// What stands before the parenthesis (`'`, `#`, `#u8`), and the elements.
+    /// The text before the parenthesis (`'`, `#`, `#u8`), and the elements.
     List(String, Vec<Datum>),
 }
 
@@ -134,7 +134,7 @@ fn list_mut<'d>(datum: &'d mut Datum, number: &mut usize) -> Option<&'d mut Datu
         .find_map(|element| list_mut(element, number))
 }
 
-/// What may stand in the place of a list, the smallest first.
+/// Candidates for the place of a list, the smallest first.
 fn replacements(list: &Datum) -> Vec<Datum> {
     let Datum::List(prefix, elements) = list else {
         return Vec::new();

@@ -50,7 +50,7 @@ impl Server {
     }
 }
 
-/// Which servers are asked, and what they are started with.
+/// The servers to be measured, and the settings of their start.
 #[derive(Debug)]
 pub struct Choice {
     pub canny: PathBuf,
