@@ -179,7 +179,7 @@
           (let ((first (utf8->string (read-bytevector 12 input))))
             (stop-server! server #:timeout 1)
             (if (equal? first "HTTP/1.1 400") "(16)" first))))))
-  ;; What is handled is answered before a server ends.
+  ;; Requests that are being handled are answered before a server ends.
   (test "slow"
     (with-client
       (lambda (input output)
