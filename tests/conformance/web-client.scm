@@ -599,7 +599,7 @@
                       "__Host-a=b; Secure; Path=/")))
   (test '() (sent "https://a.example/" "http://a.example/" "a=b; Secure"))
   (test '(("a" . "b")) (sent "https://a.example/" "https://a.example/" "a=b; Secure"))
-  ;; The last one counts, and what has ended is gone.
+  ;; The last one counts, and an expired one is gone.
   (test '(("a" . "c")) (sent "http://a.example/" "http://a.example/" "a=b" "a=c"))
   (test '() (sent "http://a.example/" "http://a.example/" "a=b" "a=c; Max-Age=0"))
   (test '()

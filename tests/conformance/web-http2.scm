@@ -41,7 +41,7 @@
     (list (byte 3) (byte 4) (byte 8)
           (if (= length 0) #u8() (read-bytevector length input)))))
 
-;; The whole body of the response on a stream; what else comes is passed over, or given to `look`.
+;; The whole body of the response on a stream. Other frames are passed over; `look` gets them all.
 (define (body-of input stream . look)
   (let loop ((parts '()))
     (let* ((it (receive input))

@@ -2,8 +2,8 @@
 //! their tests.
 //!
 //! Our tests are `tests/srfi/N.scm`. `tests/srfi/upstream/N.scm` drives the suite of the SRFI's
-//! repository, which is read from where the caller keeps it; what it gave is kept in a file, so that
-//! the table can be made without it.
+//! repository, which is read from where the caller keeps it; its results are kept in a file, so
+//! that the table can be made without it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,6 +1,6 @@
 //! Where the libraries of a document are.
 //!
-//! Looking at a project takes time, so what was found is kept until a file is saved or changed on the
+//! Looking at a project takes time, so the result is kept until a file is saved or changed on the
 //! disk, or for a while. Any thread may ask.
 
 use std::collections::HashMap;

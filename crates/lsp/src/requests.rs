@@ -64,7 +64,7 @@ pub fn needs(method: &str) -> Option<Needs> {
     })
 }
 
-/// Answers a request about a document; what it needs is there.
+/// Answers a request about a document; the data that it needs is there.
 pub fn of_document(server: &mut Server, id: Value, uri: &str, method: &str, params: &Value) {
     let Some(document) = server.documents.get(uri) else {
         return server.answer(&id, Err(Failure::parameters("the document is not open")));

@@ -16,7 +16,7 @@ use crate::view::Change;
 pub enum Encoding {
     /// Bytes.
     Utf8,
-    /// Units of UTF-16: which every client understands.
+    /// Units of UTF-16, which every client understands.
     Utf16,
 }
 

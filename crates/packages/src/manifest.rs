@@ -1,4 +1,4 @@
-//! `package.scm`: what a package is and what it needs.
+//! `package.scm`: the description of a package and its dependencies.
 //!
 //! One datum, `(package FIELD …)`, in which Canny's own fields and those of Snow are read by the same code.
 //!

@@ -124,7 +124,7 @@ impl Workplace {
         Ok(parsed)
     }
 
-    /// The lockfile as it is, if it can be read; what is damaged is an error only where it is needed.
+    /// The lockfile as it is. A damaged one is an error only where it is needed.
     fn old_lock(&self) -> Fallible<Option<Lock>> {
         lock::read(&self.sources, &self.lock_path())
     }

@@ -7,11 +7,11 @@
 ;;;     [[Page]]  [[Page|other words]]  [words](https://example.org/)  ![words](picture.png)
 ;;;
 ;;; Code stands between lines of three backquotes. A backslash before punctuation makes it plain.
-;;; There are no errors: what means nothing is text.
+;;; There are no errors: marks without a meaning are text.
 ;;;
 ;;; A text is read into a document, a list of blocks, and that is written as SXML, so nothing in a
 ;;; text can become markup of the page. Reading takes time in proportion to the text, whatever it
-;;; is: places of what ends something are looked up once, and quotations and lists are nested a few
+;;; is: the ends of inlines are looked up once, and quotations and lists are nested a few
 ;;; levels deep only.
 
 (define-library (wiki markup)

@@ -254,7 +254,8 @@ fn read_at_once(bytes: &[u8]) -> Option<Content> {
     }
 }
 
-/// However the body is cut, the same comes of it; what is taken is what the plain way takes.
+/// The result does not depend on how the body is cut, and an accepted body is read as in the plain
+/// way.
 pub fn chunked(input: &[u8]) -> Result<(), String> {
     let Some((cut, bytes)) = input.split_first() else {
         return Ok(());

@@ -342,7 +342,7 @@ fn prepare_gambit(program: &Program, stem: &Path) -> Result<Prepared, String> {
     Ok(Prepared::new(executable, &[]))
 }
 
-/// Whether Racket runs a program in its own language, which is its best; what it lacks there is pairs
+/// Whether Racket runs a program in its own language, which is its best; that language lacks pairs
 /// that change.
 fn runs_in_racket_base(program: &Program) -> bool {
     let changes_pairs = ["(set-car! ", "(set-cdr! "]

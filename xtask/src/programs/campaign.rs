@@ -654,7 +654,8 @@ fn suspects<'p>(programs: &'p [Program], plain: &Outcome, other: &Outcome) -> Ve
     programs.iter().filter(differs).collect()
 }
 
-/// How long programs may take in a mode that took so long in the interpreter: what hangs is found out.
+/// The time limit in a mode for programs that took `plain` in the interpreter, to find those that
+/// hang.
 fn limit(plain: Duration, programs: usize) -> Duration {
     Duration::from_secs(8) + plain * 20 + Duration::from_millis(100) * programs as u32
 }

@@ -206,7 +206,7 @@ fn drop_forms(forms: &mut Vec<Datum>, ask: &mut impl FnMut(&[Datum]) -> Option<b
 }
 
 fn simplify(forms: &mut Vec<Datum>, ask: &mut impl FnMut(&[Datum]) -> Option<bool>) {
-    // The last forms first: what nobody calls any more is dropped later.
+    // The last forms first: procedures without callers are dropped later.
     for form in (0..forms.len()).rev() {
         let mut number = 0;
         while number < lists(&forms[form]) {

@@ -86,7 +86,7 @@ fn complaint(message: String) -> Complaint {
     }
 }
 
-/// Complaints about sizes that grew or are new, and about sizes that shrank.
+/// The sizes that grew or are new, and those that shrank, as lines.
 fn compare(recorded: &Sizes, current: &Sizes) -> (Vec<String>, Vec<String>) {
     let mut grown = Vec::new();
     let mut shrunk = Vec::new();

@@ -1,7 +1,7 @@
 //! The load generators, `wrk` and `h2load`: starts them and parses their reports.
 //!
-//! A sample has the same fields for both; what a tool does not report is no number. A report that
-//! cannot be parsed is an error, never a zero.
+//! A sample has the same fields for both; a figure that a tool does not report is NaN. A report
+//! that cannot be parsed is an error, never a zero.
 
 use std::process::Command;
 

@@ -39,7 +39,7 @@ pub struct ChunkReader {
 pub enum Piece {
     /// So many bytes are to be skipped.
     Skip(usize),
-    /// So many bytes at the start of what is there are of the body.
+    /// So many bytes at the start of the input are of the body.
     Data(usize),
     /// The body has ended; the trailers are so many bytes at the start.
     End(usize),

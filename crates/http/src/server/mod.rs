@@ -136,7 +136,7 @@ impl Common {
         (!is_trusted).then_some(limit)
     }
 
-    /// Facts about a request from a trusted proxy; None if no proxy is trusted.
+    /// Facts about a request from a trusted proxy; None if the peer is not one.
     fn forwarded(
         &self,
         peer: Option<SocketAddr>,

@@ -1,12 +1,13 @@
-//! WebSockets (RFC 6455) without connections: a [`Receiver`] takes bytes as they arrive and gives what
-//! they say, and [`frame`] makes the bytes of a frame.
+//! WebSockets (RFC 6455) without connections: a [`Receiver`] takes bytes as they arrive and gives
+//! events, and [`frame`] makes the bytes of a frame.
 //!
-//! A receiver keeps what has arrived of the message that is on its way and nothing else: a length that
-//! was announced allocates nothing, frames are joined where they end up, and what ends a connection is
-//! found at the first byte that tells it. Its memory is at most twice the limit of a message, and next
-//! to nothing between messages unless contexts of compression are kept.
+//! A receiver keeps the part of the message that has arrived and nothing else. An announced length
+//! allocates nothing, frames are joined where they end up, and a fault is found at the first byte
+//! that tells it. Its memory is at most twice the limit of a message, and next to nothing between
+//! messages unless contexts of compression are kept.
 //!
-//! Messages may be compressed (RFC 7692), which `extension` agrees on; the limit counts what they stand for.
+//! Messages may be compressed (RFC 7692), which `extension` agrees on; the limit counts their
+//! decompressed bytes.
 
 mod extension;
 #[cfg(test)]

@@ -116,7 +116,7 @@ impl Writer {
     }
 
     /// An element of a string, which may become wide, or of a vector of flonums; where a value does not
-    /// fit, what holds the element is replaced.
+    /// fit, the container is replaced.
     fn bare_element(&mut self, name: String) -> Place {
         let (kind, made, read, set) = match self.random.below(2) {
             0 => (

@@ -1,4 +1,4 @@
-//! One connection: who works at it, and what it is at.
+//! One connection: its worker and its phase.
 //!
 //! | state | means | an event |
 //! |---|---|---|
@@ -7,10 +7,10 @@
 //! | `BUSY` | somebody works at it, or has its request | makes it `DIRTY` |
 //! | `DIRTY` | the same, and it is to be looked at afterwards | changes nothing |
 //!
-//! Events come at edges: who reads less than there was room for has read everything, and the next bytes
-//! are another event. An event may come while what was read before is still handled, and one look at
-//! the connection may end without reading. So events are kept in `may_have_input` until somebody reads,
-//! and a connection that waits for a head rests only without that.
+//! Events come at edges: a read that does not fill its buffer has read everything, and the next
+//! bytes are another event. An event may come while earlier input is still handled, and one look at
+//! the connection may end without reading. So events are kept in `may_have_input` until the next
+//! read, and a connection that waits for a head rests only without that.
 
 mod bodies;
 mod notes;

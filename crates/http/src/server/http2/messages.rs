@@ -173,7 +173,7 @@ pub(super) fn lines_of(fields: &HeaderMap) -> Vec<u8> {
     lines
 }
 
-/// Lines as fields; what is none is left out.
+/// Lines as fields; lines that are no fields are left out.
 pub(super) fn fields_of(lines: &[u8]) -> HeaderMap {
     let mut fields = HeaderMap::new();
     for line in lines.split(|byte| *byte == b'\n') {
