@@ -4,7 +4,7 @@
 ;;;     canny examples/adventure.scm
 ;;;
 ;;; Type `help` for the commands.  The game is data: rooms with exits, things with places, and a
-;;; table of what happens when a thing is used somewhere.
+;;; table of effects when a thing is used somewhere.
 
 (import (scheme base)
         (scheme char)

@@ -1,13 +1,13 @@
 #!/usr/bin/env canny
-;;; What a web server was asked for: tables of its access logs.
+;;; Tables of a web server's access logs: the requests it got.
 ;;;
 ;;;     canny examples/log-analysis.scm [--by path|host|status|hour|method] [--top N] [FILE ...]
 ;;;
 ;;; Reads logs in the common and the combined format of Apache and nginx, as they are or compressed
 ;;; by gzip or zstd, or standard input if no file is given. Writes CSV to standard output: for each
 ;;; path, host and so on the number of requests, of those that failed, and the bytes that were sent,
-;;; most requests first. What are no requests is counted on standard error, where a bar shows the
-;;; progress if it is a terminal.
+;;; most requests first. Lines that are no requests are counted on standard error, where a bar shows
+;;; the progress if it is a terminal.
 
 (import (scheme base) (scheme write) (scheme file) (scheme process-context)
         (srfi 69) (srfi 132)

@@ -16,7 +16,7 @@
 
 ;;; amb.
 
-;; What to do when a choice was wrong; a procedure without arguments.
+;; The procedure to call when a choice was wrong; it takes no arguments.
 (define fail #f)
 
 (define guesses 0)

@@ -41,7 +41,7 @@
                   ((not (= byte 43))
                    (write-char (integer->char byte) text)
                    (direct (+ index 1)))
-                  ;; What a plus sign means is told by the byte behind it.
+                  ;; The byte behind a plus sign tells its meaning.
                   ((< (+ index 1) end)
                    (if (= (bytevector-u8-ref bytes (+ index 1)) 45)
                        (begin

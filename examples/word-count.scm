@@ -15,7 +15,7 @@
 
 (define most-frequent-count 10)
 
-;; What has been counted so far.
+;; The counts so far.
 
 (define-record-type counts
   (make-counts lines words characters table)

@@ -1,5 +1,5 @@
-;;; A program that waits: for a connection, for a timer that is far off, for a future. What waiting
-;;; costs.
+;;; A program that waits: for a connection, for a timer that is far off, for a future. It measures
+;;; the cost of waiting.
 ;;;
 ;;; Run by: canny idle.scm [SECONDS]
 

@@ -165,7 +165,7 @@ Exit code: 0 if all links lead somewhere, 1 if one is broken, 2 for wrong usage.
 
 ;;; Requests.
 
-;; What a server said: a number, its words, headers as pairs, and bytes.
+;; The answer of a server: a number, its words, headers as pairs, and bytes.
 (define-record-type answer
   (make-answer status reason headers body)
   answer?
@@ -260,7 +260,7 @@ Exit code: 0 if all links lead somewhere, 1 if one is broken, 2 for wrong usage.
       (flush-output-port output)
       (read-answer input))))
 
-;; What came of an address: an answer, or the text of an error, and how often it was tried again.
+;; The outcome of an address: an answer, or the text of an error, and the number of retries.
 (define (ask-patiently url)
   (let loop ((tried 0))
     (let ((outcome (guard (e ((cancelled-error? e) (raise e))

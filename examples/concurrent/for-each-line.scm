@@ -139,7 +139,7 @@ Exit code: 0 if all succeed, 1 if one fails, 2 for wrong usage, 3 if the source 
                (run-one line emit)
                (loop))))))))
 
-;;; What is shown.
+;;; The display.
 
 (define shown? (terminal? (current-error-port)))
 (define done-count 0)

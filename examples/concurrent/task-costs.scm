@@ -1,11 +1,11 @@
-;; What tasks cost: switches through channels, awaits, many tasks at once, and how much faster
-;; parallel maps are.
+;; The costs of tasks: switches through channels, awaits, many tasks at once, and the speedup of
+;; parallel maps.
 ;;
 ;;     canny examples/concurrent/task-costs.scm [COUNT]
 ;;
-;; Each line gives what one operation takes, in nanoseconds: the median of five rounds by the clock,
-;; and by the processor's time of the whole program. COUNT operations are done in a round, 100000
-;; unless said otherwise.
+;; Each line gives the time of one operation, in nanoseconds: the median of five rounds by the
+;; clock, and by the processor's time of the whole program. COUNT operations are done in a round,
+;; 100000 unless said otherwise.
 
 (import (scheme base) (scheme write) (scheme time) (scheme process-context)
         (only (canny base) cpu-time) (canny tasks) (canny channels) (canny parallel)

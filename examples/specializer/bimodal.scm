@@ -1,6 +1,6 @@
 (import (scheme base) (scheme write))
 
-;; What is left of a sequence: nearly always a vector.
+;; The length of a sequence, which is nearly always a vector.
 (define (size sequence)
   (if (vector? sequence)
       (vector-length sequence)

@@ -70,8 +70,8 @@ A wiki in one file. The first one who opens it makes the account that administer
                                #:port port
                                #:listen (if (pair? passed) passed #f)
                                #:max-body-bytes 6000000)))
-    ;; What was registered last is done first: requests that were begun are answered, then the
-    ;; database is closed.
+    ;; The handler that was registered last runs first: requests that were begun are answered, then
+    ;; the database is closed.
     (on-shutdown (lambda () (close-store! store)))
     (on-shutdown (lambda ()
                    (systemd-notify 'stopping)

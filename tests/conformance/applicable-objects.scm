@@ -5,7 +5,7 @@
   (import (scheme base))
   (begin
     (define (call-it object operand) (object operand))
-    ;; What a macro inserts belongs to its library; what it is given belongs to the user.
+    ;; Names that a macro inserts belong to its library; its operands belong to the user.
     (define-syntax call-it-by-macro
       (syntax-rules () ((_ object operand) (let ((inserted object)) (inserted operand)))))))
 

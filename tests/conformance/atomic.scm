@@ -1,4 +1,4 @@
-;; (canny atomic): changes that are one step.  What is in SRFI 230 is tested there.
+;; (canny atomic): changes that are one step.  The procedures of SRFI 230 are tested there.
 
 (import (scheme base) (canny atomic) (canny tasks) (canny test)
         (only (canny base) condition-kind) (only (srfi 1) iota))

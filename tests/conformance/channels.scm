@@ -217,7 +217,7 @@
   (test (map (lambda (x) (+ x 300)) (iota 20)) (channel->list last)))
 
 ;; Numbers go through several channels while senders and receivers are cancelled and run out of
-;; time. What was acknowledged has been received once, and nothing else.
+;; time. Each acknowledged number has been received once, and no other number.
 (define (exchange capacity)
   (define channels (map (lambda (i) (make-channel capacity)) (iota 3)))
   (define (some-channel) (list-ref channels (random-integer 3)))

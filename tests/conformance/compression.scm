@@ -122,7 +122,7 @@
    formats
    (list open-gzip-input open-zlib-input open-deflate-input open-zstd-input))
   (test-error file-error? (read-u8 (open-gzip-input (cut (make-bytevector 100 7) 10))))
-  ;; What is there is given before the rest has come.
+  ;; Data that is there is given before the rest has come.
   (let* ((bytes (compress (bytevector 1 2 3) 'gzip))
          (sent #f)
          (port (open-gzip-input

@@ -279,7 +279,7 @@
             (if (= i 0)
                 (list 'new (k 'boom))
                 (let ((r (loop (- i 1)))) r)))))
-  ;; What no handler of the part takes goes to those of the new place.
+  ;; An object that no handler of the part takes goes to the handlers of the new place.
   (test '(new 5)
         (let ((k (guard (e (#t 'old))
                    (call-with-prompt tag

@@ -22,7 +22,7 @@
   (test 11 (begin
              (guard (e (#t #f)) (fluid-let ((x 2)) (raise 'out)))
              (sum)))
-  ;; What is assigned inside is kept for the next entry.
+  ;; A value that is assigned inside is kept for the next entry.
   (test '(5 1 5 1)
         (let ((again #f) (seen '()))
           (fluid-let ((x 2))

@@ -376,7 +376,7 @@
    (map three '(1 1 1 a 1 2) '(1 x 2 3 "" 3) '("" "" a a a "")))
   (test '((number-string 1) (number-symbol "") (number-string 3))
         (map three '(1 1 2) '(1 "" 3) '("" a "")))
-  ;; What no method looks at is not part of the key.
+  ;; Arguments that no method looks at are not part of the key.
   (test (list <fixnum> <fixnum> <string>)
         (let ((entries (call-site-entries (site-of pairwise))))
           (car (if (eq? (list-ref (caar entries) 2) <string>) (car entries) (cadr entries)))))

@@ -310,7 +310,7 @@
     (set-port-position! port 2)
     (test 3 (read-u8 port))
     (test 4 (peek-u8 port))
-    ;; What was read in advance does not move the place where a byte is written.
+    ;; Bytes that were read in advance do not move the place where a byte is written.
     (write-u8 99 port)
     (test 5 (read-u8 port))
     (test 5 (port-position port))

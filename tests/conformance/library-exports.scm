@@ -161,7 +161,7 @@
   (test #f (eq? #t (importable? '(only (scheme base) no-such-identifier))))
   (test #f (eq? #t (importable? '(only (scheme cxr) car)))))
 
-;; A variable has a value, and whatever has one is a procedure.
+;; An identifier with a value is a variable, and its value is a procedure.
 (define syntax
   '(_ ... => else and begin case case-lambda cond cond-expand cut cute define define-record-type
     define-syntax define-values delay delay-force do guard if include include-ci lambda let let*

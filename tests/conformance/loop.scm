@@ -65,7 +65,7 @@
                (for y (up-from 0))
                (while (< y x))
                (listing (list x y)))))
-  ;; What is skipped counts for nothing.
+  ;; Skipped rounds count for nothing.
   (test '(2 (1 3))
         (loop ((for x (in-list '(1 2 3))) (with n 0 (+ n 1)) (unless (= x 2)) (into l (listing x)))
               => (list n l))))

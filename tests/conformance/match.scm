@@ -218,7 +218,7 @@
   (test '(1 (2 3) 4) (list top-a top-b only)))
 
 (test-group "names"
-  ;; What is a local variable is no operator.
+  ;; A local variable is no operator.
   (test '(1 2) (let ((? 1)) (match '(1 2) ((? x) (list ? x)))))
   (test 1 (let ((quote list)) (match (list 0 1) ((quote x) x))))
   (define-syntax swap-pattern

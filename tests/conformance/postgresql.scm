@@ -131,7 +131,7 @@
                      (b (query db "select $1" 5)))
                 (close-postgresql db)
                 (list version a b (+ 1 parses)))))))
-  ;; What the server refuses at the beginning.
+  ;; Errors of the server at the beginning.
   (test '("no such user" "28000" "FATAL")
         (with-fake-server
           (lambda (in out)
@@ -210,7 +210,7 @@
   (test #(#(1 2 null) #(#("a" "b") #("c" "d e")) #() ((a . #(1 null))) "infinity")
         (query-row db "select '{1,2,null}'::int[], '{{a,b},{c,\"d e\"}}'::text[], '{}'::int[], \
                        '{\"a\": [1, null]}'::json, 'infinity'::date"))
-  ;; What is sent comes back.
+  ;; Values that are sent come back.
   (for-each (lambda (type value)
               (test value
                     (query-value db (string-append "select $1::" type) value)))

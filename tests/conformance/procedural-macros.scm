@@ -70,7 +70,7 @@
           (list (kind a) (kind 1) (kind (a a)) (kind (a b)) (kind ()) (kind "s")))))
 
 (test-group "datum->syntax"
-  ;; What it makes in the context of the keyword is the identifier that stands beside it.
+  ;; An identifier made in the context of the keyword is the one that stands beside it.
   (let-syntax ((named-a? (lambda (form)
                            (syntax-case form ()
                              ((k id)

@@ -193,7 +193,7 @@
 (test-group "timeouts"
   (test 'timeout (failure (run '("sleep" "60") #:timeout 0.05)))
   (test #t (guard (e (#t (timeout-error? e))) (run '("sleep" "60") #:timeout 0.05)))
-  ;; What it started ends, too; it would hold the pipe.
+  ;; Processes that the command has started end, too; they would hold the pipe.
   (test 'timeout (failure (run->string (sh "sleep 60 & sleep 60") #:timeout 0.05)))
   (test 'timeout (failure (run '("yes") #:output (lambda (piece) #t) #:timeout 0.05)))
   (test 'timeout (failure (run (sh "trap '' TERM; sleep 60 & wait; wait; sleep 60") #:timeout 0.1)))

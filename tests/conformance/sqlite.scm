@@ -7,7 +7,7 @@
 (define scratch (make-temporary-directory #:prefix "canny-sqlite-"))
 (define (scratch-file name) (string-append scratch "/" name))
 
-;; What an expression raises, looked at by a procedure.
+;; The error that an expression raises, looked at by a procedure.
 (define-syntax failure
   (syntax-rules ()
     ((_ look expression)
@@ -100,7 +100,7 @@
     (test "the statement has 2 parameters, but 1 were given"
           (failure error-object-message (query db "select ?, ?" 1)))
     (test-error (query db "select :a" #:a))
-    ;; What is an argument is no text of a statement.
+    ;; An argument is no text of a statement.
     (test 0 (query-value db "select count(*) from t where name = ?" "' or 1 = 1 --"))
     ;; More statements than are kept.
     (do ((i 0 (+ i 1))) ((= i 300)) (query db (string-append "select " (number->string i))))
@@ -323,7 +323,7 @@
                               (execute db "insert into t values (zeroblob(1000))")))))
       (test 0 (query-value db "select count(*) from t"))
       (test 1 (execute db "insert into t values (1)"))))
-  ;; What is no database, and a damaged one.
+  ;; A file that is no database, and a damaged one.
   (call-with-output-file (scratch-file "text.db")
     (lambda (port) (write-string (make-string 5000 #\x) port)))
   (test-true (failure database-corrupt? (open-database (scratch-file "text.db"))))

@@ -18,7 +18,7 @@
 ;; The numbers from 1 on, without end.
 (define naturals (supply (let loop ((i 1)) (emit i) (loop (+ i 1)))))
 
-;; What is written to the error port meanwhile.
+;; The text that is written to the error port meanwhile.
 (define (errors-of thunk)
   (let ((port (open-output-string)))
     (parameterize ((current-error-port port)) (thunk))
@@ -69,7 +69,7 @@
                      (let ((supplier (make-supplier)))
                        (tap (supplier-supply supplier) (lambda (value) (raise 'mine)))
                        (supplier-emit! supplier 1)))))
-  ;; What is emitted from a tap comes after what it is about.
+  ;; A value that a tap emits comes after the one that it is at.
   (let* ((supplier (make-supplier)) (seen '()))
     (tap (supplier-supply supplier)
          (lambda (value)
@@ -342,7 +342,7 @@
      (whenever (x '(1 2))
        (react (whenever (y '(a b)) (set! seen (cons (list x y) seen))))))
     (test '((1 a) (1 b) (2 a) (2 b)) (reverse seen)))
-  ;; What a block emits to itself comes next.
+  ;; Values that a block emits to itself come next.
   (let ((supplier (make-supplier)) (seen '()))
     (react
      (whenever (x (supplier-supply supplier))

@@ -85,7 +85,7 @@
   (test 'timeout (failure (with-timeout 0.001 (await never))))
   (test 'late (call-with-timeout 0.001 (lambda () (sleep 1000)) #:default 'late))
   (test 'oops (guard (e (else e)) (with-timeout 1000 (raise 'oops))))
-  ;; What takes too long is cancelled.
+  ;; A task that takes too long is cancelled.
   (define log '())
   (test 'late
         (call-with-timeout 0.001
@@ -114,7 +114,7 @@
   (test #t (guard (e (else (cancelled-error? e))) (await task)))
   (test '(out in) log)
   (test '(#f #t) (list (cancel! task) (future-done? task)))
-  ;; What is done on the way out can wait.
+  ;; Work on the way out can wait.
   (set! log '())
   (define slow
     (start (dynamic-wind

@@ -11,7 +11,7 @@
       ((= i count))
     (procedure i)))
 
-;; What became of a task: its value, or the kind of condition.
+;; The outcome of a task: its value, or the kind of condition.
 (define (outcome task)
   (guard (e ((error-object? e) (condition-kind e)))
     (await task)))

@@ -16,7 +16,7 @@
        expression
        'none))))
 
-;; What a procedure gives, or the symbol for why it fails.
+;; The result of a procedure, or the symbol for the reason of its failure.
 (define (failure-or thunk)
   (let* ((result #f)
          (outcome (failure (set! result (thunk)))))
@@ -256,7 +256,7 @@
       (forget 3)
       (collect-garbage)
       (collect-garbage)
-      ;; What they hold is written when there is room, by a later collection or at the end.
+      ;; Their buffered bytes are written when there is room, by a later collection or at the end.
       (for-each (lambda (port)
                   (set-port-timeout! port 0.02)
                   (let loop ()

@@ -260,7 +260,7 @@
 (test-group "options"
   (test-error (start-server answer #:port 0 #:access-log 7))
   (test-error (start-server answer #:port 0 #:access-log #t #:access-log-format 'xml))
-  ;; What it had begun to listen at is free again.
+  ;; Addresses that it had begun to listen at are free again.
   (let* ((server (start-server answer #:port 0))
          (address (car (server-addresses server))))
     (stop-server! server #:timeout 2)

@@ -319,7 +319,7 @@
                                'GET (url server "/endless"))))
         (let ((before (server-connections server)))
           (http-get (url server "/"))
-          ;; What is small is read to its end, so that the connection stays.
+          ;; A small body is read to its end, so that the connection stays.
           (close-http-response (http-get (url server "/") #:stream? #t))
           (test "small" (http-response-text (http-get (url server "/") #:stream? #t)))
           (test 1 (- (server-connections server) before)))))))
@@ -410,7 +410,7 @@
       (test 'redirect (failure (http-get (url server "/mail"))))
       (test 'redirect
             (failure (followed 'POST "/to/307" #:body (open-input-bytevector (bytevector 97)))))
-      ;; What is secret stays with the server that it is for.
+      ;; Secrets stay with the server that they are for.
       (test "other" (followed 'POST "/far" #:body "b" #:authorization '(bearer . "t")
                               #:headers '((cookie . "a=b") (x-mine . "c"))))
       (test "Bearer t" (received-header (last-request server) "authorization"))
@@ -599,7 +599,7 @@
                       "__Host-a=b; Secure; Path=/")))
   (test '() (sent "https://a.example/" "http://a.example/" "a=b; Secure"))
   (test '(("a" . "b")) (sent "https://a.example/" "https://a.example/" "a=b; Secure"))
-  ;; The last one counts, and what has ended is gone.
+  ;; The last one counts, and an expired one is gone.
   (test '(("a" . "c")) (sent "http://a.example/" "http://a.example/" "a=b" "a=c"))
   (test '() (sent "http://a.example/" "http://a.example/" "a=b" "a=c; Max-Age=0"))
   (test '()
@@ -647,7 +647,7 @@
                                     #:client (make-http-client #:proxy "ftp://x") #:retries 0)))
   (stop-server proxy))
 
-;; What the environment says about proxies.
+;; Proxies that the environment names.
 (test-group "proxies of the environment"
   (define (variable name value)
     (if value (set-environment-variable! name value) (delete-environment-variable! name)))

@@ -339,7 +339,7 @@
   (test '("en-GB" "de" "en-GB" "de" #f "en-GB" "en-GB" #f)
         (map (lambda (accept) (choose-language accept '("en-GB" "de")))
              '(#f "de" "en" "de-CH" "fr" "*" "de;q=0.5, en;q=0.7" "de-CH, de;q=0")))
-  ;; What is malformed says nothing.
+  ;; Malformed fields say nothing.
   (test "identity" (choose-encoding "gzip;q=2" '("gzip")))
   (test "text/html" (choose-media-type "text/" '("text/html" "text/plain")))
   (test "en" (choose-language "@" '("en" "de")))
@@ -366,7 +366,7 @@
   (test-error (declare-header! 'X-Upper values values))
   (test-error (declare-header! '|a b| values values)))
 
-;; Whatever comes is parsed or refused, and what was parsed is written or refused.
+;; Any text is parsed or refused, and every parsed value is written or refused.
 (define all-names
   '(content-type accept accept-encoding allow alt-svc authorization www-authenticate cache-control
     content-disposition content-length content-range content-security-policy cookie date etag

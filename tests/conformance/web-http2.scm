@@ -41,7 +41,7 @@
     (list (byte 3) (byte 4) (byte 8)
           (if (= length 0) #u8() (read-bytevector length input)))))
 
-;; The whole body of the response on a stream; what else comes is passed over, or given to `look`.
+;; The whole body of the response on a stream. Other frames are passed over; `look` gets them all.
 (define (body-of input stream . look)
   (let loop ((parts '()))
     (let* ((it (receive input))
@@ -179,7 +179,7 @@
           (let ((first (utf8->string (read-bytevector 12 input))))
             (stop-server! server #:timeout 1)
             (if (equal? first "HTTP/1.1 400") "(16)" first))))))
-  ;; What is handled is answered before a server ends.
+  ;; Requests that are being handled are answered before a server ends.
   (test "slow"
     (with-client
       (lambda (input output)

@@ -36,7 +36,7 @@
       (test 'cancelled (await ended #:timeout 10))
       (test "503" (status (get server "/computes")))
       (test "500" (status (get server "/fails")))
-      ;; What is sent has limits of its own.
+      ;; Sending has limits of its own.
       (test-assert (has? (get server "/streams") "!"))
       (test-assert (has? (get server "/") "quick"))
       (stop-server! server #:timeout 2)))

@@ -11,7 +11,7 @@
     (write (list (request-client request) (request-secure? request)) port)
     (values '() (get-output-string port))))
 
-;; What the handler saw of a request with some fields.
+;; The client that the handler saw in a request with some fields, and whether it was secure.
 (define (seen server . fields)
   (let ((text (apply get server "/" (map (lambda (field) (string-append field "\r\n")) fields))))
     (substring text (+ 4 (string-search-forward "\r\n\r\n" text 0)) (string-length text))))

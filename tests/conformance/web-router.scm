@@ -105,7 +105,7 @@
   (test '(400 400 400 400)
         (map (lambda (target) (status-of 'GET target))
              '("/files/%c0%ae%c0%ae/x" "/files/%" "/files/%zz" "/files/%ff")))
-  ;; Decoded once: what is left is a name like others.
+  ;; Decoded once: the result is a name like others.
   (test '(("%2e%2e" "x")) (body-of "/files/%252e%252e/x"))
   ;; An escaped slash stays in its segment, and so does a backslash.
   (test '(("..%2f" "../x" "..\\x"))

@@ -79,7 +79,7 @@
     ;; Keys are replaced.
     (test 2 (response-body (visit (counter (list other-key key)) #:cookie cookie)))
     (test 1 (response-body (visit (counter (list other-key)) #:cookie cookie)))
-    ;; What has ended counts for nothing.
+    ;; Expired sessions count for nothing.
     (set! now 99)
     (test 2 (response-body (visit handler #:cookie cookie)))
     (set! now 100)

@@ -262,10 +262,10 @@
                    (test message (websocket-receive socket)))
                  (list "" "short" (make-string 1000 #\a) (make-string 1000 #\λ)
                        (make-string 100 #\b) (make-string 100 #\b) (bytevector 1 2 3)
-                       ;; What gets no smaller.
+                       ;; Messages that get no smaller.
                        (random-bytes 50000)
                        (make-bytevector 100000 7)))
-       ;; The limit counts what a message stands for.
+       ;; The limit counts the decompressed bytes of a message.
        (websocket-send socket (make-bytevector 100001 7))
        (test-assert (eof-object? (websocket-receive socket)))
        (test 1009 (websocket-close-code socket))))
@@ -275,7 +275,7 @@
     (test #f (websocket-compressed? socket))
     (websocket-close socket))
   (test-error (websocket-connect (url "/compressed") #:compression 'yes))
-  ;; A server that chooses what was not offered.
+  ;; A server that chooses parameters that were not offered.
   (for-each
    (lambda (extension offered)
      (let* ((listener (listen "127.0.0.1:0"))

@@ -1,4 +1,4 @@
-;;; What a frame held is kept alive only as long as the frame can be gone back to: capturing a deep
+;;; The objects of a frame are kept alive only as long as the frame can be resumed. Capturing a deep
 ;;; stack and returning below the capture leaves nothing behind, wherever the frames lie among those
 ;;; that are still needed.
 

@@ -15,7 +15,7 @@
 
 (define rounds 1500)
 
-;; What the optimizer does not see through.
+;; The object itself; the optimizer does not see through this.
 (define (hidden object) (vector-ref (vector object (current-input-port)) 0))
 
 (define (outcome thunk)

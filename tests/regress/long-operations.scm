@@ -37,7 +37,7 @@
              (list (car operation) (outcome (lambda () (await task)))))))
    operations))
 
-;; What was abandoned is not taken for another operation on the same bytes.
+;; An abandoned result is not taken for another operation on the same bytes.
 (test-group "one algorithm, then another"
   (let* ((bytes (make-bytevector 30000000 7))
          (expected (digest 'sha-256 bytes)))

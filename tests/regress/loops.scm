@@ -1,6 +1,6 @@
-;;; What compiled code asks and computes before a loop, and variables that a loop assigns: the
-;;; answers are those of the interpreter where the questions have another answer than usual, where
-;;; the loop does not run at all, and where it is left in the middle.
+;;; Guards and computations that compiled code does before a loop, and variables that a loop
+;;; assigns. The answers are those of the interpreter where guards fail, where the loop does not run
+;;; at all, and where it is left in the middle.
 
 (import (scheme base) (canny test))
 

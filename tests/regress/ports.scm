@@ -9,7 +9,7 @@
   (test #f (input-port-open? (open-output-bytevector)))
   (test #f (output-port-open? (open-input-bytevector (bytevector)))))
 
-;; What is lent to a thread's generated code, and everything else that may happen to a port
+;; Ports that are lent to a thread's generated code, and everything else that may happen to them
 ;; meanwhile. The loops are long enough to be compiled.
 
 (define (repeat-string text count)

@@ -28,7 +28,7 @@
     (set! pending (reverse (cdr reversed)))
     entry))
 
-;; What a thunk returns, at most so many times, with all the answers of `choose`.
+;; The results of a thunk, at most so many, with all the answers of `choose`.
 (define (all-results take count-max thunk)
   (set! pending '())
   (let ((results '()))
@@ -45,7 +45,7 @@
 (define (permutation? list elements)
   (equal? (list-sort < list) elements))
 
-;; Whatever the procedure answers, the sorted sequence has the elements of the other.
+;; The sorted sequence has the elements of the other, for any answers of the procedure.
 (define (keeps-elements? count sort-list)
   (let ((elements (iota count)))
     (for-each

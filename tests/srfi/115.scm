@@ -106,7 +106,7 @@
   (test '("ab" "a" "b") (groups '(: (submatch "a") ($ "b")) "ab"))
   (test '("aXa" "a") (groups '(: ($ any) "X" (backref 1)) "aXa"))
   (test #f (groups '(: (-> c any) "X" (backref c)) "aXb"))
-  ;; What a failed alternative captured is forgotten.
+  ;; Captures of a failed alternative are forgotten.
   (test '("ac" #f "a") (groups '(or (: ($ "a") "b") (: ($ "a") "c")) "ac")))
 
 (test-group "character sets"

@@ -84,7 +84,7 @@
   (test '(-inf.0 +inf.0) (list (flmax) (flmin)))
   (test '(0.0 1.0 6.0 6.0) (list (fl+) (fl*) (fl+ 1.0 2.0 3.0) (fl* 2.0 3.0)))
   (test 7.0 (fl+* 2.0 3.0 1.0))
-  ;; Rounded once: what is lost of the product is left.
+  ;; Rounded once: the rounding error of the product is left.
   (test #t (not (= 0.0 (fl+* 0.1 10.0 -1.0))))
   (test '(-2.0 1.0 0.5 2.0) (list (fl- 2.0) (fl- 4.0 2.0 1.0) (fl/ 2.0) (fl/ 8.0 2.0 2.0)))
   (test '(2.0 3.0 0.0 1.0 -1.0)

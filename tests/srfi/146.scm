@@ -5,7 +5,7 @@
 (define order real-comparator)
 (define (numbers . keys) (alist->mapping order (map (lambda (key) (cons key (* key key))) keys)))
 
-;; What mappings and hashmaps share.  `show` sorts.
+;; Tests that mappings and hashmaps share.  `show` sorts.
 (define (sorted alist)
   (let loop ((rest alist) (result '()))
     (if (null? rest)

@@ -1,4 +1,4 @@
-;; SRFI 176: the version flag. What `canny -V` prints is tested with the command; here is the
+;; SRFI 176: the version flag. The output of `canny -V` is tested with the command; here is the
 ;; library.
 
 (import (scheme base) (srfi 176) (canny test))

@@ -2,7 +2,7 @@
 
 (import (scheme base) (srfi 18) (canny test))
 
-;; What a thunk raises, as a symbol.
+;; The kind of exception that a thunk raises, as a symbol.
 (define (kind-of-exception thunk)
   (guard (e ((join-timeout-exception? e) 'join-timeout)
             ((abandoned-mutex-exception? e) 'abandoned-mutex)
@@ -79,7 +79,7 @@
     (test-error (thread-start! thread)))
   (test 'terminated-thread
         (exception (run (lambda () (thread-terminate! (current-thread)) 'not-reached))))
-  ;; What has ended stays as it is.
+  ;; A thread that has ended stays as it is.
   (let ((thread (thread-start! (make-thread (lambda () 'value)))))
     (test 'value (thread-join! thread))
     (thread-terminate! thread)

@@ -2,7 +2,7 @@
 
 (import (scheme base) (srfi 189) (canny test))
 
-;; What a container is and holds.
+;; The kind and the content of a container.
 (define (show container)
   (cond ((just? container) (cons 'just (maybe->list container)))
         ((nothing? container) 'nothing)

@@ -156,7 +156,7 @@
   (test '(0 5 10)
         (array->list (specialized-array-share n (make-interval #(3)) (lambda (i) (values i i)))))
   (test-error (specialized-array-share n (make-interval #(4)) (lambda (i) (values i i))))
-  ;; What is shared changes, what is general calls the getter.
+  ;; Shared arrays change with their source; general ones call the getter.
   (array-set! (array-reverse n) 'x 0 0)
   (test 'x (array-ref n 2 3))
   (array-set! n 11 2 3)

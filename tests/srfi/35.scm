@@ -54,7 +54,7 @@
 (test-error (condition (&own (other 1) (why 2))))
 (test "hi" (condition-message (condition (&message (message "hi")) (&serious))))
 
-;; What `error` raises is a condition.
+;; The objects that `error` raises are conditions.
 (define caught (guard (object (#t object)) (error "oops" 1 2)))
 (test-true (condition? caught))
 (test-true (error? caught))

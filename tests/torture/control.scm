@@ -144,7 +144,7 @@
                       (begin (if (not promise) (set! promise (delay (visit 0)))) (force promise)))))
   (test '((0 . 0) (1 . 0) (2 . 0))
         (re-entered (visit x) (let-values (((a b) (values (visit 0) 0))) (cons a b))))
-  ;; What was written to a port stays written.
+  ;; Output to a port stays written.
   (test '("0" "01" "012")
         (re-entered (visit x)
                     (let ((port (open-output-string)))

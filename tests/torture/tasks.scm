@@ -8,7 +8,7 @@
 (define rounds 3)
 (define tasks-of-a-round 140)
 
-;; What task i does, and in `expected` what it gives.
+;; The work of task i, and in `expected` its outcome.
 (define (work i)
   (case (modulo i 7)
     ((0) (sleep (/ (modulo i 13) 1000)) i)

@@ -94,7 +94,7 @@ impl Arguments {
         std::mem::take(&mut self.words)
     }
 
-    /// Takes the positional words; what looks like an option is an error.
+    /// Takes the positional words; a word that looks like an option is an error.
     pub fn finish(&mut self) -> Result<Vec<String>, String> {
         match self.words.iter().find(|word| word.starts_with('-')) {
             Some(unknown) => Err(format!("unknown option {unknown}")),

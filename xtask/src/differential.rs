@@ -245,7 +245,7 @@ fn compare(
     Ok(differences)
 }
 
-/// What differs between two runs of a program.
+/// The first difference between two runs of a program.
 pub fn difference(plain: &Outcome, other: &Outcome) -> Option<String> {
     if plain.code != other.code || other.timed_out {
         return Some(format!(
@@ -282,7 +282,7 @@ pub fn difference(plain: &Outcome, other: &Outcome) -> Option<String> {
 }
 
 /// Runs a program of the tree. The programs write files into the current directory, so each worker
-/// has a place of its own; what they read is found through links there.
+/// has a place of its own; their input files are found through links there.
 fn run_in_mode(
     canny: &Path,
     program: &Path,

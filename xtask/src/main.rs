@@ -53,7 +53,7 @@ verbs
 `cargo xtask VERB --help` explains a verb's options.
 ";
 
-/// A verb takes the arguments after its name; what it fails with is printed by [`main`].
+/// A verb takes the arguments after its name; its error is printed by [`main`].
 type Verb = fn(&mut arguments::Arguments) -> Result<(), String>;
 
 const VERBS: &[(&str, Verb)] = &[

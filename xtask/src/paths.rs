@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    /// What the wrapper of the compiler calls for some arguments.
+    /// The command line that the compiler's wrapper runs for some arguments.
     fn wrapped(arguments: &[&str]) -> String {
         let output = Command::new(workspace::root().join(".cargo/rustc"))
             .arg("echo")

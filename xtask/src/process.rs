@@ -12,7 +12,7 @@ use wait4::Wait4;
 
 use crate::workspace;
 
-/// What to run and where its output is kept while it runs.
+/// A command with its input, its time limit and the files for its output.
 pub struct Run<'a> {
     pub command: Command,
     /// The file it reads as standard input; `None` is an empty input.

@@ -224,7 +224,7 @@ fn place(name: &str) -> ((usize, usize, usize), &'static str) {
     for (part, (_, sections)) in PARTS.iter().enumerate() {
         for (section, (title, rows)) in sections.iter().enumerate() {
             let fits = |row: &&str| match row.strip_suffix('*') {
-                // What an exact row names stands there.
+                // A page that an exact row names stands in that row.
                 Some(prefix) => name.starts_with(prefix) && !is_named(name),
                 None => *row == name,
             };
@@ -272,7 +272,7 @@ fn slashes(path: &Path) -> String {
 /// Writes the site in place of what is in the directory.
 fn write(output: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", output.display());
-    // Only what looks like a site is removed.
+    // A directory is removed only if it looks like a site.
     if output.join("assets/search.js").exists() {
         std::fs::remove_dir_all(output).map_err(failed)?;
     } else if output.is_dir() && std::fs::read_dir(output).map_err(failed)?.next().is_some() {

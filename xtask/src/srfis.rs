@@ -2,8 +2,8 @@
 //! their tests.
 //!
 //! Our tests are `tests/srfi/N.scm`. `tests/srfi/upstream/N.scm` drives the suite of the SRFI's
-//! repository, which is read from where the caller keeps it; what it gave is kept in a file, so that
-//! the table can be made without it.
+//! repository, which is read from where the caller keeps it; its results are kept in a file, so
+//! that the table can be made without it.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -71,7 +71,7 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     Ok(())
 }
 
-/// What is wrong with the table, for `tidy`: it lists exactly the libraries that there are.
+/// The faults of the table, for `tidy`: it lists exactly the libraries that there are.
 pub fn stale_rows(root: &Path) -> Result<Vec<String>, String> {
     let text = workspace::read(&root.join(TABLE))?;
     let srfis = libraries(root)?;
@@ -142,7 +142,7 @@ struct Runner {
 }
 
 impl Runner {
-    /// What a program that ends with `P passed, F failed` says; `None` when it does not.
+    /// The counts of a program that ends with `P passed, F failed`; `None` when it does not.
     fn counts(&self, program: &Path, suites: Option<&Path>) -> Result<Option<Counts>, String> {
         let mut command = std::process::Command::new(&self.canny);
         command.arg("--no-warnings");

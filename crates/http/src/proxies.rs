@@ -69,11 +69,11 @@ pub struct TrustedProxies {
     pub field: ProxyField,
 }
 
-/// What trusted proxies say of a request.
+/// Facts about a request that trusted proxies report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Forwarded {
-    /// The last one in the chain who is not trusted; the first one if all are. None over a Unix-domain
-    /// socket with nothing said.
+    /// The last address in the chain that is not trusted; the first one if all are trusted. None
+    /// over a Unix-domain socket if no proxy names a client.
     pub client: Option<IpAddr>,
     /// Whether the client speaks TLS, if they say that.
     pub is_secure: Option<bool>,
@@ -85,7 +85,7 @@ impl TrustedProxies {
         self.networks.is_empty() && !self.local
     }
 
-    /// Whether whoever has this address is trusted; no address is that of a Unix-domain socket.
+    /// Whether a peer with this address is trusted; no address is that of a Unix-domain socket.
     pub fn trusts(&self, address: Option<IpAddr>) -> bool {
         match address {
             None => self.local,
@@ -128,7 +128,7 @@ impl TrustedProxies {
                 ProxyField::XForwardedFor => Some(element),
                 ProxyField::Forwarded => parameter(element, "for"),
             };
-            // Somebody who does not want to be known is as far as it goes.
+            // The chain ends at a node without an address.
             let Some(address) = node.and_then(address) else {
                 break;
             };
@@ -199,7 +199,7 @@ fn address(text: &[u8]) -> Option<IpAddr> {
     Some(address.to_canonical())
 }
 
-/// A port, or what stands for one that is not told.
+/// A port, or a name in its place that hides it.
 fn is_port(text: &str) -> bool {
     let is_known = text.parse::<u16>().is_ok();
     is_known || text.strip_prefix('_').is_some_and(|name| !name.is_empty())
@@ -220,7 +220,7 @@ mod tests {
         }
     }
 
-    /// What is read of fields from a peer: the client and whether it is secure.
+    /// Reads the fields of a request from `peer`: returns the client and whether it is secure.
     fn read(
         proxies: &TrustedProxies,
         peer: &str,

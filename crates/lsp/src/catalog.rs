@@ -21,7 +21,7 @@ use crate::places::Search;
 pub struct Export {
     /// The library.
     pub library: Arc<str>,
-    /// What it means; unknown for a user's library.
+    /// The meaning of the name; unknown for a user's library.
     pub meaning: Option<Meaning>,
 }
 
@@ -165,7 +165,7 @@ impl Catalog {
         self.libraries.iter().map(|(key, _)| &**key)
     }
 
-    /// What a library exports.
+    /// The names that a library exports.
     pub fn exports_of(&self, library: &str) -> &[String] {
         let found = self.libraries.iter().find(|(key, _)| **key == *library);
         found.map_or(&[], |(_, names)| names.as_slice())

@@ -1,17 +1,17 @@
-//! What a definition says about itself: how it is called, and the text about it.
+//! The description of a name by its definition: how it is called, and the text about it.
 //!
-//! The expander knows where a name is defined; what stands there in the source is shown as it is written.
+//! The expander knows where a name is defined. The source there is shown as it is written.
 
 use canny_syntax::datum::Datum;
 use canny_syntax::span::Span;
 use canny_syntax::syntax::Syntax;
 
-/// What is said about a name.
+/// The description of a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
     /// How it is used, one form per line.
     pub signatures: Vec<String>,
-    /// What kind of thing it is.
+    /// The kind of its meaning, for example `procedure`.
     pub kind: &'static str,
     /// Comment or doc string.
     pub text: String,
@@ -83,7 +83,7 @@ fn call(name: &str, formals: &Syntax) -> String {
     text
 }
 
-/// What is said where `span` is defined.
+/// Describes the name that is defined at `span`.
 pub fn describe(text: &str, forms: &[Syntax], span: Span, name: &str) -> Description {
     let path = path_to(forms, span.start as usize, span.end as usize);
     let mut description = Description::default();
@@ -214,7 +214,7 @@ fn from_parent(
     }
 }
 
-/// What the value of a definition says.
+/// Completes the description from the value of a definition.
 fn from_value(description: &mut Description, value: &Syntax, name: &str) {
     let elements = value.parts().elements;
     match head(value) {

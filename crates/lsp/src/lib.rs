@@ -1,13 +1,14 @@
-//! A language server: what editors ask about Scheme programs, over the Language Server Protocol 3.17.
+//! A language server: answers editors' questions about Scheme programs, over the Language Server
+//! Protocol 3.17.
 //!
 //! Three threads share the work. One reads messages ([`transport`]); one keeps the documents and
-//! answers ([`server`]); one expands ([`worker`]). What expansion finds out about a version of a
-//! document is a [`snapshot`] that does not change, so answers are looked up while the next version is
-//! being expanded: a [`view`] carries them over the changes since. Names and what they mean are the
+//! answers ([`server`]); one expands ([`worker`]). The result of expanding a version of a document
+//! is a [`snapshot`] that does not change. So answers are looked up while the next version is being
+//! expanded: a [`view`] carries them over the changes since. Names and their meanings are the
 //! expander's own: it records them ([`canny_syntax::recording`]), this crate looks them up.
 //!
-//! Nothing that a client sends ends the server before `exit`: what is not understood gets an error as
-//! its answer.
+//! Nothing that a client sends ends the server before `exit`: a message that is not understood gets
+//! an error as its answer.
 #![forbid(unsafe_code)]
 
 mod catalog;
@@ -32,7 +33,7 @@ use std::time::Duration;
 
 use canny_lib::Switches;
 
-/// What a project has of libraries.
+/// The libraries of a project.
 #[derive(Clone, Debug, Default)]
 pub struct Project {
     /// Directories with libraries, the project's own and those of its packages.
@@ -44,7 +45,7 @@ pub struct Project {
 /// Gives the project around a directory; an empty one if there is none.
 pub type ProjectAround = Arc<dyn Fn(&Path) -> Project + Send + Sync>;
 
-/// What a host chooses.
+/// The options of a host.
 #[derive(Clone, Default)]
 pub struct Options {
     /// Directories to search for libraries before those of the document.

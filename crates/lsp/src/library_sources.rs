@@ -29,9 +29,9 @@ pub struct LibrarySource {
     pub path: PathBuf,
     /// The text.
     pub text: Arc<str>,
-    /// What it says.
+    /// The forms of the text.
     pub forms: Vec<Syntax>,
-    /// What the expander saw.
+    /// The expander's recording of the library.
     pub recording: Arc<Recording>,
 }
 

@@ -1,6 +1,6 @@
 //! Where the libraries of a document are.
 //!
-//! Looking at a project takes time, so what was found is kept until a file is saved or changed on the
+//! Looking at a project takes time, so the result is kept until a file is saved or changed on the
 //! disk, or for a while. Any thread may ask.
 
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ pub struct Search {
     pub libraries: Arc<HashMap<String, PathBuf>>,
 }
 
-/// What a host and a client say about directories.
+/// The directories of libraries, as the host and the client give them.
 pub struct Places {
     roots: Vec<PathBuf>,
     first: Vec<PathBuf>,

@@ -26,20 +26,20 @@ use crate::uri;
 use crate::view::{Changes, View};
 use crate::worker::{Task, Worker};
 
-/// What an answer is made from.
+/// The data from which an answer is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// No document.
     Nothing,
     /// The text alone.
     Text,
-    /// What was known of some version.
+    /// An analysis of some version.
     AnySnapshot,
-    /// What is known of this version.
+    /// The analysis of this version.
     Snapshot,
 }
 
-/// What a method needs; `None` for one that nobody knows.
+/// The data that a method needs; `None` for an unknown method.
 pub fn needs(method: &str) -> Option<Needs> {
     Some(match method {
         "workspace/symbol" | "workspace/executeCommand" => Needs::Nothing,
@@ -64,7 +64,7 @@ pub fn needs(method: &str) -> Option<Needs> {
     })
 }
 
-/// Answers a request about a document; what it needs is there.
+/// Answers a request about a document; the data that it needs is there.
 pub fn of_document(server: &mut Server, id: Value, uri: &str, method: &str, params: &Value) {
     let Some(document) = server.documents.get(uri) else {
         return server.answer(&id, Err(Failure::parameters("the document is not open")));

@@ -1,9 +1,9 @@
 //! Tokens of a text that may be wrong anywhere, and what is open around a place.
 //!
-//! The reader is the authority on what a text says; this is for colours, for folding, and for text that
-//! is being typed.
+//! The reader is the authority on the meaning of a text. This scanner is for colours, for folding,
+//! and for text that is being typed.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Open,
@@ -111,7 +111,7 @@ pub fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// What begins with a `#`: its kind, its end, and whether its end is missing.
+/// Scans a token that begins with a `#`: its kind, its end, and whether its end is missing.
 fn hash(text: &str, start: usize) -> (Kind, usize, bool) {
     let bytes = text.as_bytes();
     match bytes.get(start + 1) {
@@ -211,7 +211,7 @@ pub struct OpenList {
     pub is_quoted: bool,
 }
 
-/// What a place lies in.
+/// The lists and the token around a place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surroundings {
     /// The open lists, outermost first.
@@ -220,7 +220,7 @@ pub struct Surroundings {
     pub token: Option<Token>,
 }
 
-/// What the byte at `place` lies in.
+/// The surroundings of the byte at `place`.
 pub fn surroundings(text: &str, tokens: &[Token], place: usize) -> Surroundings {
     let mut found = Surroundings::default();
     let mut before: Option<Token> = None;

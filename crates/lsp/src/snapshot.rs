@@ -80,7 +80,7 @@ pub fn occurrences_in<'r>(
         .cloned()
         .collect();
     let rank = |one: &Occurrence| match (&one.meaning, one.role) {
-        // What is known better comes first.
+        // Meanings that are known better come first.
         (
             Meaning::Local {
                 kind: LocalKind::Field,
@@ -309,7 +309,7 @@ impl Snapshot {
                 }
             }
         }
-        // What is not written in Scheme is found where it is exported.
+        // Names that are not defined in Scheme are found where they are exported.
         let Some(library) =
             imported_from.and_then(|name| self.library_sources.find(name.key().as_str()))
         else {
@@ -373,7 +373,7 @@ impl Snapshot {
         })
     }
 
-    /// What is known of a name: what the reference of the standard libraries says, or else its definition.
+    /// Describes a name: from the reference of the standard libraries, or else from its definition.
     pub fn describe_name(&self, one: &Occurrence) -> Description {
         let top = self.top_name(one.span.start as usize, one.name);
         let from = top
@@ -388,7 +388,7 @@ impl Snapshot {
         }
     }
 
-    /// What a meaning's definition says about it.
+    /// The description of a meaning by its definition.
     pub fn describe(&self, meaning: &Meaning) -> Description {
         match meaning {
             Meaning::Core(form) => Description {
@@ -483,7 +483,7 @@ impl Snapshot {
         describe(&source.text, &forms, span, name.as_str())
     }
 
-    /// What stands above a library.
+    /// The comment above a library.
     fn library_text(&self, meaning: &Meaning) -> String {
         let Meaning::Library(name) = meaning else {
             return String::new();
@@ -529,7 +529,7 @@ fn definitions(recording: &Recording, meaning: &Meaning, name: Name) -> Vec<Span
     }
 }
 
-/// What the reference says of a name of a standard library.
+/// The reference's description of a name of a standard library.
 fn from_reference(library: &str, name: Name) -> Option<Description> {
     use canny_documentation::{Kind, Part};
     let entry = canny_reference::document(library)?.definition(name.as_str())?;
@@ -566,7 +566,7 @@ fn from_reference(library: &str, name: Name) -> Option<Description> {
     })
 }
 
-/// What the table says of a primitive.
+/// The table's description of a primitive.
 pub fn primitive(name: Name) -> Description {
     let Some(id) = canny_tables::primitives::lookup(name.as_str()) else {
         return Description::default();

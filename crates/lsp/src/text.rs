@@ -11,12 +11,12 @@ use crate::scan::{Token, tokens};
 use crate::transport::Failure;
 use crate::view::Change;
 
-/// What a client counts within a line.
+/// The unit in which a client counts positions within a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// Bytes.
     Utf8,
-    /// Units of UTF-16: what everyone understands.
+    /// Units of UTF-16, which every client understands.
     Utf16,
 }
 

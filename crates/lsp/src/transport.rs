@@ -15,7 +15,7 @@ const HEADER_BYTES_MAX: u64 = 16 << 10;
 
 const LENGTH_HEADER: &str = "content-length:";
 
-/// What was read.
+/// The result of reading.
 #[derive(Debug, PartialEq)]
 pub enum Incoming {
     /// A JSON value.
@@ -48,7 +48,7 @@ fn header(line: &[u8]) -> Header {
     let text = String::from_utf8_lossy(line);
     let text = text.trim_end_matches(['\r', '\n']);
     let lower = text.to_ascii_lowercase();
-    // What stands before it is the rest of a message whose length was wrong.
+    // The text before it is the rest of a message whose length was wrong.
     if let Some(at) = lower.find(LENGTH_HEADER) {
         return match lower[at + LENGTH_HEADER.len()..].trim().parse() {
             Ok(number) => Header::Length(number),

@@ -1,7 +1,7 @@
-//! A snapshot as it is seen from a newer text, so that answers need not wait until that is expanded.
+//! A snapshot seen from a newer text, so that answers need not wait for its expansion.
 //!
-//! Between the two lie changes. A place is carried back over them to be looked up, and what is found is
-//! carried forward to be shown. What lies inside of a change is unknown to the snapshot; a name that
+//! Changes lie between the two. A place is carried back over them to be looked up, and the result
+//! is carried forward to be shown. The inside of a change is unknown to the snapshot; a name that
 //! was typed there means what the names around it say.
 
 use std::sync::Arc;
@@ -143,7 +143,7 @@ pub struct Found {
     pub end: usize,
 }
 
-/// What is known of a present text.
+/// The present text, and the newest analysis that can be used for it.
 pub struct View {
     pub snapshot: Arc<Snapshot>,
     pub text: Text,
@@ -216,7 +216,7 @@ impl View {
             if let Some((start, end)) = self.forward(start, end)
                 && start <= offset
                 && offset <= end
-                // What was typed at its end belongs to it.
+                // Text typed at its end makes it another word.
                 && word.is_none_or(|word| {
                     (word.start, word.end) == (start, end)
                         || matches!(one.meaning, Meaning::Library(_))
@@ -242,7 +242,7 @@ impl View {
         })
     }
 
-    /// What a name means at a place of the present text, as far as that was known before.
+    /// The meaning of a name at a place of the present text, as far as it was known before.
     pub fn meaning_of(&self, offset: usize, name: Name) -> Option<Meaning> {
         let known = self.back(offset);
         let local = self

@@ -46,7 +46,7 @@ pub struct Task {
     pub stop: Arc<AtomicBool>,
 }
 
-/// What the thread works with.
+/// The state of the thread that expands.
 pub struct Worker {
     pub evaluation: Arc<Evaluation>,
     pub documents: Arc<OpenDocuments>,

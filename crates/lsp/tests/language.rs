@@ -1,4 +1,4 @@
-//! What the server knows about programs.
+//! Answers of the server about programs.
 
 mod client;
 
@@ -270,7 +270,7 @@ fn completion() {
     assert_eq!(labels(&found)[0], "one");
     let found = client.at("completion", "main.scm", "tot^al (loop");
     assert_eq!(labels(&found)[0], "total");
-    // What is being written: neither closed nor analysed.
+    // A name in unfinished text: neither closed nor analysed.
     client.replace("main.scm", "(swap! one two)", "(let ((unfinished 1)) (unf");
     client.wait_for_diagnostics("main.scm");
     let found = client.at("completion", "main.scm", "(unf^");
@@ -682,7 +682,7 @@ fn answers_come_before_the_expansion() {
         shown.contains("(double x)") && shown.contains("Twice a number."),
         "{shown}"
     );
-    // What was typed anew has its name only.
+    // A newly typed name is found by its name only.
     let hover = client.at("hover", "main.scm", "(show (double (dou^ble");
     assert!(
         hover["contents"]["value"]
@@ -804,7 +804,7 @@ fn the_client_is_told_what_to_watch() {
         .map(|one| one["globPattern"].as_str().unwrap_or_default().to_owned())
         .collect()
     };
-    // What is asked for comes behind the diagnostics.
+    // The registration of watchers comes behind the diagnostics.
     client.whole("documentSymbol", "main.scm");
     let found = patterns(&client);
     assert!(found[0].contains("scm"), "{found:?}");

@@ -17,7 +17,7 @@ use crate::source::join;
 
 const CODE: &str = "bad-archive";
 
-/// What an archive may have.
+/// The limits of an archive.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Bytes of all files together, and of the archive when it is not compressed.
@@ -113,7 +113,7 @@ pub fn unpack(mut input: impl Read, name: &str, into: &Path, limits: Limits) -> 
     Ok(())
 }
 
-/// What a file is by its first bytes, if it is known not to be a tar archive.
+/// The kind of a file by its first bytes, if it is known not to be a tar archive.
 fn other_kind(start: &[u8]) -> Option<&'static str> {
     let kinds: [(&[u8], &str); 5] = [
         (b"PK\x03\x04", "a zip file"),

@@ -39,8 +39,7 @@ fn field<'a>(package: &'a Form, word: &str) -> Option<(&'a Syntax, Form)> {
         .find(|(_, form)| form.head == word)
 }
 
-/// Whether a comment of one line stands behind the last closing paren's content, so that text needs a
-/// new line there.
+/// Inserts `new` on a line of its own before the paren at `closing`.
 fn insertion(text: &str, closing: usize, new: &str, columns: usize) -> String {
     let before = &text[..closing];
     let kept = before.trim_end();
@@ -48,7 +47,8 @@ fn insertion(text: &str, closing: usize, new: &str, columns: usize) -> String {
     changed.push_str(line_end(text));
     changed.push_str(&" ".repeat(columns));
     changed.push_str(new);
-    // What stood between the last element and the paren was blank; a comment there ends with its line.
+    // Only blanks before the paren are dropped. A comment behind the last element ends with its
+    // line.
     changed.push_str(&text[closing..]);
     changed
 }

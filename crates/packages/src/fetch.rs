@@ -53,7 +53,7 @@ pub struct Fetched {
     pub revision: Option<String>,
 }
 
-/// What was fetched before, as a lockfile says.
+/// Earlier fetched files, as a lockfile names them.
 #[derive(Clone, Copy, Debug)]
 pub struct Known<'a> {
     /// The checksum of the files.
@@ -74,7 +74,7 @@ impl Fetcher {
         }
     }
 
-    /// The files of a package. What a lockfile says is taken, if there is something; else what is newest.
+    /// The files of a package: those that the lockfile names, if there are any, else the newest.
     pub fn fetch(&self, source: &Source, known: Option<Known<'_>>) -> Fallible<Fetched> {
         if let Source::Directory { path } = source {
             let tree = self.root.join(path);

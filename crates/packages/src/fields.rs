@@ -23,10 +23,10 @@ pub const DATA_BYTES_MAX: u64 = 64 << 20;
 /// Deepest nesting of a requirement.
 const REQUIREMENT_DEPTH_MAX: usize = 200;
 
-/// What the Scheme that will run the packages has.
+/// The Scheme that will run the packages.
 #[derive(Clone, Debug)]
 pub struct Platform {
-    /// What `cond-expand` knows.
+    /// The features that `cond-expand` knows.
     pub features: Vec<String>,
     /// Whether a library, by its printed name, is there without any package.
     pub has_library: fn(&str) -> bool,
@@ -41,7 +41,7 @@ pub struct Form {
     pub head_span: Span,
     /// The whole list.
     pub span: Span,
-    /// What stands behind the word.
+    /// The elements behind the word.
     pub operands: Vec<Syntax>,
 }
 
@@ -183,8 +183,8 @@ fn holds(requirement: &Syntax, platform: &Platform, depth: usize) -> bool {
     }
 }
 
-/// The fields with each `cond-expand` replaced by the fields of its first clause that holds. What is no
-/// list is an error.
+/// The fields with each `cond-expand` replaced by the fields of its first clause that holds. An
+/// element that is no list is an error.
 pub fn expanded(
     fields: &[Syntax],
     platform: &Platform,

@@ -39,7 +39,7 @@ pub struct Offer {
     pub version: Option<Version>,
     /// Where it is.
     pub source: Source,
-    /// What it needs, as the index has it; `None` if the package itself has to be asked.
+    /// Its dependencies, as the index has them; `None` if the package itself has to be asked.
     pub depends: Option<Vec<Dependency>>,
     /// Libraries that it needs of any package.
     pub requires: Vec<LibraryName>,

@@ -7,7 +7,7 @@
 //!
 //! Invariants:
 //! - Nothing of a package is run. Files are read, compared and copied.
-//! - What was fetched lies in the [`store`] under the checksum of its content, and is never changed there.
+//! - A fetched package lies in the [`store`] under the checksum of its content and never changes.
 //! - A file of the project is replaced as a whole or not at all, and only by the process that holds the
 //!   project's lock.
 //!

@@ -1,4 +1,4 @@
-//! `package.scm`: what a package is and what it needs.
+//! `package.scm`: the description of a package and its dependencies.
 //!
 //! One datum, `(package FIELD …)`, in which Canny's own fields and those of Snow are read by the same code.
 //!
@@ -62,7 +62,7 @@ const KNOWN: [&str; 26] = [
     "programs",
 ];
 
-/// What kind of file it was.
+/// The kind of the manifest's file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// There was none.
@@ -90,7 +90,7 @@ pub struct DeclaredLibrary {
 /// The content of a manifest.
 #[derive(Clone, Debug, Default)]
 pub struct Manifest {
-    /// What kind of file it was.
+    /// The kind of the file.
     pub kind: Kind,
     /// The name.
     pub name: Option<PackageName>,
@@ -98,15 +98,15 @@ pub struct Manifest {
     pub version: Option<Version>,
     /// A sentence about it.
     pub description: Option<String>,
-    /// What it may be used for.
+    /// The terms under which it may be used.
     pub license: Option<String>,
     /// Directories of libraries, with their places; empty where nothing was said.
     pub directories: Vec<(String, Span)>,
     /// Libraries with entries of their own.
     pub libraries: Vec<DeclaredLibrary>,
-    /// What it needs.
+    /// Its dependencies.
     pub depends: Vec<Dependency>,
-    /// What its tests need.
+    /// The dependencies of its tests.
     pub test_depends: Vec<Dependency>,
     /// Libraries that it needs of any package.
     pub requires: Vec<(LibraryName, Span)>,
@@ -312,7 +312,7 @@ fn read_dependencies(manifest: &mut Manifest, field: &Form, is_for_tests: bool) 
             }
         } else if operand.as_pair().is_some() {
             match library_name_of(operand) {
-                // What tests need of Snow's packages is not needed here.
+                // Libraries that the tests of Snow's packages need are not needed here.
                 Ok(_) if is_for_tests => {}
                 Ok(name) => manifest.requires.push((name, operand.span)),
                 Err(error) => diagnostics.push(Diagnostic::error(CODE, error.span, error.message)),
@@ -330,8 +330,8 @@ fn read_dependencies(manifest: &mut Manifest, field: &Form, is_for_tests: bool) 
     }
 }
 
-/// The libraries that an entry of Snow's needs. What is no name of a library, as the parts of some
-/// Schemes, is passed over.
+/// The libraries that an entry of Snow's needs. An operand that is no name of a library, such as
+/// a part of a Scheme system, is passed over.
 fn read_requirements(manifest: &mut Manifest, depends: &Form) -> Fallible<()> {
     for operand in &depends.operands {
         if let Ok(name) = library_name_of(operand) {

@@ -1,4 +1,4 @@
-//! What a run needs to know of the project it is in: where the libraries are.
+//! The libraries of the project around a run: where they are.
 //!
 //! Nothing is fetched, written or searched through here: the manifest and the lockfile are read, and
 //! for each package it is asked whether its directory is there.

@@ -1,10 +1,10 @@
-//! Which packages, from where, at which versions.
+//! The choice of packages, with their sources and versions.
 //!
 //! Asks are answered in the order in which they come: those of the project first, then those of the
-//! packages chosen for them. An ask for a source has one answer, an ask for a version as many as the
-//! indexes offer, the locked one first and then the newest. When asks do not fit together, the next
-//! answer to an earlier ask is tried. What the project asks for by a source stands, whatever others ask
-//! for.
+//! packages chosen for them. An ask for a source has one answer. An ask for a version has as many
+//! as the indexes offer, the locked one first and then the newest. When asks do not fit together,
+//! the next answer to an earlier ask is tried. The project's asks for sources stand, whatever
+//! others ask for.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::Rc;
@@ -53,7 +53,7 @@ struct Ask {
 struct Info {
     fetched: Option<Fetched>,
     manifest: Manifest,
-    /// What it asks for, with sources placed.
+    /// Its dependencies, with sources placed.
     depends: Vec<Dependency>,
     requires: Vec<LibraryName>,
     provides: Vec<LibraryName>,
@@ -70,7 +70,7 @@ struct Choice {
     /// The origins of the demand, and what each wanted.
     asks: Vec<(String, String)>,
     info: Rc<Info>,
-    /// What it needs, by name.
+    /// The names of its dependencies.
     depends: Vec<PackageName>,
 }
 
@@ -105,11 +105,11 @@ enum Stuck {
 /// The packages of a project.
 #[derive(Debug, Default)]
 pub struct Resolution {
-    /// What goes into the lockfile.
+    /// The content of the lockfile.
     pub lock: Lock,
     /// Where the files are, in the order of the lockfile.
     pub fetched: Vec<Fetched>,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
@@ -119,11 +119,11 @@ pub struct Resolver<'a> {
     pub fetcher: &'a Fetcher,
     /// The texts of what is read.
     pub sources: &'a Arc<SourceMap>,
-    /// What is there without packages.
+    /// The features and libraries that are there without packages.
     pub platform: &'a Platform,
-    /// What the indexes offer.
+    /// The versions that the indexes offer.
     pub index: &'a Index,
-    /// What was locked before.
+    /// The lockfile so far.
     pub old: Option<&'a Lock>,
     /// Packages that are taken anew; all of them if there is no name.
     pub renewed: Option<&'a [PackageName]>,
@@ -514,7 +514,7 @@ impl<'a> Resolver<'a> {
         })
     }
 
-    /// What was chosen, as a lockfile.
+    /// Makes a lockfile of the choice.
     fn finish(&mut self, state: State, project: &Manifest) -> Fallible<Resolution> {
         let mut resolution = Resolution {
             notes: state.notes,

@@ -40,9 +40,9 @@ pub enum Source {
     },
     /// A revision of a git repository.
     Git {
-        /// What `git clone` takes.
+        /// An argument for `git clone`.
         url: String,
-        /// Which revision.
+        /// The revision.
         reference: Reference,
         /// The package's directory inside of it.
         path: Option<String>,
@@ -52,7 +52,7 @@ pub enum Source {
 /// Names a revision of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reference {
-    /// What the repository shows first.
+    /// The revision that the repository shows first.
     Default,
     /// A tag.
     Tag(String),
@@ -62,7 +62,7 @@ pub enum Reference {
     Revision(String),
 }
 
-/// What a dependency asks for.
+/// The demand of a dependency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// This very package.
@@ -76,13 +76,13 @@ pub enum Wish {
 pub struct Dependency {
     /// The name of the package.
     pub name: PackageName,
-    /// What is asked for.
+    /// The demand.
     pub wish: Wish,
     /// Where it stands.
     pub span: Span,
 }
 
-/// What relative paths in a manifest are relative to.
+/// The base of relative paths in a manifest.
 #[derive(Clone, Debug)]
 pub enum Base {
     /// A directory, by its path from the project.
@@ -218,7 +218,7 @@ impl Source {
         }
     }
 
-    /// What relative paths in the manifest of a package from here are relative to.
+    /// The base of relative paths in the manifest of a package from here.
     pub fn base(&self) -> Base {
         match self {
             Source::Directory { path } => Base::Directory(path.clone()),

@@ -1,5 +1,5 @@
-//! What was fetched, on this machine: a directory for each content, named by its checksum, and copies
-//! of git repositories.
+//! The store of fetched packages on this machine: a directory for each content, named by its
+//! checksum, and copies of git repositories.
 //!
 //! ```text
 //! STORE/tree/CHECKSUM/…     the files of a package, never changed
@@ -7,8 +7,8 @@
 //! STORE/incoming/PID-N/     what is being fetched
 //! ```
 //!
-//! A directory of `tree` appears as a whole. The store may be removed at any time; what is needed is
-//! fetched again.
+//! A directory of `tree` appears as a whole. The store may be removed at any time; missing packages
+//! are fetched again when they are needed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,10 +19,10 @@ use crate::files::remove_directory;
 use crate::problem::{Fallible, Problem};
 use crate::tree;
 
-/// What is older than this was left behind by a run that was killed.
+/// An older directory was left behind by a run that was killed.
 const INCOMING_AGE_MAX: Duration = Duration::from_secs(24 * 3600);
 
-/// The directory of what was fetched.
+/// The directory of fetched packages.
 #[derive(Clone, Debug)]
 pub struct Store {
     root: PathBuf,
@@ -43,7 +43,7 @@ impl Incoming {
 
 impl Drop for Incoming {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by a later run.
+        // A directory that cannot be removed now is removed by a later run.
         let _ = remove_directory(&self.path);
     }
 }

@@ -48,7 +48,7 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What is written to it goes into a checksum.
+/// A checksum of all bytes that are written to it.
 #[derive(Debug, Default)]
 pub struct Checksum(Sha256);
 
@@ -92,7 +92,7 @@ pub fn files(root: &Path) -> Fallible<BTreeMap<String, PathBuf>> {
                     format!("the name of `{}` is not UTF-8", path.display()),
                 ));
             };
-            // What a link that leads nowhere names is no part of the package.
+            // A link that leads nowhere is no part of the package.
             let Ok(metadata) = fs::metadata(&path) else {
                 continue;
             };
@@ -303,7 +303,7 @@ fn is_for_one_scheme(path: &str) -> bool {
     name.matches('.').count() > 1
 }
 
-/// The libraries that a file defines, and why one cannot be used. What cannot be read defines none.
+/// The libraries that a file defines, and why one cannot be used. An unreadable file defines none.
 fn look_into(path: &Path) -> Vec<(LibraryName, Option<&'static str>)> {
     let is_small = fs::metadata(path).is_ok_and(|metadata| metadata.len() <= LIBRARY_BYTES_MAX);
     let bytes = match fs::read(path) {

@@ -1,9 +1,9 @@
-//! What the commands do: adding and removing dependencies, locking, copying, checking, showing.
+//! The work of the commands: adding and removing dependencies, locking, copying, checking, showing.
 //!
-//! Everything that may fail for a reason outside of the project comes first, into places that nobody
-//! looks at yet. Then the lockfile is replaced, then the manifest, then the directory of copies. A run
-//! that is killed between two of these leaves files that are whole and of which the next command says
-//! that they do not belong together.
+//! Every step that may fail for a reason outside of the project comes first, into places that
+//! nobody looks at yet. Then the lockfile is replaced, then the manifest, then the directory of
+//! copies. A run that is killed between two of these leaves whole files that do not belong
+//! together. The next command reports that.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -36,22 +36,22 @@ pub struct Workplace {
     pub root: PathBuf,
     /// The texts of what is read.
     pub sources: Arc<SourceMap>,
-    /// What is there without packages.
+    /// The features and libraries that are there without packages.
     pub platform: Platform,
     /// How packages are fetched.
     pub fetcher: Fetcher,
 }
 
-/// What a command did.
+/// The result of a command.
 #[derive(Debug, Default)]
 pub struct Done {
-    /// What changed, a line each.
+    /// The changes, a line each.
     pub changes: Vec<String>,
-    /// What the user should know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// Which locked packages are taken anew.
+/// The locked packages that are taken anew.
 #[derive(Clone, Copy, Debug)]
 pub enum Renewal<'a> {
     /// None.
@@ -124,7 +124,7 @@ impl Workplace {
         Ok(parsed)
     }
 
-    /// The lockfile as it is, if it can be read; what is damaged is an error only where it is needed.
+    /// The lockfile as it is. A damaged one is an error only where it is needed.
     fn old_lock(&self) -> Fallible<Option<Lock>> {
         lock::read(&self.sources, &self.lock_path())
     }
@@ -424,7 +424,7 @@ impl Workplace {
         }
     }
 
-    /// What depends on what, as lines.
+    /// The tree of dependencies, as lines.
     pub fn tree(&self) -> Fallible<String> {
         let manifest = project::read_manifest(&self.sources, &self.root, &self.platform)?;
         let lock = project::read_lock(&self.sources, &self.root, &manifest)?;
@@ -575,7 +575,7 @@ fn no_dependency(name: &PackageName, manifest: &Manifest) -> Problem {
     problem
 }
 
-/// What is new in a lockfile, a line for each package.
+/// The changes from the old lockfile to the new one, a line for each package.
 fn differences(old: &Lock, new: &Lock) -> Vec<String> {
     let mut lines = Vec::new();
     for package in &new.packages {

@@ -98,7 +98,7 @@ fn archives_are_locked_by_their_contents() {
             .to_string(),
         "(chibi thing)"
     );
-    // What was fetched is not needed any more, until it is lost.
+    // The fetched archive is not needed any more, until the store is lost.
     fs::rename(world.path("thing.tgz"), world.path("kept.tgz")).unwrap();
     assert!(world.place().lock().unwrap().changes.is_empty());
     fs::remove_dir_all(world.path("store")).unwrap();
@@ -199,7 +199,7 @@ fn revisions_of_repositories_are_locked() {
     let second = world.commit("json");
     assert!(world.place().lock().unwrap().changes.is_empty());
     assert!(world.read("app/package.lock").contains(&first));
-    // What is locked is fetched again without looking at the branch.
+    // The locked revision is fetched again without looking at the branch.
     fs::remove_dir_all(world.path("store/tree")).unwrap();
     assert!(world.offline().lock().unwrap().changes.is_empty());
     fs::remove_dir_all(world.path("store")).unwrap();
@@ -328,7 +328,7 @@ fn copies_work_alone() {
         world.offline().check().unwrap().changes,
         ["3 packages are as locked"]
     );
-    // What is locked is taken from the copies.
+    // The locked packages are taken from the copies.
     world.write("json/src/json.sld", JSON);
     world.write(
         "json/package.scm",
@@ -486,7 +486,7 @@ fn conflicts_name_who_asks_for_what() {
         ),
         before
     );
-    // What the project says wins.
+    // The project's own asks win.
     world.add("text", directory("../text")).unwrap();
     let done = world.add("b", directory("../b")).unwrap();
     assert!(

@@ -1,4 +1,4 @@
-;;; What was answered by 303 is there after the wiki was killed while many wrote.
+;;; Changes that were answered by 303 are there after the wiki was killed while many wrote.
 ;;;
 ;;; Killing a process leaves the system's buffers alone: this tests that an answer comes after the
 ;;; transaction. That a transaction is on the disk is asked of SQLite by `synchronous = full`.

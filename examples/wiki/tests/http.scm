@@ -151,7 +151,7 @@
     (test 403
           (page-status (http-post (string-append url "/wiki/Tea/edit") #:body '(("text" . "x")))))
     (let ((before (page-text (visit guest "/wiki/Tea"))))
-      ;; What was written can still be copied.
+      ;; The submitted text can still be copied.
       (let ((page (submit bob "/wiki/Tea/edit" "/wiki/Tea/edit"
                           '(("text" . "lost & <b>found") ("csrf-token" . "y")))))
         (test '(403 ("lost & <b>found"))

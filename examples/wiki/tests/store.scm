@@ -84,7 +84,7 @@
   (test '() (found "kettle teapot"))
   (test '("The " ("kettle") " is in the cupboard. Crème brûlée.\n")
         (found-parts (car (search-pages store "kettle"))))
-  ;; What means something to SQLite means nothing here.
+  ;; Texts that mean something to SQLite mean nothing here.
   (for-each (lambda (text) (test text #t (list? (search-pages store text))))
             '("" " " "\"" "\"\"" "*" "a*" "NEAR(a b)" "title:kettle" "-kettle" "kettle OR" "AND" "("
               "^a" "'" "a\x0;b"

@@ -1,8 +1,8 @@
-;;; (wiki application): what the wiki answers.
+;;; (wiki application): the answers of the wiki.
 ;;;
 ;;; A handler reads the request, asks the store and shows a view. Permissions are decided here and,
-;;; for writing, once more by the store. What changes something is a POST with a token and is
-;;; answered by 303, so that loading a page again repeats nothing.
+;;; for writing, once more by the store. A request that changes something is a POST with a token and
+;;; is answered by 303, so that loading a page again repeats nothing.
 
 (define-library (wiki application)
   (export make-application)
@@ -324,8 +324,8 @@
       (page request status
             (lambda (frame) (files-view frame (all-pictures (store-of request)) error))))
 
-    ;; The type of a picture by its first bytes, and how its name ends; or #f. What somebody says
-    ;; that it is does not count.
+    ;; The type of a picture by its first bytes, and the ending of its name; or #f. The type that a
+    ;; client declares does not count.
     (define (type-of-picture bytes)
       (define (begins? . start)
         (and (>= (bytevector-length bytes) 16)
@@ -610,7 +610,7 @@
                 (handler request body)
                 (see-other request "/setup"))))))
 
-    ;;; What goes wrong
+    ;;; Errors
 
     (define (error-words status)
       (case status

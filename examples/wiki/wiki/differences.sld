@@ -12,7 +12,7 @@
 
     (define edits-max 600)
 
-    ;; What two texts, or two lines, are made of.
+    ;; The parts of two texts, or of two lines.
     (define (lines text) (list->vector (string-split text #\newline)))
 
     (define (words text)
@@ -121,7 +121,7 @@
 
     ;;; Three texts
 
-    ;; What was changed in a base: (START END LINES), END exclusive.
+    ;; The changes to a base: (START END LINES), END exclusive.
     (define (hunks base text)
       (let loop ((chunks (text-differences base text)) (place 0) (found '()))
         (match chunks

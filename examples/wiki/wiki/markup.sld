@@ -7,11 +7,11 @@
 ;;;     [[Page]]  [[Page|other words]]  [words](https://example.org/)  ![words](picture.png)
 ;;;
 ;;; Code stands between lines of three backquotes. A backslash before punctuation makes it plain.
-;;; There are no errors: what means nothing is text.
+;;; There are no errors: marks without a meaning are text.
 ;;;
 ;;; A text is read into a document, a list of blocks, and that is written as SXML, so nothing in a
 ;;; text can become markup of the page. Reading takes time in proportion to the text, whatever it
-;;; is: places of what ends something are looked up once, and quotations and lists are nested a few
+;;; is: the ends of inlines are looked up once, and quotations and lists are nested a few
 ;;; levels deep only.
 
 (define-library (wiki markup)
@@ -22,7 +22,7 @@
     ;; Quotations and lists in one another; deeper ones are text.
     (define depth-max 6)
 
-    ;; What a link leads to is no longer than this.
+    ;; The target of a link is no longer than this.
     (define target-length-max 1000)
 
     ;;; Lines
@@ -146,7 +146,7 @@
     (define (unquoted line)
       (without-indentation (substring line 1 (string-length line)) 1))
 
-    ;; Items of one kind. What is indented belongs to the item before it, also behind an empty line.
+    ;; Items of one kind. Indented lines belong to the item before, also behind an empty line.
     (define (parse-items lines kind depth)
       (define (item? line)
         (let ((width (marker-width line)))
@@ -217,7 +217,7 @@
     ;;; TITLE LABEL), (link URL INLINE ...), (image NAME ALT), (break)
 
     ;; A procedure that finds where something is at or behind an index, which never becomes smaller
-    ;; from call to call. What was found is kept until the index has passed it, so that all calls
+    ;; from call to call. The found place is kept until the index has passed it, so that all calls
     ;; together look at each character once.
     (define (make-finder found? start end)
       (let ((next start))
@@ -420,7 +420,7 @@
                       (_ #f)))
                   blocks))
 
-    ;;; What a document says
+    ;;; The content of a document
 
     ;; Calls a procedure with each list of inlines, and one with each text of code.
     (define (for-each-part inlines-of code-of blocks)

@@ -30,8 +30,8 @@
 
     ;;; Opening
 
-    ;; What brings a database from one version of the schema to the next; `user_version` says how
-    ;; many have run. A migration that was published is never changed.
+    ;; Each migration brings a database from one version of the schema to the next. `user_version`
+    ;; says how many have run. A migration that was published is never changed.
     (define migrations
       '#("create table settings (key text primary key, value text not null) without rowid;
 
@@ -403,9 +403,9 @@
 
     (define search-words-max 16)
 
-    ;; What somebody has typed as a query: each word as the beginning of one, all of which a page
-    ;; must have. Quotation marks are the only thing that means something in a quoted word, and
-    ;; words have none.
+    ;; The query for a user's text: each word as the beginning of one, all of which a page must
+    ;; have. Quotation marks are the only thing that means something in a quoted word, and words
+    ;; have none.
     (define (search-query text)
       (let ((words (string-words (string-filter (lambda (char) (char<=? #\space char)) text))))
         (string-join (map (lambda (word)

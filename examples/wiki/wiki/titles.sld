@@ -26,7 +26,7 @@
     (define (title-key title)
       (string-caseless-key (clean-title title)))
 
-    ;; What is wrong with a clean title, as a sentence, or `#f`.
+    ;; The fault of a clean title, as a sentence, or `#f`.
     (define (title-problem title)
       (cond ((string-null? title) "A page needs a title.")
             ((> (string-length title) title-length-max)

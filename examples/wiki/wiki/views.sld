@@ -27,7 +27,7 @@
       (registration? frame-registration?)
       ;; A sentence about what was done just now, or #f.
       (notice frame-notice)
-      ;; What was searched for.
+      ;; The text of a search.
       (query frame-query))
 
     (define (token frame) ((frame-token-field frame)))
@@ -75,7 +75,7 @@
             (else (string-append (number->string (inexact (/ (round (/ bytes 100000)) 10)))
                                  " MB"))))
 
-    ;;; What all pages have
+    ;;; Parts of all pages
 
     (define icon
       "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 32 32'><rect width='32' height='32' \
@@ -148,7 +148,7 @@
     (define (problem text)
       (and text (html (p (@ (class "problem") (role "alert")) ,text))))
 
-    ;; What a page offers, the one that is shown marked.
+    ;; The tabs of a page, with the current one marked.
     (define* (tabs frame title current #:optional (locked? #f))
       (define (tab name url label)
         `(li (a (@ (href ,url) ,@(if (eq? name current) '((aria-current "page")) '())) ,label)))
@@ -730,9 +730,9 @@
              (button (@ (class "plain")) "Give a new password"
                      (span (@ (class "unseen")) " to " ,name))))
 
-    ;;; What went wrong
+    ;;; Errors
 
-    ;; What somebody had written, which is not to be lost, is shown if it is no empty text.
+    ;; The text that the user had written must not be lost: it is shown unless it is empty.
     (define (error-view frame status title text written)
       (layout frame title
               (html (div (@ (class "error"))

@@ -9,8 +9,8 @@
           (utf8->string (apply bytevector-append (reverse parts)))
           (loop (cons part parts))))))
 
-;; What a server answers to some texts or bytes, which come one after the other, before it closes
-;; the connection.
+;; Sends some texts or bytes, one after the other, and returns the answer of the server until it
+;; closes the connection.
 (define (exchange server . parts)
   (call-with-connection (connect (car (server-addresses server)) #:timeout 10)
     (lambda (input output)
@@ -21,7 +21,7 @@
                 parts)
       (text-of input))))
 
-;; What it answers to a GET with fields, each with its line end.
+;; The answer of the server to a GET with fields, each with its line end.
 (define (get server target . fields)
   (exchange server
             (string-append "GET " target " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"

@@ -1,4 +1,4 @@
-//! What generators start from: the project's own Scheme sources.
+//! The inputs from which generators start: the project's own Scheme sources.
 
 use std::path::Path;
 

@@ -75,7 +75,7 @@ pub fn encoded_text(random: &mut Random, _: &Corpus) -> Vec<u8> {
     bytes
 }
 
-/// What is malformed is replaced as in `encoding_rs`, wherever the source is cut in two.
+/// Malformed bytes are replaced as in `encoding_rs`, wherever the source is cut in two.
 pub fn decoder(bytes: &[u8]) -> Result<(), String> {
     let Some((&which, bytes)) = bytes.split_first() else {
         return Ok(());
@@ -172,7 +172,7 @@ pub fn lines_text(random: &mut Random, _: &Corpus) -> Vec<u8> {
     bytes
 }
 
-/// What can be taken from a decoder.
+/// A way of taking text from a decoder.
 #[derive(Clone, Copy)]
 enum Step {
     Line,
@@ -180,7 +180,7 @@ enum Step {
     Characters(usize),
 }
 
-/// What is done again and again, as the bits of a number say.
+/// An endless sequence of steps, chosen by the bits of a number.
 fn steps(number: u8) -> impl Iterator<Item = Step> {
     (0..).map(move |index| match number >> (2 * (index % 4)) & 3 {
         0 | 1 => Step::Line,
@@ -189,7 +189,8 @@ fn steps(number: u8) -> impl Iterator<Item = Step> {
     })
 }
 
-/// What is taken in turn is what a naive search takes of the whole text, wherever the source is cut in two.
+/// The pieces that are taken in turn are those of a naive search in the whole text, wherever the
+/// source is cut in two.
 pub fn lines(bytes: &[u8]) -> Result<(), String> {
     let Some((&[separators, encoding, number], bytes)) = bytes.split_first_chunk() else {
         return Ok(());

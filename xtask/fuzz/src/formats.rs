@@ -1,6 +1,7 @@
 //! JSON and CSV beside the crates that others made for them: generators and oracles.
 //!
-//! What is read is the same as there, and does not depend on how the input was cut into pieces.
+//! Both sides read the same values, and the result does not depend on how the input was cut into
+//! pieces.
 
 use canny_formats::csv::{self, Dialect, RowReader};
 use canny_formats::json::{self, Decimals, Event, Reader, Tape};
@@ -250,7 +251,8 @@ pub fn csv_text(random: &mut Random, _: &Corpus) -> Vec<u8> {
     text
 }
 
-/// What is read has the rows that the crate `csv` reads; what is refused has a quote that is out of place.
+/// Accepted text has the rows that the crate `csv` reads; refused text has a quote that is out of
+/// place.
 pub fn csv(bytes: &[u8]) -> Result<(), String> {
     let text = String::from_utf8_lossy(bytes);
     let mut reader = ::csv::ReaderBuilder::new();

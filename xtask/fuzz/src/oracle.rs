@@ -87,7 +87,7 @@ fn expand(bytes: &[u8]) -> (Option<Unit>, Vec<Diagnostic>, Arc<SourceMap>) {
     (expansion.unit, expansion.diagnostics, map)
 }
 
-/// Expanding ends with a unit or errors; a unit compiles or is refused; what compiles is verified.
+/// Expanding ends with a unit or errors; a unit compiles or is refused; compiled code is verified.
 pub fn expander(bytes: &[u8]) -> Result<(), String> {
     let (unit, diagnostics, map) = expand(bytes);
     let mut errors = false;
@@ -120,7 +120,7 @@ pub fn compiled(text: &str) -> Option<Vec<u8>> {
     encode_unit(&compilation.unit).ok()
 }
 
-/// Decoding and verifying ends; what is accepted is accepted again after encoding.
+/// Decoding and verifying ends; an accepted unit is accepted again after encoding.
 pub fn bytecode(bytes: &[u8]) -> Result<(), String> {
     let Ok(unit) = decode_unit(bytes) else {
         return Ok(());

@@ -1,8 +1,8 @@
 //! Heads of HTTP messages beside `httparse`, and chunked bodies beside a reader of whole ones:
 //! generators and oracles.
 //!
-//! What is read here is read in the same way by others, and does not depend on how the bytes were cut;
-//! what was refused stays so, whatever follows it.
+//! Others read accepted messages in the same way, and the result does not depend on how the bytes
+//! were cut. A refused message stays refused, whatever follows it.
 
 use canny_http::chunked::{ChunkReader, Piece, push_chunk};
 use canny_http::framing::Framing;
@@ -137,7 +137,7 @@ fn compare(input: &[u8], head: &RequestHead) -> Result<(), String> {
     if !is_same {
         return Err(format!("httparse reads {other:?}"));
     }
-    // What frames a body is in the head as such: no length beside a coding, no more than one host.
+    // The head frames a body unambiguously: no length beside a coding, no more than one host.
     let count = |name: &str| {
         let is = |field: &&httparse::Header<'_>| field.name.eq_ignore_ascii_case(name);
         other.headers.iter().filter(is).count()
@@ -254,7 +254,8 @@ fn read_at_once(bytes: &[u8]) -> Option<Content> {
     }
 }
 
-/// However the body is cut, the same comes of it; what is taken is what the plain way takes.
+/// The result does not depend on how the body is cut, and an accepted body is read as in the plain
+/// way.
 pub fn chunked(input: &[u8]) -> Result<(), String> {
     let Some((cut, bytes)) = input.split_first() else {
         return Ok(());

@@ -35,7 +35,7 @@ enum Kind {
     Chez,
     Gambit,
     Racket,
-    /// What runs the program's version whose file has this extension.
+    /// An interpreter of the program's version whose file has this extension.
     Script {
         program: &'static str,
         extension: &'static str,
@@ -111,7 +111,7 @@ pub fn all(canny: &Path, baseline: Option<&Path>, wanted: Option<&[String]>) -> 
     beside(canny, baseline, wanted, peers)
 }
 
-/// What the tools of the system are called among the engines.
+/// The name of the system's tools among the engines.
 pub const TOOLS: &str = "tools";
 
 /// The same with the peers of input and output.
@@ -342,7 +342,7 @@ fn prepare_gambit(program: &Program, stem: &Path) -> Result<Prepared, String> {
     Ok(Prepared::new(executable, &[]))
 }
 
-/// Whether Racket runs a program in its own language, which is its best; what it lacks there is pairs
+/// Whether Racket runs a program in its own language, which is its best; that language lacks pairs
 /// that change.
 fn runs_in_racket_base(program: &Program) -> bool {
     let changes_pairs = ["(set-car! ", "(set-cdr! "]

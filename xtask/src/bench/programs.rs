@@ -1,7 +1,7 @@
 //! The benchmark programs: source, versions in other languages, input, and the check of the answer.
 //!
-//! Sources are plain R7RS; what an engine needs beside that is added around them. Every program has
-//! a check, so that no engine is fast by a wrong answer.
+//! Sources are plain R7RS; definitions that an engine needs are added around them. Every program
+//! has a check, so that no engine is fast by a wrong answer.
 
 use std::path::{Path, PathBuf};
 

@@ -35,7 +35,7 @@ pub fn text(table: &Table) -> String {
     out
 }
 
-/// What it costs to print a line: wall time and peak memory of every engine.
+/// The cost of printing a line: wall time and peak memory of every engine.
 fn start_up_text(table: &Table) -> String {
     let mut out = String::from("start-up (hello world): wall ms / peak MB\n");
     let row = table

@@ -1,6 +1,6 @@
 ;;; Reads the files of JSONTestSuite in a directory with every reader of ours. Files called y_*.json
 ;;; are to be accepted, n_*.json to be refused; i_*.json may be either, but a refusal is an error
-;;; object, as ever. What is accepted of the first is written and read again.
+;;; object, as ever. Accepted files of the first kind are written and read again.
 (import (scheme base) (scheme file) (scheme process-context) (scheme write)
         (canny json)
         (only (canny files) file->string)

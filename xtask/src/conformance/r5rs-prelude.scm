@@ -1,4 +1,4 @@
-;;; What chibi's R5RS tests use beside R5RS.
+;;; Names that chibi's R5RS tests use besides those of R5RS.
 (import (scheme r5rs)
         (only (scheme base) open-output-string get-output-string flush-output-port when unless))
 (define (call-with-output-string receiver)

@@ -11,7 +11,7 @@ use crate::workspace;
 
 /// One process.
 pub struct Job {
-    /// What the list of expected failures calls it.
+    /// Its name in the list of expected failures.
     pub name: String,
     pub program: PathBuf,
     pub arguments: Vec<PathBuf>,

@@ -6,7 +6,7 @@
 ;;;
 ;;;     source;NFC;NFD;NFKC;NFKD; # comment
 ;;;
-;;; and whatever its first part does not list is its own normalization, which is one more assertion
+;;; and a character that its first part does not list is its own normalization, one more assertion
 ;;; for each form. A second argument is the file of ages, so that characters of later versions are
 ;;; left out there.
 (import (scheme base) (scheme cxr) (scheme file) (scheme process-context) (scheme write)

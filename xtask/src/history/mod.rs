@@ -48,11 +48,11 @@ chart. Commits that the file has are not measured again.
 /// The environment variable that asks for a file of statistics.
 const STATISTICS_VARIABLE: &str = "CANNY_STATISTICS";
 
-/// What to measure and where to put it.
+/// The programs to measure, and the place of the result.
 struct Plan {
     programs: Vec<(String, Program)>,
     rounds: u64,
-    /// Measure also what is measured.
+    /// Commits that the file has are measured again.
     again: bool,
     time_limit: Duration,
     output: PathBuf,
@@ -220,7 +220,8 @@ fn binary(
     tree.build(commit)
 }
 
-/// What counts after a second look: the least of both. A failure now does not undo what was measured.
+/// The result of a second measurement: the least of both. A failure now does not undo earlier
+/// figures.
 fn with_earlier(
     result: Result<Figures, String>,
     earlier: Option<Figures>,

@@ -1,6 +1,6 @@
-//! What was measured, and the CSV file that keeps it.
+//! The measured figures, and the CSV file that keeps them.
 //!
-//! The file only grows: a row is written when everything about it is known, and a row that was cut
+//! The file only grows: a row is written when everything about it is known. A row that was cut
 //! short is left out when the file is read, and measured again.
 
 use std::fs::OpenOptions;

@@ -1,11 +1,11 @@
 //! `cargo xtask layout`: finds out which functions of the command run, for the linker to put them side
 //! by side.
 //!
-//! The system maps a file's pages by 64 kB around each one that is touched, so that functions that run
-//! are paid for with their neighbours. What runs is taken from callgrind, a program at a time: what
-//! starting up runs comes first, then what later programs run beside that. The result is the script
-//! `crates/cli/layout.ld`, which `crates/cli/build.rs` hands to the linker of release builds;
-//! `docs/decisions/layout.md` tells why it looks as it does.
+//! The system maps a file's pages by 64 kB around each one that is touched, so that functions that
+//! run are paid for with their neighbours. The functions that run are taken from callgrind, a
+//! program at a time. Those of starting up come first, then those that later programs run besides.
+//! The result is the script `crates/cli/layout.ld`, which `crates/cli/build.rs` hands to the linker
+//! of release builds; `docs/decisions/layout.md` tells why it looks as it does.
 
 mod functions;
 mod patterns;
@@ -100,7 +100,7 @@ fn build(profile: &str) -> Result<(PathBuf, PathBuf), String> {
     Ok((target.join(directory).join("canny"), map))
 }
 
-/// What callgrind says of a program.
+/// The output of callgrind for a program.
 fn callgrind(canny: &Path, program: &str, scratch: &Path) -> Result<String, String> {
     let out = scratch.join(program).with_extension("callgrind");
     let mut command = Command::new("valgrind");

@@ -42,7 +42,7 @@ pub fn file<'p>(programs: impl Iterator<Item = &'p Program> + Clone, order: Orde
     text
 }
 
-/// What each program printed, by tag: lines begin with a tag or with `(` and a tag.
+/// The lines that each program printed, by tag: lines begin with a tag or with `(` and a tag.
 pub fn lines_by_tag(output: &str) -> BTreeMap<u64, Vec<&str>> {
     let mut by_tag: BTreeMap<u64, Vec<&str>> = BTreeMap::new();
     let mut last = 0;

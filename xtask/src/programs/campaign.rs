@@ -34,8 +34,8 @@ struct FlipMode {
     mode: Mode,
     /// Of which programs.
     pace: Pace,
-    /// Every so many batches of them, beginning with this one. What sleeps has its turn when programs
-    /// run part by part.
+    /// Every so many batches of them, beginning with this one. A mode with pauses has its turn when
+    /// programs run part by part.
     turn: (u64, u64),
     /// Nobody waits for the compiler: the program sleeps so many milliseconds after each part.
     pause: Option<&'static str>,
@@ -140,7 +140,7 @@ const MODES: &[FlipMode] = &[
     },
 ];
 
-/// What to run.
+/// The options of a campaign.
 pub struct Campaign {
     pub canny: PathBuf,
     pub seed: u64,
@@ -158,7 +158,7 @@ pub struct Campaign {
     pub verbose: bool,
 }
 
-/// What was done and found.
+/// The work done so far and its findings.
 #[derive(Default)]
 pub struct Findings {
     pub programs: u64,
@@ -244,7 +244,7 @@ impl Campaign {
     }
 }
 
-/// What one worker has.
+/// The state of one worker.
 struct Bench<'c> {
     campaign: &'c Campaign,
     place: PathBuf,
@@ -263,7 +263,8 @@ struct Pair {
 }
 
 impl Pair {
-    /// What differs in standard output and exit code; nothing if the program fails in the interpreter.
+    /// The difference in standard output and exit code; nothing if the program fails in the
+    /// interpreter.
     fn difference(&self) -> Option<String> {
         difference(&self.plain, self.other.as_ref()?)
     }
@@ -513,7 +514,7 @@ impl Bench<'_> {
             .is_ok();
         if may_reduce && mode.pause.is_none() {
             let hangs = pair.hangs();
-            // What takes much longer than the whole was cut so that it does not end.
+            // A reduced program that takes much longer than the whole does not end any more.
             let limit = Duration::from_secs(1) + pair.plain.wall * 4;
             let end = Instant::now() + REDUCTION_MAX;
             text = reduce(&text, 2000, |text| {
@@ -653,7 +654,8 @@ fn suspects<'p>(programs: &'p [Program], plain: &Outcome, other: &Outcome) -> Ve
     programs.iter().filter(differs).collect()
 }
 
-/// How long programs may take in a mode that took so long in the interpreter: what hangs is found out.
+/// The time limit in a mode for programs that took `plain` in the interpreter, to find those that
+/// hang.
 fn limit(plain: Duration, programs: usize) -> Duration {
     Duration::from_secs(8) + plain * 20 + Duration::from_millis(100) * programs as u32
 }

@@ -44,7 +44,7 @@ const TYPES: &[Type] = &[
     Type::Point,
 ];
 
-/// What every program starts with. `clip` keeps numbers small enough, `try` prints errors.
+/// The start of every program. `clip` keeps numbers small enough, `try` prints errors.
 const PRELUDE: &str = "\
 (import (scheme base) (scheme write) (scheme char) (scheme complex) (scheme inexact) (scheme case-lambda))
 (define-record-type point (make-point x y) point? (x point-x set-point-x!) (y point-y))
@@ -259,7 +259,7 @@ impl Generator {
         text
     }
 
-    /// What one of them does with calls of the others.
+    /// The body of one of them, with calls of the others.
     fn float_body(&mut self, names: &[String], doubles: usize) -> String {
         let call = |generator: &mut Generator, less: usize| {
             let name = generator.random.choose(names).clone();

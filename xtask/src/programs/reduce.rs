@@ -7,7 +7,7 @@
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Datum {
     Atom(String),
-    /// What stands before the parenthesis (`'`, `#`, `#u8`), and the elements.
+    /// The text before the parenthesis (`'`, `#`, `#u8`), and the elements.
     List(String, Vec<Datum>),
 }
 
@@ -134,7 +134,7 @@ fn list_mut<'d>(datum: &'d mut Datum, number: &mut usize) -> Option<&'d mut Datu
         .find_map(|element| list_mut(element, number))
 }
 
-/// What may stand in the place of a list, the smallest first.
+/// Candidates for the place of a list, the smallest first.
 fn replacements(list: &Datum) -> Vec<Datum> {
     let Datum::List(prefix, elements) = list else {
         return Vec::new();
@@ -206,7 +206,7 @@ fn drop_forms(forms: &mut Vec<Datum>, ask: &mut impl FnMut(&[Datum]) -> Option<b
 }
 
 fn simplify(forms: &mut Vec<Datum>, ask: &mut impl FnMut(&[Datum]) -> Option<bool>) {
-    // The last forms first: what nobody calls any more is dropped later.
+    // The last forms first: procedures without callers are dropped later.
     for form in (0..forms.len()).rev() {
         let mut number = 0;
         while number < lists(&forms[form]) {

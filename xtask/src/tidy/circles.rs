@@ -1,10 +1,10 @@
 //! Refuses circles among the modules of a crate: top-level modules that use each other, directly or
 //! through others.
 //!
-//! A module with the modules below it is one node. An arrow is a path that begins with `crate::`, or
-//! with enough `super::`, and leads into another top-level module; code of tests counts not. What
-//! `lib.rs` passes on from a module is not followed. Crates with circles are listed, and only while
-//! they have one.
+//! A module with the modules below it is one node. An arrow is a path that begins with `crate::`,
+//! or with enough `super::`, and leads into another top-level module; code of tests counts not.
+//! Names that `lib.rs` passes on from a module are not followed. Crates with circles are listed,
+//! and only while they have one.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};

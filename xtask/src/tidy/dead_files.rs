@@ -35,7 +35,7 @@ pub fn check(files: &[RustFile]) -> Vec<Complaint> {
         .collect()
 }
 
-/// What cargo takes as the root of a target by convention.
+/// Whether cargo takes a path as the root of a target by convention.
 fn is_root(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default();
     let parent = path.parent().and_then(Path::file_name).unwrap_or_default();

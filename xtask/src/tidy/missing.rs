@@ -1,17 +1,18 @@
-//! What Canny does not have is said in one place, `docs/missing.md`.
+//! Checks that features that Canny does not have are listed in one place, `docs/missing.md`.
 //!
-//! Pages deny what exists because somebody built it and did not know all pages that denied it. So a
-//! section about what is not there links to the list, and no other line says that there is nothing yet.
+//! Pages deny features that exist, because somebody built one and did not know all pages that
+//! denied it. So a section about missing features links to the list, and no other line says that
+//! there is nothing yet.
 
 use std::path::Path;
 
 use super::{Complaint, relative};
 use crate::workspace;
 
-/// Headings of sections that tell what is not there.
+/// Headings of sections about missing features.
 const HEADINGS: &[&str] = &["## Not there", "## What is missing"];
 
-/// What a line says that denies something.
+/// Words of a line that denies something.
 const DENIALS: &[&str] = &[
     "none yet",
     "not there yet",
@@ -25,7 +26,7 @@ pub fn check(root: &Path) -> Result<Vec<Complaint>, String> {
     let mut complaints = Vec::new();
     for path in workspace::files(root, "md") {
         let name = relative(root, &path);
-        // What is planned, and how it was, may be told there.
+        // Plans and history may be told there.
         if name.ends_with(LIST) || name.ends_with("plan.md") || name.ends_with("CHANGELOG.md") {
             continue;
         }

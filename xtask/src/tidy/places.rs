@@ -113,7 +113,7 @@ fn places(text: &str) -> Vec<Place<'_>> {
         .collect()
 }
 
-/// What is wrong with a place. Paths with a part in capitals stand for a new file: its directory has to
+/// The fault of a place. Paths with a part in capitals stand for a new file: its directory has to
 /// exist.
 fn wrong(root: &Path, place: &Place) -> Option<String> {
     let path = Path::new(place.path);

@@ -5,7 +5,8 @@
 //! take no such number apart by themselves: no literal number of cases for `index_below`, and no
 //! literals as cases of a number of the call.
 //!
-//! What cannot be seen: a number that goes through a variable, or that a primitive gives.
+//! Two kinds of number cannot be seen: one that goes through a variable, and the result of a
+//! primitive.
 
 use std::path::Path;
 

@@ -24,8 +24,8 @@ const INLINE_TEST_LINES_MAX: usize = 200;
 const COLUMNS_MAX: &[(&str, usize)] = &[("rs", 110), ("sld", 100), ("scm", 100), ("md", 100)];
 const SCHEME: &[&str] = &["sld", "scm"];
 
-/// What is over its limit: `file PATH` or `function PATH NAME`, with its lines, or `width DIRECTORY`, with
-/// the number of wide lines below it.
+/// Sizes over their limits: `file PATH` or `function PATH NAME`, with its lines, or `width
+/// DIRECTORY`, with the number of wide lines below it.
 type Sizes = BTreeMap<String, usize>;
 
 pub fn check(root: &Path, files: &[RustFile], update: bool) -> Result<Vec<Complaint>, String> {
@@ -86,7 +86,7 @@ fn complaint(message: String) -> Complaint {
     }
 }
 
-/// What grew or is new, and what shrank.
+/// The sizes that grew or are new, and those that shrank, as lines.
 fn compare(recorded: &Sizes, current: &Sizes) -> (Vec<String>, Vec<String>) {
     let mut grown = Vec::new();
     let mut shrunk = Vec::new();

@@ -44,7 +44,7 @@ pub fn check(root: &Path) -> Result<Vec<Complaint>, String> {
     Ok(complaints)
 }
 
-/// What is wrong with a text, and in which line.
+/// The fault of a text's layout, and its line.
 fn complaint(text: &str) -> Option<(Option<usize>, String)> {
     let laid_out = match canny_format::format(text) {
         Ok(laid_out) => laid_out,

@@ -1,5 +1,5 @@
-//! What the specializer costs a program that ends before it can gain: short programs run with it and
-//! without it in turns, very often.
+//! The cost of the specializer for a program that ends before it can gain: short programs run with
+//! it and without it in turns, very often.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::bench::measure::{median, run_once};
 use crate::bench::programs::{Check, Group, Program};
 use crate::process;
 
-/// What turns the specializer off.
+/// The environment variable that turns the specializer off, and its value.
 const SWITCH: (&str, &str) = ("CANNY_JIT", "0");
 
 /// Name, source, output; each is done after some ten milliseconds.

@@ -42,7 +42,7 @@ milliseconds.
 CSV files are written to target/warmup/.
 ";
 
-/// What `--only` calls the short programs.
+/// The name of the short programs for `--only`.
 const COLD: &str = "cold";
 const SAMPLE_SECONDS: f64 = 0.001;
 

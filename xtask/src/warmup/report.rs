@@ -10,7 +10,7 @@ use super::cold::Cold;
 use super::pauses::Pauses;
 use super::samples::WarmUp;
 
-/// What is wanted: time to 90 % of peak speed, the longest pause, and how much slower a short program may be.
+/// The goals: time to 90 % of peak speed, the longest pause, and the slowdown of a short program.
 const WARM_SECONDS: f64 = 0.5;
 const PAUSE: Duration = Duration::from_millis(1);
 const COLD_RATIO: f64 = 1.03;
@@ -31,7 +31,7 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// What is not as wanted.
+    /// The missed goals.
     fn misses(&self) -> Vec<&'static str> {
         let mut misses = Vec::new();
         if self.warm_up.wall_seconds > WARM_SECONDS {

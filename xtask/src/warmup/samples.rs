@@ -1,9 +1,9 @@
-//! What one run measured, and what it says about warming up.
+//! The samples of one run, and the warming up that they show.
 //!
-//! A sample is some iterations, with the time they took. Their *cost* is the lesser of wall time and
-//! the process's processor time for each of them: the system running somebody else adds to the first,
-//! the specializer's thread to the second, and neither is the speed of the program. Costs are compared
-//! as medians of windows, since one sample may hold a collection.
+//! A sample is some iterations, with the time they took. Their *cost* is the lesser of wall time
+//! and the process's processor time for each of them. Another process on the machine adds to the
+//! first, and the specializer's thread to the second; neither is the speed of the program. Costs
+//! are compared as medians of windows, since one sample may hold a collection.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::bench::measure::median;
 
 /// Starts the lines of samples.
 const MARK: &str = "+!SAMPLE!+";
-/// What `current-second` is ahead of the system's clock: TAI, of which Canny says the same.
+/// The lead of `current-second` over the system's clock: TAI, of which Canny says the same.
 const TAI_AHEAD_OF_UTC_SECONDS: f64 = 37.0;
 /// A window has at least so many samples, and takes at least that long.
 const WINDOW_SAMPLES: usize = 5;

@@ -1,7 +1,7 @@
 //! The load generators, `wrk` and `h2load`: starts them and parses their reports.
 //!
-//! A sample has the same fields for both; what a tool does not report is no number. A report that
-//! cannot be parsed is an error, never a zero.
+//! A sample has the same fields for both; a figure that a tool does not report is NaN. A report
+//! that cannot be parsed is an error, never a zero.
 
 use std::process::Command;
 
@@ -18,7 +18,7 @@ pub enum Transport {
     },
 }
 
-/// What a round gave.
+/// The result of a round.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
     pub requests: f64,
@@ -30,7 +30,7 @@ pub struct Sample {
     pub failed: f64,
 }
 
-/// What is asked for at once, and how.
+/// The requests of a round: how many at once, and how.
 #[derive(Clone, Copy, Debug)]
 pub struct Load {
     /// Requests at once.
@@ -99,7 +99,7 @@ impl Load {
     }
 }
 
-/// What `wrk` tells.
+/// Reads the report of `wrk`.
 fn read_report_of_wrk(text: &str) -> Option<Sample> {
     let mut sample = Sample::default();
     let mut is_whole = false;
@@ -127,7 +127,7 @@ fn read_report_of_wrk(text: &str) -> Option<Sample> {
     is_whole.then_some(sample)
 }
 
-/// What `h2load` tells: no quantiles.
+/// Reads the report of `h2load`, which has no quantiles.
 fn read_report_of_h2load(text: &str) -> Option<Sample> {
     let mut sample = Sample {
         half_ms: f64::NAN,

@@ -111,7 +111,7 @@ pub enum Pace {
     Every(Duration),
 }
 
-/// What has come of the requests so far.
+/// The outcome of the requests so far.
 #[derive(Debug)]
 pub struct Outcome {
     pub times: Times,
@@ -135,7 +135,7 @@ impl Outcome {
 
 const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-/// What ends the answer to it.
+/// The end of the answer to it.
 const BODY: &[u8] = b"Hello, World!";
 
 /// How long an answer may take.

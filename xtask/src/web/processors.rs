@@ -5,7 +5,7 @@
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Which processors are whose; nothing if all share all of them.
+/// The processors of the servers and those of the load; nothing if all share all of them.
 #[derive(Debug)]
 pub struct Processors(Option<(CpuSet, CpuSet)>);
 
@@ -36,12 +36,12 @@ impl Processors {
         Ok(Processors(Some((own, others))))
     }
 
-    /// What is started from now on are servers.
+    /// Processes that are started from now on are servers.
     pub fn take_servers(&self) -> Result<(), String> {
         self.take(|(servers, _)| servers)
     }
 
-    /// What is started from now on is load, as is this thread.
+    /// Processes that are started from now on are load, as is this thread.
     pub fn take_load(&self) -> Result<(), String> {
         self.take(|(_, load)| load)
     }

@@ -50,7 +50,7 @@ impl Server {
     }
 }
 
-/// Which servers are asked, and what they are started with.
+/// The servers to be measured, and the settings of their start.
 #[derive(Debug)]
 pub struct Choice {
     pub canny: PathBuf,
@@ -250,7 +250,7 @@ pub fn has_page(server: &Server, path: &str) -> bool {
             "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         )?;
         let mut answer = Vec::new();
-        // Guile does not always close, so that what has come until nothing does is the answer.
+        // Guile does not always close, so the answer is all bytes until no more come.
         let _ = stream.read_to_end(&mut answer);
         let text = String::from_utf8_lossy(&answer);
         let is_right = if path.starts_with("/rows") {

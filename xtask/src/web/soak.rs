@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use super::load::{Outcome, Pace, ask, connect, quantile_between};
 
-/// What is asked for, and for how long.
+/// The requests of a soak run, and its duration.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     pub port: u16,
     pub seconds: u64,
-    /// Hundredths of what goes through at most.
+    /// Hundredths of the highest rate that goes through.
     pub load: u64,
     pub connections: usize,
     /// Clients that do what they should not.
@@ -32,7 +32,7 @@ fn capacity(plan: Plan, duration: Duration) -> Result<f64, String> {
     Ok(outcome.times.count() as f64 / begun.elapsed().as_secs_f64())
 }
 
-/// What clients do that mean no good, or are gone before they are answered.
+/// The behaviour of clients that mean no good, or are gone before they are answered.
 fn misbehave(port: u16, turn: usize, is_over: &AtomicBool) {
     let Ok(mut stream) = connect(port) else {
         return;
@@ -87,7 +87,7 @@ fn misbehave(port: u16, turn: usize, is_over: &AtomicBool) {
     }
 }
 
-/// What the server has at a moment: resident kilobytes, open descriptors, threads.
+/// The state of the server at a moment: resident kilobytes, open descriptors, threads.
 fn state(process: u32) -> (u64, usize, u64) {
     let text = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let number = |name: &str| {
@@ -164,7 +164,7 @@ pub fn run(plan: Plan, process: u32) -> Result<(), String> {
         asking.join().unwrap_or_else(|_| Err("panicked".to_owned()))
     });
     asked?;
-    // What was left behind by those who are gone ends by its time limit, or at once.
+    // Remains of the clients that are gone end by their time limits, or at once.
     std::thread::sleep(Duration::from_secs(3));
     let (memory, files, threads) = state(process);
     println!("afterwards: {memory} kB, {files} files, {threads} threads");

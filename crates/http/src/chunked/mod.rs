@@ -34,12 +34,12 @@ pub struct ChunkReader {
     state: State,
 }
 
-/// What comes next of a chunked body.
+/// The next part of a chunked body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
     /// So many bytes are to be skipped.
     Skip(usize),
-    /// So many bytes at the start of what is there are of the body.
+    /// So many bytes at the start of the input are of the body.
     Data(usize),
     /// The body has ended; the trailers are so many bytes at the start.
     End(usize),
@@ -69,7 +69,7 @@ impl ChunkReader {
         match self.state {
             State::Size => {
                 let Some(end) = memchr::memchr(b'\n', bytes) else {
-                    // What cannot become right need not be waited for.
+                    // A line that cannot become right is refused before its end.
                     size(bytes, false).ok_or(malformed(0))?;
                     if bytes.len() > LINE_BYTES_MAX {
                         return Err(malformed(LINE_BYTES_MAX));

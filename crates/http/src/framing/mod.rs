@@ -26,7 +26,7 @@ impl BodyLength {
     pub const NONE: BodyLength = BodyLength::Known(0);
 }
 
-/// What the fields of a message say about its connection.
+/// The effects of a message's fields on its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
     /// How long the body is.
@@ -39,7 +39,7 @@ pub struct Framing {
     pub upgrades: bool,
 }
 
-/// What matters of the fields.
+/// The fields that matter here.
 #[derive(Default)]
 struct Seen {
     length: Option<u64>,

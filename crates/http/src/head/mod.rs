@@ -1,8 +1,8 @@
 //! Heads of messages: the start line and the fields, as ranges of the bytes in which they stand.
 //!
-//! What is refused, beyond what the grammar forbids: a line feed without a carriage return, a line that
-//! continues in the next one, blanks before a colon, control characters and fields without a name. One
-//! empty line before a request is skipped.
+//! These are refused beyond the rules of the grammar: a line feed without a carriage return, a line
+//! that continues in the next one, blanks before a colon, control characters and fields without a
+//! name. One empty line before a request is skipped.
 
 #[cfg(test)]
 mod tests;
@@ -38,7 +38,7 @@ impl Default for HeadLimits {
 /// Why a head is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed {
-    /// What is wrong.
+    /// The kind of the fault.
     pub fault: Fault,
     /// Where, in bytes from the start of the head.
     pub position: usize,
@@ -46,7 +46,7 @@ pub struct Malformed {
 
 macro_rules! faults {
     ($($(#[$doc:meta])* $name:ident $status:literal $text:literal;)*) => {
-        /// What can be wrong with a head, each with the status of the answer.
+        /// The faults of a head, each with the status of the answer.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Fault { $($(#[$doc])* $name,)* }
 
@@ -97,7 +97,7 @@ faults! {
     Coding 501 "this transfer coding is not served";
     /// None, several or a malformed one.
     Host 400 "malformed or missing Host";
-    /// What the client expects is not known.
+    /// An unknown expectation of the client.
     Expectation 417 "this expectation is not served";
     /// A status code that is no number of three digits.
     Status 400 "malformed status line";
@@ -243,7 +243,7 @@ fn value_length(bytes: &[u8]) -> usize {
         .unwrap_or(bytes.len() - at)
 }
 
-/// What reading gives when the bytes end before the head does.
+/// The result of a reading step; `None` if the bytes end before the head does.
 type Step<T> = Result<Option<T>, Malformed>;
 
 struct Cursor<'a> {
@@ -369,7 +369,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// What is read of the bytes: no more than the limit, so that positions fit.
+/// A cursor over the bytes that are read: no more than the limit, so that positions fit.
 fn begin<'a>(bytes: &'a [u8], limits: &HeadLimits) -> Cursor<'a> {
     let bytes = &bytes[..bytes.len().min(limits.bytes.min(HEAD_BYTES_MAX))];
     Cursor { bytes, at: 0 }
@@ -506,9 +506,9 @@ fn is_host_byte(byte: u8) -> bool {
         )
 }
 
-/// Whether these bytes are the name of a host. What is percent-encoded is what could stand there
-/// itself, or a byte of a character beyond ASCII: a control character, a slash or a colon is one for
-/// readers that decode it, and none for others.
+/// Whether these bytes are the name of a host. A percent-encoded byte is one that could stand there
+/// itself, or belongs to a character beyond ASCII. A control character, a slash or a colon is one
+/// for readers that decode it, and none for others.
 fn is_host_name(mut bytes: &[u8]) -> bool {
     loop {
         match bytes {

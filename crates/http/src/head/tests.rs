@@ -156,7 +156,7 @@ fn the_end_of_a_head_is_found_wherever_it_is_cut() {
 /// Bytes of a head, and its fields.
 type Parts = (usize, Vec<(Vec<u8>, Vec<u8>)>);
 
-/// What the reference says of a head: its parts, or nothing if it refuses it.
+/// The parts of a head according to the reference, or nothing if it refuses the head.
 fn reference(bytes: &[u8]) -> Option<Option<Parts>> {
     let mut fields = [httparse::EMPTY_HEADER; 100];
     let mut request = httparse::Request::new(&mut fields);
@@ -196,7 +196,7 @@ fn heads() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    /// Whatever is taken here the reference takes, and in the same way; it takes more.
+    /// The reference takes every head that is taken here, and in the same way. It takes more.
     #[test]
     fn what_is_taken_the_reference_takes(bytes in heads()) {
         match read_request(&bytes, &limits()) {

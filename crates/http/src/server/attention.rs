@@ -1,8 +1,8 @@
-//! Whether anybody still looks for requests.
+//! Detects that no task looks for requests any more.
 //!
-//! Those who do are tasks, and a task can end where nobody thought that it would: memory may not
-//! suffice for what it is about to do. What waits to be looked at and is not, from one look at the
-//! server to the next, is for somebody new.
+//! A task that looks for requests can end unexpectedly: memory may not suffice for its next step.
+//! If a connection waits from one check to the next without a look, a new task has to serve the
+//! server.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 

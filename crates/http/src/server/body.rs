@@ -16,13 +16,13 @@ use rustix::net::Shutdown;
 
 use super::connection::Connection;
 
-/// So much is taken at once from who writes.
+/// So much is taken at once from a writer.
 const WRITE_MAX: usize = 64 * 1024;
 
-/// What a device reads or writes.
+/// The part of a connection that a device reads or writes.
 enum Side {
-    /// The body of a request, or of its response. It does not keep the connection: when the server has
-    /// closed that its descriptor is closed, whoever still has a port.
+    /// The body of a request, or of its response. It does not keep the connection: when the server
+    /// closes that, its descriptor is closed even if a port is still open.
     Body(Weak<Connection>, u32),
     /// A connection of another protocol, which is nobody else's.
     Whole(Arc<Connection>),

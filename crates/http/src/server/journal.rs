@@ -46,7 +46,7 @@ pub(super) struct Entry<'a> {
     pub(super) outcome: Outcome,
 }
 
-/// What was taken of a log.
+/// The result of an attempt to take lines of a log.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Taken {
     /// Whole lines.
@@ -126,7 +126,7 @@ impl Journal {
         })
     }
 
-    /// What becomes readable when there is something to take.
+    /// A descriptor that becomes readable when there is something to take.
     pub fn bell(&self) -> BorrowedFd<'_> {
         self.bell.as_fd()
     }

@@ -29,7 +29,7 @@ pub(super) fn method_index(method: &[u8]) -> usize {
         .unwrap_or(METHODS.len() - 1)
 }
 
-/// What is counted.
+/// Counters of requests by method, status and duration.
 #[derive(Debug, Default)]
 pub(super) struct Measurements {
     begun: AtomicU64,

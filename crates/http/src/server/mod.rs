@@ -64,7 +64,7 @@ use statistics::Counters;
 pub use statistics::ServerStatistics;
 use stream::Stream;
 
-/// What a server takes.
+/// The limits and options of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// How much of a head.
@@ -115,7 +115,7 @@ impl Default for ServerOptions {
     }
 }
 
-/// What the connections know of their server.
+/// The state that a server shares with its connections.
 #[derive(Debug)]
 struct Common {
     options: ServerOptions,
@@ -136,7 +136,7 @@ impl Common {
         (!is_trusted).then_some(limit)
     }
 
-    /// What is said of a request by a proxy that is trusted; None if none is.
+    /// Facts about a request from a trusted proxy; None if the peer is not one.
     fn forwarded(
         &self,
         peer: Option<SocketAddr>,
@@ -156,7 +156,7 @@ impl Common {
 /// A request whose head was read. Its bytes are in the [`Scratch`] until the next one.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// What names it.
+    /// The name of the request.
     pub id: RequestId,
     /// The head, as ranges of the scratch's bytes.
     pub head: RequestHead,
@@ -207,7 +207,8 @@ pub struct Server {
     attention: Attention,
 }
 
-/// What the system tells a server by. It becomes readable when [`Server::next`] should be tried again.
+/// The server's channel for events of the system. It becomes readable when [`Server::next`] should
+/// be tried again.
 #[derive(Debug)]
 pub struct System {
     epoll: OwnedFd,
@@ -220,7 +221,7 @@ impl AsFd for System {
     }
 }
 
-/// What accepting has met that concerns more than one connection.
+/// Failures of accepting that concern more than one connection.
 #[derive(Debug, Default)]
 struct Trouble {
     /// Nothing is accepted before that, in milliseconds of [`clock`].
@@ -280,7 +281,7 @@ impl Server {
         })
     }
 
-    /// What it takes.
+    /// The options it was made with.
     pub fn options(&self) -> &ServerOptions {
         &self.common.options
     }
@@ -295,7 +296,7 @@ impl Server {
             }
             tls => tls,
         };
-        // What is accepted has the options of the listener. Sockets in the file system have no such option.
+        // Accepted sockets inherit the option. Sockets in the file system do not have it.
         let _ = rustix::net::sockopt::set_tcp_nodelay(&listener, true);
         rustix::io::ioctl_fionbio(&listener, true)?;
         let flags = EventFlags::IN | EventFlags::ET;
@@ -314,7 +315,8 @@ impl Server {
         Ok(())
     }
 
-    /// What becomes readable when [`Server::next`] should be tried again; none once it has stopped.
+    /// A channel that becomes readable when [`Server::next`] should be tried again; none once the
+    /// server has stopped.
     pub fn system(&self) -> Option<Arc<System>> {
         self.system.lock().clone()
     }
@@ -427,7 +429,7 @@ impl Server {
                         queued.extend(self.admit(descriptor, peer, tls.as_deref()));
                     }
                     Err(Errno::AGAIN) => break,
-                    // What concerns one connection only.
+                    // Errors that concern one connection only.
                     Err(Errno::CONNABORTED | Errno::INTR | Errno::PERM | Errno::PROTO) => {}
                     Err(error) => {
                         // Out of descriptors or memory: tried again when a connection ends or time passes.
@@ -676,8 +678,8 @@ impl Server {
         Some(body::reader(&connection, id.serial, patience))
     }
 
-    /// Takes the connection of a request out of the server, for another protocol: what is read from it
-    /// and written to it. What was to be sent before is sent first.
+    /// Takes the connection of a request out of the server, for another protocol. Returns the
+    /// handles to read from it and to write to it. Queued output is sent first.
     pub fn detach(&self, id: RequestId) -> Option<(Arc<Handle>, Arc<Handle>)> {
         let connection = self.find(id.connection)?;
         connection.detach(id.serial)?;
@@ -783,9 +785,9 @@ impl Server {
         }
     }
 
-    /// Stops accepting; connections end when they have answered what they are at.
+    /// Stops accepting; connections end when they have answered their present requests.
     pub fn stop(&self) {
-        // What the system has accepted already is answered.
+        // Connections that the system has accepted already are answered.
         let mut queued = Vec::new();
         self.accept(&mut queued);
         self.ready.lock().extend(queued);

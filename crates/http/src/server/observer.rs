@@ -1,8 +1,9 @@
-//! What is known of a request until its response is out: for the log, and for the numbers about requests.
+//! Facts about a request until its response is out: for the log, and for the numbers about
+//! requests.
 //!
-//! A server without a log and without measurements has no observer, and its requests no [`Record`]. The
-//! record is made where a head is whole, or refused, and is given to [`Observer::finish`] exactly once:
-//! by who takes it out of its connection.
+//! A server without a log and without measurements has no observer, and its requests no [`Record`].
+//! The record is made where a head is whole, or refused. Code that takes it out of its connection
+//! gives it to [`Observer::finish`], exactly once.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -139,7 +140,7 @@ pub(super) struct Record {
 }
 
 impl Record {
-    /// What becomes of it, if nothing was decided before.
+    /// Sets the outcome of the request, if nothing was decided before.
     pub(super) fn decide(&mut self, outcome: Outcome) {
         self.outcome.get_or_insert(outcome);
     }

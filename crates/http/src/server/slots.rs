@@ -40,7 +40,7 @@ impl ConnectionId {
 pub struct RequestId {
     /// The connection over which it came.
     pub connection: ConnectionId,
-    /// Which of the connection's requests it is; with HTTP/2 the number of its stream.
+    /// The number of the request on its connection; with HTTP/2 the number of its stream.
     pub serial: u32,
 }
 

@@ -1,10 +1,10 @@
-//! What waits to be sent: whole responses that their clients do not take, by connection and altogether.
+//! Unsent whole responses that their clients do not take, counted by connection and altogether.
 //!
 //! A response that was given as a whole is the server's until the client has taken it. A client that
 //! opens no window, or does not read, has the server keep it. Two limits hold against that. A
 //! connection on which much waits is given no further requests. When too much waits altogether, the
 //! connections with most of it lose what they have: those of HTTP/2 their streams, others everything.
-//! What is counted is counted no more as soon as it was sent or its stream or connection has ended.
+//! Bytes are counted until they are sent, or until their stream or connection has ended.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,10 +1,10 @@
-//! Agreeing on permessage-deflate (RFC 7692): what a client offers, what a server accepts of it, and
-//! whether that is an answer to the offer. What is malformed or unknown is passed over in offers, as if
-//! it were not there, and is a fault in answers.
+//! Agreeing on permessage-deflate (RFC 7692): the offer of a client, the answer of a server, and
+//! the check that an answer belongs to the offer. A malformed or unknown element is passed over in
+//! offers, as if it were not there, and is a fault in answers.
 
 use canny_formats::compression::MessageWindow;
 
-/// What each side compresses with.
+/// The windows with which the two sides compress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreement {
     pub server: MessageWindow,
@@ -84,7 +84,7 @@ fn parameters(element: &str) -> Option<Parameters> {
     Some(found)
 }
 
-/// What a server answers to the offers of a client, and what they agree on: the first offer that it can
+/// A server's answer to the offers of a client, and the agreement: the first offer that it can
 /// keep, if there is one. It keeps contexts if the client allows that, or has neither side do so.
 pub fn accept(offers: &str, keeps_context: bool) -> Option<(String, Agreement)> {
     let offer = split(offers, ',')
@@ -115,7 +115,7 @@ pub fn accept(offers: &str, keeps_context: bool) -> Option<(String, Agreement)> 
     Some((answer, Agreement { server, client }))
 }
 
-/// What a client offers.
+/// The offer of a client.
 pub fn offer(keeps_context: bool) -> String {
     if keeps_context {
         format!("{NAME}; {CLIENT_BITS}")
@@ -124,7 +124,7 @@ pub fn offer(keeps_context: bool) -> String {
     }
 }
 
-/// What a server's answer to [`offer`] means: `None` if it is none to that.
+/// The agreement in a server's answer to [`offer`]: `None` if it is no answer to that offer.
 pub fn agreed(answer: &str, keeps_context: bool) -> Option<Agreement> {
     let answer = parameters(answer)?;
     let is_answer = (keeps_context || answer.server_forgets) && answer.client_bits != Some(None);

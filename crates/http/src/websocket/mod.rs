@@ -1,12 +1,13 @@
-//! WebSockets (RFC 6455) without connections: a [`Receiver`] takes bytes as they arrive and gives what
-//! they say, and [`frame`] makes the bytes of a frame.
+//! WebSockets (RFC 6455) without connections: a [`Receiver`] takes bytes as they arrive and gives
+//! events, and [`frame`] makes the bytes of a frame.
 //!
-//! A receiver keeps what has arrived of the message that is on its way and nothing else: a length that
-//! was announced allocates nothing, frames are joined where they end up, and what ends a connection is
-//! found at the first byte that tells it. Its memory is at most twice the limit of a message, and next
-//! to nothing between messages unless contexts of compression are kept.
+//! A receiver keeps the part of the message that has arrived and nothing else. An announced length
+//! allocates nothing, frames are joined where they end up, and a fault is found at the first byte
+//! that tells it. Its memory is at most twice the limit of a message, and next to nothing between
+//! messages unless contexts of compression are kept.
 //!
-//! Messages may be compressed (RFC 7692), which `extension` agrees on; the limit counts what they stand for.
+//! Messages may be compressed (RFC 7692), which `extension` agrees on; the limit counts their
+//! decompressed bytes.
 
 mod extension;
 #[cfg(test)]
@@ -25,7 +26,7 @@ const HEAD_BYTES_MAX: usize = 14;
 /// The bit of a compressed message's first frame.
 const COMPRESSED: u8 = 0x40;
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Opcode {
@@ -56,7 +57,7 @@ impl Opcode {
     }
 }
 
-/// What ends a connection: the code to say so, and why.
+/// A fault that ends a connection: the code to say so, and the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fault {
     pub code: u16,
@@ -77,7 +78,7 @@ const TOO_LONG: Fault = Fault {
     reason: "the message is too long",
 };
 
-/// What has arrived.
+/// A message or control frame that has arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     Text(String),
@@ -100,7 +101,7 @@ struct Frame {
     is_last: bool,
     /// The bit that the first frame of a compressed message has.
     is_compressed: bool,
-    /// What its next byte is masked with comes first.
+    /// The mask, rotated so that its first byte belongs to the next byte of the payload.
     key: Option<[u8; 4]>,
     left: u64,
 }
@@ -109,7 +110,7 @@ struct Frame {
 pub struct Receiver {
     is_client: bool,
     bytes_max: usize,
-    /// What was agreed on for the other side's messages.
+    /// The agreed decompressor of the other side's messages.
     inflater: Option<MessageInflater>,
     /// The message that is on its way is compressed.
     is_compressed: bool,
@@ -241,7 +242,7 @@ impl Receiver {
                 ));
             }
             let room = (self.bytes_max - self.message.len()) as u64;
-            // What compressed bytes stand for is not known yet.
+            // The decompressed length of compressed bytes is not known yet.
             let is_counted = !opcode.is_control() && first & COMPRESSED == 0 && !self.is_compressed;
             if is_counted && length > room {
                 return Err(TOO_LONG);

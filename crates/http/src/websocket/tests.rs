@@ -165,7 +165,7 @@ fn offers_are_accepted_or_passed_over() {
         "permessage-deflate; server_no_context_takeover; client_no_context_takeover"
     );
     assert!(!agreement.server.keeps_context && !agreement.client.keeps_context);
-    // What is accepted is an answer to what is offered.
+    // An accepted offer gives an answer to that offer.
     for keeps_context in [true, false] {
         let offered = offer(keeps_context);
         let (answer, agreement) = accept(&offered, keeps_context).expect("accepted");

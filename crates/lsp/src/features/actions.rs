@@ -31,7 +31,7 @@ pub fn actions(
     catalog: &Catalog,
 ) -> Value {
     let snapshot = &*view.snapshot;
-    // What is wrong in a piece that was changed since may be right now.
+    // A fault in a part that was changed since may be gone by now.
     let range = |one: &Diagnostic| {
         let (first, last) = diagnostics::range(snapshot, one)?;
         view.forward(first, last)

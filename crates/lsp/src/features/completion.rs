@@ -98,7 +98,7 @@ impl Items<'_> {
 
     fn bound(&mut self, name: Name, meaning: &Meaning, from: Option<String>, order: char) {
         let text = name.as_str();
-        // What begins with these belongs to the system.
+        // Names with these beginnings belong to the system.
         if text.starts_with(['%', ' ']) && !self.word.starts_with('%') {
             return;
         }

@@ -1,4 +1,4 @@
-//! What a name is: how it is used, where it comes from, what is written about it.
+//! The description of a name: its use, its origin, and the text about it.
 
 use canny_syntax::recording::{Meaning, Occurrence};
 use serde_json::{Value, json};

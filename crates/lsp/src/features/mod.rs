@@ -1,5 +1,5 @@
-//! What the server answers, a module for each group of requests. Each is a function of a [`Snapshot`]
-//! or a text alone.
+//! The answers of the server, a module for each group of requests. Each is a function of a
+//! [`Snapshot`] or a text alone.
 //!
 //! [`Snapshot`]: crate::snapshot::Snapshot
 

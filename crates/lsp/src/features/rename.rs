@@ -19,7 +19,7 @@ use crate::snapshot::Snapshot;
 use crate::transport::Failure;
 use crate::view::View;
 
-/// What is to be renamed.
+/// The name to be changed.
 #[derive(Clone, Debug)]
 pub struct Target {
     pub meaning: Meaning,
@@ -133,7 +133,7 @@ pub fn changes_nothing_else(
     places: &[(usize, usize)],
     new: &str,
 ) -> bool {
-    /// What looks at names, or writes them otherwise.
+    /// Signs of a program that looks at names, or writes them otherwise.
     const LOOKS: [&str; 5] = [
         "-macro-transformer",
         "syntax->datum",

@@ -79,7 +79,7 @@ fn defining_forms(forms: &[Syntax]) -> Vec<(Syntax, Vec<u32>)> {
     found
 }
 
-/// What a definition is, and how far it reaches; `None` for what is no part of an outline.
+/// The kind and the extent of a definition; `None` if it is no part of an outline.
 fn definition<'s>(
     snapshot: &Snapshot,
     one: &'s Occurrence,
@@ -107,7 +107,7 @@ fn definition<'s>(
             .and_then(|pair| pair.car.as_identifier())
             .is_some_and(|head| head.name.as_str() == "define-record-type")
     });
-    // What a record type consists of belongs to its name.
+    // The parts of a record type belong to its name.
     let (start, end) = if is_record && kind != STRUCT {
         own
     } else {
@@ -167,7 +167,7 @@ fn defined<'s>(snapshot: &'s Snapshot) -> Vec<Defined<'s>> {
         let names = places.iter().filter_map(|place| definitions.get(place));
         names.for_each(|one| add(one, Some(&form)));
     }
-    // What macros of the user's own define.
+    // Definitions that the user's own macros make.
     for one in &snapshot.occurrences {
         let is_top = matches!(one.meaning, Meaning::Global(_) | Meaning::Macro(_));
         if one.role == Role::Definition && is_top {

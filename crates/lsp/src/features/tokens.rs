@@ -38,7 +38,7 @@ const STRING: usize = 7;
 const NUMBER: usize = 8;
 const COMMENT: usize = 9;
 
-/// What the server says about its tokens.
+/// The types and modifiers of the server's tokens.
 pub fn legend() -> Value {
     json!({"tokenTypes": TYPES, "tokenModifiers": MODIFIERS})
 }
@@ -73,7 +73,7 @@ pub fn tokens_between(view: &View, start: usize, end: usize) -> Value {
     let mut data: Vec<usize> = Vec::with_capacity(found.len() * 5);
     let (mut last_line, mut last_character, mut last_end) = (0, 0, 0);
     for (first, last, kind, modifiers) in found {
-        // What a token of another sort covers is left out.
+        // A token that begins inside of the one before is left out.
         if first < last_end {
             continue;
         }

@@ -54,7 +54,7 @@ const ANALYSIS_TIME_MAX: Duration = Duration::from_secs(8);
 /// Larger texts are not looked at: names and errors in them are nobody's work.
 pub const TEXT_BYTES_MAX: usize = 4 << 20;
 
-/// What happens.
+/// An event for the thread that answers.
 pub enum Event {
     /// The client said something.
     Incoming(Incoming),
@@ -113,7 +113,7 @@ impl Document {
             .is_some_and(|(generation, _)| *generation == self.generation)
     }
 
-    /// What is known of the present text.
+    /// The view of the present text, if some version was analysed.
     pub fn view(&self) -> Option<View> {
         let (_, snapshot) = self.snapshot.clone()?;
         Some(View::new(snapshot, self.text.clone(), self.changes.clone()))
@@ -146,7 +146,7 @@ pub struct Server {
     catalog: Option<Arc<Catalog>>,
     /// With the user's libraries, and when that was made.
     full_catalog: Option<(Instant, Arc<Search>, Arc<Catalog>)>,
-    /// What is being looked through.
+    /// The search whose catalog is being made.
     catalog_under_way: Option<Arc<Search>>,
     stage: Stage,
     pub encoding: Encoding,
@@ -418,7 +418,7 @@ impl Server {
             | "workspace/didChangeWatchedFiles"
             | "workspace/didChangeConfiguration" => {
                 self.full_catalog = None;
-                // What is being looked through may be the old state.
+                // A catalog that is being made may show the old state.
                 self.catalog_under_way = None;
                 self.places.forget();
                 let uris: Vec<String> = self.documents.keys().cloned().collect();

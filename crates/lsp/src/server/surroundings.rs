@@ -1,4 +1,4 @@
-//! What is around the documents: watched files, and the catalog of importable libraries.
+//! The surroundings of the documents: watched files, and the catalog of importable libraries.
 //!
 //! The client is asked to watch sources and manifests, and files that documents include. The
 //! catalog of a directory is made by the worker; until then an older one serves.
@@ -70,7 +70,7 @@ impl Server {
         );
     }
 
-    /// What can be imported by a document; `None` while that is being looked through.
+    /// The catalog of libraries that a document can import; `None` while there is none yet.
     pub fn catalog(&mut self, path: &Path) -> Option<Arc<Catalog>> {
         /// For so long the user's directories are not looked through again.
         const FRESH: Duration = Duration::from_secs(10);

@@ -34,7 +34,7 @@ pub fn scratch() -> PathBuf {
     std::fs::canonicalize(&directory).expect("it is there")
 }
 
-/// What a host says of the project around a directory.
+/// A host's function that gives the project around a directory.
 type Around = fn(&Path) -> canny_lsp::Project;
 
 /// A session.
@@ -43,7 +43,7 @@ pub struct Client {
     messages: Receiver<Value>,
     server: Option<JoinHandle<bool>>,
     requests: u64,
-    /// What the server said on its own.
+    /// Notifications of the server.
     pub notifications: Vec<Value>,
     /// The newest diagnostics by address.
     pub diagnostics: HashMap<String, Value>,

@@ -1,7 +1,7 @@
 ;;; (wiki-tests browser): a headless Chromium, driven by its DevTools protocol: JSON over a
 ;;; WebSocket.
 ;;;
-;;; What is waited for is always something that the page or the browser says, with a generous limit;
+;;; A test always waits for something that the page or the browser says, with a generous limit;
 ;;; nothing sleeps for a time and hopes. Keys and clicks are events of the browser, so that
 ;;; something that lies above a button is noticed.
 
@@ -32,7 +32,7 @@
       (socket tab-socket)
       (session tab-session)
       (counter tab-counter set-tab-counter!)
-      ;; What the browser complained about: errors of scripts, what the policy refused, dialogs.
+      ;; The complaints of the browser: errors of scripts, refusals of the policy, dialogs.
       (problems tab-problems set-tab-problems!))
 
     (define (call-with-browser path procedure)
@@ -199,7 +199,7 @@
       (evaluate tab (string-append "{ const field = document.querySelector(" (json-text selector)
                                    "); field.focus(); field.select(); true }"))
       (command tab "Input.insertText" `((text . ,text)))
-      ;; What was selected is gone too if the text is empty.
+      ;; The selected text has to go also if the new text is empty.
       (if (string-null? text)
           (evaluate tab (string-append "document.querySelector(" (json-text selector)
                                        ").value = ''"))))

@@ -1,3 +1,3 @@
-;;; What R7RS programs need beyond Chez Scheme's own names. `@EXCEPT@` is replaced by the names that
+;;; Names that R7RS programs need beyond Chez Scheme's own. `@EXCEPT@` is replaced by the names that
 ;;; the program defines itself.
 (import (rename (except (chezscheme) @EXCEPT@) (define-record-type chez-define-record-type)))

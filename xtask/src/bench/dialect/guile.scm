@@ -1,4 +1,4 @@
-;;; What R7RS programs need beyond Guile's default environment.
+;;; Names that R7RS programs need beyond Guile's default environment.
 (define make-own-table make-hash-table)
 (use-modules ((rnrs base) #:select (vector-map vector-for-each)) (ice-9 rdelim) (rnrs bytevectors)
              (srfi srfi-9))

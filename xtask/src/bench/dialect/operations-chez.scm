@@ -1,5 +1,5 @@
-;;; What the operations need beyond the dialect file for Chez Scheme: names of R7RS that it lacks,
-;;; defined as a user of Chez Scheme would.
+;;; Names that the operations need beyond the dialect file for Chez Scheme: names of R7RS that it
+;;; lacks, defined as a user of Chez Scheme would.
 (define (clock)
   (let ((now (current-time 'time-process)))
     (+ (* 1000000000. (time-second now)) (time-nanosecond now))))

@@ -1,5 +1,5 @@
-;;; What measures the operations, the same for both engines. `clock` gives nanoseconds of processor
-;;; time, `bytevector-part` writes a bytevector's elements.
+;;; Measures the operations, the same for both engines. `clock` gives nanoseconds of processor time,
+;;; `bytevector-elements` gives a bytevector's elements.
 
 (define (show value)
   (cond

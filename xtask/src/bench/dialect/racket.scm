@@ -1,5 +1,5 @@
-;;; What programs of ours need beyond Racket's own language, `racket/base`, whose pairs cannot be
-;;; changed.
+;;; Names that programs of ours need beyond Racket's own language, `racket/base`, whose pairs cannot
+;;; be changed.
 (require (for-syntax racket/base) (rename-in racket/base [if own-if]) srfi/9
          (only-in racket/vector vector-map [vector-sort own-vector-sort]
                   [vector-sort! own-vector-sort!])

@@ -181,8 +181,9 @@ struct OutOfLine {
     allocations: Vec<String>,
 }
 
-/// What the nodes of a graph call: `Runtime : TYPE  [PROCEDURE OFFSET INSTRUCTION OPERAND; …]`,
-/// `Call(…) : TYPE  […]`, `Leaf(NAME/COUNT, …)` and `Number(NAME/COUNT, …)`, which are conditions too.
+/// The callees of a graph's nodes: `Runtime : TYPE  [PROCEDURE OFFSET INSTRUCTION OPERAND; …]`,
+/// `Call(…) : TYPE  […]`, `Leaf(NAME/COUNT, …)` and `Number(NAME/COUNT, …)`, which are conditions
+/// too.
 fn out_of_line(graph: &str) -> OutOfLine {
     let mut found = OutOfLine::default();
     for line in graph.lines() {

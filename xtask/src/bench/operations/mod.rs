@@ -261,7 +261,7 @@ fn prepare(
     Ok(prepared)
 }
 
-/// What a process printed, and why it failed if it did.
+/// The output of a process, and the reason of its failure if it failed.
 fn run_once(prepared: &Prepared, options: &Options) -> Result<(String, Option<String>), String> {
     let run = Run {
         command: prepared.command(),
@@ -348,7 +348,7 @@ fn complain(group: &Group, engines: &[(Engine, Language)], measured: &mut Measur
     }
 }
 
-/// What is wrong with the answers before and after the loops were timed.
+/// The fault of the answers before and after the loops were timed.
 fn wrong_answer(operation: &Operation, first: Option<&str>, later: Option<&str>) -> Option<String> {
     let first = first.unwrap_or("no answer");
     let Some(wanted) = operation.answer.as_deref() else {

@@ -122,7 +122,7 @@ pub fn summary(rows: &[Row], engines: &[&str]) -> String {
     out
 }
 
-/// What takes more than twice as long, the slowest first.
+/// The operations that take more than twice as long, the slowest first.
 pub fn worst(rows: &[Row], most: usize) -> String {
     let mut slow: Vec<(f64, &Row)> = rows
         .iter()

@@ -29,7 +29,7 @@ impl Language {
     }
 }
 
-/// What a program does with the operations.
+/// The work of a program with the operations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
     /// It prints the answers.

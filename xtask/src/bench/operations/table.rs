@@ -47,12 +47,12 @@ pub struct Operand {
 #[derive(Debug, PartialEq)]
 pub struct Operation {
     pub line: usize,
-    /// What is measured, and the name of the operation.
+    /// The measured expression, which is also the name of the operation.
     pub expression: String,
     pub chez: Chez,
     /// The names of the operands that the expression uses, in the order of their definition.
     pub operands: Vec<String>,
-    /// What it must give; `None` is filled in by `--bless`.
+    /// The expected answer; `None` is filled in by `--bless`.
     pub answer: Option<String>,
     /// Whether the answer is that of the first runs only.
     pub changes: bool,

@@ -206,7 +206,7 @@ impl Writer {
         }
     }
 
-    /// What a loop makes of its variable `value`.
+    /// The next value of a loop's variable `value`.
     fn accumulate(&mut self, kind: Kind) -> String {
         let leaf = self.leaf(kind);
         self.with(("value".to_owned(), kind), |writer| {

@@ -73,7 +73,7 @@ pub const KINDS: &[Kind] = &[
     Unspecified,
 ];
 
-/// What code speculates on most, more than once.
+/// The kinds on which code speculates most, more than once.
 const FREQUENT: &[Kind] = &[
     Fixnum, Fixnum, Fixnum, Flonum, Flonum, Flonum, Flonum, Boolean, Boolean, List, Vector,
     Closure, Record, Complex, Bignum, Text, Character,

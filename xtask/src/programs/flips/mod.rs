@@ -22,7 +22,7 @@ use kinds::Kind;
 use places::Place;
 use procedures::Procedure;
 
-/// What every program, or every batch of them, begins with.
+/// The start of every program, or of every batch of them.
 pub const PRELUDE: &str = include_str!("prelude.scm");
 
 /// Calls of procedures in one call of `entry`, at most, about.
@@ -33,7 +33,7 @@ pub struct Program {
     pub tag: u64,
     /// Forms that come first.
     pub definitions: String,
-    /// What it does, part by part.
+    /// The program's work, part by part.
     pub parts: Vec<String>,
 }
 
@@ -321,7 +321,7 @@ impl Writer {
         }
     }
 
-    /// What calls `entry`, again and again.
+    /// The loop that calls `entry`, again and again.
     fn driver(&mut self, schedule: &Schedule) {
         let tag = self.tag;
         self.cost = 0;
@@ -372,7 +372,7 @@ impl Writer {
                 if is_last && self.random.once_in(2) {
                     return format!("{body}{call}");
                 }
-                // What it gives is noted now and then, not only thrown away.
+                // The result is noted now and then, not only thrown away.
                 let _ = match self.random.below(3) {
                     0 => write!(body, "(note {} {call})\n  ", self.tag),
                     1 => write!(body, "(if {call} #t (note {} i))\n  ", self.tag),

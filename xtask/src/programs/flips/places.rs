@@ -14,7 +14,7 @@ pub struct Place {
     pub read: String,
     /// With `@` for the value.
     set: String,
-    /// What it holds while code is warmed up.
+    /// The kind of its value while code is warmed up.
     pub kind: Kind,
     /// Whether code outside a body can set it anew with `define`.
     pub is_variable: bool,
@@ -94,7 +94,7 @@ impl Writer {
         (format!("(define {name} {made})"), read, set)
     }
 
-    /// What a procedure gives: the procedure is replaced, or takes a way that it never took.
+    /// The result of a procedure: the procedure is replaced, or takes a way that it never took.
     fn result_place(&mut self, name: &str, value: &str) -> (String, String, String) {
         if self.random.once_in(2) {
             return (
@@ -116,7 +116,7 @@ impl Writer {
     }
 
     /// An element of a string, which may become wide, or of a vector of flonums; where a value does not
-    /// fit, what holds the element is replaced.
+    /// fit, the container is replaced.
     fn bare_element(&mut self, name: String) -> Place {
         let (kind, made, read, set) = match self.random.below(2) {
             0 => (

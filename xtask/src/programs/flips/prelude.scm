@@ -18,7 +18,7 @@
     (hash-table-set! table key value)
     table))
 
-;; What is stored again and again stays small, and so does what is shown.
+;; Values that are stored again and again stay small, and so does the output.
 (define (atom value)
   (cond ((pair? value) 'pair)
         ((vector? value) 'vector)
@@ -49,7 +49,7 @@
         ((promise? value) (make-promise 5))
         (else value)))
 
-;; What became of the calls of a program, shown after each of its parts.
+;; A digest of the results of a program's calls, shown after each of its parts.
 (define noted 0)
 (define changes 0)
 (define digest 0)

@@ -6,7 +6,7 @@
 use super::kinds::{KINDS, Kind};
 use super::{COST_MAX, Writer};
 
-/// What the step begins with that calls twice.
+/// The beginning of the step that calls twice.
 const DOUBLED: &str = "(let* ((r";
 
 /// How a procedure takes arguments.
@@ -184,7 +184,7 @@ impl Writer {
         text
     }
 
-    /// What a procedure does with the value of its recursive call.
+    /// The use of a recursive call's value in a procedure.
     fn step(&mut self, procedure: &Procedure, call: &str) -> String {
         let kind = procedure.result;
         match self.random.below(16) {

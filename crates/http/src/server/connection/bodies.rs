@@ -142,7 +142,7 @@ impl Connection {
                 inner.output.extend_from_slice(bytes);
             }
         }
-        // What is not taken now goes before what comes next.
+        // The bytes that are not sent now go before those of the next call.
         match self.send(&mut inner) {
             Sent::Failed => {
                 self.note_gone(&mut inner);
@@ -162,8 +162,8 @@ impl Connection {
         }
     }
 
-    /// What is still to be sent of a response whose body was written; `None` if the body is shorter
-    /// than was said.
+    /// The remaining bytes of a response whose body was written; `None` if the body is shorter than
+    /// was said.
     pub(in crate::server) fn last_bytes(&self, serial: u32) -> Option<&'static [u8]> {
         let inner = self.inner.lock();
         match inner.coding {

@@ -1,4 +1,4 @@
-//! One connection: who works at it, and what it is at.
+//! One connection: its worker and its phase.
 //!
 //! | state | means | an event |
 //! |---|---|---|
@@ -7,10 +7,10 @@
 //! | `BUSY` | somebody works at it, or has its request | makes it `DIRTY` |
 //! | `DIRTY` | the same, and it is to be looked at afterwards | changes nothing |
 //!
-//! Events come at edges: who reads less than there was room for has read everything, and the next bytes
-//! are another event. An event may come while what was read before is still handled, and one look at
-//! the connection may end without reading. So events are kept in `may_have_input` until somebody reads,
-//! and a connection that waits for a head rests only without that.
+//! Events come at edges: a read that does not fill its buffer has read everything, and the next
+//! bytes are another event. An event may come while earlier input is still handled, and one look at
+//! the connection may end without reading. So events are kept in `may_have_input` until the next
+//! read, and a connection that waits for a head rests only without that.
 
 mod bodies;
 mod notes;
@@ -59,7 +59,7 @@ const CLOCK_STEP: u64 = 20;
 /// Bytes read at once from bodies.
 const CHUNK_BYTES: usize = 16 * 1024;
 
-/// What a connection is at.
+/// The phase of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Reading a head.
@@ -70,7 +70,7 @@ enum Phase {
     Writing,
     /// The rest of the request's body is thrown away.
     Discarding,
-    /// The last response is out; what still comes is thrown away until the other side closes.
+    /// The last response is out; further input is thrown away until the other side closes.
     Lingering,
     /// It belongs to somebody else.
     Detached,
@@ -121,7 +121,7 @@ struct Inner {
     coding: BodyCoding,
     /// Bytes that were sent since the request came.
     sent: u64,
-    /// What is known of the request, where somebody wants that.
+    /// Facts about the request, if there is an observer.
     record: Option<Box<Record>>,
 }
 
@@ -140,7 +140,7 @@ pub(super) struct Connection {
     has_expired: AtomicBool,
     /// The queued output is to be dropped.
     is_shed: AtomicBool,
-    /// What of whole responses waits to be sent.
+    /// Bytes of whole responses that wait to be sent.
     pub(super) unsent: Unsent,
     inner: Mutex<Inner>,
     /// Its streams, once it speaks HTTP/2.
@@ -157,7 +157,7 @@ impl std::fmt::Debug for Connection {
     }
 }
 
-/// What comes of working at a connection.
+/// The result of working at a connection.
 pub(super) enum Advance {
     /// There is a request; its handler works at the connection now.
     Request(Request),
@@ -394,7 +394,8 @@ impl Connection {
         }
     }
 
-    /// What becomes of a connection that took too long, or is to end anyway; whether it ends at once.
+    /// Handles a connection that took too long, or is to end anyway; returns whether it ends at
+    /// once.
     fn ends_by_time(&self, inner: &mut Inner) -> bool {
         let is_late = self.deadline.load(Ordering::Relaxed) <= clock();
         match inner.phase {
@@ -433,7 +434,7 @@ impl Connection {
     }
 
     pub(super) fn receive(&self, buffer: &mut [u8]) -> io::Result<usize> {
-        // What comes from here on is another event.
+        // Bytes that come from here on are another event.
         self.may_have_input.store(false, Ordering::SeqCst);
         let count = self.stream.receive(buffer)?;
         // TLS may hold more than it has handed out, of which no event tells.
@@ -460,7 +461,7 @@ impl Connection {
     fn read_head(&self, inner: &mut Inner, scratch: &mut Scratch) -> Option<Advance> {
         let limits = &self.common.options.head;
         if !inner.unread().is_empty() {
-            // What came with the request before, or a part of this one.
+            // Bytes that came with the request before, or a part of this one.
             let unread = inner.unread();
             let count = unread.len().min(scratch.bytes.len());
             scratch.bytes[..count].copy_from_slice(&unread[..count]);
@@ -525,7 +526,7 @@ impl Connection {
         }
     }
 
-    /// Takes the head at the start of the scratch, if it is whole. What follows it is kept.
+    /// Takes the head at the start of the scratch, if it is whole. The bytes behind it are kept.
     fn take_head(
         &self,
         inner: &mut Inner,
@@ -604,7 +605,7 @@ impl Connection {
         inner.input = Vec::new();
         inner.consumed = 0;
         inner.phase = Phase::Writing;
-        // What else comes is no request.
+        // Further bytes are no request.
         inner.fault = Some(malformed.fault);
         self.set_deadline(self.body_time());
     }

@@ -27,7 +27,7 @@ impl Connection {
         }
     }
 
-    /// What came was refused, and the answer is about to be sent.
+    /// The input was refused, and the answer is about to be sent.
     pub(super) fn note_refused(&self, inner: &mut Inner, fault: Fault, bytes: &[u8]) {
         let Some(observer) = &self.common.observer else {
             return;

@@ -27,8 +27,8 @@ impl Connection {
         self.http2.get().map(|http2| &**http2)
     }
 
-    /// Whether what came on a new connection is what a client that knows begins HTTP/2 with, or a part
-    /// of that. Inside of TLS clients have to agree on it before.
+    /// Whether the first bytes of a new connection are the preface of HTTP/2, or a part of it.
+    /// Inside of TLS clients have to agree on it before.
     pub(super) fn is_preface(&self, inner: &Inner, bytes: &[u8]) -> bool {
         let count = bytes.len().min(PREFACE.len());
         inner.serial == 0
@@ -81,7 +81,7 @@ impl Connection {
         self.deadline.store(time, Ordering::Relaxed);
     }
 
-    /// Whether what was written is out.
+    /// Sends the bytes that TLS holds; returns whether they are out.
     pub(in crate::server) fn flush(&self) -> Sent {
         match self.stream.flush() {
             Ok(true) => Sent::All,
@@ -94,7 +94,7 @@ impl Connection {
         self.stream.end(direction);
     }
 
-    /// What a proxy that is trusted says of a request.
+    /// Facts about a request from a trusted proxy.
     pub(in crate::server) fn forwarded(
         &self,
         bytes: &[u8],
@@ -121,7 +121,7 @@ impl Connection {
         Some(self.note(record))
     }
 
-    /// The same of one whose head was refused; of what it was nothing is kept.
+    /// The same of one whose head was refused; nothing of that head is kept.
     pub(in crate::server) fn note_of_refused_stream(&self) -> Option<Note> {
         let observer = self.common.observer.as_ref()?;
         Some(self.note(observer.begin_refused(b"", Outcome::Refused)))

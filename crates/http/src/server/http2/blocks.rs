@@ -1,5 +1,5 @@
-//! Where the frames that come begin and end, as far as it says whether the head of a request is on its
-//! way: a head that takes too long is to be noticed, and the state machine of the frames does not tell.
+//! The limits of arriving frames, as far as they say whether the head of a request is on its way. A
+//! head that takes too long has to be noticed, and the state machine of the frames does not tell.
 
 use super::PREFACE;
 
@@ -72,7 +72,7 @@ impl BlockTracker {
         }
     }
 
-    /// Which head has begun and not ended.
+    /// The number of the head that has begun and not ended.
     pub(super) fn open_block(&self) -> Option<u64> {
         self.is_open.then_some(self.count)
     }

@@ -28,7 +28,7 @@ fn over(what: &str) -> io::Error {
 }
 
 impl Http2 {
-    /// What who waits for a stream waits for.
+    /// The notice for tasks that wait for a stream.
     fn notice(&self, serial: u32) -> Option<Arc<Notice>> {
         let mut inner = self.inner.lock();
         Some(inner.handled(serial)?.signal().0.clone())
@@ -149,8 +149,7 @@ struct Body {
     /// It does not keep the connection, whose descriptor is closed with it.
     connection: Weak<Connection>,
     serial: u32,
-    /// What is given when there is something to read or room to write, and how often it was before the
-    /// last attempt.
+    /// The notice of something to read or of room to write, and its count before the last attempt.
     awaited: Option<(Arc<Notice>, Seen)>,
 }
 

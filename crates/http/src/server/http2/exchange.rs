@@ -38,7 +38,7 @@ pub(in crate::server) struct Exchange {
     pub(super) send: Option<SendStream<Bytes>>,
     /// Where the body of the request comes from.
     pub(super) receive: Option<RecvStream>,
-    /// What came of it and was not read.
+    /// Bytes of that body that have arrived and were not read.
     pub(super) unread: Bytes,
     pub(super) body_bytes: u64,
     /// So much of it was thrown away.
@@ -47,7 +47,7 @@ pub(in crate::server) struct Exchange {
     expects_continue: bool,
     pub(super) has_begun: bool,
     pub(super) coding: BodyCoding,
-    /// What is left of a response that was given as a whole.
+    /// The rest of a response that was given as a whole.
     pending: Bytes,
     /// The response is complete and goes out: nobody handles the request any more.
     pub(super) is_complete: bool,
@@ -106,7 +106,7 @@ impl Exchange {
         self.signal.get_or_insert_default().clone()
     }
 
-    /// What becomes of it, for the observer, unless that is decided.
+    /// Sets the outcome of the request for the observer, unless it is decided.
     pub(super) fn decide(&mut self, outcome: Outcome) {
         if let Some(note) = &mut self.note {
             note.decide(outcome);

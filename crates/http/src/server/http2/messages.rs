@@ -22,7 +22,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// What does not fit is as if the head were too long.
+    /// Appends bytes. If they do not fit, the head is too long.
     fn push(&mut self, bytes: &[u8]) -> Result<(), Malformed> {
         let end = self.length + bytes.len();
         let Some(place) = self.bytes.get_mut(self.length..end) else {
@@ -127,8 +127,8 @@ pub(super) fn read_head(
     Ok((head, framing))
 }
 
-/// The head at the start of a response as HTTP/1 has it, and how long that is. What concerns the
-/// connection is left out.
+/// The head at the start of a response as HTTP/1 has it, and its length. Fields that concern the
+/// connection are left out.
 pub(super) fn response_of(bytes: &[u8]) -> Option<(Response<()>, usize)> {
     let limits = HeadLimits {
         bytes: HEAD_BYTES_MAX,
@@ -173,7 +173,7 @@ pub(super) fn lines_of(fields: &HeaderMap) -> Vec<u8> {
     lines
 }
 
-/// Lines as fields; what is none is left out.
+/// Lines as fields; lines that are no fields are left out.
 pub(super) fn fields_of(lines: &[u8]) -> HeaderMap {
     let mut fields = HeaderMap::new();
     for line in lines.split(|byte| *byte == b'\n') {

@@ -1,20 +1,21 @@
 //! A connection that speaks HTTP/2 (RFC 9113): streams, each of which is a request with its response.
 //!
-//! Frames, compression of heads, flow control and the defence against those who misuse them are the
-//! crate `h2`'s, whose state machine is driven by hand over memory ([`pipe`]): what was read is fed to
-//! it, it is polled until it has nothing more to do, and what it wrote is sent. It wakes nobody that we
-//! do not poll anyway, but who waits for the body of a stream.
+//! Frames, compression of heads, flow control and the defence against clients that misuse them are
+//! the crate `h2`'s. Its state machine is driven by hand over memory ([`pipe`]): it is fed the
+//! bytes that were read, it is polled until it has nothing more to do, and its output is sent. It
+//! wakes only tasks that wait for the body of a stream; everything else is polled anyway.
 //!
-//! A stream is known to others by the connection's number and its own. Unlike with HTTP/1 nobody has
-//! the connection for himself while a request is handled: it rests, is looked at when something
-//! happens, and everybody who answers a request or moves a part of a body drives it under its lock.
+//! A stream is known to others by the connection's number and its own. Unlike with HTTP/1, no task
+//! owns the connection while a request is handled: it rests and is looked at when something
+//! happens. Every task that answers a request or moves a part of a body drives it under its lock.
 //!
-//! One request is looked ahead for. If there is one, what was answered before is held back, to be sent
-//! with the next answers: it goes out before the last request is handed out at the latest.
+//! One request is looked ahead for. If there is one, earlier answers are held back, to be sent with
+//! the next answers: they go out before the last request is handed out at the latest.
 //!
-//! Handled at once are so many requests as the other side may have streams open, whatever it has reset
-//! meanwhile: further ones stay with the state machine, which ends a connection that resets many of
-//! them. So they do while much of what was answered waits for the client's windows (`unsent.rs`).
+//! As many requests are handled at once as the client may have streams open, including those that
+//! it has reset meanwhile. Further ones stay with the state machine, which ends a connection that
+//! resets many of them. They also stay there while many answered bytes wait for the client's
+//! windows (`unsent.rs`).
 
 mod blocks;
 pub(super) mod bodies;
@@ -46,7 +47,7 @@ use crate::response::plain_response;
 use exchange::{Exchange, Progress};
 use pipe::PipeEnd;
 
-/// What a client says first.
+/// The first bytes of a client.
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Bytes of one stream that a client may send before they are read.
@@ -67,14 +68,14 @@ const TURNS_MAX: usize = 16;
 /// Held answers are sent when they are so many bytes.
 const HELD_MAX: usize = 32 * 1024;
 
-/// What the specification counts for a field beside its name and value.
+/// The size that the specification adds for a field to its name and value.
 const FIELD_OVERHEAD: usize = 32;
 
 enum Protocol {
     /// The preface has not come.
     Greeting(Handshake<PipeEnd, Bytes>),
     Open(h2::server::Connection<PipeEnd, Bytes>),
-    /// What is left is to be sent.
+    /// Only the rest of the output is to be sent.
     Ended,
 }
 
@@ -93,7 +94,7 @@ pub(super) struct Inner {
     is_saturated: bool,
     /// The client was notified that no more requests are taken.
     is_leaving: bool,
-    /// The last byte was sent; what still comes is thrown away.
+    /// The last byte was sent; further input is thrown away.
     is_lingering: bool,
     /// Writing has failed.
     has_failed: bool,
@@ -101,16 +102,16 @@ pub(super) struct Inner {
     stalled: u64,
     head: u64,
     idle: u64,
-    /// Which head that is about.
+    /// The number of the head to which that time limit belongs.
     block: Option<u64>,
 }
 
-/// What belongs to a connection that speaks HTTP/2.
+/// The state of a connection that speaks HTTP/2.
 pub(super) struct Http2 {
     pub(super) inner: Mutex<Inner>,
 }
 
-/// What came of answering.
+/// The result of answering.
 pub(super) struct Answered {
     /// The connection is to be looked at.
     pub(super) wants_attention: bool,
@@ -159,7 +160,7 @@ impl Http2 {
         if connection.take_shed() {
             inner.shed(connection);
         }
-        // Nothing is left to be read: what comes from now on is another event.
+        // Nothing is left to be read: bytes that come from now on are another event.
         let mut is_drained = false;
         for _ in 0..TURNS_MAX {
             if inner.is_lingering {
@@ -193,7 +194,7 @@ impl Http2 {
                 continue;
             }
             if inner.is_saturated && is_out && !inner.is_at_limit(connection) {
-                // What has just gone out made room for requests that were left.
+                // The bytes that were just sent made room for the requests that were left.
                 continue;
             }
             if had_input {
@@ -432,7 +433,7 @@ impl Inner {
         }
     }
 
-    /// What becomes of a stream after its whole response was given.
+    /// Handles a stream after its whole response was given.
     fn answered(&mut self, connection: &Connection, serial: u32, progress: Progress) {
         match progress {
             Progress::Done | Progress::Failed => self.drop_exchange(serial, progress),
@@ -645,7 +646,7 @@ impl Inner {
         false
     }
 
-    /// What follows an answer.
+    /// Finishes the work on an answer.
     fn conclude(&mut self, connection: &Connection, holds: bool) -> Answered {
         let had_input = self.pipe.lock().has_input();
         self.settle(connection, holds);

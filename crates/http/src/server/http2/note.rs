@@ -1,5 +1,5 @@
-//! What a stream tells the observer of its server, if there is one: when it is dropped at the latest,
-//! and once.
+//! A stream's notes for the observer of its server, if there is one. They are passed on once, when
+//! the stream is dropped at the latest.
 
 use std::net::IpAddr;
 use std::sync::Arc;

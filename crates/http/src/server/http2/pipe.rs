@@ -48,7 +48,7 @@ impl Pipe {
         !(self.has_input() || self.has_ended || self.is_full) && self.output().is_empty()
     }
 
-    /// What is to be sent.
+    /// The bytes to be sent.
     pub(super) fn output(&self) -> &[u8] {
         &self.output[self.written..]
     }

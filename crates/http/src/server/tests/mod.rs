@@ -166,7 +166,7 @@ fn what_is_no_request_is_refused_and_the_connection_ends() {
     for (head, status) in heads {
         let mut client = bench.client();
         client.write_all(head).unwrap();
-        // What comes behind it is not taken for a request.
+        // The bytes behind it are not taken for a request.
         client.write_all(GET).unwrap();
         let answer = bench.until_the_end(client);
         assert_eq!(answer.get(9..12), Some(status), "{head:?}: {answer}");

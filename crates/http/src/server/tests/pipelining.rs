@@ -56,7 +56,7 @@ fn in_chunks(name: u32, sizes: &[usize]) -> Message {
     }
 }
 
-/// What a handler does with the body before it answers.
+/// The amount of the body that a handler reads before it answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reads {
     Nothing,
@@ -183,7 +183,7 @@ fn reads_may_end_anywhere_and_bytes_come_at_any_moment() {
     for read_bytes in head_bytes_max..bytes.len() + 2 {
         let mut bench = reading(read_bytes);
         for cut in 0..bytes.len() {
-            // What follows the cut comes before the first look, or after some of the steps.
+            // The bytes behind the cut come before the first look, or after some of the steps.
             let reads = [Reads::Nothing, Reads::OneByte, Reads::Everything][cut % 3];
             for steps in [0, 1 + (read_bytes + cut / 3) % 13] {
                 let mut run = Run::new(&mut bench, &messages, reads);

@@ -184,7 +184,8 @@ fn who_asks_without_reading_the_answers_waits() {
                 break;
             }
         }
-        // What it sends is not read any more, and what it does not read ends the connection.
+        // The server no longer reads from a client that does not read. Then the time limit ends the
+        // connection.
         assert!(!is_taken);
         client.sweeps = true;
         while bench.server.statistics().connections > 0 {

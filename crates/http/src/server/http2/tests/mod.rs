@@ -199,7 +199,7 @@ impl Client {
         }
     }
 
-    /// What follows until the connection ends.
+    /// The frames that follow until the connection ends.
     fn rest(&mut self, bench: &mut Bench) -> Vec<Frame> {
         std::iter::from_fn(|| self.next_frame(bench)).collect()
     }
@@ -549,7 +549,7 @@ fn heads_that_are_none_are_refused() {
     }
     let mut client = client(&mut bench);
     let mut stream = 1;
-    // What HTTP/1 would answer is answered so.
+    // Errors that HTTP/1 would answer get the same answers here.
     let long = format!("/{}", "x".repeat(8400));
     let long: &'static str = long.leak();
     let many: Vec<_> = (0..101).map(|_| ("a", "b")).collect();
@@ -606,7 +606,7 @@ fn heads_that_are_none_are_refused() {
         stream += 2;
     }
     assert_eq!(bench.server.statistics().refused, count);
-    // What is longer still is not even kept.
+    // A longer head is not even kept.
     let fields = with(&[
         ("a", long),
         ("b", long),

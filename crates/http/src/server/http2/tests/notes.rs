@@ -1,4 +1,4 @@
-//! What the log says of streams, and their trailers.
+//! Streams in the log, and their trailers.
 
 use super::*;
 use crate::server::journal::{LogFormat, Taken};
