@@ -18,6 +18,7 @@ pub mod liveness;
 pub(crate) mod lower;
 pub mod optimize;
 pub(crate) mod parallel_move;
+pub mod primitive_code;
 pub mod unit;
 pub(crate) mod variables;
 pub mod verifier;

@@ -4,7 +4,7 @@
 //! | allocation | at the limit |
 //! |---|---|
 //! | pairs, small objects that are never refused | made on the reserve below the limit, then beyond it |
-//! | small objects that may be refused | the same, up to one reserve beyond the limit for an account that has used it up, four for others |
+//! | small objects that may be refused | the same, up to one reserve beyond it (innocent accounts: four) |
 //! | large objects | refused if a full collection does not make room below the limit |
 //! | the same up to half a reserve, for accounts that have not used it up | up to two reserves beyond the limit |
 //!

@@ -507,10 +507,12 @@ opcodes! {
             "R[a] = primitive applied to R[b] and R[c].";
     Unpack "unpack" [UseDef Count Flag] [] Unpack Next [RAISES ALLOCATES LOGS_RESULT]
         "Spreads the value or values R[a] over R[a .. a+b) and, if c is 1, a list of the others in R[a+b].";
-    TailApply "tail-apply" [Use Use None] [] None Stop [RAISES ALLOCATES RUNTIME_ONLY CALLS INTERPRETER]
+    TailApply
+        "tail-apply" [Use Use None] [] None Stop [RAISES ALLOCATES RUNTIME_ONLY CALLS MACHINE INTERPRETER]
         "Calls R[a] with the elements of the list R[b] in place of this frame.";
     TailCallValues
-        "tail-call-values" [Use Use None] [] None Stop [RAISES ALLOCATES RUNTIME_ONLY CALLS INTERPRETER]
+        "tail-call-values" [Use Use None] [] None Stop
+            [RAISES ALLOCATES RUNTIME_ONLY CALLS MACHINE INTERPRETER]
             "Calls R[a] with the value or values R[b] in place of this frame.";
 
     MakeEscape "make-escape" [Def None None] [] None Next [ALLOCATES MACHINE RUNTIME_CALL OWN_FRAME]

@@ -7,11 +7,10 @@
 use canny_syntax::core::VarId;
 use canny_syntax::span::Span;
 use canny_tables::opcodes::Opcode;
-use canny_tables::primitives::{self, Flags, PrimitiveId};
+use canny_tables::primitives::{self, Flags};
 
 use super::entry::byte;
 use super::{Destination, Generator, JumpTarget, Outcome, Place, register};
-use crate::assembler::AssemblyError;
 use crate::ir::{self, Kind, Label, Node};
 use crate::parallel_move::{Move, sequentialise};
 
@@ -53,11 +52,6 @@ impl Generator<'_> {
             if let Some(target) = self.self_call(operator, operands.len()) {
                 return self.jump_with(&target, operands, top, span);
             }
-            if let Kind::PrimitiveValue(id) = operator.kind
-                && self.tail_frame_operation(id, operands, top, span)?
-            {
-                return Ok(());
-            }
         }
         let base = register(top)?;
         self.node(operator, Destination::Register(base), top)?;
@@ -90,53 +84,6 @@ impl Generator<'_> {
         };
         let target = self.self_target.as_ref().filter(|_| is_self)?;
         (target.parameters.len() == arguments).then(|| target.clone())
-    }
-
-    /// `apply` and its kin in tail position; tells whether it was one.
-    fn tail_frame_operation(
-        &mut self,
-        id: PrimitiveId,
-        operands: &[Node],
-        top: usize,
-        span: Span,
-    ) -> Result<bool, AssemblyError> {
-        let opcode = match (id.row().name, operands) {
-            ("%apply", [_, _]) => Opcode::TailApply,
-            ("%apply-values", [_, _]) => Opcode::TailCallValues,
-            ("apply", [procedure, arguments @ ..]) if !arguments.is_empty() => {
-                let to = register(top)?;
-                self.node(procedure, Destination::Register(to), top)?;
-                let list = self.spread_list(arguments, top + 1, span)?;
-                self.keep_scopes_live();
-                self.position(span);
-                self.assembler.abc(Opcode::TailApply, to, list, 0);
-                return Ok(true);
-            }
-            _ => return Ok(false),
-        };
-        let (registers, _) = self.operands(operands, top)?;
-        self.keep_scopes_live();
-        self.position(span);
-        self.assembler.abc(opcode, registers[0], registers[1], 0);
-        Ok(true)
-    }
-
-    /// The argument list of `apply`: all but the last argument in front of the last.
-    fn spread_list(
-        &mut self,
-        arguments: &[Node],
-        top: usize,
-        span: Span,
-    ) -> Result<u8, AssemblyError> {
-        if let [list] = arguments {
-            return Ok(self.operand(list, &[], top)?.0);
-        }
-        let to = register(top)?;
-        match primitives::lookup("cons*") {
-            Some(id) => self.call_primitive(id, arguments, Destination::Register(to), top, span)?,
-            None => unreachable!("the cons* primitive exists"),
-        }
-        Ok(to)
     }
 
     pub(super) fn labels(

@@ -176,6 +176,11 @@ pub fn has_opcode(id: PrimitiveId) -> bool {
     !matches!(integration(id), Integration::None)
 }
 
+/// Whether calls of a primitive become several opcodes, whose errors name the part that failed.
+pub(crate) fn is_composition(id: PrimitiveId) -> bool {
+    matches!(integration(id), Integration::Path(opcodes) if opcodes.len() > 1)
+}
+
 /// The primitives that rows of opcodes name: the operands say how they are compiled.
 fn rows_of_opcodes() -> impl Iterator<Item = (&'static str, Integration)> {
     Opcode::ALL.iter().flat_map(|&opcode| {

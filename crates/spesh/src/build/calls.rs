@@ -7,18 +7,17 @@
 //! live across it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use canny_compiler::instruction::Instruction;
-use canny_tables::layout;
 use canny_tables::layout::code::VARIADIC;
 use canny_tables::layout::frame::{LINK_WORDS, SMALL_FRAME_WORDS};
-use canny_tables::opcodes::{Extension, Opcode, OpcodeFlags};
-use canny_tables::primitives::PrimitiveId;
+use canny_tables::opcodes::{Opcode, OpcodeFlags};
 
 use super::environment::{Arrival, Environment};
 use super::{Activation, BuildError, Builder, Return};
-use crate::graph::{Callee, Comparison, Frame, NodeId, Op, State, StateId, Terminator, Test};
+use crate::graph::{Callee, Frame, NodeId, Op, State, StateId, Terminator, Test};
 use crate::results::state_behind;
 use crate::snapshot::CodeSnapshot;
 use crate::types::Type;
@@ -63,34 +62,27 @@ impl Builder<'_> {
             code = Some(likely);
         }
         let mut snapshot = code.and_then(|code| self.source.snapshot(code));
-        if let Some(machine) = &snapshot
-            && let Some(spread) = self.spread_call(activation, machine, &arguments)
-        {
-            if self.block.is_none() {
-                return Ok(());
-            }
-            (closure, arguments) = spread;
-            code = self.known_code.get(&closure).copied();
-            snapshot = code.and_then(|code| self.source.snapshot(code));
-        }
-        let primitive = snapshot.as_deref().and_then(primitive_of_stub);
-        if let (Some(primitive), [x, y]) = (primitive, &arguments[..])
-            && self.arithmetic_in_place(activation, instruction, primitive, *x, *y)
-        {
-            return Ok(());
-        }
-        if self.block.is_none() {
-            return Ok(());
-        }
         let calls_per_run = self
             .profile
             .calls_per_run(activation.code.word, activation.pc);
-        let site = Site {
+        let mut site = Site {
             closure,
             arguments,
             is_tail: instruction.opcode == Opcode::TailCall,
             frequency: activation.frequency * calls_per_run.unwrap_or(1.0),
         };
+        if let Some(machine) = &snapshot {
+            if let Some(spread) = self.spread_call(activation, machine, &site.arguments) {
+                if self.block.is_none() {
+                    return Ok(());
+                }
+                (site.closure, site.arguments) = spread;
+                code = self.known_code.get(&site.closure).copied();
+                snapshot = code.and_then(|code| self.source.snapshot(code));
+            } else if let Some(applied) = self.applied(activation, machine, &site) {
+                return self.apply_by_length(activation, instruction, &site, applied);
+            }
+        }
         if let Some(snapshot) = &snapshot
             && self.is_worth_inlining(activation, snapshot, &site.arguments, site.frequency)
         {
@@ -176,54 +168,6 @@ impl Builder<'_> {
         }
     }
 
-    /// Computes the result of a primitive of two numbers in place of its call, and returns whether
-    /// it did: a side exit goes back to the call.
-    fn arithmetic_in_place(
-        &mut self,
-        activation: &mut Activation,
-        instruction: &Instruction,
-        primitive: &str,
-        x: NodeId,
-        y: NodeId,
-    ) -> bool {
-        let comparison = match primitive {
-            "<" => Comparison::Less,
-            ">" => Comparison::Greater,
-            "<=" => Comparison::LessEqual,
-            ">=" => Comparison::GreaterEqual,
-            "=" => Comparison::Equal,
-            _ => {
-                let opcode = match primitive {
-                    "+" => Opcode::Add,
-                    "-" => Opcode::Subtract,
-                    "*" => Opcode::Multiply,
-                    _ => return false,
-                };
-                let Some(value) = self.arithmetic(activation, opcode, x, y) else {
-                    return false;
-                };
-                self.give(activation, instruction, value);
-                return true;
-            }
-        };
-        let Some(condition) = self.compared(activation, comparison, x, y) else {
-            return false;
-        };
-        if self.block.is_none() {
-            return true;
-        }
-        // Each answer continues alone, so that a question for it is answered before the ways meet.
-        let sides = self.fork(condition);
-        for (side, answer) in sides.into_iter().zip([layout::TRUE, layout::FALSE]) {
-            self.follow_aside(activation, side, |builder, activation| {
-                let answer = builder.word(answer);
-                builder.give(activation, instruction, answer);
-            });
-        }
-        self.block = None;
-        true
-    }
-
     /// Continues behind a call with its value.
     pub(super) fn give(
         &mut self,
@@ -277,19 +221,18 @@ impl Builder<'_> {
         };
         if !options.inline
             || self.graph.nodes.len() > nodes_max.min(options.nodes_soft)
-            || callee.instructions.len() > words_max
             || activation.path.len() >= options.inline_depth
         {
             return false;
         }
-        let takes = if callee.arity == VARIADIC {
-            takes_arguments(callee, arguments.len()) || self.takes_keywords(callee, arguments)
+        let clause = if callee.arity == VARIADIC && self.takes_keywords(callee, arguments) {
+            Some(0..callee.instructions.len())
         } else {
-            callee.arity == arguments.len() as u32
+            clause_for(callee, arguments.len())
         };
-        if !takes {
+        let Some(clause) = clause.filter(|clause| clause.len() <= words_max) else {
             return false;
-        }
+        };
         let inside = activation
             .path
             .iter()
@@ -300,7 +243,7 @@ impl Builder<'_> {
         if inside > options.recursion_depth {
             return false;
         }
-        can_inline(callee)
+        can_inline(callee, clause)
     }
 
     /// Follows the callee's bytecode in place of the call.
@@ -427,27 +370,44 @@ fn takes_directly(code: &CodeSnapshot, count: usize) -> bool {
     code.arity == count as u32 && code.frame_words as usize <= SMALL_FRAME_WORDS
 }
 
-/// Whether code that starts with an entry instruction takes so many arguments.
-fn takes_arguments(code: &CodeSnapshot, count: usize) -> bool {
-    let Ok(entry) = Instruction::decode(&code.instructions, 0) else {
-        return false;
-    };
-    entry.opcode == Opcode::Entry
-        && count >= entry.a()
-        && (entry.c() == 1 || count <= entry.a() + entry.b())
+/// The instructions that run when code is called with so many arguments; none if it does not take them,
+/// or parses keywords among them.
+fn clause_for(code: &CodeSnapshot, count: usize) -> Option<Range<usize>> {
+    let whole = 0..code.instructions.len();
+    if code.arity != VARIADIC {
+        return (code.arity == count as u32).then_some(whole);
+    }
+    let mut start = 0;
+    loop {
+        let first = Instruction::decode(&code.instructions, start).ok()?;
+        match first.opcode {
+            Opcode::Entry => {
+                let is_open = first.c() == 1;
+                let takes = count >= first.a() && (is_open || count <= first.a() + first.b());
+                return takes.then_some(whole);
+            }
+            Opcode::CaseEntry => {
+                let end = first.branch_target()? as usize;
+                if count == first.a() || (first.b() == 1 && count > first.a()) {
+                    let entry = Instruction::decode(&code.instructions, first.next_pc()).ok()?;
+                    return (entry.opcode == Opcode::Entry).then_some(first.next_pc()..end);
+                }
+                start = end;
+            }
+            _ => return None,
+        }
+    }
 }
 
-/// The primitive that code applies, and nothing else.
-fn primitive_of_stub(code: &CodeSnapshot) -> Option<&'static str> {
-    let stub = Instruction::decode(&code.instructions, 0).ok()?;
-    let id = stub.extension(Extension::Primitive)?;
-    (stub.opcode == Opcode::PrimitiveStub).then(|| PrimitiveId(id as u16).row().name)
-}
-
-/// Whether the code has nothing that needs a frame of its own.
-fn can_inline(code: &CodeSnapshot) -> bool {
-    canny_compiler::instruction::instructions(&code.instructions).all(|instruction| {
-        let own_frame = OpcodeFlags::OWN_FRAME.or(OpcodeFlags::INTERPRETER);
-        instruction.is_ok_and(|instruction| !instruction.opcode.has(own_frame))
-    })
+/// Whether the clause has nothing that needs a frame of its own.
+fn can_inline(code: &CodeSnapshot, clause: Range<usize>) -> bool {
+    let own_frame = OpcodeFlags::OWN_FRAME.or(OpcodeFlags::INTERPRETER);
+    let mut pc = clause.start;
+    while pc < clause.end {
+        match Instruction::decode(&code.instructions, pc) {
+            Ok(instruction) if !instruction.opcode.has(own_frame) => pc = instruction.next_pc(),
+            _ => return false,
+        }
+    }
+    true
 }

@@ -63,7 +63,7 @@ impl Builder<'_> {
                 comparison,
                 is_negated,
             } => self.character_comparison(activation, instruction, comparison, is_negated)?,
-            Step::Entry => return self.entry(activation, instruction),
+            Step::Entry => self.entry(activation, instruction)?,
             Step::CaseEntry => self.case_entry(activation, instruction),
             Step::KeywordEntry => match activation.argument_count {
                 Some(count) => self.keyword_entry(activation, instruction, count)?,
@@ -543,37 +543,6 @@ impl Builder<'_> {
             (fails, Facts::new()),
         );
         Ok(())
-    }
-
-    /// `entry` when the number of arguments is known; the arguments are in the first registers.
-    fn entry(
-        &mut self,
-        activation: &mut Activation,
-        instruction: &Instruction,
-    ) -> Result<Skipped, BuildError> {
-        let Some(count) = activation.argument_count else {
-            self.runtime_many(activation, instruction);
-            return Ok(None);
-        };
-        let (required, optional, rest) = (instruction.a(), instruction.b(), instruction.c());
-        let positional = required + optional;
-        if count < required || (count > positional && rest == 0) {
-            self.exit(activation);
-            return Ok(None);
-        }
-        for register in count..positional {
-            let absent = self.word(layout::ABSENT);
-            activation.environment.set(register, absent);
-        }
-        if rest == 1 {
-            let mut left = Vec::new();
-            for register in positional..count {
-                left.push(self.register(activation, register)?);
-            }
-            let list = self.rest_list(&left);
-            activation.environment.set(positional, list);
-        }
-        Ok(None)
     }
 
     /// `make-closure` and the `closure-set` that follow it, if they are plain.

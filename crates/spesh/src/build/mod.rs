@@ -11,11 +11,11 @@
 mod arithmetic;
 mod boxes;
 mod calls;
-mod case_entry;
 mod class_keys;
 mod complex;
 mod control;
 mod elements;
+mod entry;
 mod environment;
 mod instructions;
 #[cfg(test)]

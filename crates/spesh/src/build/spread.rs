@@ -11,8 +11,10 @@ use canny_tables::layout::code::VARIADIC;
 use canny_tables::layout::{self, CAR, CDR, FIELD0};
 use canny_tables::opcodes::Opcode;
 
+use super::calls::Site;
+use super::control::to;
 use super::{Activation, BuildError, Builder};
-use crate::graph::{Condition, Memory, NodeId, Op, Test};
+use crate::graph::{Condition, Memory, NodeId, Op, Terminator, Test};
 use crate::snapshot::CodeSnapshot;
 use crate::types::Type;
 
@@ -22,12 +24,25 @@ const SPREAD_MAX: usize = 4;
 /// Number of values that is guessed where nothing tells it.
 const VALUES_LIKELY: usize = 2;
 
+/// Elements of a list of unknown length that become arguments of a call of their own.
+const APPLIED_MAX: usize = 3;
+
+/// Times that `apply` has to be called for each run of the outermost procedure, for calls by length.
+const FREQUENCY_MIN: f64 = 0.3;
+
+/// A call of `apply`, taken apart.
+pub(super) struct Applied {
+    procedure: NodeId,
+    given: Vec<NodeId>,
+    list: NodeId,
+}
+
 /// Form of the last argument of a machine procedure that spreads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spread {
     /// `%apply-values`: the last argument is several values, or one.
     Values,
-    /// `apply`: the last argument is a list.
+    /// `apply` and `%apply`: the last argument is a list.
     List,
 }
 
@@ -150,6 +165,96 @@ impl Builder<'_> {
         loads
     }
 
+    /// The parts of a call of `apply` that is worth a call for each of the usual lengths of its list.
+    pub(super) fn applied(
+        &mut self,
+        activation: &Activation,
+        callee: &CodeSnapshot,
+        site: &Site,
+    ) -> Option<Applied> {
+        let is_wanted = spread_of_stub(callee) == Some(Spread::List)
+            && site.frequency >= FREQUENCY_MIN
+            && self.is_stable(activation);
+        let [procedure, given @ .., list] = &site.arguments[..] else {
+            return None;
+        };
+        is_wanted.then(|| Applied {
+            procedure: self.tagged(*procedure),
+            given: given.to_vec(),
+            list: self.tagged(*list),
+        })
+    }
+
+    /// Calls the procedure with the elements of a short list; `apply` itself has the other lists.
+    pub(super) fn apply_by_length(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+        apply: &Site,
+        applied: Applied,
+    ) -> Result<(), BuildError> {
+        let mut rest = applied.list;
+        let mut arguments = applied.given;
+        let mut result = Ok(());
+        let others = self.graph.add_block();
+        let before = self.numbering.clone();
+        for length in 0..=APPLIED_MAX {
+            let is_end = Condition::Test(Test::Word(layout::NIL), rest);
+            let [ends, continues] = self.fork(is_end);
+            let site = Site {
+                closure: applied.procedure,
+                arguments: arguments.clone(),
+                is_tail: apply.is_tail,
+                frequency: apply.frequency / APPLIED_MAX as f64,
+            };
+            self.follow_aside(activation, ends, |builder, activation| {
+                result = builder.call_spread(activation, instruction, site);
+            });
+            std::mem::replace(&mut result, Ok(()))?;
+            self.block = Some(continues);
+            if length == APPLIED_MAX {
+                break;
+            }
+            let is_pair = self.graph.add_block();
+            self.terminate(Terminator::Branch {
+                condition: Condition::Test(Test::Pair, rest),
+                then: to(is_pair),
+                otherwise: to(others),
+            });
+            self.block = Some(is_pair);
+            let pair = self.push(Op::Refine(rest), Type::PAIR);
+            let element = self.load(activation, pair, CAR, Memory::Car);
+            arguments.push(element);
+            let next = self.load(activation, pair, CDR, Memory::Cdr);
+            rest = self.tagged(next);
+        }
+        self.terminate(Terminator::Jump(to(others)));
+        self.block = Some(others);
+        self.numbering = before;
+        self.call_out_of_line(activation, instruction, apply, None);
+        Ok(())
+    }
+
+    /// Calls with spread arguments, and continues behind the call.
+    fn call_spread(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+        site: Site,
+    ) -> Result<(), BuildError> {
+        let code = self.known_code.get(&site.closure).copied();
+        let snapshot = code.and_then(|code| self.source.snapshot(code));
+        if let Some(snapshot) = &snapshot
+            && self.is_worth_inlining(activation, snapshot, &site.arguments, site.frequency)
+        {
+            self.inline(activation, instruction, site, snapshot.clone())?;
+        } else {
+            self.call_out_of_line(activation, instruction, &site, snapshot.as_deref());
+        }
+        self.jump(activation, instruction.next_pc());
+        Ok(())
+    }
+
     /// The elements of a list, which should have so many.
     fn spread_list(
         &mut self,
@@ -177,7 +282,7 @@ impl Builder<'_> {
 }
 
 /// Returns the form of the last argument that the code spreads, if it does: `apply`, or code that
-/// takes a procedure and values and does nothing but call the one with the others.
+/// takes a procedure and a list or values and does nothing but call the one with the others.
 fn spread_of_stub(code: &CodeSnapshot) -> Option<Spread> {
     let mut instructions = canny_compiler::instruction::instructions(&code.instructions);
     let first = instructions.next()?.ok()?;
@@ -185,9 +290,12 @@ fn spread_of_stub(code: &CodeSnapshot) -> Option<Spread> {
         return Some(Spread::List);
     }
     let second = instructions.next()?.ok()?;
-    let is_spread = first.opcode == Opcode::Entry
+    let takes_two = first.opcode == Opcode::Entry
         && (first.a(), first.b(), first.c()) == (2, 0, 0)
-        && second.opcode == Opcode::TailCallValues
         && (second.a(), second.b()) == (0, 1);
-    is_spread.then_some(Spread::Values)
+    match second.opcode {
+        Opcode::TailCallValues if takes_two => Some(Spread::Values),
+        Opcode::TailApply if takes_two => Some(Spread::List),
+        _ => None,
+    }
 }

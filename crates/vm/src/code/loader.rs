@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use canny_compiler::primitive_code::{machine_block, primitive_code, stub};
 use canny_compiler::unit::{CodeBlock, CompiledUnit, PoolEntry};
 use canny_syntax::datum::Datum;
 use canny_tables::kinds::Kind;
@@ -194,18 +195,19 @@ impl Thread {
             return procedure;
         }
         let row = id.row();
-        let instructions = if row.flags.has(Flags::FRAME) {
-            frame_primitive(row.name)
-        } else {
-            vec![encode_abc(Opcode::PrimitiveStub, 0, 0, 0), u32::from(id.0)]
-        };
         // A primitive that the interpreter enters by a handler of its own takes exactly its
         // arguments: calls are fastest so.
         let arity = match row.name {
             CAPTURE | "call-with-escape-continuation" => 1,
             _ => code::VARIADIC,
         };
-        let procedure = self.machine_code(row.user_name(), &instructions, arity, Some(id.0));
+        let block = if row.flags.has(Flags::FRAME) {
+            machine_block(&frame_primitive(row.name), arity, MACHINE_FRAME_WORDS)
+        } else {
+            primitive_code(id)
+                .unwrap_or_else(|| machine_block(&stub(id), arity, MACHINE_FRAME_WORDS))
+        };
+        let procedure = self.machine_code(row.user_name(), block, Some(id.0));
         if row.name == CAPTURE {
             enter_natively(procedure, canny_llint::native_capture());
         }
@@ -216,17 +218,21 @@ impl Thread {
     pub(crate) fn make_machine_procedures(&mut self) {
         // Threads may begin at the same time; the last of them made decides whether there is anything to do.
         if self.vm.shared_roots.named(ESCAPE).is_none() {
-            let stub = |opcode| [encode_abc(opcode, 0, 0, 0)];
-            let any = code::VARIADIC;
-            let trap = self.machine_code(TRAP, &stub(Opcode::ArityError), any, None);
+            let stub = |opcode| {
+                machine_block(
+                    &[encode_abc(opcode, 0, 0, 0)],
+                    code::VARIADIC,
+                    MACHINE_FRAME_WORDS,
+                )
+            };
+            let trap = self.machine_code(TRAP, stub(Opcode::ArityError), None);
             self.vm.shared_roots.named_or_set(TRAP, trap);
-            let continuation =
-                self.machine_code(CONTINUATION, &stub(Opcode::ContinueStub), any, None);
+            let continuation = self.machine_code(CONTINUATION, stub(Opcode::ContinueStub), None);
             enter_natively(continuation, canny_llint::native_continue());
             self.vm
                 .shared_roots
                 .named_or_set(CONTINUATION, continuation);
-            let escape = self.machine_code(ESCAPE, &stub(Opcode::EscapeStub), any, None);
+            let escape = self.machine_code(ESCAPE, stub(Opcode::EscapeStub), None);
             self.vm.shared_roots.named_or_set(ESCAPE, escape);
         }
         let code_of = |name| {
@@ -237,32 +243,12 @@ impl Thread {
         (self.continuation_code, self.escape_code) = (code_of(CONTINUATION), code_of(ESCAPE));
     }
 
-    fn machine_code(
-        &mut self,
-        name: &str,
-        instructions: &[u32],
-        arity: u32,
-        primitive: Option<u16>,
-    ) -> Value {
-        let block = CodeBlock {
-            name: None,
-            arity,
-            clauses: Vec::new(),
-            frame_words: MACHINE_FRAME_WORDS,
-            captured: 0,
-            captured_boxes: Default::default(),
-            pool: Vec::new(),
-            instructions: instructions.to_vec(),
-            wide_maps: Vec::new(),
-            positions: Default::default(),
-            span: None,
-            enclosing: None,
-            variables: Vec::new(),
-        };
+    /// The only closure over code of the machine's own.
+    fn machine_code(&mut self, name: &str, mut block: CodeBlock, primitive: Option<u16>) -> Value {
+        block.frame_words = block.frame_words.max(MACHINE_FRAME_WORDS);
         let metadata = CodeMetadata {
             name: Some(name.to_owned()),
             primitive,
-            arity,
             ..CodeMetadata::of(&block)
         };
         let unit = self.vm.units.add(UnitMetadata {

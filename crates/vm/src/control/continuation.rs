@@ -25,7 +25,7 @@ use canny_value::{ObjectRef, Value};
 
 use crate::frames::{FrameWalk, is_retired};
 use crate::primitive::Raise;
-use crate::runtime::Next;
+use crate::runtime::{Next, Passed};
 use crate::thread::{Sealed, Thread};
 
 /// Words of a slice, at least, where there are more frames below: a few small frames.
@@ -307,7 +307,7 @@ impl Thread {
                 rewinder
             }
         };
-        let target = self.check_callee(rewinder, 3, None)?;
+        let target = self.check_callee(rewinder, 3, Passed::Unmade)?;
         self.check_stack(target, 3)?;
         // SAFETY: the current frame is live and there is room for three registers.
         unsafe {

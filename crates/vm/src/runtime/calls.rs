@@ -20,6 +20,23 @@ use crate::control::condition::ConditionKind;
 use crate::primitive::{Arguments, Raise};
 use crate::thread::Thread;
 
+/// Where the arguments of a call are that is about to be made.
+#[derive(Clone, Copy)]
+pub(crate) enum Passed {
+    /// In registers of the current frame from this one on.
+    Registers(usize),
+    /// The first ones are in registers, the others in a proper list.
+    List {
+        first: usize,
+        positional: usize,
+        list: Value,
+    },
+    /// They are several values, or one value.
+    Values(Value),
+    /// They are not made yet.
+    Unmade,
+}
+
 pub(crate) fn call(site: &mut Site) -> Next {
     if let Some(interrupt) = site.thread.poll()? {
         return Ok(interrupt);
@@ -27,7 +44,7 @@ pub(crate) fn call(site: &mut Site) -> Next {
     let base = site.a_index();
     let count = site.b_index();
     let callee = site.ra();
-    let arguments = Some(base + frame::LINK_WORDS);
+    let arguments = Passed::Registers(base + frame::LINK_WORDS);
     let target = site.thread.check_callee(callee, count, arguments)?;
     site.thread
         .check_stack(target, base + frame::LINK_WORDS + count)?;
@@ -47,7 +64,7 @@ pub(crate) fn tail_call(site: &mut Site) -> Next {
     let base = site.a_index();
     let count = site.b_index();
     let callee = site.ra();
-    let arguments = Some(base + frame::LINK_WORDS);
+    let arguments = Passed::Registers(base + frame::LINK_WORDS);
     let target = site.thread.check_callee(callee, count, arguments)?;
     site.thread.check_stack(target, count)?;
     for index in 0..count {
@@ -130,7 +147,9 @@ pub(crate) fn primitive_stub(site: &mut Site) -> Next {
     if !id.row().accepts(count) {
         // SAFETY: the current frame is live.
         let closure = unsafe { Thread::closure_of(site.thread.fp) };
-        return Err(site.thread.raise_arity(closure, count, Some(0)));
+        return Err(site
+            .thread
+            .raise_arity(closure, count, Passed::Registers(0)));
     }
     // SAFETY: the arguments are this frame's first registers; stubs keep them live.
     let arguments = unsafe { Arguments::new(site.thread.fp, count) };
@@ -178,7 +197,9 @@ pub(crate) fn tail_call_values(site: &mut Site) -> Next {
     let count = value
         .as_kind(Kind::Values)
         .map_or(1, |values| values.length());
-    let target = site.thread.check_callee(callee, count, None)?;
+    let target = site
+        .thread
+        .check_callee(callee, count, Passed::Values(value))?;
     site.thread.check_stack(target, count)?;
     match value.as_kind(Kind::Values) {
         Some(values) => {
@@ -197,11 +218,13 @@ pub(crate) fn apply_stub(site: &mut Site) -> Next {
     if count < 2 {
         // SAFETY: the current frame is live.
         let closure = unsafe { Thread::closure_of(site.thread.fp) };
-        return Err(site.thread.raise_arity(closure, count, Some(0)));
+        return Err(site
+            .thread
+            .raise_arity(closure, count, Passed::Registers(0)));
     }
     let (callee, list) = (site.register(0), site.register(count - 1));
     let positional = count - 2;
-    site.thread.check_apply(callee, positional, list)?;
+    site.thread.check_apply(callee, 1, positional, list)?;
     for index in 0..positional {
         let argument = site.register(index + 1);
         site.set_register(index, argument);
@@ -233,13 +256,12 @@ impl Thread {
         }
     }
 
-    /// The code of a callee that takes this number of arguments, or raises. They are in registers of
-    /// the current frame from `arguments` on, if that is known.
+    /// The code of a callee that takes this number of arguments, or raises.
     pub(crate) fn check_callee(
         &mut self,
         callee: Value,
         count: usize,
-        arguments: Option<usize>,
+        arguments: Passed,
     ) -> Result<CodeRef, Raise> {
         let Some(target) = CodeRef::of_closure(callee) else {
             let message = "the object called is not a procedure";
@@ -301,14 +323,22 @@ impl Thread {
         }
     }
 
+    /// The number of arguments of a call whose first ones are in registers from `first` on. Raises if the
+    /// callee does not take so many.
     fn check_apply(
         &mut self,
         callee: Value,
+        first: usize,
         positional: usize,
         list: Value,
     ) -> Result<usize, Raise> {
         let count = positional + self.apply_length(list)?;
-        let target = self.check_callee(callee, count, None)?;
+        let arguments = Passed::List {
+            first,
+            positional,
+            list,
+        };
+        let target = self.check_callee(callee, count, arguments)?;
         self.check_stack(target, count)?;
         Ok(count)
     }
@@ -316,7 +346,7 @@ impl Thread {
     /// Calls, in place of the current frame, with `positional` arguments already in the first registers
     /// and the elements of a list.
     fn apply_list(&mut self, callee: Value, positional: usize, list: Value) -> Next {
-        let count = self.check_apply(callee, positional, list)?;
+        let count = self.check_apply(callee, 0, positional, list)?;
         let mut rest = list;
         for index in positional..count {
             let pair = rest.as_pair().expect("the list was counted");
@@ -327,16 +357,10 @@ impl Thread {
         self.enter_in_place(callee, count)
     }
 
-    /// Raises: the procedure does not take this number of arguments. Irritants are the procedure and,
-    /// if it is known in which registers they begin, the first arguments.
-    pub(crate) fn raise_arity(
-        &mut self,
-        callee: Value,
-        count: usize,
-        arguments: Option<usize>,
-    ) -> Raise {
-        let callee = self.protect(callee);
-        let (expected, name) = self.arity_description(self.protected(callee));
+    /// Raises: the procedure does not take this number of arguments. Irritants are the procedure and
+    /// the first arguments.
+    pub(crate) fn raise_arity(&mut self, callee: Value, count: usize, arguments: Passed) -> Raise {
+        let (expected, name) = self.arity_description(callee);
         let given = if count == 1 {
             "1 argument".to_owned()
         } else {
@@ -348,14 +372,36 @@ impl Thread {
             "anonymous procedure "
         };
         let message = format!("{subject}called with {given}, but {expected}");
-        let mut irritants = vec![self.protected(callee)];
-        self.release(callee);
-        if let Some(first) = arguments {
-            // SAFETY: the registers hold the arguments of the call, which are live.
-            let argument = |index: usize| unsafe { *self.fp.add(first + index) };
-            irritants.extend((0..count.min(ARGUMENTS_KEPT_MAX)).map(argument));
-        }
+        let mut irritants = vec![callee];
+        irritants.extend(self.passed(arguments, count.min(ARGUMENTS_KEPT_MAX)));
         self.raise(ConditionKind::Arity, &message, &irritants, name.as_deref())
+    }
+
+    /// The first `count` arguments of a call; there are so many.
+    fn passed(&self, arguments: Passed, count: usize) -> Vec<Value> {
+        // SAFETY: the registers hold arguments of the call, which are live.
+        let registers = |first: usize, count: usize| {
+            (first..first + count).map(|index| unsafe { *self.fp.add(index) })
+        };
+        match arguments {
+            Passed::Registers(first) => registers(first, count).collect(),
+            Passed::Unmade => Vec::new(),
+            Passed::Values(value) => match value.as_kind(Kind::Values) {
+                Some(values) => (0..count).map(|index| values.field(index)).collect(),
+                None => vec![value],
+            },
+            Passed::List {
+                first,
+                positional,
+                list,
+            } => {
+                let pairs = std::iter::successors(list.as_pair(), |pair| pair.cdr().as_pair());
+                registers(first, positional)
+                    .chain(pairs.map(|pair| pair.car()))
+                    .take(count)
+                    .collect()
+            }
+        }
     }
 
     fn arity_description(&self, callee: Value) -> (String, Option<String>) {

@@ -7,6 +7,7 @@
 use canny_tables::kinds::Kind;
 use canny_tables::layout::continuation;
 
+use super::calls::Passed;
 use super::{Next, Site};
 use crate::data::values::{is_instance, record_type_of};
 use crate::primitive::Raise;
@@ -77,7 +78,7 @@ pub(crate) fn capture(site: &mut Site) -> Next {
     // The code takes exactly one argument, so its callers do not say how many there are.
     site.thread.argument_count = 1;
     let receiver = site.register(0);
-    site.thread.check_callee(receiver, 1, None)?;
+    site.thread.check_callee(receiver, 1, Passed::Unmade)?;
     let continuation = site.thread.capture()?;
     // The stub's frame may have moved to the base of the stack.
     let receiver = site.register(0);
@@ -101,7 +102,9 @@ pub(crate) fn throw(site: &mut Site) -> Next {
         let count = site.thread.argument_count as usize;
         // SAFETY: the current frame is live.
         let closure = unsafe { Thread::closure_of(site.thread.fp) };
-        return Err(site.thread.raise_arity(closure, count, Some(0)));
+        return Err(site
+            .thread
+            .raise_arity(closure, count, Passed::Registers(0)));
     }
     let (continuation, value) = (site.register(0), site.register(1));
     site.thread.throw(continuation, value)

@@ -6,6 +6,7 @@
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 
+use super::calls::Passed;
 use super::{Next, Site};
 use crate::control::condition::ConditionKind;
 use crate::data::symbols::symbol_name;
@@ -47,7 +48,7 @@ fn arity(thread: &mut Thread) -> Raise {
     // SAFETY: the current frame is live.
     let closure = unsafe { Thread::closure_of(thread.fp) };
     let count = thread.argument_count as usize;
-    thread.raise_arity(closure, count, Some(0))
+    thread.raise_arity(closure, count, Passed::Registers(0))
 }
 
 /// Description of keyword parameters in the pool: `#(optional-count allow-other-keys? keyword …)`.

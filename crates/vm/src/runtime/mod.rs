@@ -23,7 +23,9 @@ use canny_value::Value;
 use crate::code::CodeRef;
 use crate::primitive::Raise;
 use crate::thread::Thread;
+
 use arithmetic::Relation;
+pub(crate) use calls::Passed;
 
 /// An instruction whose slow path is being taken.
 pub(crate) struct Site<'t> {
