@@ -59,6 +59,10 @@ const PRELUDE: &str = "\
         ((and (exact? n) (not (integer? n))) (floor n))
         (else n)))
 (define (apply-1 f x) (clip (f x)))
+(define (spread f items) (clip (apply f items)))
+(define (spread-behind f x items) (clip (apply f x items)))
+(define (first-of x . others) (if (pair? others) (clip (car others)) x))
+(define (count-of . items) (length items))
 (define (fold-left-1 f start items)
   (let loop ((value start) (items items))
     (if (pair? items) (loop (clip (f value (car items))) (cdr items)) value)))
@@ -401,7 +405,17 @@ impl Generator {
             Type::Vector => &["(vector 1 2 3)", "(vector 1.5 2.5)", "(make-vector 4 7)"],
             Type::Text => &["\"abc\"", "\"\"", "\"h\u{e9}llo\"", "(make-string 2 #\\z)"],
             Type::Character => &["#\\a", "#\\Z", "#\\x3bb", "#\\0"],
-            Type::Function => &["(lambda (x) (+ x 1))", "-", "(lambda (x) (* x x))"],
+            Type::Function => &[
+                "(lambda (x) (+ x 1))",
+                "(lambda (x) (* x x))",
+                "-",
+                "+",
+                "abs",
+                "floor",
+                "max",
+                "first-of",
+                "count-of",
+            ],
             Type::Point => &["(make-point 1 2)", "(make-point 0.5 'none)"],
         };
         (*self.random.choose(choices)).to_owned()
@@ -580,7 +594,7 @@ impl Generator {
                 6 => format!("(floor {})", of(self, ty)),
                 _ => format!("(- {})", of(self, ty)),
             },
-            Type::Number => match self.random.below(6) {
+            Type::Number => match self.random.below(9) {
                 0 => format!("(+ {} {})", of(self, Type::Integer), of(self, Type::Double)),
                 1 => format!("(* (clip {}) (clip {}))", of(self, ty), of(self, ty)),
                 2 => format!("(max {} {})", of(self, ty), of(self, ty)),
@@ -589,6 +603,24 @@ impl Generator {
                     "(vector-ref {} {})",
                     of(self, Type::Vector),
                     of(self, Type::Integer)
+                ),
+                5 => format!(
+                    "(spread {} {})",
+                    of(self, Type::Function),
+                    of(self, Type::List)
+                ),
+                6 => format!(
+                    "(spread-behind {} {} {})",
+                    of(self, Type::Function),
+                    of(self, ty),
+                    of(self, Type::List)
+                ),
+                7 => format!(
+                    "(apply {} {} (list {} {}))",
+                    of(self, Type::Function),
+                    of(self, ty),
+                    of(self, Type::Integer),
+                    of(self, ty)
                 ),
                 _ => format!("(apply-1 {} {})", of(self, Type::Function), of(self, ty)),
             },
