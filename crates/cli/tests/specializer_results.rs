@@ -1,6 +1,6 @@
 //! Assumptions of compiled code about values that come across calls, when they stop being true.
-//! Each test is one row of the table in `docs/decisions/specializer.md`, "What is believed across
-//! calls". A program warms up, changes something, and must continue as in the interpreter.
+//! Each test is one row of the table in `docs/decisions/specializer.md`, "Assumptions across calls".
+//! A program warms up, changes something, and must continue as in the interpreter.
 
 mod support;
 
