@@ -160,7 +160,7 @@ impl SharedLine {
         self.line.lock().is_closed = false;
     }
 
-    /// Closes it; the waiting items go to the other line. The collector sees each in one of the two at any time.
+    /// Closes it; its items go to the other line. The collector sees each in one of the two at any time.
     pub(crate) fn close_into(&self, other: &SharedLine) {
         let mut gated = self.line.lock();
         gated.is_closed = true;

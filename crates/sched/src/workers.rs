@@ -19,8 +19,8 @@
 //! **No wake-up is lost:** a thread that pushes makes its word visible first and looks for idle workers then.
 //! A worker that goes idle says so first and looks for words then. All of this is in one total order. Of the
 //! workers that are woken for shared work one at a time is *searching*; a push meanwhile wakes no other one,
-//! since the searching one has yet to look: it looks once more after it said that it does not search any more,
-//! or wakes the next when it has found something.
+//! since the searching one has yet to look: it looks once more after it said that it does not search any
+//! more, or wakes the next when it has found something.
 
 use std::sync::OnceLock;
 use std::time::Duration;
