@@ -166,7 +166,7 @@ impl Tickets {
         }
     }
 
-    /// Ends the arming. If the lane woke meanwhile and is ready now, returns it and the registrations to undo.
+    /// Ends the arming. If the lane woke meanwhile and is ready now, returns it and what to undo.
     pub(crate) fn finish(
         &mut self,
         ticket: Ticket,
