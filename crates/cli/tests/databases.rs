@@ -1,4 +1,4 @@
-//! Databases: what was acknowledged is there after the process was killed, whenever that was.
+//! Databases: acknowledged changes are there after the process was killed, whenever that was.
 
 mod support;
 

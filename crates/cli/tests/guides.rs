@@ -89,7 +89,7 @@ impl Program {
         }
     }
 
-    /// The last form of the lines so far; what stands before it goes to the program.
+    /// The last form of the lines so far; the lines before it go to the program.
     fn take_form(&mut self) -> String {
         let starts =
             |line: &String| line.starts_with(|first: char| !first.is_whitespace() && first != ';');

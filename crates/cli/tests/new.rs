@@ -1,4 +1,5 @@
-//! `canny new`: what it makes runs, passes its tests and is laid out, and nothing that is there is touched.
+//! `canny new`: the project that it makes runs, passes its tests and is laid out. Existing files are not
+//! touched.
 
 mod support;
 

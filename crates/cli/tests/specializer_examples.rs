@@ -1,5 +1,5 @@
-//! The programs of `docs/guide/specializer-examples.md`: what that says of their statistics, plans and
-//! graphs.
+//! The programs of `docs/guide/specializer-examples.md` have the statistics, plans and graphs that the page
+//! shows.
 
 mod support;
 

@@ -1,6 +1,6 @@
 //! Assumptions of compiled code about values that come across calls, when they stop being true.
-//! Each test is one row of the table in `docs/decisions/specializer.md`, "What is believed across
-//! calls". A program warms up, changes something, and must continue as in the interpreter.
+//! Each test is one row of the table in `docs/decisions/specializer.md`, "Assumptions across calls".
+//! A program warms up, changes something, and must continue as in the interpreter.
 
 mod support;
 
@@ -295,7 +295,7 @@ fn frames_that_are_entered_again_with_something_else() {
 
 #[test]
 fn records_of_types_that_are_replaced() {
-    // That a record is of a type stays true; what the variable of the type holds does not.
+    // A record stays one of its type, but the value of the type's variable changes.
     let text = "
 (define-record-type one (make-one a) one? (a one-a))
 (define first-one (make-one 1.5))

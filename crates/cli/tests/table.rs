@@ -1,4 +1,5 @@
-//! The table of commands and options: what is made from it, and that it says what the commands take.
+//! The table of commands and options: the texts that are made from it, and that it has the options which the
+//! commands take.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! `examples/concurrent/task-costs.scm` runs; what it measures is for people.
+//! `examples/concurrent/task-costs.scm` runs; its figures are for people.
 
 mod support;
 

@@ -210,7 +210,7 @@ fn start() -> (Running, String) {
     (server, address)
 }
 
-/// Sends a request that is the last one of its connection; what comes back.
+/// Sends a request that is the last one of its connection, and gives the response.
 fn exchange(address: &str, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).expect("the server listens");
     let patience = Some(Duration::from_secs(60));

@@ -19,7 +19,7 @@ fn wiki(name: &str) -> PathBuf {
 /// A browser takes its time on a machine that is busy.
 const TIME_LIMIT: Duration = Duration::from_secs(900);
 
-/// Runs a suite to its end; what it says on standard error.
+/// Runs a suite to its end, and gives its standard error.
 #[track_caller]
 fn passes(run: Canny) -> String {
     run.start().wait_within(TIME_LIMIT).exits_with(0).errors

@@ -1,4 +1,4 @@
-//! Byte devices: what can stand behind a [`Handle`](crate::Handle) besides a file descriptor.
+//! Byte devices, which stand behind a [`Handle`](crate::Handle) in place of a file descriptor.
 //!
 //! A device is plain sequential code; the handle adds the lock, the waiting and the interrupts. A
 //! device that has nothing to give yet returns `ErrorKind::WouldBlock` and never sleeps itself. A
@@ -100,7 +100,7 @@ impl ByteDevice for MemoryDevice {
 /// Bytes that a served channel takes before somebody must take them from it.
 const SERVED_BYTES: usize = 32 * 1024;
 
-/// A pipe in memory: what is written can be read once, in order. Reading an empty channel would block
+/// A pipe in memory: written bytes can be read once, in order. Reading an empty channel would block
 /// until something is written or [`Handle::end_input`](crate::Handle::end_input) is called.
 ///
 /// A *served* channel is how a port whose bytes are made or taken by a procedure works: where another

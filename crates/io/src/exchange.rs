@@ -14,7 +14,7 @@ use crate::error::{IoError, Operation};
 use crate::handle::Handle;
 use crate::wait::Wait;
 
-/// Bytes read at once: what a pipe of Linux holds.
+/// Bytes read at once: the capacity of a pipe of Linux.
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// The result of a step.
@@ -31,7 +31,7 @@ pub enum Exchanged {
 }
 
 /// Writes a prefix of the bytes, which must not be empty, to the target, or reads from one of the
-/// sources: what is possible first.
+/// sources, whichever is possible first.
 pub fn exchange(
     target: Option<(&Arc<Handle>, &[u8])>,
     sources: &[Option<&Arc<Handle>>],

@@ -9,7 +9,7 @@
 //! Boundaries, stated as absences:
 //! - Nothing here knows of Scheme values, of the heap or of the scheduler.
 //! - A [`Handle`] knows nothing of characters; a decoder knows nothing of where its bytes come from.
-//! - Processes are started, signalled and waited for; what goes through their pipes is a handle's business.
+//! - Processes are started, signalled and waited for; handles carry the bytes of their pipes.
 //! - No handle and no port is bound to a thread. A shared port may be lent to one ([`lending`]), for
 //!   who generates code.
 //!

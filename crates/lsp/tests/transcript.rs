@@ -142,7 +142,7 @@ fn the_page_is_what_happens() {
     };
     page.text.push_str(
         "# A session with `canny lsp`\n\n\
-         What an editor and the server say to each other. A test runs it and compares. Positions are\n\
+         This is a dialogue between an editor and the server. A test runs it and compares. Positions are\n\
          written `line:character` and ranges with a `-`, both from zero; `^` marks a place in the text.\n\n\
          `shapes.sld` lies beside the program:\n",
     );

@@ -387,7 +387,8 @@ fn lateness() {
     );
 }
 
-/// The same by a thread that does nothing but sleep, beside one that computes: what the system makes of it.
+/// The same by a thread that does nothing but sleep, beside one that computes: the lateness that the system
+/// causes.
 fn lateness_of_the_system() {
     let end = Instant::now() + Duration::from_secs(5);
     let flood = thread::spawn(move || while Instant::now() < end {});

@@ -1,4 +1,4 @@
-//! A pool at rest: what it costs when nothing happens.
+//! The cost of a pool at rest, when nothing happens.
 //! `strace -f -c target/quick/examples/pool_idle 10` shows the calls of the system; the program tells
 //! its processor time and how often the steward looked around.
 

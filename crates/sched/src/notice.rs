@@ -21,8 +21,8 @@ use super::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use super::sync::{Condvar, Mutex};
 use super::tickets::Ticket;
 
-/// Something that threads wait for and other threads give. It has no memory beyond a count: look at
-/// what it is about after [`Notice::look`] and before waiting.
+/// Something that threads wait for and other threads give. It has no memory beyond a count: test the
+/// condition that it is about after [`Notice::look`] and before waiting.
 #[derive(Debug, Default)]
 pub struct Notice {
     count: AtomicU64,

@@ -105,7 +105,7 @@ fn help(pool: &Weak<Pool>) {
     // The pool stays while its helper waits for jobs; it ends when it is shut down.
     let Some(pool) = pool.upgrade() else { return };
     while let Some(job) = pool.offload_queue().next() {
-        // A job that panics has ended, too; who waits for it finds no result.
+        // A job that panics has ended, too; the waiting task finds no result.
         let _ = catch_unwind(AssertUnwindSafe(job.body));
         pool.wake(job.ticket, Wake::Ready(job.index));
     }

@@ -22,7 +22,7 @@ const STUCK: Duration = Duration::from_millis(250);
 /// How long a timer may wait before it gets a worker of its own.
 const TIMERS_WAIT: Duration = Duration::from_millis(1);
 
-/// How long work waits before the first worker comes: what the main one soon takes needs none.
+/// How long work waits before the first worker comes: work that the main thread soon takes needs none.
 pub(crate) const FIRST_WAIT: Duration = Duration::from_millis(1);
 
 /// How long work waits before another worker comes although cores are unused.

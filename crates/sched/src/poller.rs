@@ -2,7 +2,7 @@
 //!
 //! Descriptors are known by number only. A registration stays without waiters; the system drops it with the
 //! descriptor. Each wait registers anew, so that a number that has come to mean another descriptor corrects
-//! itself: what the table says about it is only a guess at which of `add` and `modify` succeeds. At worst a
+//! itself: its entry in the table is only a guess at which of `add` and `modify` succeeds. At worst a
 //! wait wakes for nothing, once.
 //!
 //! A registration fires once, if those who wait want one direction: then it has woken all of them. If
@@ -128,7 +128,7 @@ mod system {
         }
     }
 
-    /// Rounded up: who sleeps a little less would look once more.
+    /// Rounded up: a thread that sleeps a little less would look once more.
     fn in_milliseconds(patience: Duration) -> Timespec {
         let milliseconds = u64::try_from(patience.as_nanos().div_ceil(1_000_000));
         let milliseconds = milliseconds.unwrap_or(u64::MAX).min(i32::MAX as u64);

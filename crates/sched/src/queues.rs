@@ -36,7 +36,7 @@ pub(crate) enum Item {
     Word(u64),
     /// A word that was parked, with the number of [`wake_number`].
     Woken(u32, u64),
-    /// A word that is still where it was parked; who takes the item fetches it there.
+    /// A word that is still where it was parked; the worker that takes the item fetches it there.
     Ticket(Ticket),
 }
 
@@ -160,7 +160,7 @@ impl SharedLine {
         self.line.lock().is_closed = false;
     }
 
-    /// Closes it; what waits goes to the other line, and the collector sees it in one of the two at any time.
+    /// Closes it; its items go to the other line. The collector sees each in one of the two at any time.
     pub(crate) fn close_into(&self, other: &SharedLine) {
         let mut gated = self.line.lock();
         gated.is_closed = true;

@@ -242,8 +242,8 @@ impl Pool {
         None
     }
 
-    /// Several words were on their way from one queue to another: who looked for work meanwhile did not
-    /// see them.
+    /// Several words were on their way from one queue to another: a worker that looked for work meanwhile did
+    /// not see them.
     pub(super) fn call_for_moved(&self) {
         fence(Ordering::SeqCst);
         if self.idle.general() > 0 {

@@ -166,7 +166,7 @@ impl Tickets {
         }
     }
 
-    /// Ends the arming. The lane, if it woke meanwhile and is ready now; what to undo then is given back.
+    /// Ends the arming. If the lane woke meanwhile and is ready now, returns it and what to undo.
     pub(crate) fn finish(
         &mut self,
         ticket: Ticket,
@@ -182,7 +182,8 @@ impl Tickets {
         None
     }
 
-    /// Something that the ticket waits for has come. If that makes it ready, its lane and what to undo.
+    /// Something that the ticket waits for has come. If that makes it ready, returns its lane and the
+    /// registrations to undo.
     pub(crate) fn wake(
         &mut self,
         ticket: Ticket,

@@ -1,4 +1,4 @@
-//! Workers: what each has, how it sleeps, and who is idle.
+//! Workers: the state of each, how it sleeps, and the list of idle ones.
 //!
 //! | state of a worker | → by | → state |
 //! |---|---|---|
@@ -16,11 +16,11 @@
 //! | awake, asleep, polling | whoever wakes it | notified |
 //! | asleep, polling, notified | its thread, which resumes | awake |
 //!
-//! **No wake-up is lost:** who pushes makes its word visible first and looks for idle workers then; who goes
-//! idle says so first and looks for words then; all in one total order. Of the workers that are woken for
-//! shared work one at a time is *searching*; a push meanwhile wakes no other one, since the searching one has
-//! yet to look: it looks once more after it said that it does not search any more, or wakes the next when it
-//! has found something.
+//! **No wake-up is lost:** a thread that pushes makes its word visible first and looks for idle workers then.
+//! A worker that goes idle says so first and looks for words then. All of this is in one total order. Of the
+//! workers that are woken for shared work one at a time is *searching*; a push meanwhile wakes no other one,
+//! since the searching one has yet to look: it looks once more after it said that it does not search any
+//! more, or wakes the next when it has found something.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -377,7 +377,7 @@ impl IdleWorkers {
         worker.is_idle.store(false, Ordering::SeqCst);
     }
 
-    /// Takes out the one for which `cost` is least, the newest of several; who calls wakes it.
+    /// Takes out the one for which `cost` is least, the newest of several; the caller wakes it.
     pub(crate) fn take(
         &self,
         workers: &Workers,

@@ -10,7 +10,7 @@ use super::{Complaint, relative};
 use crate::workspace;
 
 /// Headings of sections about missing features.
-const HEADINGS: &[&str] = &["## Not there", "## What is missing"];
+const HEADINGS: &[&str] = &["## Not there", "## Missing features"];
 
 /// Words of a line that denies something.
 const DENIALS: &[&str] = &[
@@ -74,7 +74,7 @@ mod tests {
             "# Page\n\n## Not there\n\n[The list](../missing.md).\n\n## More\n\nnone at all\n";
         assert_eq!(denials(good), []);
         let bad =
-            "## Not there\n\nThreads.\n\n## More\n\n| fibers | none yet |\n\n## What is missing\n";
+            "## Not there\n\nThreads.\n\n## More\n\n| fibers | none yet |\n\n## Missing features\n";
         let lines: Vec<usize> = denials(bad).into_iter().map(|(line, _)| line).collect();
         assert_eq!(lines, [1, 7, 9]);
     }

@@ -34,7 +34,7 @@ usage: cargo xtask tidy [--update]
 Checks the crate order, circles of modules, dead files, where modules are declared and their folders,
 links in documents, sizes of files and functions, where unsafe code may stand, words that must not be
 committed, that ARCHITECTURE.md lists the crates and docs/srfis.md the SRFIs, that only
-docs/missing.md says what is missing, that the how-tos list the places to touch, that long modules
+docs/missing.md has the missing features, that the how-tos list the places to touch, that long modules
 have headers, that the Scheme sources are laid out by `canny fmt`, that libraries which programs do
 not import are in directories of lib/canny, that numbers which Rust and Scheme share come from the rows
 in crates/tables, that charts are what their CSV files say, and that comments and documents use the

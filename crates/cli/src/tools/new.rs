@@ -27,7 +27,7 @@ pub const TOOL: Tool = Tool {
     ],
     details: "NAME is the name of the project, of its directory and of its first library: small letters, \
         digits and '-'.\n\
-              It may have a directory in front. What is there already is left alone, and is an error.",
+              It may have a directory in front. A place that exists already is an error and is left alone.",
     run,
 };
 

@@ -73,7 +73,7 @@ pub const LOCK: Tool = Tool {
     operands: "[OPTION…]",
     summary: "Makes package.lock agree with package.scm, and fetches what is locked",
     options: &[CHECK, OFFLINE],
-    details: "What is locked already stays as it is. Exit code 65 with --check: something is not as it was \
+    details: "Locked packages stay as they are. Exit code 65 with --check: something is not as it was \
         locked.",
     run: |parser, environment| parse(parser, environment, Verb::Lock),
 };

@@ -65,8 +65,8 @@ pub const RUN: Tool = Tool {
         EVALUATION_OPTIONS,
         EXPRESSION_OPTIONS,
     ),
-    details: "The word 'run' may be left out. FILE may be - for standard input. What follows FILE belongs to \
-        the program.",
+    details: "The word 'run' may be left out. FILE may be - for standard input. Arguments behind FILE belong \
+        to the program.",
     run: |parser, environment| perform(parser, environment, Verb::Run),
 };
 

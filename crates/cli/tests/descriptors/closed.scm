@@ -235,7 +235,7 @@
 (define host (car (server-addresses server)))
 (define (url path) (string-append "http://" host path))
 
-;; One request on a connection of its own; what comes back.
+;; Sends one request on a connection of its own, and gives the response.
 (define (ask text)
   (let ((connection (connect host)))
     (write-bytevector (string->utf8 text) (connection-output connection))

@@ -1,4 +1,4 @@
-;;; A loop made of tail calls shows the call that left it; what cannot be told is not guessed.
+;;; A loop made of tail calls shows the call that left it; unknown calls are not guessed.
 (define table (vector 1 2 3))
 (define (first x) (for-each display (list x " ")) (second (+ x 1)))
 (define (second x) (for-each display (list x " ")) (if (> x 3) (third x) (first x)))

@@ -1,4 +1,4 @@
-//! A terminal's screen as a model: what a program writes goes in, the rows that a person sees come out.
+//! A terminal's screen as a model: the output of a program goes in, the rows that a person sees come out.
 //!
 //! It knows what the prompt and tools write: text that is wrapped at the window's edge, movements of
 //! the cursor, erasing, dim text. When the window gets another width it breaks the lines anew that it

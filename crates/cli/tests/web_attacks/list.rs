@@ -7,7 +7,7 @@ pub enum Outcome {
     Refused(u16),
     /// The connection ends without an answer.
     Dropped,
-    /// An answer with this status and text, and no other: what was sent is harmless.
+    /// An answer with this status and text, and no other: the request is harmless.
     Harmless(u16, &'static str),
     /// An answer with this status that does not have this text.
     Without(u16, &'static str),

@@ -17,7 +17,7 @@ pub enum Said {
     Answer(Vec<u8>),
     /// A farewell with this code because of what the client sent, whatever the reason.
     Refusal(u16),
-    /// Anything: what was sent is wrong in several ways, or only in some eyes.
+    /// Anything: the bytes of the client are wrong in several ways, or only in some eyes.
     Anything,
 }
 

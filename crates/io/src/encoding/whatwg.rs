@@ -2,9 +2,9 @@
 //! defines them.
 //!
 //! The crate that decodes them keeps the beginning of a sequence to itself, while decoders here hand it back.
-//! So each call begins anew and says that nothing follows: what is then wrong at the very end is either
-//! malformed or wants more, and a second look at those few bytes shows which. ISO-2022-JP has a state
-//! besides, which is the last escape sequence: it is put before what is decoded.
+//! So each call begins anew and says that nothing follows. An error at the very end is then either a
+//! malformed sequence or an incomplete one, and a second look at those few bytes shows which. ISO-2022-JP has
+//! a state besides, which is the last escape sequence: it is put before what is decoded.
 //!
 //! Offsets of sequences that have another, more usual form, and those of ISO-2022-JP, are those of the
 //! usual form; offsets in errors are exact.

@@ -204,7 +204,7 @@ impl Handle {
         )
     }
 
-    /// A pipe in memory: what is written to the handle is read from it, once and in order.
+    /// A pipe in memory: bytes that are written to the handle are read from it, once and in order.
     pub fn channel(name: &str) -> Arc<Handle> {
         Handle::with_backend(
             Backend::Channel(ChannelDevice::default()),
@@ -213,7 +213,8 @@ impl Handle {
         )
     }
 
-    /// A channel whose other side is a procedure: what would wait fails with [`IoError::Unserved`] instead.
+    /// A channel whose other side is a procedure: an operation that would wait fails with
+    /// [`IoError::Unserved`] instead.
     pub fn served_channel(name: &str) -> Arc<Handle> {
         Handle::with_backend(
             Backend::Channel(ChannelDevice::served()),

@@ -188,8 +188,8 @@ fn threads_share_a_port() {
     }
 }
 
-/// Short texts go through the loan, or else under the lock, and arrive in order; what there is no room
-/// for is left to others.
+/// Short texts go through the loan, or else under the lock, and arrive in order. Texts without room are left
+/// to others.
 #[test]
 fn short_texts_arrive_in_order() {
     let handle = Handle::channel("channel");

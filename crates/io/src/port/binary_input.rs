@@ -37,7 +37,7 @@ pub struct BinaryInput {
     buffer_end_offset: u64,
     /// An end of input was seen and not yet delivered by a reading operation.
     ended: bool,
-    /// The last read had to wait: what comes is likely to be little.
+    /// The last read had to wait: few bytes are likely to come.
     has_waited: bool,
     name: Box<str>,
     closed: bool,

@@ -302,8 +302,7 @@ impl OutputBuffer {
 }
 
 impl Drop for OutputBuffer {
-    /// A port that is dropped was not closed: what it holds is still wanted. Nobody is left to hear of
-    /// an error.
+    /// A port that is dropped was not closed: its bytes are still wanted. No caller is left to get an error.
     fn drop(&mut self) {
         if !self.closed && self.pending() > 0 {
             let _ = self.write_out(Wait::Blocking);

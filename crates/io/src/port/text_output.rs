@@ -64,7 +64,7 @@ impl TextOutput {
         output
     }
 
-    /// Continues where a binary port stops: what is written from here on is text.
+    /// Continues where a binary port stops: from here on the output is text.
     pub fn from_binary(
         output: &mut BinaryOutput,
         options: EncodeOptions,

@@ -1,6 +1,6 @@
-//! The pool and its steward under a server, in time of the test's own: what runs on each core, when it
-//! is asked to give way, and what comes next are decided by the very code of the pool; cores, requests
-//! and the tasks of a server are a few lines each.
+//! The pool and its steward under a server, in time of the test's own. The very code of the pool decides
+//! what runs on each core, when it is asked to give way, and what comes next. Cores, requests and the tasks
+//! of a server are a few lines each.
 //!
 //! The server does what `lib/canny/web/server.sld` does. A seed decides what each request costs and
 //! when it comes.

@@ -310,7 +310,7 @@ fn write_plan(out: &mut String, plan: &Plan, source: &dyn CodeSource) -> fmt::Re
                 writeln!(out, "    Register {register}: {ty}")?;
             }
         }
-        writeln!(out, "Which received {} iterations.\n", plan.hits)?;
+        writeln!(out, "These types received {} iterations.\n", plan.hits)?;
     } else {
         let is_variadic = source
             .snapshot(plan.code)
@@ -329,7 +329,7 @@ fn write_plan(out: &mut String, plan: &Plan, source: &dyn CodeSource) -> fmt::Re
         let (hits, all) = (plan.hits, plan.hits_of_all);
         writeln!(
             out,
-            "Which received {hits} hits ({share}% of the {all} callsite hits).\n"
+            "These types received {hits} hits ({share}% of the {all} callsite hits).\n"
         )?;
     }
     writeln!(out, "The maximum stack depth is {}.\n", plan.depth_max)

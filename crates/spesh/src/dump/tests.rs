@@ -51,12 +51,12 @@ fn statistics_and_plans_can_be_read() {
         "Observed type specialization of 'shorten' (code 0x7f0000000005, 7 words)\n",
         "The specialization is for the callsite of 2 arguments.\n",
         "It was planned for the type tuple:\n    Type 0: string\n    Type 1: fixnum\n",
-        "Which received 250 hits (100% of the 250 callsite hits).\n",
+        "These types received 250 hits (100% of the 250 callsite hits).\n",
         "The maximum stack depth is 3.\n",
         "Loop specialization of 'anonymous'",
         "The specialization is for the loop at 1.\n",
         "    Register 1: flonum\n",
-        "Which received 250 iterations.\n",
+        "These types received 250 iterations.\n",
     ] {
         assert!(text.contains(wanted), "{wanted} is missing in\n{text}");
     }

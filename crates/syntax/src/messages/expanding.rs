@@ -60,7 +60,7 @@ rows! { Expanding:
 (display (f 1))";
 
 "bad-definition" []
-"What is defined is not a name"
+"The target of a definition is not a name"
 "A definition gives a value to a name."
 "(define 5 6)"
 => "(define five 6)
@@ -120,8 +120,8 @@ rows! { Expanding:
 
 "immutable-variable" []
 "An imported variable is assigned"
-"What a library exports cannot be changed from outside. Define a variable of your own; a library can export \
- a procedure that changes its variable."
+"A variable that a library exports cannot be changed from outside. Define a variable of your own; a library \
+ can export a procedure that changes its variable."
 "(import (scheme base))
 (set! car cdr)"
 => "(import (scheme base))
@@ -241,8 +241,8 @@ rows! { Expanding:
 
 "wrong-phase" []
 "A variable has no value when macros are expanded"
-"The procedure of a macro runs before the program does, so it cannot call what the program defines. What it \
- calls comes from a library, or is defined in `begin-for-syntax`."
+"The procedure of a macro runs before the program does, so it cannot call what the program defines. The \
+ procedures that it calls come from a library, or are defined in `begin-for-syntax`."
 "(import (scheme base) (scheme write) (canny syntax-case))
 (define (wrap form) (list #'quote form))
 (define-syntax quoted (lambda (form) (wrap form)))

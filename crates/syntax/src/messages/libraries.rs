@@ -111,7 +111,7 @@ rows! { Libraries:
 
 "undefined-export" []
 "An exported name is not defined"
-"What a library exports must be defined or imported in it."
+"A library must define or import each name that it exports."
 "(define-library (a) (import (scheme base)) (export size) (begin (define sise 1)))
 (import (scheme base) (a))"
 => "(define-library (a) (import (scheme base)) (export size) (begin (define size 1)))

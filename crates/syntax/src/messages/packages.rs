@@ -51,8 +51,8 @@ rows! { Packages:
 "package-conflict" []
 "Packages do not fit together"
 "Two packages ask for different sources or versions of a third, or have the same library. The message names \
- the packages and what they ask for. What the project's own `package.scm` says about a package wins over \
- what others ask for."
+ the packages and what they ask for. An entry of the project's own `package.scm` wins over what other \
+ packages ask for."
 "" => "";
 
 "no-such-package" []
@@ -87,7 +87,7 @@ rows! { Packages:
 
 "unwritable-project" []
 "A file cannot be written"
-"The system refuses to write a file of the project, or in the directory of packages. What was there before \
- is unchanged."
+"The system refuses to write a file of the project, or in the directory of packages. The previous content is \
+ unchanged."
 "" => "";
 }

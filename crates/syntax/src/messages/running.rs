@@ -27,7 +27,7 @@ rows! { Running:
 (display (vector-ref v 2))";
 
 "not-a-procedure" ["not-procedure"]
-"What is called is not a procedure"
+"The operator of a call is not a procedure"
 "The first element of a call must be a procedure. Often there is a pair of parentheses too many, or a \
  variable shadows a procedure."
 "(define (f rest) ((car rest) 1 2))
@@ -155,7 +155,7 @@ rows! { Running:
 (query (open-memory-database) \"select 1\")";
 
 "read-error" ["read"]
-"What `read` was given is no datum"
+"The text that `read` got is not a datum"
 "The text of a port is not that of a datum. The message has the place in the text. Such conditions satisfy \
  `read-error?`."
 "(display (read (open-input-string \"(1 . )\")))"

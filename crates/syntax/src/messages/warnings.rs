@@ -88,8 +88,8 @@ rows! { Warnings:
 
 "unreachable-code" []
 "Code is never reached"
-"What stands before it does not return, a test is a constant, or an earlier clause of `case-lambda` takes \
- the same numbers of arguments."
+"The code before it does not return, a test is a constant, or an earlier clause of `case-lambda` takes the \
+ same numbers of arguments."
 "(define (check x)
   (if (< x 0)
       (begin (error \"negative:\" x) (display \"bad\"))

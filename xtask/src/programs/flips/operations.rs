@@ -36,7 +36,7 @@ const QUESTIONS: &[&str] = &[
     "hash-table?",
 ];
 
-/// What a value is compared with by `eq?`: numbers may be other objects each time.
+/// Values that others are compared with by `eq?`: numbers may be other objects each time.
 const IDENTITIES: &[&str] = &[
     "#f",
     "#t",

@@ -73,7 +73,7 @@ pub fn entry_page(entry: &Entry, libraries: &[String]) -> String {
 /// The text about the results of a search.
 pub fn matches(matches: &Matches) -> String {
     let mut text = format!(
-        "# {}\n\nNo library exports such a name. What is about it:\n\n",
+        "# {}\n\nNo library exports such a name. Related entries:\n\n",
         matches.words
     );
     for one in &matches.shown {
@@ -292,7 +292,7 @@ pub fn write_reference(directory: &Path) -> Result<u8, Failure> {
             "R7RS",
             "Those of R7RS-small, and the names that R7RS-large gives to SRFIs.",
         ),
-        ("(canny ", "Canny", "What goes beyond the standard."),
+        ("(canny ", "Canny", "Additions to the standard."),
         ("(srfi ", "SRFIs", "Scheme Requests for Implementation."),
     ];
     for (prefix, title, text) in titles {

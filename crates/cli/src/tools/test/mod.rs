@@ -69,7 +69,7 @@ pub const TOOL: Tool = Tool {
         'test'\n\
               or 'tests', if it is NAME-test.scm or NAME.test.scm, or if it imports (canny test), (srfi 64) \
               or (srfi 78).\n\
-              Each runs in a process of its own. What it prints is shown if it fails. Exit code 1: something \
+              Each runs in a process of its own. Its output is shown if it fails. Exit code 1: something \
               failed;\n\
               66: nothing was found, or a place cannot be read.",
     run,
