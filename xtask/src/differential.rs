@@ -143,12 +143,13 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     let time_limit = Duration::from_secs(arguments.number("--timeout", 300)?);
     let canny = workspace::canny(arguments, Profile::Debug)?;
     let given = arguments.finish()?;
-    let programs = match given.is_empty() {
-        true => programs(),
-        false => given
+    let programs = if given.is_empty() {
+        programs()
+    } else {
+        given
             .iter()
             .map(|file| std::fs::canonicalize(file).map_err(|error| format!("{file}: {error}")))
-            .collect::<Result<_, _>>()?,
+            .collect::<Result<_, _>>()?
     };
     compare_all(&canny, &programs, if all { ALL } else { SHARE }, time_limit)
 }

@@ -269,9 +269,10 @@ impl Heap {
     /// time for that before everything is collected again.
     pub(crate) fn nursery_budget(&self, state: &HeapState, used: usize, wanted: usize) -> usize {
         let room = self.ceiling_blocks(state).saturating_sub(used);
-        let least = match state.accounts.is_any_ending() {
-            true => (self.reserve_blocks / 2).max(NURSERY_BLOCKS_MIN),
-            false => NURSERY_BLOCKS_MIN,
+        let least = if state.accounts.is_any_ending() {
+            (self.reserve_blocks / 2).max(NURSERY_BLOCKS_MIN)
+        } else {
+            NURSERY_BLOCKS_MIN
         };
         wanted.min(room / 2).max(least)
     }

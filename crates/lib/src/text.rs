@@ -12,11 +12,27 @@ use canny_value::{ObjectRef, Value};
 use canny_vm::strings::{string_data, string_length};
 use canny_vm::{Raise, TextBuilder, Thread};
 
+use crate::primitives::symbols::field;
+
 /// The characters of a string: Latin-1 bytes or UTF-32 units.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Units<'a> {
     Narrow(&'a [u8]),
     Wide(&'a [u32]),
+}
+
+/// Whether an object is the symbol with this name, which is ASCII.
+pub(crate) fn is_symbol(object: Value, name: &str) -> bool {
+    let text = object
+        .as_kind(Kind::Symbol)
+        .map(|symbol| symbol.field(field::NAME));
+    let text = text.and_then(|text| text.as_kind(Kind::String));
+    text.is_some_and(|text| {
+        with_units(text, |units| match units {
+            Units::Narrow(bytes) => bytes == name.as_bytes(),
+            Units::Wide(_) => false,
+        })
+    })
 }
 
 /// The character of a unit; the units of strings are scalar values.

@@ -177,9 +177,12 @@ impl Pool {
             next
         };
         let standby = || worker.next.take();
-        let both = || match looks_outside {
-            true => outside().or_else(begun),
-            false => begun().or_else(outside),
+        let both = || {
+            if looks_outside {
+                outside().or_else(begun)
+            } else {
+                begun().or_else(outside)
+            }
         };
         let steal = || self.steal(id, worker, turn);
         match Order::of_number(worker.order.load(Ordering::Relaxed)) {

@@ -109,9 +109,10 @@ impl Turns {
             self.slices += 1;
             self.since = now;
         }
-        match self.slices.is_multiple_of(ROUND) {
-            true => Order::Queue,
-            false => Order::Standby,
+        if self.slices.is_multiple_of(ROUND) {
+            Order::Queue
+        } else {
+            Order::Standby
         }
     }
 }

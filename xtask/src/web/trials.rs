@@ -72,9 +72,10 @@ impl Client {
     fn expect(&mut self, path: &str, wanted: u16, page: &str) -> Result<(), String> {
         let (status, body) = self.ask(path)?;
         let is_right = status == wanted && (wanted != 200 || body == page.as_bytes());
-        match is_right {
-            true => Ok(()),
-            false => Err(format!("{path}: status {status}, {} bytes", body.len())),
+        if is_right {
+            Ok(())
+        } else {
+            Err(format!("{path}: status {status}, {} bytes", body.len()))
         }
     }
 }
@@ -245,9 +246,10 @@ fn streams(server: &Server, page: &str) -> Result<(), String> {
         peak_megabytes(server),
     );
     outcome?;
-    match times.longest() > LIMIT.as_secs_f64() * 1000.0 {
-        true => Err("a request took longer than five seconds".to_owned()),
-        false => Ok(()),
+    if times.longest() > LIMIT.as_secs_f64() * 1000.0 {
+        Err("a request took longer than five seconds".to_owned())
+    } else {
+        Ok(())
     }
 }
 

@@ -48,10 +48,10 @@ impl Generator<'_> {
         top: usize,
         span: Span,
     ) -> Outcome {
-        if let Destination::Return = destination {
-            if let Some(target) = self.self_call(operator, operands.len()) {
-                return self.jump_with(&target, operands, top, span);
-            }
+        if let Destination::Return = destination
+            && let Some(target) = self.self_call(operator, operands.len())
+        {
+            return self.jump_with(&target, operands, top, span);
         }
         let base = register(top)?;
         self.node(operator, Destination::Register(base), top)?;

@@ -51,7 +51,7 @@ use canny_vm::strings::string_length;
 use canny_vm::{InPlace, Raise, Thread};
 
 use crate::equality::{is_equal, is_eqv};
-use crate::text::{same_text, with_both, with_units};
+use crate::text::{is_symbol, same_text, with_both, with_units};
 
 pub(crate) use hashing::{Identity, KeyHasher, hash_of_name, hash_text, mix};
 
@@ -83,10 +83,10 @@ impl Equivalence {
         }
     }
 
-    pub(crate) fn named(name: &str) -> Option<Equivalence> {
+    pub(crate) fn of_symbol(symbol: Value) -> Option<Equivalence> {
         Equivalence::ALL
             .into_iter()
-            .find(|equivalence| equivalence.name() == name)
+            .find(|equivalence| is_symbol(symbol, equivalence.name()))
     }
 }
 
@@ -118,10 +118,10 @@ impl Weakness {
         }
     }
 
-    pub(crate) fn named(name: &str) -> Option<Weakness> {
+    pub(crate) fn of_symbol(symbol: Value) -> Option<Weakness> {
         Weakness::ALL
             .into_iter()
-            .find(|weakness| weakness.name() == Some(name))
+            .find(|weakness| weakness.name().is_some_and(|name| is_symbol(symbol, name)))
     }
 
     fn flags(self) -> u8 {

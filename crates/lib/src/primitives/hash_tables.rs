@@ -10,7 +10,6 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::FIXNUM_MAX;
 use canny_value::Value;
 use canny_vm::numbers::number_of;
-use canny_vm::symbols::symbol_name;
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 
 use super::string_comparison::Folded;
@@ -73,13 +72,12 @@ fn table_and_key(thread: &mut Thread, call: Call) -> Result<(Table, Value), Rais
 }
 
 fn make_hash_table(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let name = symbol_name(call.at(0));
-    let Some(equivalence) = name.as_deref().and_then(Equivalence::named) else {
+    let Some(equivalence) = Equivalence::of_symbol(call.at(0)) else {
         return Err(call.type_error(thread, 0, "eq, eqv, equal or string"));
     };
     let weakness = match call.at(1) {
         Value::FALSE => Some(Weakness::None),
-        name => symbol_name(name).as_deref().and_then(Weakness::named),
+        name => Weakness::of_symbol(name),
     };
     let Some(weakness) = weakness else {
         return Err(call.type_error(thread, 1, "key, value, ephemeral or #f"));

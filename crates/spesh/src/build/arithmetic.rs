@@ -139,9 +139,10 @@ impl Builder<'_> {
         let asks_first =
             tx.may_be(Type::FLONUM) && (self.guess(x).is(Type::FLONUM) || !ty.may_be(Type::FLONUM));
         let asked = self.guard(activation, Test::Flonum, if asks_first { x } else { y });
-        match asks_first {
-            true => (asked, if x == y { asked } else { y }),
-            false => (if x == y { asked } else { x }, asked),
+        if asks_first {
+            (asked, if x == y { asked } else { y })
+        } else {
+            (if x == y { asked } else { x }, asked)
         }
     }
 

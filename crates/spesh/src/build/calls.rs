@@ -123,9 +123,10 @@ impl Builder<'_> {
         let mut arguments = Vec::with_capacity(site.arguments.len());
         for argument in &site.arguments {
             let argument = now(self, *argument);
-            arguments.push(match takes_floats && self.ty(argument).is(Type::FLONUM) {
-                true => self.float_at_hand(argument),
-                false => self.tagged(argument),
+            arguments.push(if takes_floats && self.ty(argument).is(Type::FLONUM) {
+                self.float_at_hand(argument)
+            } else {
+                self.tagged(argument)
             });
         }
         if !site.is_tail {
@@ -341,9 +342,10 @@ impl Builder<'_> {
     pub(super) fn return_value(&mut self, activation: &mut Activation, value: NodeId) {
         match &mut activation.returns {
             None => {
-                let value = match self.options.passes_floats && self.ty(value).is(Type::FLONUM) {
-                    true => self.float_at_hand(value),
-                    false => self.tagged(value),
+                let value = if self.options.passes_floats && self.ty(value).is(Type::FLONUM) {
+                    self.float_at_hand(value)
+                } else {
+                    self.tagged(value)
                 };
                 self.terminate(Terminator::Return(value));
             }

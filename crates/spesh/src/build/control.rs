@@ -139,9 +139,10 @@ impl Builder<'_> {
             });
             match answer {
                 Some(holds) => {
-                    let target = match holds {
-                        true => question.holds,
-                        false => question.fails,
+                    let target = if holds {
+                        question.holds
+                    } else {
+                        question.fails
                     };
                     activation.pending.entry(target).or_default().push(arrival);
                 }

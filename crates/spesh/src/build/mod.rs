@@ -341,9 +341,10 @@ impl Builder<'_> {
                 EntryPoint::Start => Type::ANY,
             };
             let is_argument = self.graph.entry == EntryPoint::Start;
-            let op = match is_argument && self.options.passes_floats && ty == Type::FLONUM {
-                true => Op::FloatSlot(register as u32),
-                false => Op::Slot(register as u32),
+            let op = if is_argument && self.options.passes_floats && ty == Type::FLONUM {
+                Op::FloatSlot(register as u32)
+            } else {
+                Op::Slot(register as u32)
             };
             let node = self.graph.push(entry, op, ty);
             environment.set(register, node);
@@ -456,10 +457,7 @@ impl Builder<'_> {
             || self.graph.representation(node) == Representation::Float
             || matches!(self.graph.node(node).op, Op::Box(_))
             || self.numbering.find(&Op::Unbox(node)).is_some();
-        match is_at_hand {
-            true => self.float(node),
-            false => node,
-        }
+        if is_at_hand { self.float(node) } else { node }
     }
 
     // Leaving.

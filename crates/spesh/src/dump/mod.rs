@@ -315,9 +315,10 @@ fn write_plan(out: &mut String, plan: &Plan, source: &dyn CodeSource) -> fmt::Re
         let is_variadic = source
             .snapshot(plan.code)
             .is_some_and(|code| code.arity == canny_tables::layout::code::VARIADIC);
-        let callsites = match is_variadic {
-            true => "callsites of any number of arguments".to_owned(),
-            false => format!("callsite of {}", arguments(count)),
+        let callsites = if is_variadic {
+            "callsites of any number of arguments".to_owned()
+        } else {
+            format!("callsite of {}", arguments(count))
         };
         writeln!(out, "The specialization is for the {callsites}.\n")?;
         if plan.reason == Reason::Certain {

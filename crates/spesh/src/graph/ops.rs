@@ -441,9 +441,10 @@ mod tests {
                 .iter()
                 .filter_map(|(_, role)| sample(role))
                 .collect();
-            let text = match operands.is_empty() {
-                true => row.name.to_owned(),
-                false => format!("{}({})", row.name, operands.join(", ")),
+            let text = if operands.is_empty() {
+                row.name.to_owned()
+            } else {
+                format!("{}({})", row.name, operands.join(", "))
             };
             let mut reader = Reader::new(&text);
             reader.state = Some(StateId(3));

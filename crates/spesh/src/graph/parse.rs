@@ -154,9 +154,10 @@ impl Parser {
                 let id = NodeId::read(reader)?;
                 reader.expect(":")?;
                 let ty = Type::read(reader)?;
-                let representation = match reader.take("unboxed") {
-                    true => Representation::Float,
-                    false => Representation::Tagged,
+                let representation = if reader.take("unboxed") {
+                    Representation::Float
+                } else {
+                    Representation::Tagged
                 };
                 Ok((id, ty, representation))
             })?;
@@ -250,13 +251,12 @@ impl Parser {
         reader.expect("[")?;
         // A procedure may be called like a frame, but no name has a colon.
         let word = reader.rest().split(' ').next().unwrap_or_default();
-        let frame = match word.ends_with(':') {
-            true => {
-                let number = reader.numbered("f")?;
-                reader.expect(":")?;
-                FrameId(number)
-            }
-            false => FrameId(0),
+        let frame = if word.ends_with(':') {
+            let number = reader.numbered("f")?;
+            reader.expect(":")?;
+            FrameId(number)
+        } else {
+            FrameId(0)
         };
         if frame.index() >= self.graph.frames.len() {
             return Err(reader.wrong(format!("there is no frame f{}", frame.0)));

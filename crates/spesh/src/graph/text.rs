@@ -64,9 +64,10 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn expect(&mut self, text: &str) -> Result<(), Wrong> {
-        match self.take(text) {
-            true => Ok(()),
-            false => Err(self.wrong(format!("{text} is expected"))),
+        if self.take(text) {
+            Ok(())
+        } else {
+            Err(self.wrong(format!("{text} is expected")))
         }
     }
 
@@ -263,9 +264,10 @@ impl Text for NodeId {
     fn read(reader: &mut Reader<'_>) -> Result<NodeId, Wrong> {
         const MOST: u32 = 1 << 20;
         let number = reader.numbered("n")?;
-        match number < MOST {
-            true => Ok(NodeId(number)),
-            false => Err(reader.wrong("the number of the node is too large")),
+        if number < MOST {
+            Ok(NodeId(number))
+        } else {
+            Err(reader.wrong("the number of the node is too large"))
         }
     }
 }
@@ -302,9 +304,10 @@ impl Text for Edge {
 
     fn read(reader: &mut Reader<'_>) -> Result<Edge, Wrong> {
         let target = BlockId(reader.numbered("b")?);
-        let arguments = match reader.rest().starts_with('(') {
-            true => reader.list("(", ")", NodeId::read)?,
-            false => Vec::new(),
+        let arguments = if reader.rest().starts_with('(') {
+            reader.list("(", ")", NodeId::read)?
+        } else {
+            Vec::new()
         };
         Ok(Edge { target, arguments })
     }
@@ -354,9 +357,10 @@ impl Text for f64 {
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<f64, Wrong> {
-        match reader.rest().starts_with("0x") {
-            true => u64::read(reader).map(f64::from_bits),
-            false => reader.number(),
+        if reader.rest().starts_with("0x") {
+            u64::read(reader).map(f64::from_bits)
+        } else {
+            reader.number()
         }
     }
 }

@@ -70,9 +70,10 @@ pub(super) fn parts(
                 || divides_by_class(position)
         })
         .collect();
-    let (part_percent, served_percent) = match (0..types.len()).any(divides_by_class) {
-        true => (CLASS_PERCENT, SERVED_BY_CLASS_PERCENT),
-        false => (PART_PERCENT, SERVED_PERCENT),
+    let (part_percent, served_percent) = if (0..types.len()).any(divides_by_class) {
+        (CLASS_PERCENT, SERVED_BY_CLASS_PERCENT)
+    } else {
+        (PART_PERCENT, SERVED_PERCENT)
     };
     let mut parts: Vec<Plan> = Vec::new();
     for tuple in &callsite.tuples {

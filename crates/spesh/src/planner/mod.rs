@@ -456,27 +456,30 @@ impl Planner {
         let by_class =
             || !self.ignores_classes && choice::asks_for_classes(snapshot, statistics, source);
         if started.is_empty() {
-            let parts = match callsite.hits >= threshold {
-                true => choice::parts(snapshot, callsite, by_class()),
-                false => Vec::new(),
+            let parts = if callsite.hits >= threshold {
+                choice::parts(snapshot, callsite, by_class())
+            } else {
+                Vec::new()
             };
-            return match parts.is_empty() {
-                true => plan_single(snapshot, statistics, threshold)
+            return if parts.is_empty() {
+                plan_single(snapshot, statistics, threshold)
                     .into_iter()
-                    .collect(),
-                false => parts,
+                    .collect()
+            } else {
+                parts
             };
         }
         let hits = choice::unserved(callsite, &started);
-        match self.is_worth_another(snapshot, statistics, hits) {
-            true => vec![choice::one_more(
+        if self.is_worth_another(snapshot, statistics, hits) {
+            vec![choice::one_more(
                 snapshot,
                 callsite,
                 &started,
                 hits,
                 by_class(),
-            )],
-            false => Vec::new(),
+            )]
+        } else {
+            Vec::new()
         }
     }
 
@@ -489,9 +492,10 @@ impl Planner {
     ) -> bool {
         let words = snapshot.instructions.len();
         let retractions = self.retractions(snapshot.word, EntryPoint::Start);
-        let wanted = match self.is_eager {
-            true => 2,
-            false => threshold(words).unwrap_or(u32::MAX) << retractions,
+        let wanted = if self.is_eager {
+            2
+        } else {
+            threshold(words).unwrap_or(u32::MAX) << retractions
         };
         let is_frequent = u64::from(hits) * 100 >= u64::from(statistics.hits);
         let pays = self.budget.as_ref().is_none_or(|budget| {

@@ -181,9 +181,10 @@ impl Statistics {
                 }
                 // A tail call takes the place of its frame.
                 let replaced = stack.remove_from(position);
-                let return_address = match is_tail {
-                    true => replaced.map_or(0, |frame| frame.return_address),
-                    false => caller.map_or(0, |_| call + call_bytes()),
+                let return_address = if is_tail {
+                    replaced.map_or(0, |frame| frame.return_address)
+                } else {
+                    caller.map_or(0, |_| call + call_bytes())
                 };
                 self.enter(callee, arguments, (position, return_address), stack, source);
                 stack.was_called = caller.is_some();
@@ -410,9 +411,10 @@ impl CallsiteStatistics {
             return arguments;
         }
         let others = self.tuples.iter().filter(|it| has_class(&it.types));
-        match others.count() < CLASSES_MAX {
-            true => arguments,
-            false => arguments.without_classes(),
+        if others.count() < CLASSES_MAX {
+            arguments
+        } else {
+            arguments.without_classes()
         }
     }
 }

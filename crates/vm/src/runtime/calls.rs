@@ -379,8 +379,8 @@ impl Thread {
 
     /// The first `count` arguments of a call; there are so many.
     fn passed(&self, arguments: Passed, count: usize) -> Vec<Value> {
-        // SAFETY: the registers hold arguments of the call, which are live.
         let registers = |first: usize, count: usize| {
+            // SAFETY: the registers hold arguments of the call, which are live.
             (first..first + count).map(|index| unsafe { *self.fp.add(index) })
         };
         match arguments {

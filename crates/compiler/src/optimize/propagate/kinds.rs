@@ -235,9 +235,10 @@ fn describe(row: &Primitive) -> Row {
             Repeats::Never if !CHANGES.contains(&row.name) => Vec::new(),
             _ => operands.map(kinds_of_word).collect(),
         },
-        result: match row.flags.has(Flags::FRAME) {
-            true => Kinds::ALL,
-            false => kinds_of_word(result.trim()),
+        result: if row.flags.has(Flags::FRAME) {
+            Kinds::ALL
+        } else {
+            kinds_of_word(result.trim())
         },
     }
 }

@@ -86,9 +86,12 @@ impl InPlace {
         (c, d): Parts<Value>,
     ) -> Option<Value> {
         let is_sum = operation == Operation::Add;
-        let term = |thread: &mut Self, x, y| match is_sum {
-            true => thread.add(x, y),
-            false => thread.subtract(x, y),
+        let term = |thread: &mut Self, x, y| {
+            if is_sum {
+                thread.add(x, y)
+            } else {
+                thread.subtract(x, y)
+            }
         };
         let real = term(self, a, c)?;
         let imaginary = match (b, d) {
