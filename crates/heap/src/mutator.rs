@@ -491,22 +491,19 @@ impl Mutator {
     #[inline]
     pub fn bytes_in_place(&mut self, kind: Kind, flags: u8, pieces: &[&[u8]]) -> Value {
         assert!(matches!(kind, Kind::String8 | Kind::Bytevector));
-        let length = pieces.iter().map(|piece| piece.len()).sum();
-        let bytes = small_bytes(kind, length);
+        let length: usize = pieces.iter().map(|piece| piece.len()).sum();
+        let bytes = small_payload_bytes(length);
         let at = self.take_in_place(AreaKind::Leaf, bytes);
         // SAFETY: the room was just taken, so that no piece lies in it; it is `bytes` long, which is
-        // enough for the header, the pieces and padding of less than two words, which begins behind the
-        // last whole word of the pieces.
+        // enough for the header, the pieces and padding of less than two words: the last two words hold
+        // all of that.
         unsafe {
+            shape::write(at + bytes - 16, 0);
+            shape::write(at + bytes - 8, 0);
             shape::write(at, Header::new(kind, flags, length).0);
-            let mut word = at + 8 + (length & !7);
-            while word < at + bytes {
-                shape::write(word, 0);
-                word += 8;
-            }
             let mut place = (at + 8) as *mut u8;
             for piece in pieces {
-                std::ptr::copy_nonoverlapping(piece.as_ptr(), place, piece.len());
+                shape::copy_apart(piece.as_ptr(), place, piece.len());
                 place = place.add(piece.len());
             }
             Value::object_at(at)
@@ -516,23 +513,43 @@ impl Mutator {
     /// The same of one piece, with the same panics.
     #[inline]
     pub fn copy_in_place(&mut self, kind: Kind, flags: u8, piece: &[u8]) -> Value {
-        let bytes = Header::size_for_payload(piece.len());
-        if bytes > LARGE_ABOVE_BYTES || !matches!(kind, Kind::String8 | Kind::Bytevector) {
-            return self.bytes_in_place(kind, flags, &[piece]);
-        }
-        let Some(at) = self.bump(AreaKind::Leaf, bytes) else {
-            return self.bytes_in_place(kind, flags, &[piece]);
+        assert!(matches!(kind, Kind::String8 | Kind::Bytevector));
+        self.payload_in_place(Header::new(kind, flags, piece.len()), piece)
+    }
+
+    /// Data of a string of any characters as [`Mutator::leaf_in_place`] makes it, with the same panics.
+    #[inline]
+    pub fn units_in_place(&mut self, units: &[u32]) -> Value {
+        let header = Header::new(Kind::String32, 0, units.len());
+        // SAFETY: the bytes of the units.
+        let bytes = unsafe { std::slice::from_raw_parts(units.as_ptr().cast(), 4 * units.len()) };
+        self.payload_in_place(header, bytes)
+    }
+
+    /// A leaf object with this header, which says how long the payload is.
+    #[inline(always)]
+    fn payload_in_place(&mut self, header: Header, payload: &[u8]) -> Value {
+        let bytes = small_payload_bytes(payload.len());
+        let at = match self.bump(AreaKind::Leaf, bytes) {
+            Some(at) => at,
+            None => self.leaf_room_in_place(bytes),
         };
-        // SAFETY: the room was just taken, so that the piece does not lie in it; it is `bytes` long, at
-        // least two words, which is enough for the header, the piece and padding of less than two
+        // SAFETY: the room was just taken, so that the payload does not lie in it; it is `bytes` long, at
+        // least two words, which is enough for the header, the payload and padding of less than two
         // words: the last two words hold all of that.
         unsafe {
             shape::write(at + bytes - 16, 0);
             shape::write(at + bytes - 8, 0);
-            shape::write(at, Header::new(kind, flags, piece.len()).0);
-            std::ptr::copy_nonoverlapping(piece.as_ptr(), (at + 8) as *mut u8, piece.len());
+            shape::write(at, header.0);
+            shape::copy_apart(payload.as_ptr(), (at + 8) as *mut u8, payload.len());
             Value::object_at(at)
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn leaf_room_in_place(&mut self, bytes: usize) -> usize {
+        self.take_in_place(AreaKind::Leaf, bytes)
     }
 
     /// An object with these fields as [`Mutator::object_in_place`] makes it, with the same panics.
@@ -816,6 +833,15 @@ fn small_bytes(kind: Kind, length: usize) -> usize {
         bytes <= LARGE_ABOVE_BYTES,
         "a large object is asked for with `object` or `leaf`"
     );
+    bytes
+}
+
+/// Bytes of an object with a payload of so many bytes, which is no large one.
+#[inline(always)]
+fn small_payload_bytes(payload_bytes: usize) -> usize {
+    assert!(payload_bytes < LARGE_ABOVE_BYTES);
+    let bytes = Header::size_for_payload(payload_bytes);
+    assert!(bytes <= LARGE_ABOVE_BYTES);
     bytes
 }
 

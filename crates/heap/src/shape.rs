@@ -177,3 +177,37 @@ pub(crate) unsafe fn value(bits: u64) -> Value {
     // SAFETY: the caller's contract.
     unsafe { Value::from_bits(bits) }
 }
+
+/// Copies bytes, without a call where there are few.
+///
+/// # Safety
+/// So many bytes can be read and written; the two ranges have nothing in common.
+#[inline(always)]
+pub(crate) unsafe fn copy_apart(from: *const u8, to: *mut u8, count: usize) {
+    // SAFETY: the caller's contract; two words cover the bytes together, of which each is inside.
+    unsafe {
+        match count {
+            17.. => std::ptr::copy_nonoverlapping(from, to, count),
+            8.. => {
+                let (first, last) = (from.cast::<u64>(), from.add(count - 8).cast::<u64>());
+                let (first, last) = (first.read_unaligned(), last.read_unaligned());
+                to.cast::<u64>().write_unaligned(first);
+                to.add(count - 8).cast::<u64>().write_unaligned(last);
+            }
+            4.. => {
+                let (first, last) = (from.cast::<u32>(), from.add(count - 4).cast::<u32>());
+                let (first, last) = (first.read_unaligned(), last.read_unaligned());
+                to.cast::<u32>().write_unaligned(first);
+                to.add(count - 4).cast::<u32>().write_unaligned(last);
+            }
+            2.. => {
+                let (first, last) = (from.cast::<u16>(), from.add(count - 2).cast::<u16>());
+                let (first, last) = (first.read_unaligned(), last.read_unaligned());
+                to.cast::<u16>().write_unaligned(first);
+                to.add(count - 2).cast::<u16>().write_unaligned(last);
+            }
+            1 => *to = *from,
+            0 => {}
+        }
+    }
+}

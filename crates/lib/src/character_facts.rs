@@ -32,6 +32,23 @@ const ALPHABETIC: u8 = 1;
 const WHITESPACE: u8 = 2;
 const UPPER_CASE: u8 = 4;
 const LOWER_CASE: u8 = 8;
+/// A full mapping is not the simple one, or depends on the characters around.
+const UPPER_DIFFERS: u8 = 16;
+const LOWER_DIFFERS: u8 = 32;
+const FOLDING_DIFFERS: u8 = 64;
+
+/// A mapping of case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Case {
+    Upper,
+    Lower,
+    Folded,
+}
+
+/// Whether characters are one and the same character.
+fn is_only(mut characters: impl Iterator<Item = char>, character: char) -> bool {
+    characters.next() == Some(character) && characters.next().is_none()
+}
 
 impl Facts {
     /// The facts of a character.
@@ -49,17 +66,33 @@ impl Facts {
 
     #[cold]
     fn by_rules(character: char) -> Facts {
+        let upper = unicode::upcase(character);
+        let lower = unicode::downcase(character);
+        let folded = unicode::foldcase(character);
+        let mut is_folded_simply = true;
+        let mut folded_to = 0;
+        unicode::fold_fully(character, |to| {
+            folded_to += 1;
+            is_folded_simply &= folded_to == 1 && to == folded;
+        });
+        let has_context = character == 'Σ';
         let classes = [
             (ALPHABETIC, character.is_alphabetic()),
             (WHITESPACE, character.is_whitespace()),
             (UPPER_CASE, character.is_uppercase()),
             (LOWER_CASE, character.is_lowercase()),
+            (UPPER_DIFFERS, !is_only(character.to_uppercase(), upper)),
+            (
+                LOWER_DIFFERS,
+                has_context || !is_only(character.to_lowercase(), lower),
+            ),
+            (FOLDING_DIFFERS, !is_folded_simply),
         ];
         let classes = classes.into_iter().filter(|(_, holds)| *holds);
         Facts {
-            upper: unicode::upcase(character),
-            lower: unicode::downcase(character),
-            folded: unicode::foldcase(character),
+            upper,
+            lower,
+            folded,
             digit: unicode::digit_value(character).unwrap_or(NO_DIGIT),
             classes: classes.fold(0, |classes, (class, _)| classes | class),
         }
@@ -79,6 +112,17 @@ impl Facts {
 
     pub(crate) fn is_lower_case(self) -> bool {
         self.classes & LOWER_CASE != 0
+    }
+
+    /// What the full mapping gives, where that is one character that does not depend on others.
+    #[inline]
+    pub(crate) fn mapped(self, case: Case) -> Option<char> {
+        let (mapped, differs) = match case {
+            Case::Upper => (self.upper, UPPER_DIFFERS),
+            Case::Lower => (self.lower, LOWER_DIFFERS),
+            Case::Folded => (self.folded, FOLDING_DIFFERS),
+        };
+        (self.classes & differs == 0).then_some(mapped)
     }
 
     /// Whether it is a decimal digit of any script.
@@ -113,6 +157,30 @@ mod tests {
                 Facts::by_rules(character),
                 "{character:?}"
             );
+        }
+    }
+
+    #[test]
+    fn mappings_are_the_full_ones() {
+        for character in '\0'..=char::MAX {
+            let facts = Facts::of(character);
+            let text = character.to_string();
+            if let Some(upper) = facts.mapped(Case::Upper) {
+                assert_eq!(upper.to_string(), text.to_uppercase());
+            }
+            if let Some(lower) = facts.mapped(Case::Lower) {
+                assert_eq!(lower.to_string(), text.to_lowercase());
+            }
+            if let Some(folded) = facts.mapped(Case::Folded) {
+                let mut all = String::new();
+                unicode::fold_fully(character, |to| all.push(to));
+                assert_eq!(folded.to_string(), all);
+            }
+        }
+        for special in ['ß', 'ŉ', 'Σ', 'İ', 'ﬀ'] {
+            let facts = Facts::of(special);
+            let cases = [Case::Upper, Case::Lower, Case::Folded];
+            assert!(cases.iter().any(|case| facts.mapped(*case).is_none()));
         }
     }
 

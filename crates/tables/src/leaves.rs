@@ -1,9 +1,11 @@
 //! Leaf rows: calls of primitives that compiled code makes without letting anybody look at its frame.
 //!
-//! A leaf function takes up to [`ARGUMENTS_MAX`] tagged words in registers and gives a word. It never
-//! collects, never raises and never calls Scheme, so its caller keeps its values in registers and
-//! stores nothing. It writes no word of a pair, vector, box, cell or record that a program can reach
-//! and that existed before; a hash table's inner vector is out of reach. Before it has changed
+//! A leaf function takes up to [`ARGUMENTS_MAX`] tagged words and gives a word. The first
+//! [`IN_REGISTERS`] come in registers, the others in the carried words of the thread block
+//! (`layout::thread::CARRIED`). It never collects, never raises and never calls Scheme, so its caller
+//! keeps its values in registers and stores nothing else. It writes no word of a pair, vector, box, cell
+//! or record that a program can reach and that existed before, unless its row says `at_times`; a hash
+//! table's inner vector is out of reach. Before it has changed
 //! anything, it declines work that it does not do itself (`layout::DECLINED`), errors above all;
 //! the primitive is called instead.
 //!
@@ -13,7 +15,11 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 /// Greatest number of arguments.
-pub const ARGUMENTS_MAX: usize = 3;
+pub const ARGUMENTS_MAX: usize = 8;
+/// Number of those that come in registers.
+pub const IN_REGISTERS: usize = 3;
+
+const _: () = assert!(ARGUMENTS_MAX - IN_REGISTERS <= crate::layout::thread::CARRIED_WORDS);
 
 /// Type of a leaf function's result if it does not decline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +60,7 @@ pub struct Leaf {
     /// It declines now and then though its operands are what they always are, since a buffer is empty
     /// or full or somebody else has a lock: its caller has another way at hand, and concludes
     /// nothing from that. For compiled code it is a call of the primitive, which may change
-    /// everything: changes by other threads are seen behind a lock.
+    /// everything: changes by other threads are seen behind a lock. So it may change vectors too.
     pub declines_at_times: bool,
 }
 
@@ -420,6 +426,65 @@ leaves! {
     "close-output-port" 1 Any at_times;
     "input-port-open?" 1 Boolean at_times;
     "output-port-open?" 1 Boolean at_times;
+    "string" 4 String;
+    "string" 5 String;
+    "string" 6 String;
+    "string" 7 String;
+    "string" 8 String;
+    "string-append" 4 String;
+    "string-append" 5 String;
+    "string-append" 6 String;
+    "string-concatenate" 1 String;
+    "string-join" 2 String;
+    "string-search-forward" 3 Any;
+    "string-contains" 2 Any;
+    "string-contains" 3 Any;
+    "string-contains" 4 Any;
+    "string->list" 2 List;
+    "string->list" 3 List;
+    "string->vector" 2 Vector;
+    "string->vector" 3 Vector;
+    "vector->string" 2 String;
+    "vector->string" 3 String;
+    "string->utf8" 2 Any;
+    "string->utf8" 3 Any;
+    "utf8->string" 2 String;
+    "utf8->string" 3 String;
+    "string<?" 3 Boolean;
+    "string>?" 3 Boolean;
+    "string<=?" 3 Boolean;
+    "string>=?" 3 Boolean;
+    "char-ci=?" 3 Boolean;
+    "char-ci<?" 3 Boolean;
+    "char-ci>?" 3 Boolean;
+    "char-ci<=?" 3 Boolean;
+    "char-ci>=?" 3 Boolean;
+    "string-copy!" 3 Any;
+    "string-copy!" 4 Any;
+    "string-copy!" 5 Any;
+    "string-fill!" 2 Any;
+    "string-fill!" 3 Any;
+    "string-fill!" 4 Any;
+    "bytevector-copy!" 3 Any;
+    "bytevector-copy!" 4 Any;
+    "bytevector-copy!" 5 Any;
+    "bytevector-fill!" 2 Any;
+    "bytevector-fill!" 3 Any;
+    "bytevector-fill!" 4 Any;
+    "vector-copy!" 3 Any at_times;
+    "vector-copy!" 4 Any at_times;
+    "vector-copy!" 5 Any at_times;
+    "vector-fill!" 2 Any at_times;
+    "vector-fill!" 3 Any at_times;
+    "vector-fill!" 4 Any at_times;
+    "%current-port" 1 Any;
+    "read" 1 Any at_times;
+    "write-string" 3 Any at_times;
+    "write-string" 4 Any at_times;
+    "write-bytevector" 4 Any at_times;
+    "read-bytevector!" 3 Any at_times;
+    "read-bytevector!" 4 Any at_times;
+    "flush-output-port" 1 Any at_times;
 }
 
 /// The leaf function of a primitive for a number of arguments, if there is one.

@@ -5,6 +5,7 @@
 use canny_number::{Number, NumberError};
 use canny_syntax::core::PrimitiveId;
 use canny_syntax::datum::Datum;
+use canny_tables::primitives::JIFFIES_PER_SECOND;
 use std::sync::Arc;
 
 use crate::literals::has_word_identity;
@@ -70,6 +71,7 @@ fn fold_numbers(name: &str, operands: &[&Datum]) -> Option<Datum> {
     match name {
         // Not from exact zero on: the sum of negative zeros is one.
         "+" if numbers.is_empty() => literal(Number::ZERO),
+        "jiffies-per-second" if numbers.is_empty() => literal(Number::Fixnum(JIFFIES_PER_SECOND)),
         "+" => reduce(None, canny_number::add),
         "*" => reduce(Some(Number::Fixnum(1)), canny_number::mul),
         "-" if numbers.len() == 1 => literal(canny_number::negate(numbers[0])),

@@ -312,6 +312,11 @@ impl Handle {
         Ok(count)
     }
 
+    /// Whether it is open and holds nothing back, so that there is nothing to flush.
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(&*self.lock(), Backend::Descriptor { .. })
+    }
+
     /// Hands on what a device holds back. Handles buffer nothing themselves, so that there is nothing
     /// to do for descriptors.
     pub fn flush(&self, wait: Wait<'_>) -> Result<(), IoError> {

@@ -394,6 +394,28 @@ impl SharedPort<TextOutput> {
     }
 }
 
+impl SharedPort<TextOutput> {
+    /// Whether the port is free and open, and flushing it would do nothing.
+    pub fn is_flushed(&self, borrower: &Borrower) -> bool {
+        self.try_lock().is_some_and(|port| {
+            let is_flushed = port.is_flushed();
+            port.release_to(borrower);
+            is_flushed
+        })
+    }
+}
+
+impl SharedPort<BinaryOutput> {
+    /// Whether the port is free and open, and flushing it would do nothing.
+    pub fn is_flushed(&self, borrower: &Borrower) -> bool {
+        self.try_lock().is_some_and(|port| {
+            let is_flushed = port.is_flushed();
+            port.release_to(borrower);
+            is_flushed
+        })
+    }
+}
+
 impl<P: Lender> Drop for SharedPort<P> {
     fn drop(&mut self) {
         let locked = self.locked.get_mut();

@@ -99,9 +99,7 @@ impl BinaryOutput {
 
     /// Writes bytes. If it returns an error that `is_retryable`, nothing was accepted.
     pub fn write_bytes(&mut self, bytes: &[u8], wait: Wait<'_>) -> Result<(), IoError> {
-        self.buffer.make_room(wait)?;
-        self.buffer.bytes.extend_from_slice(bytes);
-        self.buffer.accepted(false, wait)
+        self.buffer.write(bytes, wait)
     }
 
     /// Bytes will be written in small pieces: from now on there is something to lend.
@@ -119,6 +117,11 @@ impl BinaryOutput {
         }
         self.buffer.bytes.extend_from_slice(bytes);
         true
+    }
+
+    /// Whether the port is open and flushing it would do nothing.
+    pub fn is_flushed(&self) -> bool {
+        self.buffer.is_flushed()
     }
 
     /// Hands on everything written so far.

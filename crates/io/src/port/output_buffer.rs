@@ -162,6 +162,48 @@ impl OutputBuffer {
         Ok(())
     }
 
+    /// Accepts bytes. If it returns an error that `is_retryable`, nothing was accepted. Bytes that the
+    /// buffer could not hold anyway go on without a copy, as far as that needs no waiting.
+    pub(super) fn write(&mut self, bytes: &[u8], wait: Wait<'_>) -> Result<(), IoError> {
+        self.make_room(wait)?;
+        let (done, has_failed) = if bytes.len() < BUFFER_BYTES {
+            (0, false)
+        } else {
+            self.hand_on(bytes)
+        };
+        self.bytes.extend_from_slice(&bytes[done..]);
+        if has_failed {
+            // It meets the error again, and reports it.
+            return self.write_out(wait);
+        }
+        self.accepted(false, wait)
+    }
+
+    /// Writes what is there, and then as many of the bytes as can be written without waiting: how many,
+    /// and whether it ended with an error.
+    fn hand_on(&mut self, bytes: &[u8]) -> (usize, bool) {
+        if self.write_what_can_be(Wait::NonBlocking).is_err() {
+            return (0, false);
+        }
+        let Some(handle) = &self.handle else {
+            return (0, false);
+        };
+        let mut done = 0;
+        while done < bytes.len() {
+            match handle.write(&bytes[done..], Wait::NonBlocking) {
+                Ok(count) => done += count,
+                Err(error) => return (done, !error.is_retryable()),
+            }
+        }
+        (done, false)
+    }
+
+    /// Whether it is open, and flushing it would do nothing.
+    pub(super) fn is_flushed(&self) -> bool {
+        let is_plain = |handle: &Arc<Handle>| handle.is_plain();
+        !self.closed && self.pending() == 0 && self.handle.as_ref().is_none_or(is_plain)
+    }
+
     /// Hands bytes on if the buffering says so. That the other side is not ready, or that the caller was
     /// interrupted, is no error here: the bytes were accepted and will be written by a later operation.
     pub(super) fn accepted(&mut self, ended_line: bool, wait: Wait<'_>) -> Result<(), IoError> {

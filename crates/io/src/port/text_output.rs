@@ -333,6 +333,11 @@ impl TextOutput {
         Ok(true)
     }
 
+    /// Whether the port is open and flushing it would do nothing.
+    pub fn is_flushed(&self) -> bool {
+        self.buffer.is_flushed()
+    }
+
     /// Hands on everything written so far.
     pub fn flush(&mut self, wait: Wait<'_>) -> Result<(), IoError> {
         self.buffer.flush(wait)

@@ -5,8 +5,9 @@
 //! code for their usual operands, and call the function only for others.
 
 use canny_spesh::graph::{NodeId, StateId};
-use canny_tables::layout;
-use canny_tables::leaves::LeafId;
+use canny_tables::kinds::Kind;
+use canny_tables::layout::{self, FIELD0, port, port_flag, thread};
+use canny_tables::leaves::{self, LeafId};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{InstBuilder, Value};
@@ -57,6 +58,16 @@ impl Segment<'_, '_> {
                 self.begin(usual);
                 let yes = self.word(layout::TRUE);
                 self.builder.ins().jump(done, &[yes.into()]);
+            }
+            Shortcut::Port(flag) => {
+                self.kind_test(Kind::Port, *operand, x, usual, other);
+                self.begin(usual);
+                let flags = self.load(I64, x, FIELD0 + 8 * port::FLAGS as i32);
+                let flag = flag << layout::FIXNUM_SHIFT;
+                let set = self.builder.ins().band_imm_u(flags, flag);
+                let (yes, no) = (self.word(layout::TRUE), self.word(layout::FALSE));
+                let answer = self.builder.ins().select(set, yes, no);
+                self.builder.ins().jump(done, &[answer.into()]);
             }
             Shortcut::Ascii(table) => {
                 // The low byte of other words comes out on top.
@@ -145,14 +156,19 @@ impl Segment<'_, '_> {
     ) -> Result<Value, JitError> {
         let fp = self.fp();
         // Operands that a function does not take may be anything.
-        let mut operands = [fp; canny_tables::leaves::ARGUMENTS_MAX];
-        if words.len() > operands.len() {
+        let mut operands = [fp; leaves::IN_REGISTERS];
+        if words.len() > leaves::ARGUMENTS_MAX {
             return Err(JitError::Invalid(
                 "a leaf function of too many words".into(),
             ));
         }
         for (operand, word) in operands.iter_mut().zip(words) {
             *operand = self.tagged(*word);
+        }
+        // No segment hands over its values meanwhile.
+        for (index, word) in words.iter().skip(operands.len()).enumerate() {
+            let word = self.tagged(*word);
+            self.store(word, self.thread, thread::CARRIED + 8 * index as i32);
         }
         let trampoline = self.word(trampoline::runtime() as u64);
         let function = self.word(function as u64);
@@ -172,6 +188,8 @@ enum Shortcut {
     Fixnum,
     /// The answers for the characters of ASCII.
     Ascii(&'static [u64; 128]),
+    /// Whether a port has a flag.
+    Port(i64),
 }
 
 impl Shortcut {
@@ -184,7 +202,13 @@ impl Shortcut {
             "char-upper-case?" => Shortcut::Ascii(&UPPER_CASE),
             "char-lower-case?" => Shortcut::Ascii(&LOWER_CASE),
             "char-upcase" => Shortcut::Ascii(&UPCASE),
-            "char-downcase" => Shortcut::Ascii(&DOWNCASE),
+            "char-downcase" | "char-foldcase" => Shortcut::Ascii(&DOWNCASE),
+            "char-titlecase" => Shortcut::Ascii(&UPCASE),
+            "digit-value" => Shortcut::Ascii(&DIGITS),
+            "input-port?" => Shortcut::Port(port_flag::INPUT),
+            "output-port?" => Shortcut::Port(port_flag::OUTPUT),
+            "textual-port?" => Shortcut::Port(port_flag::TEXTUAL),
+            "binary-port?" => Shortcut::Port(port_flag::BINARY),
             _ => return None,
         })
     }
@@ -209,6 +233,14 @@ const fn truth(holds: bool) -> u64 {
     if holds { layout::TRUE } else { layout::FALSE }
 }
 
+const fn digit(code: u8) -> u64 {
+    if code.is_ascii_digit() {
+        ((code - b'0') as u64) << layout::FIXNUM_SHIFT
+    } else {
+        layout::FALSE
+    }
+}
+
 const fn character(code: u8) -> u64 {
     (code as u64) << 8 | layout::CHARACTER_LOW_BYTE
 }
@@ -221,4 +253,5 @@ answers! {
     LOWER_CASE x truth(x.is_ascii_lowercase());
     UPCASE x character(x.to_ascii_uppercase());
     DOWNCASE x character(x.to_ascii_lowercase());
+    DIGITS x digit(x);
 }

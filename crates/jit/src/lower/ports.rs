@@ -1,13 +1,13 @@
 //! Lowers reading and writing of a character or a byte.
 //!
-//! A port that is lent to the thread comes first: the code sets the thread's flag, checks that the
-//! thread owns the loan, uses the cursor and clears the flag. Another thread that revokes the loan
+//! A port of a string or bytevector that has nothing behind it yet is known by its flags. If it belongs
+//! to the thread, its text is an object of the heap, and its position a word of the port; nothing is
+//! written here that could need a write barrier.
+//!
+//! Of others, the code takes those that are lent to the thread: it sets the thread's flag, checks that
+//! the thread owns the loan, uses the cursor and clears the flag. Another thread that revokes the loan
 //! waits for the flag. `layout::loan` has the protocol's words. Of the characters of the window that
 //! are not ASCII, those of two and three bytes are decoded here.
-//!
-//! A port of a string or bytevector that has nothing behind it yet and belongs to the thread comes
-//! second. Its text is an object of the heap, and its position a word of the port; nothing is written
-//! here that could need a write barrier.
 //!
 //! Everything else is done by the leaf function, or by the runtime.
 
@@ -85,7 +85,7 @@ impl PortUse {
 #[derive(Clone, Copy)]
 struct Ways {
     id: NodeId,
-    /// Clears the flag, and tries what comes after the loan.
+    /// Clears the flag, and leaves the rest to the leaf function.
     release: Block,
     /// The value is there.
     done: Block,
@@ -119,13 +119,20 @@ impl Segment<'_, '_> {
         self.kind_test(Kind::Port, port_node, port, is_port, slow);
         self.begin(is_port);
         let operand = operand.map(|operand| self.operand_put(used, operand, slow));
+        let (in_memory, other) = (self.new_block(), self.new_block());
+        let flags = self.load(I64, port, FIELD0 + 8 * port::FLAGS as i32);
+        let wanted = used.memory.0 << SHIFT;
+        let same = self.builder.ins().icmp_imm_s(IntCC::Equal, flags, wanted);
+        self.builder.ins().brif(same, in_memory, &[], other, &[]);
+        self.begin(in_memory);
+        self.in_memory(used, port, operand, ways, slow);
+        self.begin(other);
         self.through_loan(used, port, operand, ways);
 
         self.begin(ways.release);
         let flag = self.load(I64, self.thread, thread::LOAN_FLAG);
-        let zero = self.word(0);
-        self.store(zero, flag, 0);
-        self.in_memory(used, port, operand, ways, slow);
+        self.lower_flag(flag);
+        self.builder.ins().jump(slow, &[]);
 
         self.begin(slow);
         let (name, arguments) = used.leaf;
@@ -250,7 +257,7 @@ impl Segment<'_, '_> {
         self.builder.ins().jump(ways.done, &[]);
     }
 
-    /// Reads from or writes to the text of a port that has nothing behind it and is this thread's.
+    /// Reads from or writes to the text of a port that has nothing behind it, if it is this thread's.
     fn in_memory(
         &mut self,
         used: PortUse,
@@ -259,45 +266,74 @@ impl Segment<'_, '_> {
         ways: Ways,
         slow: Block,
     ) {
-        let (flags, kind) = used.memory;
-        let (is_such, is_own, has_text, has_more) = (
-            self.cold_block(),
-            self.cold_block(),
-            self.cold_block(),
-            self.cold_block(),
-        );
+        let is_own = self.new_block();
         let field = |index: usize| FIELD0 + 8 * index as i32;
-        let actual = self.load(I64, port, field(port::FLAGS));
-        let same = self
-            .builder
-            .ins()
-            .icmp_imm_s(IntCC::Equal, actual, flags << SHIFT);
-        self.builder.ins().brif(same, is_such, &[], slow, &[]);
-        self.begin(is_such);
         let owner = self.load(I64, port, field(port::OWNER));
         let flag = self.load(I64, self.thread, thread::LOAN_FLAG);
         let owns = self.builder.ins().icmp(IntCC::Equal, owner, flag);
         self.builder.ins().brif(owns, is_own, &[], slow, &[]);
         self.begin(is_own);
         let text = self.load(I64, port, field(port::TEXT));
-        self.object_test(kind, text, has_text, slow);
+        let (kind, is_of_text) = (used.memory.1, !used.is_of_bytes && !used.puts);
+        let (has_text, other) = (self.new_block(), self.cold_block());
+        self.object_test(kind, text, has_text, other);
         self.begin(has_text);
-        let length = self.length(text);
-        let position = self.load(I64, port, field(port::USED));
-        let index = self.builder.ins().ushr_imm_u(position, SHIFT);
-        self.branch_if_less(index, length, has_more, slow);
-        self.begin(has_more);
+        self.next_in_memory(used, port, text, operand, ways, slow);
+        self.begin(other);
+        if !is_of_text {
+            self.builder.ins().jump(slow, &[]);
+            return;
+        }
+        let is_wide = self.new_block();
+        self.object_test(Kind::String32, text, is_wide, slow);
+        self.begin(is_wide);
+        let (index, position) = self.index_in_memory(port, text, slow);
+        let offset = self.builder.ins().ishl_imm_u(index, 2);
+        let place = self.builder.ins().iadd(text, offset);
+        let unit = self.builder.ins().uload32(TRUSTED, place, FIELD0);
+        let value = self.character(unit);
+        self.advance_in_memory(used, port, position);
+        self.define(ways.id, value);
+        self.builder.ins().jump(ways.done, &[]);
+    }
+
+    /// Reads or writes a byte of the text.
+    fn next_in_memory(
+        &mut self,
+        used: PortUse,
+        port: Value,
+        text: Value,
+        operand: Option<Value>,
+        ways: Ways,
+        slow: Block,
+    ) {
+        let (index, position) = self.index_in_memory(port, text, slow);
         let place = self.builder.ins().iadd(text, index);
         let value = match operand {
             Some(operand) => self.put(used, operand, place, FIELD0),
             None => self.take(used, place, FIELD0),
         };
-        if used.advances {
-            let next = self.builder.ins().iadd_imm_s(position, 1 << SHIFT);
-            self.store(next, port, field(port::USED));
-        }
+        self.advance_in_memory(used, port, position);
         self.define(ways.id, value);
         self.builder.ins().jump(ways.done, &[]);
+    }
+
+    /// The position in the text as an index and as it is in the port; to `slow` at the end.
+    fn index_in_memory(&mut self, port: Value, text: Value, slow: Block) -> (Value, Value) {
+        let has_more = self.new_block();
+        let length = self.length(text);
+        let position = self.load(I64, port, FIELD0 + 8 * port::USED as i32);
+        let index = self.builder.ins().ushr_imm_u(position, SHIFT);
+        self.branch_if_less(index, length, has_more, slow);
+        self.begin(has_more);
+        (index, position)
+    }
+
+    fn advance_in_memory(&mut self, used: PortUse, port: Value, position: Value) {
+        if used.advances {
+            let next = self.builder.ins().iadd_imm_s(position, 1 << SHIFT);
+            self.store(next, port, FIELD0 + 8 * port::USED as i32);
+        }
     }
 
     fn branch_if_less(&mut self, x: Value, y: Value, yes: Block, no: Block) {

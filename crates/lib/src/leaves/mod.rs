@@ -1,15 +1,17 @@
 //! Leaf functions of primitives, in the terms of `canny_tables::leaves`: what compiled code calls with
 //! its values in registers. Each does the usual case of its primitive and declines the rest.
 
-mod arithmetic;
 #[macro_use]
 mod expression;
+mod arithmetic;
+mod changes;
 #[cfg(test)]
 mod number_tests;
 mod numbers;
 mod objects;
 mod ports;
 mod sequences;
+mod strings;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -46,6 +48,8 @@ const GROUPS: &[&[Row]] = &[
     FUNCTIONS,
     numbers::FUNCTIONS,
     text::FUNCTIONS,
+    strings::FUNCTIONS,
+    changes::FUNCTIONS,
     sequences::FUNCTIONS,
     objects::FUNCTIONS,
     ports::FUNCTIONS,
@@ -103,12 +107,6 @@ const FUNCTIONS: &[Row] = &[
     ("string<?", 2, string_less),
     ("string>?", 2, string_greater),
     ("string-set!", 3, string_set),
-    ("substring", 3, substring),
-    ("string-copy", 1, string_copy),
-    ("string-append", 2, string_append),
-    ("string-append", 3, string_append_three),
-    ("string-downcase", 1, string_downcase),
-    ("string-upcase", 1, string_upcase),
     ("number->string", 1, number_to_string),
     ("read-line", 1, read_line),
     ("char-alphabetic?", 1, char_alphabetic),
@@ -374,10 +372,28 @@ extern "C" fn string_to_symbol(thread: &mut InPlace, string: Word, _: Word, _: W
     let Some(string) = string.as_kind(Kind::String) else {
         return Value::DECLINED;
     };
-    or_decline(with_units(string, |units| match units.to_ascii() {
-        Some(name) => thread.find_symbol(&name),
-        None => thread.find_symbol(&units.to_text()),
+    let has_others = thread.has_others();
+    or_decline(with_units(string, |units| match units {
+        Units::Narrow(bytes) if !has_others && bytes.is_ascii() => {
+            thread.find_symbol(std::str::from_utf8(bytes).ok()?)
+        }
+        _ => find_symbol_of_any(thread, units),
     }))
+}
+
+/// The same for a name that is not ASCII, or that another thread could change.
+#[inline(never)]
+fn find_symbol_of_any(thread: &mut InPlace, units: Units<'_>) -> Option<Value> {
+    const CHARACTERS_MAX: usize = 64;
+    let mut room = [0; 4 * CHARACTERS_MAX];
+    if units.length() > CHARACTERS_MAX {
+        return thread.find_symbol(&units.to_text());
+    }
+    let mut used = 0;
+    for character in units.characters() {
+        used += character.encode_utf8(&mut room[used..]).len();
+    }
+    thread.find_symbol(std::str::from_utf8(&room[..used]).ok()?)
 }
 
 /// Runs `work` on two strings.
@@ -423,60 +439,8 @@ fn with_ascii<R>(string: Value, work: impl FnOnce(&[u8]) -> Option<R>) -> Option
     })
 }
 
-extern "C" fn substring(thread: &mut InPlace, string: Word, start: Word, end: Word) -> Word {
-    let part = string.as_kind(Kind::String).and_then(|text| {
-        with_units(text, |units| match units {
-            Units::Narrow(bytes) => {
-                let part = bytes.get(start.as_index()?..end.as_index()?)?;
-                part.is_ascii().then(|| thread.ascii_string(&[part]))?
-            }
-            Units::Wide(_) => None,
-        })
-    });
-    part.unwrap_or_else(|| text::copy_of_range(thread, string, start, end))
-}
-
 extern "C" fn read_line(thread: &mut InPlace, port: Word, _: Word, _: Word) -> Word {
     or_decline(line_in_place(thread, port))
-}
-
-extern "C" fn string_copy(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
-    let copy = with_ascii(string, |bytes| thread.ascii_string(&[bytes]));
-    copy.unwrap_or_else(|| text::joined(thread, &[string]))
-}
-
-extern "C" fn string_append(thread: &mut InPlace, x: Word, y: Word, _: Word) -> Word {
-    let ascii = with_ascii(x, |x| with_ascii(y, |y| thread.ascii_string(&[x, y])));
-    ascii.unwrap_or_else(|| text::joined(thread, &[x, y]))
-}
-
-extern "C" fn string_append_three(thread: &mut InPlace, x: Word, y: Word, z: Word) -> Word {
-    let ascii = with_ascii(x, |x| {
-        with_ascii(y, |y| with_ascii(z, |z| thread.ascii_string(&[x, y, z])))
-    });
-    ascii.unwrap_or_else(|| text::joined(thread, &[x, y, z]))
-}
-
-/// The string with each character mapped, if it is a short one.
-#[inline(always)]
-fn mapped(thread: &mut InPlace, string: Value, map: impl Fn(u8) -> u8) -> Value {
-    const SHORT_MAX: usize = 64;
-    let mut mapped = [0; SHORT_MAX];
-    or_decline(with_ascii(string, |bytes| {
-        let mapped = mapped.get_mut(..bytes.len())?;
-        for (to, from) in mapped.iter_mut().zip(bytes) {
-            *to = map(*from);
-        }
-        thread.ascii_string(&[mapped])
-    }))
-}
-
-extern "C" fn string_downcase(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
-    mapped(thread, string, |byte| byte.to_ascii_lowercase())
-}
-
-extern "C" fn string_upcase(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
-    mapped(thread, string, |byte| byte.to_ascii_uppercase())
 }
 
 extern "C" fn number_to_string(thread: &mut InPlace, number: Word, _: Word, _: Word) -> Word {

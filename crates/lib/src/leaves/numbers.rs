@@ -14,6 +14,7 @@ use crate::decimal::{DIGITS_MAX, digits};
 use crate::primitives::numbers::predicates::{
     is_exact_nonnegative_integer, is_exact_rational, is_rational, is_real,
 };
+use crate::text::{Units, with_units};
 
 /// Integers up to this are flonums without rounding.
 const EXACT_FLONUM_MAX: i64 = 1 << 53;
@@ -416,8 +417,19 @@ extern "C" fn string_to_number(thread: &mut InPlace, string: Word, _: Word, _: W
     });
     match quick {
         Some(number) => number,
+        None if is_no_number(string) => Value::FALSE,
         None => parsed(thread, string, 10),
     }
+}
+
+/// Whether a text has a character that no number has.
+fn is_no_number(string: Value) -> bool {
+    string.as_kind(Kind::String).is_some_and(|string| {
+        with_units(string, |units| match units {
+            Units::Narrow(bytes) => !bytes.is_ascii(),
+            Units::Wide(units) => units.iter().any(|unit| *unit > 0x7f),
+        })
+    })
 }
 
 fn parsed(thread: &mut InPlace, string: Value, radix: u32) -> Value {
@@ -445,6 +457,7 @@ extern "C" fn string_to_number_in_radix(
         Some(radix @ 2..=36) => {
             match super::with_ascii(string, |text| digits_in(text, radix as u8)) {
                 Some(fixnum) => fixnum,
+                None if is_no_number(string) => Value::FALSE,
                 None => parsed(thread, string, radix as u32),
             }
         }

@@ -7,9 +7,11 @@
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::InPlace;
+use canny_vm::strings::string_length;
 
+use super::strings::range;
 use super::{Row, Word, digits, or_decline, stored, truth, with_ascii};
-use crate::primitives::ports::{flag, heap_source, heap_text, quick};
+use crate::primitives::ports::{flag, heap_source, heap_text, quick, quick_data};
 use crate::primitives::symbols::field::NAME;
 use crate::text::with_units;
 
@@ -95,7 +97,60 @@ pub(super) const FUNCTIONS: &[Row] = &[
         1,
         leaf!(|thread, port, _, _| truth(heap_text::is_open(thread, port, flag::OUTPUT))),
     ),
+    ("%current-port", 1, current_port),
+    (
+        "read",
+        1,
+        leaf!(|thread, port, _, _| or_decline(quick_data::read(thread, port))),
+    ),
+    (
+        "write-string",
+        3,
+        leaf!(|thread, string, port, start| write_part(thread, string, port, start, None)),
+    ),
+    (
+        "write-string",
+        4,
+        leaf!(|thread, string, port, start| {
+            let [end] = thread.further();
+            write_part(thread, string, port, start, Some(end))
+        }),
+    ),
+    (
+        "write-bytevector",
+        4,
+        leaf!(|thread, bytes, port, start| {
+            let [end] = thread.further();
+            write_bytes(thread, bytes, port, start, Some(end))
+        }),
+    ),
+    (
+        "read-bytevector!",
+        3,
+        leaf!(|thread, target, port, start| fill_part(thread, target, port, start, None)),
+    ),
+    (
+        "read-bytevector!",
+        4,
+        leaf!(|thread, target, port, start| {
+            let [end] = thread.further();
+            fill_part(thread, target, port, start, Some(end))
+        }),
+    ),
+    (
+        "flush-output-port",
+        1,
+        leaf!(|thread, port, _, _| stored(quick::flush(thread, port))),
+    ),
 ];
+
+/// The current port of a key, if the thread has one.
+extern "C" fn current_port(thread: &mut InPlace, key: Word, _: Word, _: Word) -> Word {
+    const KEYS: usize = 3;
+    let key = key.as_index().filter(|key| *key < KEYS);
+    let port = key.map(|key| thread.current_port(key));
+    or_decline(port.filter(|port| port.is_true()))
+}
 
 /// That something is ready can be said at once, not that nothing is.
 fn ready(is_ready: bool) -> Value {
@@ -119,9 +174,22 @@ extern "C" fn read_bytevector(thread: &mut InPlace, count: Word, port: Word, _: 
 }
 
 extern "C" fn fill_bytevector(thread: &mut InPlace, target: Word, port: Word, _: Word) -> Word {
+    fill_part(thread, target, port, Value::ZERO, None)
+}
+
+fn fill_part(
+    thread: &mut InPlace,
+    target: Value,
+    port: Value,
+    start: Value,
+    end: Option<Value>,
+) -> Value {
     let target = target.as_kind(Kind::Bytevector);
     let target = target.filter(|target| !target.is_immutable());
-    or_decline(target.and_then(|target| quick::fill(thread, port, target, 0..target.length())))
+    or_decline(target.and_then(|target| {
+        let range = range(target.length(), Some(start), end)?;
+        quick::fill(thread, port, target, range)
+    }))
 }
 
 extern "C" fn write_u8(thread: &mut InPlace, byte: Word, port: Word, _: Word) -> Word {
@@ -139,11 +207,35 @@ extern "C" fn write_rest_of_bytevector(
     port: Word,
     start: Word,
 ) -> Word {
+    write_bytes(thread, bytes, port, start, None)
+}
+
+fn write_bytes(
+    thread: &mut InPlace,
+    bytes: Value,
+    port: Value,
+    start: Value,
+    end: Option<Value>,
+) -> Value {
     let done = bytes.as_kind(Kind::Bytevector).and_then(|bytes| {
-        bytes.with_bytes(|bytes| {
-            let bytes = bytes.get(start.as_index()?..)?;
-            Some(quick::put_bytes(thread, port, bytes))
-        })
+        let range = range(bytes.length(), Some(start), end)?;
+        Some(bytes.with_bytes(|bytes| quick::put_bytes(thread, port, &bytes[range])))
+    });
+    stored(done == Some(true))
+}
+
+fn write_part(
+    thread: &mut InPlace,
+    string: Value,
+    port: Value,
+    start: Value,
+    end: Option<Value>,
+) -> Value {
+    let done = string.as_kind(Kind::String).and_then(|string| {
+        let range = range(string_length(string), Some(start), end)?;
+        Some(with_units(string, |units| {
+            quick::put_units(thread, port, units.slice(range))
+        }))
     });
     stored(done == Some(true))
 }

@@ -285,7 +285,11 @@ fn to_list(thread: &mut InPlace, part: Option<Part>) -> Value {
 }
 
 fn copied(thread: &mut InPlace, part: Option<Part>) -> Value {
-    or_decline(part.and_then(|part| thread.vector_of(elements(part))))
+    or_decline(
+        part.and_then(|(vector, start, count)| {
+            thread.vector_of_range(vector, start..start + count)
+        }),
+    )
 }
 
 fn list_to_vector(thread: &mut InPlace, list: Value, is_reversed: bool) -> Value {

@@ -1,22 +1,25 @@
 //! Leaf functions beside their rows and primitives.
 
 use canny_number::elements::ElementType;
+use canny_tables::leaves::{ARGUMENTS_MAX, IN_REGISTERS, Leaf};
 
 use super::*;
 use crate::testing::{call, machine, read, written};
 
 #[test]
 fn every_row_has_a_function() {
-    let rows: Vec<_> = ROWS
+    let mut rows: Vec<_> = ROWS
         .iter()
         .map(|row| (row.primitive, row.arguments))
         .collect();
-    let functions: Vec<_> = GROUPS
+    let mut functions: Vec<_> = GROUPS
         .iter()
         .copied()
         .flatten()
         .map(|known| (known.0, known.1))
         .collect();
+    rows.sort_unstable();
+    functions.sort_unstable();
     assert_eq!(rows, functions);
 }
 
@@ -317,6 +320,110 @@ fn short_inputs_are_read_like_long_ones() {
     assert!(quick_answers > 5000, "{quick_answers}");
 }
 
+/// Arguments of leaf functions of more than three.
+const POOLS: [&[&str]; 4] = [
+    &["#\\a", "#\\\u{e9}", "#\\\u{3bb}"],
+    &[
+        "\"hello\"",
+        "\"\u{e9}t\u{e9}\"",
+        "\"\u{3bb}\u{3cc}\"",
+        "0",
+        "1",
+        "2",
+        "#\\b",
+        "#\\\u{3bb}",
+    ],
+    &["#(1 2 3)", "#u8(1 2 3)", "0", "1", "2"],
+    &FURTHER,
+];
+
+/// Calls a leaf function as compiled code does.
+fn call_leaf(thread: &mut canny_vm::Thread, leaf: &Leaf, words: &[Value]) -> Value {
+    let row = canny_tables::leaves::lookup(leaf.primitive, leaf.arguments).expect("a row");
+    let mut registers = [Value::ZERO; IN_REGISTERS];
+    for (register, word) in registers.iter_mut().zip(words) {
+        *register = *word;
+    }
+    let [x, y, z] = registers;
+    let thread = InPlace::of(thread);
+    thread.set_further(words.get(IN_REGISTERS..).unwrap_or_default());
+    leaf_table()[usize::from(row.0)](thread, x, y, z)
+}
+
+fn call_primitive(thread: &mut canny_vm::Thread, name: &str, words: &[Value]) -> Value {
+    match *words {
+        [] => call(thread, name, []),
+        [x] => call(thread, name, [x]),
+        [x, y] => call(thread, name, [x, y]),
+        [x, y, z] => call(thread, name, [x, y, z]),
+        [x, y, z, a] => call(thread, name, [x, y, z, a]),
+        [x, y, z, a, b] => call(thread, name, [x, y, z, a, b]),
+        [x, y, z, a, b, c] => call(thread, name, [x, y, z, a, b, c]),
+        [x, y, z, a, b, c, d] => call(thread, name, [x, y, z, a, b, c, d]),
+        [x, y, z, a, b, c, d, e] => call(thread, name, [x, y, z, a, b, c, d, e]),
+        _ => panic!("so many arguments"),
+    }
+}
+
+/// Leaf functions of many arguments, and those that change objects, do what the primitives do.
+#[test]
+fn leaf_functions_of_many_arguments_agree_with_their_primitives() {
+    let mut thread = machine();
+    let thread = &mut *thread;
+    let mut random = 1_usize;
+    let mut next = |below: usize| {
+        random = random
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (random >> 33) % below
+    };
+    for leaf in ROWS {
+        let is_change = leaf.primitive.ends_with("copy!") || leaf.primitive.ends_with("fill!");
+        let is_of_ports =
+            leaf.primitive.starts_with("write-") || leaf.primitive.starts_with("read-");
+        if leaf.arguments <= IN_REGISTERS && !is_change || is_of_ports {
+            continue;
+        }
+        let mut answered = 0;
+        for _ in 0..20_000 {
+            let pool = POOLS[next(POOLS.len())];
+            let texts: Vec<&str> = (0..leaf.arguments)
+                .map(|_| pool[next(pool.len())])
+                .collect();
+            let is_shared = next(4) == 0;
+            // The native stack holds them through collections.
+            let mut objects = |thread: &mut canny_vm::Thread| {
+                let mut words = [Value::ZERO; ARGUMENTS_MAX];
+                for (word, text) in words.iter_mut().zip(&texts) {
+                    *word = read(thread, text);
+                }
+                if is_shared && leaf.arguments > 2 && texts[0] == texts[2] {
+                    words[2] = words[0];
+                }
+                let list = words
+                    .iter()
+                    .rev()
+                    .fold(Value::NIL, |list, word| thread.cons(*word, list));
+                (words, list)
+            };
+            let ((words, list), (others, other_list)) = (objects(thread), objects(thread));
+            let answer = call_leaf(thread, leaf, &words[..leaf.arguments]);
+            if answer == Value::DECLINED {
+                let untouched = (written(thread, list), written(thread, other_list));
+                assert_eq!(untouched.0, untouched.1, "{} {texts:?}", leaf.primitive);
+                continue;
+            }
+            answered += 1;
+            let wanted = call_primitive(thread, leaf.primitive, &others[..leaf.arguments]);
+            let shown = (written(thread, answer), written(thread, wanted));
+            assert_eq!(shown.0, shown.1, "{} {texts:?}", leaf.primitive);
+            let changed = (written(thread, list), written(thread, other_list));
+            assert_eq!(changed.0, changed.1, "{} {texts:?}", leaf.primitive);
+        }
+        assert!(answered > 10, "{} of {}", leaf.primitive, leaf.arguments);
+    }
+}
+
 /// Every leaf function on all combinations of some objects: where it does not decline, the primitive
 /// gives the same.
 #[test]
@@ -334,7 +441,7 @@ fn leaf_functions_agree_with_their_primitives() {
             "%leave-critical!",
             "%set-current-task!",
         ];
-        if has_state.contains(&leaf.primitive) {
+        if has_state.contains(&leaf.primitive) || leaf.arguments > IN_REGISTERS {
             continue;
         }
         // A numeric vector of the leaf's type makes sense to few leaves, and most other objects to none
@@ -407,6 +514,9 @@ fn leaf_functions_agree_with_their_primitives() {
             "close-output-port",
             "input-port-open?",
             "output-port-open?",
+            "flush-output-port",
+            "read",
+            "%current-port",
             "%lock!",
             "%unlock!",
             "%claim!",

@@ -1,5 +1,4 @@
-//! Leaf functions of characters and strings of any width. Texts are copied to a buffer first, since
-//! another thread may change a string at any time; longer ones are declined.
+//! Leaf functions of characters, and those that compare strings and search them.
 
 use std::cmp::Ordering;
 
@@ -8,14 +7,13 @@ use canny_value::Value;
 use canny_vm::InPlace;
 use canny_vm::strings::string_length;
 
+use super::strings::range;
 use super::{Row, Word, or_decline, strings, truth};
 use crate::character_facts::Facts;
-use crate::primitives::string_comparison::Folded;
+use crate::primitives::string_comparison::compare_folded_text;
+use crate::primitives::string_search::find;
 use crate::text::{Units, compare_text, same_text, with_both, with_units};
 use crate::unicode;
-
-/// Characters of a text that is made.
-const LENGTH_MAX: usize = 128;
 
 pub(super) const FUNCTIONS: &[Row] = &[
     (
@@ -129,6 +127,51 @@ pub(super) const FUNCTIONS: &[Row] = &[
     ),
     ("string=?", 3, string_equal_three),
     (
+        "string<?",
+        3,
+        leaf!(|_, x, y, z| all_compared(x, y, z, Ordering::is_lt)),
+    ),
+    (
+        "string>?",
+        3,
+        leaf!(|_, x, y, z| all_compared(x, y, z, Ordering::is_gt)),
+    ),
+    (
+        "string<=?",
+        3,
+        leaf!(|_, x, y, z| all_compared(x, y, z, Ordering::is_le)),
+    ),
+    (
+        "string>=?",
+        3,
+        leaf!(|_, x, y, z| all_compared(x, y, z, Ordering::is_ge)),
+    ),
+    (
+        "char-ci=?",
+        3,
+        leaf!(|_, x, y, z| in_order(x, y, z, folded_character, Ordering::is_eq)),
+    ),
+    (
+        "char-ci<?",
+        3,
+        leaf!(|_, x, y, z| in_order(x, y, z, folded_character, Ordering::is_lt)),
+    ),
+    (
+        "char-ci>?",
+        3,
+        leaf!(|_, x, y, z| in_order(x, y, z, folded_character, Ordering::is_gt)),
+    ),
+    (
+        "char-ci<=?",
+        3,
+        leaf!(|_, x, y, z| in_order(x, y, z, folded_character, Ordering::is_le)),
+    ),
+    (
+        "char-ci>=?",
+        3,
+        leaf!(|_, x, y, z| in_order(x, y, z, folded_character, Ordering::is_ge)),
+    ),
+    (
         "string-ci=?",
         2,
         leaf!(|_, x, y, _| folded(x, y, Ordering::is_eq)),
@@ -196,73 +239,42 @@ pub(super) const FUNCTIONS: &[Row] = &[
         }),
     ),
     (
-        "make-string",
-        1,
-        leaf!(|thread, length, _, _| filled(thread, length, ' ')),
+        "string-search-forward",
+        3,
+        leaf!(|_, pattern, text, start| found(text, pattern, Some(start), None)),
     ),
     (
-        "make-string",
+        "string-contains",
         2,
-        leaf!(|thread, length, fill, _| match fill.as_character() {
-            Some(fill) => filled(thread, length, fill),
-            None => Value::DECLINED,
+        leaf!(|_, text, pattern, _| found(text, pattern, None, None)),
+    ),
+    (
+        "string-contains",
+        3,
+        leaf!(|_, text, pattern, start| found(text, pattern, Some(start), None)),
+    ),
+    (
+        "string-contains",
+        4,
+        leaf!(|thread, text, pattern, start| {
+            let [end] = thread.further();
+            found(text, pattern, Some(start), Some(end))
         }),
     ),
-    (
-        "string",
-        1,
-        leaf!(|thread, x, _, _| of_characters(thread, [x])),
-    ),
-    (
-        "string",
-        2,
-        leaf!(|thread, x, y, _| of_characters(thread, [x, y])),
-    ),
-    (
-        "string",
-        3,
-        leaf!(|thread, x, y, z| of_characters(thread, [x, y, z])),
-    ),
-    (
-        "substring",
-        2,
-        leaf!(|thread, string, start, _| part(thread, string, start, None)),
-    ),
-    (
-        "string-copy",
-        2,
-        leaf!(|thread, string, start, _| part(thread, string, start, None)),
-    ),
-    (
-        "string-copy",
-        3,
-        leaf!(|thread, string, start, end| part(thread, string, start, Some(end))),
-    ),
-    (
-        "string-append",
-        1,
-        leaf!(|thread, string, _, _| part(thread, string, Value::ZERO, None)),
-    ),
-    ("string-reverse", 1, string_reverse),
-    ("string-foldcase", 1, string_foldcase),
-    (
-        "string-pad-left",
-        2,
-        leaf!(|thread, string, width, _| padded(thread, string, width, true)),
-    ),
-    (
-        "string-pad-right",
-        2,
-        leaf!(|thread, string, width, _| padded(thread, string, width, false)),
-    ),
-    ("string->list", 1, string_to_list),
-    ("string->vector", 1, string_to_vector),
-    ("list->string", 1, list_to_string),
-    ("%reverse-list->string", 1, reverse_list_to_string),
-    ("vector->string", 1, vector_to_string),
-    ("string->utf8", 1, string_to_utf8),
-    ("utf8->string", 1, utf8_to_string),
 ];
+
+/// Where a pattern first occurs in a range of a text.
+fn found(text: Value, pattern: Value, start: Option<Value>, end: Option<Value>) -> Value {
+    let index = strings(text, pattern, |text, pattern| {
+        let range = range(string_length(text), start, end)?;
+        let first = range.start;
+        let found = with_both(text, pattern, |text, pattern| {
+            find(text.slice(range), pattern)
+        });
+        Some(found.map_or(Value::FALSE, |index| Value::fixnum((first + index) as i64)))
+    });
+    or_decline(index.flatten())
+}
 
 fn is_boolean(x: Value) -> bool {
     x == Value::TRUE || x == Value::FALSE
@@ -294,13 +306,27 @@ extern "C" fn digit_value(_: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
     }))
 }
 
+fn folded_character(x: char) -> char {
+    Facts::of(x).folded
+}
+
+/// All operands must be strings, whatever the first two are.
+fn all_compared(x: Value, y: Value, z: Value, holds: fn(Ordering) -> bool) -> Value {
+    let both = |x, y| strings(x, y, |x, y| holds(with_both(x, y, compare_text)));
+    truth(
+        both(x, y)
+            .zip(both(y, z))
+            .map(|(first, second)| first && second),
+    )
+}
+
 fn compared(x: Value, y: Value, holds: fn(Ordering) -> bool) -> Value {
     truth(strings(x, y, |x, y| holds(with_both(x, y, compare_text))))
 }
 
 fn folded(x: Value, y: Value, holds: fn(Ordering) -> bool) -> Value {
     truth(strings(x, y, |x, y| {
-        holds(with_both(x, y, |x, y| Folded::of(x).cmp(Folded::of(y))))
+        holds(with_both(x, y, compare_folded_text))
     }))
 }
 
@@ -325,302 +351,4 @@ fn position(
         Some(index) => Value::fixnum(index as i64),
         None => Value::FALSE,
     }
-}
-
-/// Characters on their way to a string.
-struct Copy {
-    units: [u32; LENGTH_MAX],
-    length: usize,
-    /// All bits of all units.
-    bits: u32,
-}
-
-impl Copy {
-    #[inline(always)]
-    fn new() -> Copy {
-        Copy {
-            units: [0; LENGTH_MAX],
-            length: 0,
-            bits: 0,
-        }
-    }
-
-    /// Appends a unit. None if there is no room.
-    #[inline(always)]
-    fn push(&mut self, unit: u32) -> Option<()> {
-        *self.units.get_mut(self.length)? = unit;
-        self.length += 1;
-        self.bits |= unit;
-        Some(())
-    }
-
-    fn of(units: impl ExactSizeIterator<Item = u32>) -> Option<Copy> {
-        if units.len() > LENGTH_MAX {
-            return None;
-        }
-        let mut copy = Copy::new();
-        for unit in units {
-            copy.push(unit)?;
-        }
-        Some(copy)
-    }
-
-    /// A fresh string of the characters.
-    fn string(&self, thread: &mut InPlace) -> Option<Value> {
-        let units = &self.units[..self.length];
-        let narrow = |to: &mut [u8]| {
-            for (to, unit) in to.iter_mut().zip(units) {
-                *to = *unit as u8;
-            }
-        };
-        match self.bits {
-            0..0x80 => {
-                let mut bytes = [0; LENGTH_MAX];
-                narrow(&mut bytes);
-                thread.ascii_string_of(&bytes[..self.length])
-            }
-            0x80..0x100 => thread.latin1_string(self.length, narrow),
-            _ => thread.wide_string(self.length, |to| to.copy_from_slice(units)),
-        }
-    }
-}
-
-fn made(thread: &mut InPlace, copy: Option<Copy>) -> Value {
-    or_decline(copy.and_then(|copy| copy.string(thread)))
-}
-
-fn filled(thread: &mut InPlace, length: Value, fill: char) -> Value {
-    let Some(length) = length.as_index().filter(|length| *length <= LENGTH_MAX) else {
-        return Value::DECLINED;
-    };
-    let unit = u32::from(fill);
-    or_decline(match unit {
-        0..0x80 => thread.ascii_string_of(&[unit as u8; LENGTH_MAX][..length]),
-        0x80..0x100 => thread.latin1_string(length, |to| to.fill(unit as u8)),
-        _ => thread.wide_string(length, |to| to.fill(unit)),
-    })
-}
-
-/// The string of a few characters.
-fn of_characters<const COUNT: usize>(thread: &mut InPlace, characters: [Value; COUNT]) -> Value {
-    let (mut units, mut bits) = ([0; COUNT], 0);
-    for (unit, character) in units.iter_mut().zip(characters) {
-        let Some(character) = character.as_character() else {
-            return Value::DECLINED;
-        };
-        *unit = u32::from(character);
-        bits |= *unit;
-    }
-    let bytes = units.map(|unit| unit as u8);
-    or_decline(match bits {
-        0..0x80 => thread.ascii_string_of(&bytes),
-        0x80..0x100 => thread.latin1_string(COUNT, |to| to.copy_from_slice(&bytes)),
-        _ => thread.wide_string(COUNT, |to| to.copy_from_slice(&units)),
-    })
-}
-
-fn part(thread: &mut InPlace, string: Value, start: Value, end: Option<Value>) -> Value {
-    let part = string.as_kind(Kind::String).and_then(|string| {
-        let start = start.as_index()?;
-        let end = end.map_or(Some(string_length(string)), Value::as_index)?;
-        if start > end || end > string_length(string) {
-            return None;
-        }
-        with_units(string, |units| copied(thread, &[units.slice(start..end)]))
-    });
-    or_decline(part)
-}
-
-/// The fewest bytes that the characters of a text need, in classes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Width {
-    Ascii,
-    Latin1,
-    Wide,
-}
-
-fn width(units: Units<'_>) -> Width {
-    match units {
-        Units::Narrow(bytes) if bytes.is_ascii() => Width::Ascii,
-        Units::Narrow(_) => Width::Latin1,
-        Units::Wide(units) => match units.iter().fold(0, |bits, unit| bits | unit) {
-            0..0x80 => Width::Ascii,
-            0x80..0x100 => Width::Latin1,
-            _ => Width::Wide,
-        },
-    }
-}
-
-/// A fresh string of pieces. None for a long one, and if another thread could change a piece meanwhile.
-fn copied(thread: &mut InPlace, pieces: &[Units<'_>]) -> Option<Value> {
-    if thread.has_others() {
-        return None;
-    }
-    let length = pieces.iter().map(|piece| piece.length()).sum();
-    let widest = pieces.iter().map(|piece| width(*piece)).max()?;
-    match widest {
-        Width::Wide => thread.wide_string(length, |to| fill(to, pieces, |unit| unit)),
-        Width::Latin1 => thread.latin1_string(length, |to| fill(to, pieces, |unit| unit as u8)),
-        Width::Ascii if let [Units::Narrow(bytes)] = pieces => thread.ascii_string_of(bytes),
-        Width::Ascii if length <= LENGTH_MAX => {
-            let mut bytes = [0; LENGTH_MAX];
-            fill(&mut bytes, pieces, |unit| unit as u8);
-            thread.ascii_string_of(&bytes[..length])
-        }
-        Width::Ascii => None,
-    }
-}
-
-fn fill<Unit>(to: &mut [Unit], pieces: &[Units<'_>], narrow: impl Fn(u32) -> Unit) {
-    let units = pieces.iter().flat_map(|piece| piece.iter());
-    for (to, unit) in to.iter_mut().zip(units) {
-        *to = narrow(unit);
-    }
-}
-
-/// The characters of a range, which ends with the string if no end is given.
-pub(super) fn copy_of_range(
-    thread: &mut InPlace,
-    string: Value,
-    start: Value,
-    end: Value,
-) -> Value {
-    part(thread, string, start, Some(end))
-}
-
-/// The characters of strings one after the other.
-pub(super) fn joined(thread: &mut InPlace, strings: &[Value]) -> Value {
-    let objects = strings.iter().map(|string| string.as_kind(Kind::String));
-    let mut all = [None; 3];
-    for (place, object) in all.iter_mut().zip(objects) {
-        if object.is_none() {
-            return Value::DECLINED;
-        }
-        *place = object;
-    }
-    or_decline(match all {
-        [Some(x), None, None] => with_units(x, |x| copied(thread, &[x])),
-        [Some(x), Some(y), None] => with_both(x, y, |x, y| copied(thread, &[x, y])),
-        [Some(x), Some(y), Some(z)] => {
-            with_both(x, y, |x, y| with_units(z, |z| copied(thread, &[x, y, z])))
-        }
-        _ => None,
-    })
-}
-
-fn copy_of_all(string: Value, copy: impl FnOnce(Units<'_>) -> Option<Copy>) -> Option<Copy> {
-    with_units(string.as_kind(Kind::String)?, copy)
-}
-
-extern "C" fn string_reverse(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
-    let copy = copy_of_all(string, |units| Copy::of(units.iter().rev()));
-    made(thread, copy)
-}
-
-extern "C" fn string_foldcase(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
-    let copy = copy_of_all(string, |units| {
-        let mut copy = Copy::new();
-        Folded::of(units).try_for_each(|folded| copy.push(u32::from(folded)))?;
-        Some(copy)
-    });
-    made(thread, copy)
-}
-
-/// The string in a field of spaces, cut on the other side if it is too long.
-fn padded(thread: &mut InPlace, string: Value, width: Value, is_right: bool) -> Value {
-    let width = width.as_index().filter(|width| *width <= LENGTH_MAX);
-    let copy = width.and_then(|width| {
-        copy_of_all(string, |units| {
-            let length = units.length();
-            let kept = length.min(width);
-            let spaces = (kept..width).map(|_| u32::from(' '));
-            let mut copy = Copy::new();
-            if is_right {
-                let text = units.slice(length - kept..length).iter();
-                spaces.chain(text).try_for_each(|unit| copy.push(unit))?;
-            } else {
-                let text = units.slice(0..kept).iter();
-                text.chain(spaces).try_for_each(|unit| copy.push(unit))?;
-            }
-            Some(copy)
-        })
-    });
-    made(thread, copy)
-}
-
-/// Elements of a list or a vector that is made of a string.
-const ELEMENTS_MAX: usize = 1 << 10;
-
-fn characters(
-    units: Units<'_>,
-) -> Option<impl DoubleEndedIterator<Item = Value> + ExactSizeIterator> {
-    let is_short = units.length() <= ELEMENTS_MAX;
-    is_short.then(|| units.characters().map(Value::character))
-}
-
-extern "C" fn string_to_list(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
-    let string = string.as_kind(Kind::String);
-    or_decline(
-        string.and_then(|string| with_units(string, |units| Some(thread.list(characters(units)?)))),
-    )
-}
-
-extern "C" fn string_to_vector(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
-    let string = string.as_kind(Kind::String);
-    or_decline(
-        string.and_then(|string| with_units(string, |units| thread.vector_of(characters(units)?))),
-    )
-}
-
-/// The characters of a list, which is a short one of nothing else.
-fn copy_of_list(list: Value) -> Option<Copy> {
-    let (mut copy, mut rest) = (Copy::new(), list);
-    while let Some(pair) = rest.as_pair() {
-        copy.push(u32::from(pair.car().as_character()?))?;
-        rest = pair.cdr();
-    }
-    rest.is_nil().then_some(copy)
-}
-
-extern "C" fn list_to_string(thread: &mut InPlace, list: Word, _: Word, _: Word) -> Word {
-    made(thread, copy_of_list(list))
-}
-
-extern "C" fn reverse_list_to_string(thread: &mut InPlace, list: Word, _: Word, _: Word) -> Word {
-    let copy = copy_of_list(list).map(|mut copy| {
-        copy.units[..copy.length].reverse();
-        copy
-    });
-    made(thread, copy)
-}
-
-extern "C" fn vector_to_string(thread: &mut InPlace, vector: Word, _: Word, _: Word) -> Word {
-    let copy = vector.as_kind(Kind::Vector).and_then(|vector| {
-        let mut copy = Copy::new();
-        for index in 0..vector.length() {
-            copy.push(u32::from(vector.field(index).as_character()?))?;
-        }
-        Some(copy)
-    });
-    made(thread, copy)
-}
-
-extern "C" fn string_to_utf8(thread: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
-    if thread.has_others() {
-        return Value::DECLINED;
-    }
-    or_decline(super::with_ascii(string, |bytes| thread.bytes(&[bytes])))
-}
-
-extern "C" fn utf8_to_string(thread: &mut InPlace, bytes: Word, _: Word, _: Word) -> Word {
-    let bytes = bytes.as_kind(Kind::Bytevector);
-    or_decline(bytes.and_then(|bytes| {
-        bytes.with_bytes(|bytes| {
-            if bytes.is_ascii() {
-                thread.ascii_string(&[bytes])
-            } else {
-                None
-            }
-        })
-    }))
 }

@@ -1,7 +1,7 @@
 //! Primitives that compare strings, by scalar values or after full case folding.
 //!
 //! Strings are compared unit by unit without making folded copies. Full folding may turn one
-//! character into three, so folded texts are compared as streams.
+//! character into three: texts with such characters are compared as streams.
 
 use std::cmp::Ordering;
 
@@ -9,6 +9,7 @@ use canny_value::{ObjectRef, Value};
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 
 use crate::arguments::{Call, implementations};
+use crate::character_facts::{Case, Facts};
 use crate::text::{Units, compare_text, same_text, with_both};
 use crate::unicode::fold_fully;
 
@@ -41,10 +42,66 @@ fn compare_folded(
     wanted: fn(Ordering) -> bool,
 ) -> Result<Value, Raise> {
     call.neighbours(thread, Call::string, |&left, &right| {
-        wanted(with_both(left, right, |left, right| {
-            Folded::of(left).cmp(Folded::of(right))
-        }))
+        wanted(with_both(left, right, compare_folded_text))
     })
+}
+
+/// Compares two texts after full folding. Characters that fold to one each are compared one by one, from
+/// the first other one on the texts are streams.
+pub(crate) fn compare_folded_text(left: Units<'_>, right: Units<'_>) -> Ordering {
+    match (left, right) {
+        (Units::Narrow(left), Units::Narrow(right)) => {
+            let units = left.iter().zip(right);
+            let units = units.map(|(left, right)| (u32::from(*left), u32::from(*right)));
+            compare_folded_units(left.len(), right.len(), units)
+        }
+        (Units::Wide(left), Units::Wide(right)) => {
+            let units = left.iter().zip(right);
+            let units = units.map(|(left, right)| (*left, *right));
+            compare_folded_units(left.len(), right.len(), units)
+        }
+        _ => {
+            let units = left.iter().zip(right.iter());
+            compare_folded_units(left.length(), right.length(), units)
+        }
+    }
+    .unwrap_or_else(|index| {
+        let left = left.slice(index..left.length());
+        let right = right.slice(index..right.length());
+        Folded::of(left).cmp(Folded::of(right))
+    })
+}
+
+/// Compares texts of these lengths by the pairs of their units, or gives the index of a pair one of
+/// which does not fold to one character.
+#[inline(always)]
+fn compare_folded_units(
+    left_length: usize,
+    right_length: usize,
+    units: impl Iterator<Item = (u32, u32)>,
+) -> Result<Ordering, usize> {
+    for (index, (left, right)) in units.enumerate() {
+        if left == right {
+            continue;
+        }
+        let (Some(left), Some(right)) = (folded_unit(left), folded_unit(right)) else {
+            return Err(index);
+        };
+        if left != right {
+            return Ok(left.cmp(&right));
+        }
+    }
+    // Each of the characters left folds to at least one.
+    Ok(left_length.cmp(&right_length))
+}
+
+#[inline(always)]
+fn folded_unit(unit: u32) -> Option<char> {
+    let character = crate::text::character(unit);
+    if character.is_ascii() {
+        return Some(character.to_ascii_lowercase());
+    }
+    Facts::of(character).mapped(Case::Folded)
 }
 
 /// The characters of a text after full folding.

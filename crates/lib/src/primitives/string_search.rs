@@ -91,14 +91,36 @@ fn as_ascii(units: Units<'_>) -> Option<&str> {
     }
 }
 
+/// Length of a text in which a pattern is tried at each place.
+const SHORT_MAX: usize = 64;
+
+/// Where units first occur among others, of which there are at least as many.
+fn find_plainly<Unit: PartialEq>(text: &[Unit], pattern: &[Unit]) -> Option<usize> {
+    let (first, rest) = pattern.split_first()?;
+    let starts = &text[..=text.len() - pattern.len()];
+    starts.iter().enumerate().position(|(start, unit)| {
+        let behind = &text[start + 1..];
+        unit == first && rest.iter().zip(behind).all(|(unit, other)| unit == other)
+    })
+}
+
 /// Where a pattern first occurs in a text.
-fn find(text: Units<'_>, pattern: Units<'_>) -> Option<usize> {
+pub(crate) fn find(text: Units<'_>, pattern: Units<'_>) -> Option<usize> {
     if pattern.length() > text.length() {
         return None;
     }
     match pattern.length() {
         0 => return Some(0),
         1 => return text.iter().position(|unit| unit == pattern.at(0)),
+        _ => {}
+    }
+    match (text, pattern) {
+        (Units::Narrow(text), Units::Narrow(pattern)) if text.len() <= SHORT_MAX => {
+            return find_plainly(text, pattern);
+        }
+        (Units::Wide(text), Units::Wide(pattern)) if text.len() <= SHORT_MAX => {
+            return find_plainly(text, pattern);
+        }
         _ => {}
     }
     if let (Some(text), Some(pattern)) = (as_ascii(text), as_ascii(pattern)) {

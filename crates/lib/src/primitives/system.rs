@@ -12,6 +12,7 @@ use rustix::time::ClockId;
 
 use canny_locks::{Mutex, MutexGuard};
 use canny_tables::kinds::Kind;
+use canny_tables::primitives::JIFFIES_PER_SECOND;
 use canny_value::Value;
 use canny_vm::{Exit, PrimitiveFunction, Raise, Thread, Vm, string_text};
 
@@ -50,8 +51,6 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%implementation-version" => |thread, _| Ok(thread.literal_string(env!("CARGO_PKG_VERSION")));
     "%interrupt-pending?" => is_interrupt_pending;
 };
-
-const JIFFIES_PER_SECOND: i64 = 1_000_000_000;
 
 /// TAI is ahead of UTC by this much since 2017; no further leap second is planned.
 const TAI_AHEAD_OF_UTC_SECONDS: f64 = 37.0;

@@ -156,6 +156,19 @@ impl Builder<'_> {
         None
     }
 
+    /// Elements of a list that was made here, as they are now.
+    pub(super) fn known_elements(&self, list: NodeId) -> Option<Vec<NodeId>> {
+        let (mut elements, mut rest) = (Vec::new(), list);
+        while self.constant(rest) != Some(layout::NIL) {
+            if elements.len() == LENGTH_MAX {
+                return None;
+            }
+            elements.push(self.numbering.find(&Op::Load(rest, CAR, Memory::Car))?);
+            rest = self.numbering.find(&Op::Load(rest, CDR, Memory::Cdr))?;
+        }
+        Some(elements)
+    }
+
     pub(super) fn set_pair(
         &mut self,
         activation: &mut Activation,

@@ -262,6 +262,15 @@ impl Builder<'_> {
                 Some(self.fixnum(length as i64))
             }
             "symbol->string" => self.symbol_name(activation, x),
+            "append" => Some(x),
+            "list->vector" => {
+                // The empty vector is one object.
+                let elements = self.known_elements(x)?;
+                let elements = (!elements.is_empty()).then_some(elements)?;
+                let elements = elements.into_iter().map(|element| self.tagged(element));
+                let elements = elements.collect();
+                Some(self.allocate(Kind::Vector, elements, Type::VECTOR))
+            }
             "real-part" | "imag-part" => self.part(activation, name, x),
             "record-type-descriptor" | "%record-type-extension" | "%record-type-key" => {
                 self.of_record_type(activation, name, x)

@@ -14,11 +14,11 @@ rows! {
     "bytevector-u8-set!" (3) [] "bytevector index byte -> unspecified" "Stores in byte k.";
     "bytevector-copy" (1, 3) [PURE ALLOCATES] "bytevector [index] [index] -> bytevector" "A copy of a range.";
     "bytevector-copy!" (3, 5) [] "bytevector index bytevector [index] [index] -> unspecified"
-        "Copies a range into another bytevector; ranges may overlap." slow Work;
+        "Copies a range into another bytevector; ranges may overlap.";
     "bytevector-append" (0 ..) [PURE ALLOCATES] "bytevector ... -> bytevector"
         "A new bytevector that joins the arguments.";
     "bytevector-fill!" (2, 4) [] "bytevector byte [index] [index] -> unspecified"
-        "Fills a range with one byte." slow Work;
+        "Fills a range with one byte.";
     "bytevector->list" (1, 3) [PURE ALLOCATES] "bytevector [index] [index] -> list"
         "The bytes of a range." slow Work;
     "list->bytevector" (1) [PURE ALLOCATES] "list -> bytevector"

@@ -108,6 +108,9 @@ pub enum Slow {
     Rare,
 }
 
+/// The value of `(jiffies-per-second)`.
+pub const JIFFIES_PER_SECOND: i64 = 1_000_000_000;
+
 /// One primitive.
 #[derive(Clone, Copy, Debug)]
 pub struct Primitive {

@@ -14,7 +14,7 @@ use super::rows;
 rows! {
     /// Port rows.
     ROWS:
-    "%current-port" (1) [PURE] "port-key -> port" "The current port with a key." slow Administration;
+    "%current-port" (1) [PURE] "port-key -> port" "The current port with a key.";
     "%set-default-port!" (2) [] "port-key port -> unspecified"
         "Replaces the thread's default port with a key." slow Administration;
     "port?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is a port.";
@@ -58,7 +58,7 @@ rows! {
     "read-bytevector" (1, 2) [] "index [port] -> bytevector-or-eof" "Up to k bytes.";
     "read-bytevector!" (1, 4) [] "bytevector [port] [index] [index] -> index-or-eof"
         "Fills a range with bytes; the number read.";
-    "read" (0, 1) [] "[port] -> any" "The next datum, or the end-of-file object." slow Work;
+    "read" (0, 1) [] "[port] -> any" "The next datum, or the end-of-file object.";
     "%read-fold-case!" (2) [] "port boolean -> unspecified"
         "Whether read folds case from here on." slow Administration;
     "write-char" (1, 2) [] "char [port] -> unspecified" "Writes a character.";
@@ -76,7 +76,7 @@ rows! {
     "write-simple" (1, 2) [] "any [port] -> unspecified"
         "Writes a datum without labels; does not end on cycles." slow Work;
     "display" (1, 2) [] "any [port] -> unspecified" "Writes a datum for people; labels only for cycles.";
-    "flush-output-port" (0, 1) [] "[port] -> unspecified" "Passes buffered output on." slow System;
+    "flush-output-port" (0, 1) [] "[port] -> unspecified" "Passes buffered output on.";
     "port-name" (1) [PURE] "port -> any" "The file name of a port, or a word for it." slow Administration;
     "port-line" (1) [PURE] "port -> index-or-false"
         "The line number, from 1, of the next character of an input port." slow Administration;

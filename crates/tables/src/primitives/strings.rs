@@ -34,7 +34,7 @@ rows! {
     "substring" (2, 3) [PURE ALLOCATES] "string index [index] -> string" "A copy of a range.";
     "string-append" (0 ..) [PURE ALLOCATES] "string ... -> string" "A new string that joins the arguments.";
     "string-concatenate" (1) [PURE ALLOCATES] "list -> string"
-        "A new string that joins the strings of a list." slow Work;
+        "A new string that joins the strings of a list.";
     "string->list" (1, 3) [PURE ALLOCATES] "string [index] [index] -> list" "The characters of a range.";
     "list->string" (1) [PURE ALLOCATES] "list -> string" "A string of the characters of a list.";
     "%reverse-list->string" (1) [PURE ALLOCATES] "list -> string"
@@ -45,23 +45,23 @@ rows! {
         "The characters in a range of a vector as a string.";
     "string-copy" (1, 3) [PURE ALLOCATES] "string [index] [index] -> string" "A copy of a range.";
     "string-copy!" (3, 5) [] "string index string [index] [index] -> unspecified"
-        "Copies a range into another string; ranges may overlap." slow Work;
+        "Copies a range into another string; ranges may overlap.";
     "string-fill!" (2, 4) [] "string char [index] [index] -> unspecified"
-        "Fills a range with one character." slow Work;
+        "Fills a range with one character.";
     "string->utf8" (1, 3) [PURE ALLOCATES] "string [index] [index] -> bytevector"
         "The UTF-8 bytes of a range.";
     "utf8->string" (1, 3) [PURE ALLOCATES] "bytevector [index] [index] -> string"
         "The string of UTF-8 bytes; malformed ones raise.";
     "string-null?" (1) [FOLDABLE PURE] "string -> boolean" "Whether a string is empty.";
     "string-join" (1, 2) [PURE ALLOCATES] "list [string] -> string"
-        "The strings of a list joined with a delimiter (a space if none is given)." slow Work;
+        "The strings of a list joined with a delimiter (a space if none is given).";
     "string-split" (1, 2) [PURE ALLOCATES] "string [any] -> list"
         "The parts between occurrences of a character or string; runs of white space if none is \
          given." slow Work;
     "string-contains" (2, 4) [PURE] "string string [index] [index] -> index-or-false"
-        "Where the second string first occurs in a range of the first." slow Work;
+        "Where the second string first occurs in a range of the first.";
     "string-search-forward" (3) [PURE] "string string index -> index-or-false"
-        "Where a pattern first occurs in a string from an index on." slow Work;
+        "Where a pattern first occurs in a string from an index on.";
     "string-search-backward" (3) [PURE] "string string index -> index-or-false"
         "The end of the last occurrence of a pattern that ends at or before an index." slow Work;
     "string-search-all" (2) [PURE ALLOCATES] "string string -> list"

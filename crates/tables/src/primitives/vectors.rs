@@ -17,10 +17,10 @@ rows! {
     "%reverse-list->vector" (1) [PURE ALLOCATES] "list -> vector"
         "A vector of the elements of a list, last first.";
     "vector-fill!" (2, 4) [] "vector any [index] [index] -> unspecified"
-        "Fills a range with one object." slow Changes;
+        "Fills a range with one object.";
     "vector-copy" (1, 3) [PURE ALLOCATES] "vector [index] [index] -> vector" "A copy of a range.";
     "vector-copy!" (3, 5) [] "vector index vector [index] [index] -> unspecified"
-        "Copies a range into another vector; ranges may overlap." slow Changes;
+        "Copies a range into another vector; ranges may overlap.";
     "vector-append" (0 ..) [PURE ALLOCATES] "vector ... -> vector" "A new vector that joins the arguments.";
     "subvector" (3) [PURE ALLOCATES] "vector index index -> vector" "A copy of a range.";
     "vector-grow" (2) [PURE ALLOCATES] "vector index -> vector"

@@ -115,7 +115,12 @@ impl Thread {
         match (from.kind(), to.kind()) {
             (Kind::String8, Kind::String8) => {
                 let is_alone = !self.has_others();
-                from.with_bytes(|bytes| note_content(to, at, &bytes[range.clone()], is_alone));
+                let is_whole = is_alone && at == 0 && range.len() == to.length();
+                let is_ascii = is_alone && from.is_ascii()
+                    || from.with_bytes(|bytes| bytes[range.clone()].is_ascii());
+                if !range.is_empty() {
+                    note_content(to, is_whole, is_ascii);
+                }
                 copy_payload(from, to, range, at, 1);
             }
             (Kind::String8, _) => from.with_bytes(|bytes| {
@@ -128,7 +133,7 @@ impl Thread {
                     // Another thread may have put a wide one in since the caller looked: that one is
                     // too late for this copy.
                     if let Ok(byte) = u8::try_from(unit) {
-                        note_content(to, at + index, &[byte], false);
+                        note_content(to, false, byte.is_ascii());
                         to.set_byte(at + index, byte);
                     }
                 }
@@ -142,14 +147,25 @@ impl Thread {
     pub fn fill_string(&mut self, string: ObjectRef, range: Range<usize>, character: char) {
         assert!(range.start <= range.end && range.end <= string_length(string));
         let data = string_data(string);
-        for index in range {
-            if data.kind() == Kind::String32 {
-                data.set_utf32(index, character as u32);
-            } else {
-                let byte = u8::try_from(character as u32).expect("the string is wide enough");
-                note_content(data, index, &[byte], false);
-                data.set_byte(index, byte);
+        if data.kind() == Kind::String32 {
+            assert!(range.end <= data.length());
+            let start = data.payload_address() + 4 * range.start;
+            for index in 0..range.len() {
+                // SAFETY: the range is inside the live object, whose units are aligned.
+                unsafe { *(start as *mut u32).add(index) = character as u32 };
             }
+            return;
+        }
+        assert!(range.end <= data.length());
+        let byte = u8::try_from(character as u32).expect("the string is wide enough");
+        if !range.is_empty() {
+            let is_whole = range == (0..data.length()) && !self.has_others();
+            note_content(data, is_whole, byte.is_ascii());
+        }
+        // SAFETY: the range is inside the live object.
+        unsafe {
+            let start = (data.payload_address() + range.start) as *mut u8;
+            std::ptr::write_bytes(start, byte, range.len());
         }
     }
 
@@ -176,16 +192,15 @@ fn copy_payload(from: ObjectRef, to: ObjectRef, range: Range<usize>, at: usize, 
     }
 }
 
-/// Keeps the promise of [`FLAG_ASCII`] before `bytes` are put into narrow string data at `at`: makes it
-/// when they are the whole content, takes it back when they break it. It is made only if nobody else
-/// may change the data at once.
-fn note_content(data: ObjectRef, at: usize, bytes: &[u8], is_alone: bool) {
+/// Keeps the promise of [`FLAG_ASCII`] before something is put into narrow string data: makes it when
+/// that is the whole content and ASCII, takes it back when it is not ASCII. It may be the whole content
+/// only if nobody else may change the data at once.
+fn note_content(data: ObjectRef, is_whole: bool, is_ascii: bool) {
     let flags = data.header().flags();
-    let ascii = flags & FLAG_ASCII != 0;
-    let whole = is_alone && at == 0 && bytes.len() == data.length();
-    if (whole || ascii) && ascii != bytes.is_ascii() {
-        // SAFETY: the flag agrees with the bytes that the caller is about to write. A thread with
-        // company only clears it, which others may do at once.
+    let was_ascii = flags & FLAG_ASCII != 0;
+    if (is_whole || was_ascii) && was_ascii != is_ascii {
+        // SAFETY: the flag agrees with what the caller is about to write. A thread with company only
+        // clears it, which others may do at once.
         unsafe { data.set_flags(flags ^ FLAG_ASCII) };
     }
 }

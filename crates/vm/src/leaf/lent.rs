@@ -70,7 +70,12 @@ impl InPlace {
             let place = std::ptr::with_exposed_provenance_mut::<u8>(cursor);
             // SAFETY: as above, but nobody reads it. The bytes are no part of it, since nobody but the
             // port knows it.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()) };
+            unsafe {
+                match bytes {
+                    [byte] => place.write(*byte),
+                    _ => std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len()),
+                }
+            }
             owned.advance(cursor, bytes.len());
             Some(())
         });

@@ -4,22 +4,26 @@
 //! The type [`InPlace`] enforces that: it is the thread, with nothing on it that collects, raises
 //! or enters the machine.
 
+mod changes;
 mod lent;
 mod lines;
 pub(crate) mod numbers;
+mod strings;
 mod tasks;
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{FLAG_ASCII, port};
+use canny_tables::layout::port;
+use canny_tables::leaves::{ARGUMENTS_MAX, IN_REGISTERS};
 use canny_value::{ObjectRef, Value};
 
-use crate::data::strings;
 use crate::thread::Thread;
 
-/// A leaf function; arguments that its row does not have are any words.
+/// A leaf function; arguments that its row does not have are any words. Those that do not come in
+/// registers are [`InPlace::further`].
 pub type LeafFunction = extern "C" fn(&mut InPlace, Value, Value, Value) -> Value;
 
 /// Pairs that a leaf function makes at most: the nursery grows beyond its budget meanwhile.
@@ -46,6 +50,30 @@ impl InPlace {
     pub fn of(thread: &mut Thread) -> &mut InPlace {
         // SAFETY: the same object, `repr(transparent)`.
         unsafe { &mut *std::ptr::from_mut(thread).cast::<InPlace>() }
+    }
+
+    /// The arguments of the running leaf function behind those in registers, of which it has so many.
+    #[inline(always)]
+    pub fn further<const COUNT: usize>(&self) -> [Value; COUNT] {
+        const { assert!(COUNT <= ARGUMENTS_MAX - IN_REGISTERS) };
+        std::array::from_fn(|index| {
+            // SAFETY: the caller of a leaf function of so many arguments put them there, words that it
+            // holds itself, and nothing is collected while the function runs.
+            unsafe { Value::from_bits(self.0.carried[index]) }
+        })
+    }
+
+    /// Puts arguments where a leaf function finds those behind the ones in registers: what compiled code
+    /// does before such a call.
+    pub fn set_further(&mut self, arguments: &[Value]) {
+        for (word, argument) in self.0.carried.iter_mut().zip(arguments) {
+            *word = argument.bits();
+        }
+    }
+
+    /// The current port with a key.
+    pub fn current_port(&self, key: usize) -> Value {
+        self.0.current_port(key)
     }
 
     /// The elements of a list in reverse order in front of a tail. None for a value that is no
@@ -114,6 +142,16 @@ impl InPlace {
         Some(vector)
     }
 
+    /// A vector of elements of another one, with the same exceptions.
+    pub fn vector_of_range(&mut self, source: ObjectRef, range: Range<usize>) -> Option<Value> {
+        let vector = self.vector(range.len(), Value::UNSPECIFIED)?;
+        let is_alone = !self.0.has_others();
+        self.0
+            .mutator()
+            .copy_fields(source, range, vector.as_object()?, 0, is_alone);
+        Some(vector)
+    }
+
     /// A vector of the first elements of a list, from the last one on if it is reversed.
     pub fn vector_of_list(
         &mut self,
@@ -152,7 +190,11 @@ impl InPlace {
         if length > BYTES_MAX {
             return None;
         }
-        Some(self.0.mutator().bytes_in_place(Kind::Bytevector, 0, pieces))
+        let mutator = self.0.mutator();
+        Some(match pieces {
+            [piece] => mutator.copy_in_place(Kind::Bytevector, 0, piece),
+            _ => mutator.bytes_in_place(Kind::Bytevector, 0, pieces),
+        })
     }
 
     /// Several values as one, or none.
@@ -165,6 +207,19 @@ impl InPlace {
         // barrier.
         unsafe { place.copy_from_nonoverlapping(values.as_ptr(), values.len()) };
         object
+    }
+
+    /// A fresh bytevector of so many bytes, which `fill` puts in the place of zeros. None for a long one.
+    pub fn bytes_with(&mut self, length: usize, fill: impl FnOnce(&mut [u8])) -> Option<Value> {
+        if length > BYTES_MAX {
+            return None;
+        }
+        let mutator = self.0.mutator();
+        let bytes = mutator.leaf_in_place(Kind::Bytevector, 0, length);
+        // SAFETY: the object was just made, so that nobody else knows it, it has so many bytes, and
+        // `fill` cannot collect.
+        fill(unsafe { std::slice::from_raw_parts_mut(payload(bytes)?, length) });
+        Some(bytes)
     }
 
     /// A bytevector of zeros, of at most [`BYTES_MAX`] bytes.
@@ -204,102 +259,6 @@ impl InPlace {
     #[inline]
     pub fn loan_flag(&self) -> &Arc<AtomicU64> {
         self.0.loan_flag()
-    }
-
-    /// A fresh string of ASCII. None for a long one.
-    #[inline]
-    pub fn ascii_string_of(&mut self, text: &[u8]) -> Option<Value> {
-        if text.len() > BYTES_MAX {
-            return None;
-        }
-        let mutator = self.0.mutator();
-        let data = mutator.copy_in_place(Kind::String8, FLAG_ASCII, text);
-        let length = Value::fixnum(text.len() as i64);
-        Some(mutator.fields_in_place(Kind::String, strings::fields(length, data)))
-    }
-
-    /// A fresh string of so many characters, all of them Latin-1 and not all of them ASCII, which
-    /// `fill` puts in the place of zeros. None for a long one.
-    pub fn latin1_string(&mut self, length: usize, fill: impl FnOnce(&mut [u8])) -> Option<Value> {
-        if length > CHARACTERS_MAX {
-            return None;
-        }
-        let data = self.0.mutator().leaf_in_place(Kind::String8, 0, length);
-        // SAFETY: the object was just made, so that nobody else knows it, it has so many bytes, and
-        // `fill` cannot collect.
-        fill(unsafe { std::slice::from_raw_parts_mut(payload(data)?, length) });
-        Some(self.string_over(length, data))
-    }
-
-    /// The same of any characters, not all of them Latin-1.
-    pub fn wide_string(&mut self, length: usize, fill: impl FnOnce(&mut [u32])) -> Option<Value> {
-        if length > CHARACTERS_MAX {
-            return None;
-        }
-        let data = self.0.mutator().leaf_in_place(Kind::String32, 0, length);
-        // SAFETY: as above; the units have four bytes, and the payload is aligned for words.
-        fill(unsafe { std::slice::from_raw_parts_mut(payload(data)?, length) });
-        Some(self.string_over(length, data))
-    }
-
-    /// Changes a character of a mutable string inside its bounds, and makes the string wide if it must.
-    /// `false` if that would take a long one.
-    pub fn set_string_character(
-        &mut self,
-        string: ObjectRef,
-        index: usize,
-        character: char,
-    ) -> bool {
-        let data = strings::string_data(string);
-        let code = character as u32;
-        if data.kind() == Kind::String32 {
-            data.set_utf32(index, code);
-            return true;
-        }
-        if let Ok(byte) = u8::try_from(code) {
-            if byte >= 0x80 && data.is_ascii() {
-                // SAFETY: clearing the ASCII promise is always right, and the only change that threads
-                // make to the flags of data that others may have; they may do it at once.
-                unsafe { data.set_flags(data.header().flags() & !FLAG_ASCII) };
-            }
-            data.set_byte(index, byte);
-            return true;
-        }
-        let length = strings::string_length(string);
-        if length > CHARACTERS_MAX {
-            return false;
-        }
-        let wide = self.0.mutator().leaf_in_place(Kind::String32, 0, length);
-        strings::widen_into(data, wide, length);
-        self.0.store(string.value(), strings::DATA, wide);
-        strings::string_data(string).set_utf32(index, code);
-        true
-    }
-
-    fn string_over(&mut self, length: usize, data: Value) -> Value {
-        let fields = strings::fields(Value::fixnum(length as i64), data);
-        self.0.mutator().fields_in_place(Kind::String, fields)
-    }
-
-    /// A fresh string of pieces of ASCII. None for a long one.
-    pub fn ascii_string(&mut self, pieces: &[&[u8]]) -> Option<Value> {
-        let length: usize = pieces.iter().map(|piece| piece.len()).sum();
-        if length > BYTES_MAX {
-            return None;
-        }
-        let mutator = self.0.mutator();
-        let data = mutator.bytes_in_place(Kind::String8, FLAG_ASCII, pieces);
-        if self.0.has_others()
-            && let Some(object) = data.as_object()
-            && !object.with_bytes(<[u8]>::is_ascii)
-        {
-            // A piece changed while it was copied.
-            return None;
-        }
-        let mutator = self.0.mutator();
-        let string = mutator.object_in_place(Kind::String, 0, 2, data);
-        mutator.store(string, strings::LENGTH, Value::fixnum(length as i64));
-        Some(string)
     }
 
     /// Changes a word of an object that no program can reach.

@@ -1,4 +1,4 @@
-//! Ports that read a short string or bytevector, as they begin: see [`heap_text`](super::heap_text) for
+//! Ports that read a string or bytevector, as they begin: see [`heap_text`](super::heap_text) for
 //! their form.
 //!
 //! Everything here is done in place and without a collection, or not at all: the answer is then none,
@@ -11,11 +11,12 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::port as field;
 use canny_value::{ObjectRef, Value};
 use canny_vm::strings::{string_data, string_length};
-use canny_vm::{InPlace, Thread};
+use canny_vm::{InPlace, Raise, Thread};
 use memchr::memchr2;
 
 use super::heap_text::{BYTE_INPUT, TEXT_INPUT, give_object, make, own_text_of};
 use super::table::{HostPort, TextSource};
+use crate::arguments::Call;
 use crate::text::{Units, character};
 
 /// Opens a port that reads a copy of a string.
@@ -32,7 +33,47 @@ pub(crate) fn open_bytes(thread: &mut InPlace, bytes: Value) -> Option<Value> {
     Some(make(thread, BYTE_INPUT, text))
 }
 
-fn advance(thread: &mut InPlace, port: Value, used: usize) {
+/// Longest text of such a port in bytes: longer ones take long to become another port.
+const BYTES_MAX: usize = 1 << 20;
+
+/// Opens a port that reads a copy of a string of any usual length; none for a longer one.
+pub(crate) fn open_long_string(thread: &mut Thread, call: Call) -> Result<Option<Value>, Raise> {
+    let string = call.string(thread, 0)?;
+    let kind = string_data(string).kind();
+    let length = string_length(string);
+    let unit_bytes = if kind == Kind::String32 { 4 } else { 1 };
+    if length > BYTES_MAX / unit_bytes {
+        return Ok(None);
+    }
+    let copy = thread.try_leaf_to_fill(kind, 0, length)?;
+    let data = string_data(call.string(thread, 0)?);
+    // Another thread may have made the string wide.
+    let Some(target) = copy.as_object().filter(|_| data.kind() == kind) else {
+        return Ok(None);
+    };
+    if kind == Kind::String32 {
+        data.with_utf32(|units| target.copy_utf32_in(0, &units[..length]));
+    } else {
+        data.with_bytes(|bytes| target.copy_bytes_in(0, &bytes[..length]));
+    }
+    Ok(Some(make(InPlace::of(thread), TEXT_INPUT, copy)))
+}
+
+/// The same of a bytevector.
+pub(crate) fn open_long_bytes(thread: &mut Thread, call: Call) -> Result<Option<Value>, Raise> {
+    let length = call.bytevector(thread, 0)?.length();
+    if length > BYTES_MAX {
+        return Ok(None);
+    }
+    let copy = thread.try_leaf_to_fill(Kind::Bytevector, 0, length)?;
+    let bytes = call.bytevector(thread, 0)?;
+    if let Some(target) = copy.as_object() {
+        bytes.with_bytes(|bytes| target.copy_bytes_in(0, bytes));
+    }
+    Ok(Some(make(InPlace::of(thread), BYTE_INPUT, copy)))
+}
+
+pub(super) fn advance(thread: &mut InPlace, port: Value, used: usize) {
     thread.store(port, field::USED, Value::fixnum(used as i64));
 }
 
@@ -209,17 +250,16 @@ fn string_of(thread: &mut InPlace, units: Units<'_>) -> Option<Value> {
         Units::Narrow(bytes) => {
             thread.latin1_string(length, |target| target.copy_from_slice(bytes))
         }
-        Units::Wide(wide) => match wide.iter().copied().max() {
-            None | Some(..=0x7f) => {
-                let bytes: Vec<u8> = wide.iter().map(|unit| *unit as u8).collect();
-                thread.ascii_string_of(&bytes)
-            }
-            Some(0x80..=0xff) => thread.latin1_string(length, |target| {
-                for (byte, unit) in target.iter_mut().zip(wide) {
-                    *byte = *unit as u8;
-                }
-            }),
-            Some(_) => thread.wide_string(length, |target| target.copy_from_slice(wide)),
+        Units::Wide(wide) => match wide.iter().fold(0, |bits, unit| bits | unit) {
+            0..=0x7f => thread.ascii_string_with(length, |target| narrow(target, wide)),
+            0x80..=0xff => thread.latin1_string(length, |target| narrow(target, wide)),
+            _ => thread.wide_string_of(wide),
         },
+    }
+}
+
+fn narrow(target: &mut [u8], units: &[u32]) {
+    for (byte, unit) in target.iter_mut().zip(units) {
+        *byte = *unit as u8;
     }
 }

@@ -160,7 +160,7 @@ pub(crate) fn string(thread: &mut InPlace, port: Value) -> Option<Value> {
 
 /// A string of text that is not all ASCII.
 #[inline(never)]
-pub(super) fn string_of_text(thread: &mut InPlace, text: &str) -> Option<Value> {
+pub(crate) fn string_of_text(thread: &mut InPlace, text: &str) -> Option<Value> {
     let (mut length, mut is_narrow) = (0, true);
     for character in text.chars() {
         length += 1;
@@ -184,6 +184,13 @@ pub(super) fn string_of_text(thread: &mut InPlace, text: &str) -> Option<Value> 
 pub(crate) fn bytes(thread: &mut InPlace, port: Value) -> Option<Value> {
     let (text, used) = own_output_of(thread, port, BYTE_OUTPUT)?;
     text.with_bytes(|bytes| thread.bytes(&[bytes.get(..used)?]))
+}
+
+/// Whether a port is open, this thread's, and collects what is written in the heap.
+pub(crate) fn is_own_output(thread: &InPlace, port: Value) -> bool {
+    [TEXT_OUTPUT, BYTE_OUTPUT]
+        .into_iter()
+        .any(|flags| own_text_of(thread, port, flags).is_some())
 }
 
 /// The flags of a port of this thread that has its text in the heap.

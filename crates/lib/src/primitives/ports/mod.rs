@@ -26,6 +26,7 @@ pub(crate) mod objects;
 pub(crate) mod open;
 pub(crate) mod output;
 pub(crate) mod quick;
+pub(crate) mod quick_data;
 pub(crate) mod sides;
 pub(crate) mod standard;
 pub(crate) mod table;

@@ -142,6 +142,9 @@ fn open_input_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     if let Some(port) = heap_source::open_string(InPlace::of(thread), call.at(0)) {
         return Ok(port);
     }
+    if let Some(port) = heap_source::open_long_string(thread, call)? {
+        return Ok(port);
+    }
     let text = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
     let port = HostPort::text_input(TextInput::from_text(text));
     make_port(
@@ -172,6 +175,9 @@ fn get_output_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 
 fn open_input_bytevector(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     if let Some(port) = heap_source::open_bytes(InPlace::of(thread), call.at(0)) {
+        return Ok(port);
+    }
+    if let Some(port) = heap_source::open_long_bytes(thread, call)? {
         return Ok(port);
     }
     let bytes = call.bytevector(thread, 0)?.with_bytes(<[u8]>::to_vec);

@@ -206,3 +206,8 @@ pub(crate) fn put_bytes(thread: &mut InPlace, port: Value, bytes: &[u8]) -> bool
             || thread.put_lent(port, loan::BYTE_OUTPUT, loan::LIMIT, bytes)
             || table::put_bytes(thread.loan_flag(), port, bytes))
 }
+
+/// Hands on what was written, and whether it did: where there is nothing to be handed on.
+pub(crate) fn flush(thread: &mut InPlace, port: Value) -> bool {
+    heap_text::is_own_output(thread, port) || table::is_flushed(thread.loan_flag(), port)
+}

@@ -332,6 +332,15 @@ pub(crate) fn put_bytes(borrower: &Borrower, port: Value, bytes: &[u8]) -> bool 
     })
 }
 
+/// Whether an output port that this thread used lately is open and everything written to it is out.
+pub(crate) fn is_flushed(borrower: &Borrower, port: Value) -> bool {
+    on_recent_port(port, |port| match port {
+        HostPort::TextOutput(output) => output.is_flushed(borrower),
+        HostPort::BinaryOutput(output) => output.is_flushed(borrower),
+        _ => false,
+    })
+}
+
 /// Runs `work`, which says whether it did something, on what is behind a port object if the thread has
 /// it at hand.
 #[inline]

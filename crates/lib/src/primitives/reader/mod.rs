@@ -23,10 +23,11 @@ use canny_syntax::reader::{
 use canny_syntax::span::{SourceId, Span};
 use canny_tables::kinds::Kind;
 use canny_value::Value;
-use canny_vm::{ConditionKind, PrimitiveFunction, Protected, Raise, Thread, string_text};
+use canny_vm::{ConditionKind, InPlace, PrimitiveFunction, Protected, Raise, Thread, string_text};
 
 use crate::arguments::{Call, implementations};
 use crate::primitives::ports::input::source;
+use crate::primitives::ports::quick_data;
 use crate::primitives::ports::table::TextSource;
 use crate::primitives::ports::{failed, name_of, on_text_input_holding};
 
@@ -36,6 +37,9 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
 
 fn read(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = source(thread, call, 0)?;
+    if let Some(datum) = quick_data::read(InPlace::of(thread), port) {
+        return Ok(datum);
+    }
     let mut recorder = Recorder::default();
     let outcome = on_text_input_holding(thread, call, port, |thread, source| {
         Ok(record(thread, source, &mut recorder))

@@ -1,0 +1,271 @@
+//! Leaf functions that copy into, or fill, a range of a string, a bytevector or a vector.
+
+use std::ops::Range;
+
+use canny_tables::kinds::Kind;
+use canny_value::{ObjectRef, Value};
+use canny_vm::InPlace;
+use canny_vm::strings::string_length;
+
+use super::strings::{bits_of, range};
+use super::{Row, Word, stored};
+use crate::text::{Units, with_units};
+
+/// Characters or bytes that are changed at once.
+const LENGTH_MAX: usize = 1 << 16;
+
+pub(super) const FUNCTIONS: &[Row] = &[
+    (
+        "string-copy!",
+        3,
+        leaf!(|thread, target, at, source| copy_string(thread, target, at, source, None, None)),
+    ),
+    (
+        "string-copy!",
+        4,
+        leaf!(|thread, target, at, source| {
+            let [start] = thread.further();
+            copy_string(thread, target, at, source, Some(start), None)
+        }),
+    ),
+    (
+        "string-copy!",
+        5,
+        leaf!(|thread, target, at, source| {
+            let [start, end] = thread.further();
+            copy_string(thread, target, at, source, Some(start), Some(end))
+        }),
+    ),
+    (
+        "string-fill!",
+        2,
+        leaf!(|thread, string, fill, _| fill_string(thread, string, fill, None, None)),
+    ),
+    (
+        "string-fill!",
+        3,
+        leaf!(|thread, string, fill, start| fill_string(thread, string, fill, Some(start), None)),
+    ),
+    (
+        "string-fill!",
+        4,
+        leaf!(|thread, string, fill, start| {
+            let [end] = thread.further();
+            fill_string(thread, string, fill, Some(start), Some(end))
+        }),
+    ),
+    (
+        "bytevector-copy!",
+        3,
+        leaf!(|thread, target, at, source| copy_bytes(thread, target, at, source, None, None)),
+    ),
+    (
+        "bytevector-copy!",
+        4,
+        leaf!(|thread, target, at, source| {
+            let [start] = thread.further();
+            copy_bytes(thread, target, at, source, Some(start), None)
+        }),
+    ),
+    (
+        "bytevector-copy!",
+        5,
+        leaf!(|thread, target, at, source| {
+            let [start, end] = thread.further();
+            copy_bytes(thread, target, at, source, Some(start), Some(end))
+        }),
+    ),
+    (
+        "bytevector-fill!",
+        2,
+        leaf!(|thread, bytes, fill, _| fill_bytes(thread, bytes, fill, None, None)),
+    ),
+    (
+        "bytevector-fill!",
+        3,
+        leaf!(|thread, bytes, fill, start| fill_bytes(thread, bytes, fill, Some(start), None)),
+    ),
+    (
+        "bytevector-fill!",
+        4,
+        leaf!(|thread, bytes, fill, start| {
+            let [end] = thread.further();
+            fill_bytes(thread, bytes, fill, Some(start), Some(end))
+        }),
+    ),
+    (
+        "vector-copy!",
+        3,
+        leaf!(|thread, target, at, source| copy_vector(thread, target, at, source, None, None)),
+    ),
+    (
+        "vector-copy!",
+        4,
+        leaf!(|thread, target, at, source| {
+            let [start] = thread.further();
+            copy_vector(thread, target, at, source, Some(start), None)
+        }),
+    ),
+    (
+        "vector-copy!",
+        5,
+        leaf!(|thread, target, at, source| {
+            let [start, end] = thread.further();
+            copy_vector(thread, target, at, source, Some(start), Some(end))
+        }),
+    ),
+    (
+        "vector-fill!",
+        2,
+        leaf!(|thread, vector, fill, _| fill_vector(thread, vector, fill, None, None)),
+    ),
+    (
+        "vector-fill!",
+        3,
+        leaf!(|thread, vector, fill, start| fill_vector(thread, vector, fill, Some(start), None)),
+    ),
+    (
+        "vector-fill!",
+        4,
+        leaf!(|thread, vector, fill, start| {
+            let [end] = thread.further();
+            fill_vector(thread, vector, fill, Some(start), Some(end))
+        }),
+    ),
+];
+
+/// An object that may be changed.
+fn mutable(object: Value, kind: Kind) -> Option<ObjectRef> {
+    object.as_kind(kind).filter(|object| !object.is_immutable())
+}
+
+/// Where to copy which range, if it fits there.
+#[inline(always)]
+fn copied(
+    room: usize,
+    at: Value,
+    length: usize,
+    start: Option<Value>,
+    end: Option<Value>,
+) -> Option<(usize, Range<usize>)> {
+    let range = range(length, start, end)?;
+    let at = at.as_index().filter(|at| *at <= room)?;
+    (range.len() <= room - at && range.len() <= LENGTH_MAX).then_some((at, range))
+}
+
+fn copy_string(
+    thread: &mut InPlace,
+    target: Value,
+    at: Value,
+    source: Value,
+    start: Option<Value>,
+    end: Option<Value>,
+) -> Value {
+    let both = mutable(target, Kind::String).zip(source.as_kind(Kind::String));
+    let done = both.and_then(|(target, source)| {
+        let (room, length) = (string_length(target), string_length(source));
+        let (at, range) = copied(room, at, length, start, end)?;
+        let bits = with_units(source, |units| match units {
+            Units::Narrow(_) => 0,
+            wide => bits_of(wide.slice(range.clone())),
+        });
+        if !thread.widen_string_for(target, bits) {
+            return None;
+        }
+        thread.copy_characters(source, range, target, at);
+        Some(())
+    });
+    stored(done.is_some())
+}
+
+fn fill_string(
+    thread: &mut InPlace,
+    string: Value,
+    fill: Value,
+    start: Option<Value>,
+    end: Option<Value>,
+) -> Value {
+    let both = mutable(string, Kind::String).zip(fill.as_character());
+    let done = both.and_then(|(string, fill)| {
+        let range = range(string_length(string), start, end)?;
+        let is_short = range.len() <= LENGTH_MAX;
+        let is_ready = range.is_empty() || thread.widen_string_for(string, u32::from(fill));
+        if !is_short || !is_ready {
+            return None;
+        }
+        thread.fill_characters(string, range, fill);
+        Some(())
+    });
+    stored(done.is_some())
+}
+
+fn copy_bytes(
+    thread: &mut InPlace,
+    target: Value,
+    at: Value,
+    source: Value,
+    start: Option<Value>,
+    end: Option<Value>,
+) -> Value {
+    let both = mutable(target, Kind::Bytevector).zip(source.as_kind(Kind::Bytevector));
+    let done = both.and_then(|(target, source)| {
+        let (at, range) = copied(target.length(), at, source.length(), start, end)?;
+        thread.copy_bytes(source, range, target, at);
+        Some(())
+    });
+    stored(done.is_some())
+}
+
+fn fill_bytes(
+    thread: &mut InPlace,
+    bytes: Value,
+    fill: Value,
+    start: Option<Value>,
+    end: Option<Value>,
+) -> Value {
+    let fill = fill.as_index().and_then(|fill| u8::try_from(fill).ok());
+    let done = mutable(bytes, Kind::Bytevector)
+        .zip(fill)
+        .and_then(|(bytes, fill)| {
+            let range = range(bytes.length(), start, end)?;
+            if range.len() > LENGTH_MAX {
+                return None;
+            }
+            thread.fill_bytes(bytes, range, fill);
+            Some(())
+        });
+    stored(done.is_some())
+}
+
+fn copy_vector(
+    thread: &mut InPlace,
+    target: Value,
+    at: Value,
+    source: Value,
+    start: Option<Value>,
+    end: Option<Value>,
+) -> Value {
+    let both = mutable(target, Kind::Vector).zip(source.as_kind(Kind::Vector));
+    let done = both.and_then(|(target, source)| {
+        let (at, range) = copied(target.length(), at, source.length(), start, end)?;
+        Some(thread.copy_elements(source, range, target, at))
+    });
+    stored(done == Some(true))
+}
+
+fn fill_vector(
+    thread: &mut InPlace,
+    vector: Value,
+    fill: Value,
+    start: Option<Value>,
+    end: Option<Value>,
+) -> Value {
+    if fill == Value::DEFAULT || fill == Value::ABSENT {
+        return Value::DECLINED;
+    }
+    let done = mutable(vector, Kind::Vector).and_then(|vector| {
+        let range = range(vector.length(), start, end)?;
+        Some(thread.fill_elements(vector, range, fill))
+    });
+    stored(done == Some(true))
+}
