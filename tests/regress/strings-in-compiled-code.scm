@@ -1,5 +1,5 @@
-;; Strings, bytevectors, vectors and ports in compiled code: calls with every number of arguments, with
-;; strings of both widths by turns, and with errors, give what the interpreter gives.
+;; Strings, bytevectors, vectors and ports in compiled code: calls with every number of arguments,
+;; with strings of both widths by turns, and with errors, give what the interpreter gives.
 
 (import (scheme base) (scheme char) (scheme write) (scheme eval) (scheme time)
         (only (canny base) bytevector-fill! string-contains string-join string-search-forward)

@@ -203,6 +203,7 @@ pub(crate) fn same_text(left: Units<'_>, right: Units<'_>) -> bool {
 pub(crate) fn compare_text(left: Units<'_>, right: Units<'_>) -> Ordering {
     match (left, right) {
         (Units::Narrow(left), Units::Narrow(right)) => left.cmp(right),
+        (Units::Wide(left), Units::Wide(right)) => left.cmp(right),
         _ => left.iter().cmp(right.iter()),
     }
 }

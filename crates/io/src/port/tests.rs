@@ -815,32 +815,6 @@ fn shared_outputs_are_flushed_at_exit_and_when_dropped() {
 }
 
 #[test]
-fn long_vectors_go_out_in_order() {
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("file");
-    let long: Vec<u8> = (0..100_000u32).map(|index| (index % 251) as u8).collect();
-    let mut output = BinaryOutput::new(open_output(&path, OutputMode::Truncate, WAIT).unwrap());
-    let mut expected = Vec::new();
-    for bytes in [&b"before"[..], &long, b"between", &long, b"behind"] {
-        output.write_bytes(bytes, WAIT).unwrap();
-        expected.extend_from_slice(bytes);
-    }
-    assert!(!output.is_flushed());
-    output.flush(WAIT).unwrap();
-    assert!(output.is_flushed());
-    assert!(std::fs::read(&path).unwrap() == expected);
-    output.close(WAIT).unwrap();
-    assert!(!output.is_flushed());
-
-    let Ok(full) = open_output("/dev/full".as_ref(), OutputMode::Overwrite, WAIT) else {
-        return; // Not every system has this device.
-    };
-    let mut output = BinaryOutput::new(full);
-    assert!(output.write_bytes(&long, WAIT).is_err());
-    output.discard().unwrap();
-}
-
-#[test]
 fn files_round_trip() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");

@@ -202,7 +202,7 @@ impl Shortcut {
             "char-upper-case?" => Shortcut::Ascii(&UPPER_CASE),
             "char-lower-case?" => Shortcut::Ascii(&LOWER_CASE),
             "char-upcase" => Shortcut::Ascii(&UPCASE),
-            "char-downcase" | "char-foldcase" => Shortcut::Ascii(&DOWNCASE),
+            "char-downcase" => Shortcut::Ascii(&DOWNCASE),
             "char-titlecase" => Shortcut::Ascii(&UPCASE),
             "digit-value" => Shortcut::Ascii(&DIGITS),
             "input-port?" => Shortcut::Port(port_flag::INPUT),

@@ -1,4 +1,5 @@
-//! Leaf functions that copy into, or fill, a range of a string, a bytevector or a vector.
+//! Leaf functions that copy into, or fill, a range of a string, a bytevector or a vector. They decline
+//! literals, ranges that do not fit, and long ones, before anything has changed.
 
 use std::ops::Range;
 

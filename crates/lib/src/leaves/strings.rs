@@ -448,15 +448,16 @@ fn filled(thread: &mut InPlace, length: Value, fill: char) -> Value {
 /// The string of a few characters.
 #[inline(always)]
 fn of_characters<const COUNT: usize>(thread: &mut InPlace, characters: [Value; COUNT]) -> Value {
-    let (mut units, mut bits) = ([0; COUNT], 0);
-    for (unit, character) in units.iter_mut().zip(characters) {
-        let Some(character) = character.as_character() else {
+    let (mut units, mut bytes, mut bits) = ([0; COUNT], [0; COUNT], 0);
+    for index in 0..COUNT {
+        let Some(character) = characters[index].as_character() else {
             return Value::DECLINED;
         };
-        *unit = u32::from(character);
-        bits |= *unit;
+        let unit = u32::from(character);
+        units[index] = unit;
+        bytes[index] = unit as u8;
+        bits |= unit;
     }
-    let bytes = units.map(|unit| unit as u8);
     or_decline(match bits {
         0..0x80 => thread.ascii_string_of(&bytes),
         0x80..0x100 => thread.latin1_string(COUNT, |to| to.copy_from_slice(&bytes)),
@@ -503,9 +504,22 @@ fn mapped_units(
     units: impl ExactSizeIterator<Item = u32> + Clone,
     case: Case,
 ) -> Option<Value> {
+    const FEW: usize = 64;
     let map = |unit| Some(u32::from(Facts::of(character(unit)).mapped(case)?));
     let length = units.len();
     let mut bits = 0;
+    if length <= FEW {
+        let mut room = [0; FEW];
+        for (place, unit) in room.iter_mut().zip(units) {
+            *place = map(unit)?;
+            bits |= *place;
+        }
+        let mapped = &room[..length];
+        if bits > 0xff {
+            return thread.wide_string_of(mapped);
+        }
+        return of_units(thread, length, bits, mapped.iter().copied());
+    }
     for unit in units.clone() {
         bits |= map(unit)?;
     }

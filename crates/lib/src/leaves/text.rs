@@ -1,4 +1,5 @@
-//! Leaf functions of characters, and those that compare strings and search them.
+//! Leaf functions of characters, and those that compare strings and search them. They read strings in
+//! place, whatever the widths, and make none.
 
 use std::cmp::Ordering;
 

@@ -56,11 +56,13 @@ impl InPlace {
     #[inline(always)]
     pub fn further<const COUNT: usize>(&self) -> [Value; COUNT] {
         const { assert!(COUNT <= ARGUMENTS_MAX - IN_REGISTERS) };
-        std::array::from_fn(|index| {
+        let mut arguments = [Value::ZERO; COUNT];
+        for (argument, word) in arguments.iter_mut().zip(&self.0.carried) {
             // SAFETY: the caller of a leaf function of so many arguments put them there, words that it
             // holds itself, and nothing is collected while the function runs.
-            unsafe { Value::from_bits(self.0.carried[index]) }
-        })
+            *argument = unsafe { Value::from_bits(*word) };
+        }
+        arguments
     }
 
     /// Puts arguments where a leaf function finds those behind the ones in registers: what compiled code

@@ -1,4 +1,5 @@
-//! Strings that leaf functions make: of texts at hand, or filled in after they were made.
+//! Strings that leaf functions make: of texts at hand, or filled in after they were made. Nothing here
+//! collects, so the caller may hold the texts in the heap; long strings are refused.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::FLAG_ASCII;
