@@ -117,11 +117,22 @@ pub(crate) fn put_bytes(thread: &mut InPlace, port: Value, bytes: &[u8]) -> bool
     append(thread, port, BYTE_OUTPUT, bytes)
 }
 
-#[inline]
+#[inline(always)]
 fn append(thread: &mut InPlace, port: Value, flags: i64, bytes: &[u8]) -> bool {
-    let Some((mut text, used)) = own_text_of(thread, port, flags) else {
-        return false;
-    };
+    match own_text_of(thread, port, flags) {
+        Some((text, used)) => append_to(thread, port, text, used, bytes),
+        None => false,
+    }
+}
+
+/// Writes behind the part of a port's text that is used.
+fn append_to(
+    thread: &mut InPlace,
+    port: Value,
+    mut text: ObjectRef,
+    used: usize,
+    bytes: &[u8],
+) -> bool {
     let end = used + bytes.len();
     if end > BYTES_MAX {
         return false;
