@@ -26,6 +26,8 @@ pub enum Gives {
     Fixnum,
     /// A number.
     Number,
+    /// A flonum.
+    Flonum,
     /// An exact integer.
     ExactInteger,
     /// A character.
@@ -222,6 +224,8 @@ leaves! {
     "denominator" 1 Number;
     "gcd" 2 Number;
     "lcm" 2 Number;
+    "gcd" 3 Number;
+    "lcm" 3 Number;
     "floor/" 2 Any;
     "truncate/" 2 Any;
     "exact-integer-sqrt" 1 Any;
@@ -238,6 +242,11 @@ leaves! {
     "asin" 1 Number;
     "acos" 1 Number;
     "log" 1 Number;
+    "log" 2 Number;
+    "rationalize" 2 Number;
+    "%flonum-function" 2 Flonum;
+    "%flonum-operation" 3 Flonum;
+    "%flonum-multiply-add" 3 Flonum;
     "atan" 2 Number;
     "expt" 2 Number;
     "bitwise-not" 1 ExactInteger;

@@ -1,8 +1,8 @@
 //! Lowers calls of leaf functions, which take values in registers, never collect and never raise.
 //!
 //! A leaf function declines an operand by a special result. Then the code side-exits, or calls the
-//! runtime at sites that declined before. Lookups in hash tables and some predicates have inline
-//! code for their usual operands, and call the function only for others.
+//! runtime at sites that declined before. Lookups in hash tables and functions of characters, numbers
+//! and bits have inline code for their usual operands, and call the function only for others.
 
 use canny_spesh::graph::{NodeId, StateId};
 use canny_tables::layout;
@@ -37,13 +37,15 @@ impl Segment<'_, '_> {
             self.define(id, result);
             return Ok(());
         }
-        let Some(operand) = words.first().filter(|_| words.len() == 1) else {
-            let result = self.call_leaf(id, function, words)?;
-            self.define(id, result);
+        if let [operand] = words
+            && self.function_by_kind(id, leaf, *operand)?
+        {
             return Ok(());
-        };
-        let known = Shortcut::of(leaf.row().primitive);
-        let Some(shortcut) = known else {
+        }
+        if self.function_of_bits(id, leaf, words)? {
+            return Ok(());
+        }
+        let ([operand], Some(table)) = (words, answers_for_ascii(leaf.row().primitive)) else {
             let result = self.call_leaf(id, function, words)?;
             self.define(id, result);
             return Ok(());
@@ -51,29 +53,19 @@ impl Segment<'_, '_> {
         let x = self.tagged(*operand);
         let (usual, other, done) = (self.new_block(), self.cold_block(), self.new_block());
         let result = self.builder.append_block_param(done, I64);
-        match shortcut {
-            Shortcut::Fixnum => {
-                self.masked_branch(x, 3, 0, usual, other);
-                self.begin(usual);
-                let yes = self.word(layout::TRUE);
-                self.builder.ins().jump(done, &[yes.into()]);
-            }
-            Shortcut::Ascii(table) => {
-                // The low byte of other words comes out on top.
-                let low = -(layout::CHARACTER_LOW_BYTE as i64);
-                let code = self.builder.ins().iadd_imm_s(x, low);
-                let code = self.builder.ins().rotr_imm_u(code, 8);
-                let below = IntCC::UnsignedLessThan;
-                let is_ascii = self.builder.ins().icmp_imm_s(below, code, 128);
-                self.builder.ins().brif(is_ascii, usual, &[], other, &[]);
-                self.begin(usual);
-                let table = self.word(table.as_ptr() as u64);
-                let scaled = self.builder.ins().ishl_imm_u(code, 3);
-                let place = self.builder.ins().iadd(table, scaled);
-                let answer = self.load(I64, place, 0);
-                self.builder.ins().jump(done, &[answer.into()]);
-            }
-        }
+        // The low byte of other words comes out on top.
+        let low = -(layout::CHARACTER_LOW_BYTE as i64);
+        let code = self.builder.ins().iadd_imm_s(x, low);
+        let code = self.builder.ins().rotr_imm_u(code, 8);
+        let below = IntCC::UnsignedLessThan;
+        let is_ascii = self.builder.ins().icmp_imm_s(below, code, 128);
+        self.builder.ins().brif(is_ascii, usual, &[], other, &[]);
+        self.begin(usual);
+        let table = self.word(table.as_ptr() as u64);
+        let scaled = self.builder.ins().ishl_imm_u(code, 3);
+        let place = self.builder.ins().iadd(table, scaled);
+        let answer = self.load(I64, place, 0);
+        self.builder.ins().jump(done, &[answer.into()]);
         self.begin(other);
         let answer = self.call_leaf(id, function, words)?;
         self.builder.ins().jump(done, &[answer.into()]);
@@ -166,28 +158,18 @@ impl Segment<'_, '_> {
     }
 }
 
-/// The answer of a leaf function of one operand for most operands.
-enum Shortcut {
-    /// It is `#t` for fixnums.
-    Fixnum,
-    /// The answers for the characters of ASCII.
-    Ascii(&'static [u64; 128]),
-}
-
-impl Shortcut {
-    fn of(primitive: &str) -> Option<Shortcut> {
-        Some(match primitive {
-            "number?" | "integer?" | "exact-integer?" => Shortcut::Fixnum,
-            "char-alphabetic?" => Shortcut::Ascii(&ALPHABETIC),
-            "char-numeric?" => Shortcut::Ascii(&NUMERIC),
-            "char-whitespace?" => Shortcut::Ascii(&WHITESPACE),
-            "char-upper-case?" => Shortcut::Ascii(&UPPER_CASE),
-            "char-lower-case?" => Shortcut::Ascii(&LOWER_CASE),
-            "char-upcase" => Shortcut::Ascii(&UPCASE),
-            "char-downcase" => Shortcut::Ascii(&DOWNCASE),
-            _ => return None,
-        })
-    }
+/// The answers of a leaf function of one operand for the characters of ASCII.
+fn answers_for_ascii(primitive: &str) -> Option<&'static [u64; 128]> {
+    Some(match primitive {
+        "char-alphabetic?" => &ALPHABETIC,
+        "char-numeric?" => &NUMERIC,
+        "char-whitespace?" => &WHITESPACE,
+        "char-upper-case?" => &UPPER_CASE,
+        "char-lower-case?" => &LOWER_CASE,
+        "char-upcase" => &UPCASE,
+        "char-downcase" => &DOWNCASE,
+        _ => return None,
+    })
 }
 
 macro_rules! answers {

@@ -16,6 +16,11 @@ use canny_value::{ObjectRef, Value};
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
+const FLONUM: u8 = Kind::Flonum as u8;
+const BIGNUM: u8 = Kind::Bignum as u8;
+const RATNUM: u8 = Kind::Ratnum as u8;
+const COMPNUM: u8 = Kind::Compnum as u8;
+
 /// A number word, sorted by how it is held.
 #[derive(Clone, Copy, Debug)]
 pub enum Numeric {
@@ -37,9 +42,9 @@ pub fn numeric(value: Value) -> Option<Numeric> {
         return Some(Numeric::Flonum(f));
     }
     let object = value.as_object()?;
-    match object.kind() {
-        Kind::Flonum => Some(Numeric::Flonum(f64::from_bits(object.raw_word(0)))),
-        Kind::Bignum | Kind::Ratnum | Kind::Compnum => Some(Numeric::Other(value)),
+    match object.header().kind_byte() {
+        FLONUM => Some(Numeric::Flonum(f64::from_bits(object.raw_word(0)))),
+        BIGNUM | RATNUM | COMPNUM => Some(Numeric::Other(value)),
         _ => None,
     }
 }
@@ -69,11 +74,11 @@ pub fn view(value: Value) -> Option<View> {
         return Some(View::Flonum(f));
     }
     let object = value.as_object()?;
-    match object.kind() {
-        Kind::Flonum => Some(View::Flonum(f64::from_bits(object.raw_word(0)))),
-        Kind::Bignum => Some(View::Bignum(object)),
-        Kind::Ratnum => Some(View::Ratio(object.field(0), object.field(1))),
-        Kind::Compnum => Some(View::Complex(object.field(0), object.field(1))),
+    match object.header().kind_byte() {
+        FLONUM => Some(View::Flonum(f64::from_bits(object.raw_word(0)))),
+        BIGNUM => Some(View::Bignum(object)),
+        RATNUM => Some(View::Ratio(object.field(0), object.field(1))),
+        COMPNUM => Some(View::Complex(object.field(0), object.field(1))),
         _ => None,
     }
 }
@@ -150,9 +155,9 @@ fn short_parts(object: ObjectRef) -> Option<(i64, i64)> {
     Some((object.field(0).as_fixnum()?, object.field(1).as_fixnum()?))
 }
 
-/// The order of an object and a fixnum.
+/// The order of an exact number that is an object and a fixnum, if it is no complex number and not long.
 #[inline]
-fn object_and_fixnum(object: ObjectRef, fixnum: i64) -> Option<Ordering> {
+pub(crate) fn object_and_fixnum(object: ObjectRef, fixnum: i64) -> Option<Ordering> {
     if object.header().kind_byte() == Kind::Bignum as u8 {
         return Some(bignum_sign(object));
     }
@@ -253,14 +258,12 @@ fn long_ratio_ordering(x: Value, y: Value) -> Option<Ordering> {
 /// numbers.
 pub(crate) fn view_equal(x: Value, y: Value) -> Option<bool> {
     use View::{Bignum, Complex, Fixnum, Flonum, Ratio};
+    // An exact imaginary part is not zero.
+    let is_real = |imaginary: Value| imaginary.as_flonum() == Some(0.0);
     match (view(x)?, view(y)?) {
         (Complex(a, b), Complex(c, d)) => Some(view_equal(a, c)? && view_equal(b, d)?),
-        (Complex(real, imaginary), _) => {
-            Some(view_equal(imaginary, Value::ZERO)? && view_equal(real, y)?)
-        }
-        (_, Complex(real, imaginary)) => {
-            Some(view_equal(imaginary, Value::ZERO)? && view_equal(real, x)?)
-        }
+        (Complex(real, imaginary), _) => Some(is_real(imaginary) && view_equal(real, y)?),
+        (_, Complex(real, imaginary)) => Some(is_real(imaginary) && view_equal(real, x)?),
         (Fixnum(_) | Bignum(_) | Ratio(..), Fixnum(_) | Bignum(_) | Ratio(..)) => {
             Some(same_number(x, y))
         }
