@@ -6,7 +6,7 @@
 
 use canny_spesh::graph::{FloatFunction, NodeId};
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{self, FLAG_NEGATIVE};
+use canny_tables::layout::{self, FIELD0, FIXNUM_SHIFT, FLAG_NEGATIVE};
 use canny_tables::leaves::LeafId;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
@@ -14,6 +14,9 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value};
 
 use super::segment::{Segment, TRUSTED};
 use crate::JitError;
+
+/// The one of fixnums.
+const ONE: u64 = 1 << FIXNUM_SHIFT;
 
 /// The tags of words, and behind them the kinds of objects.
 const ROWS: usize = 8 + 256;
@@ -112,6 +115,10 @@ enum Function {
     Inexact,
     Absolute,
     Negate,
+    Numerator,
+    Denominator,
+    Even,
+    Odd,
 }
 
 impl Function {
@@ -125,6 +132,10 @@ impl Function {
             "inexact" => Function::Inexact,
             "abs" | "magnitude" => Function::Absolute,
             "-" => Function::Negate,
+            "numerator" => Function::Numerator,
+            "denominator" => Function::Denominator,
+            "even?" => Function::Even,
+            "odd?" => Function::Odd,
             _ => return None,
         })
     }
@@ -220,8 +231,15 @@ impl Segment<'_, '_> {
         let usual = self.builder.ins().icmp_imm_s(IntCC::Equal, tag, 2);
         self.builder.ins().brif(usual, flonum, &[], object, &[]);
         self.begin(flonum);
-        let answer = self.of_flonum(id, function, x, slow)?;
-        self.builder.ins().jump(done, &[answer.into()]);
+        match function {
+            Function::Numerator | Function::Denominator | Function::Even | Function::Odd => {
+                self.builder.ins().jump(slow, &[]);
+            }
+            _ => {
+                let answer = self.of_flonum(id, function, x, slow)?;
+                self.builder.ins().jump(done, &[answer.into()]);
+            }
+        }
         self.begin(object);
         self.of_object(function, x, slow, done);
         Ok(())
@@ -229,7 +247,12 @@ impl Segment<'_, '_> {
 
     fn of_fixnum(&mut self, function: Function, x: Value, slow: Block) -> Value {
         match function {
-            Function::Rounding(_) | Function::Exact => x,
+            Function::Rounding(_) | Function::Exact | Function::Numerator => x,
+            Function::Denominator => self.word(ONE),
+            Function::Even | Function::Odd => {
+                let bit = self.builder.ins().band_imm_s(x, ONE as i64);
+                self.parity(function, bit)
+            }
             Function::Inexact => {
                 let double = self.float_of_fixnum(x);
                 self.box_float(double)
@@ -270,24 +293,34 @@ impl Segment<'_, '_> {
                 self.detour = None;
                 fixnum?
             }
-            Function::Inexact => x,
             Function::Absolute => self.builder.ins().band_imm_s(x, !SIGN),
             Function::Negate => self.builder.ins().bxor_imm_s(x, SIGN),
+            _ => x,
         })
     }
 
-    /// Gives an object back, if the function does.
+    /// The truth value of a function for an integer whose lowest bit is zero or not.
+    fn parity(&mut self, function: Function, bit: Value) -> Value {
+        let wanted = match function {
+            Function::Odd => IntCC::NotEqual,
+            _ => IntCC::Equal,
+        };
+        let holds = self.builder.ins().icmp_imm_s(wanted, bit, 0);
+        self.truth(holds)
+    }
+
+    /// The function of a bignum or a ratio; goes to `slow` with others.
     fn of_object(&mut self, function: Function, x: Value, slow: Block, done: Block) {
         let last = match function {
             Function::Inexact | Function::Negate => {
                 self.builder.ins().jump(slow, &[]);
                 return;
             }
-            Function::Exact => Kind::Ratnum,
-            Function::Rounding(_) | Function::Absolute => Kind::Bignum,
+            Function::Exact | Function::Numerator | Function::Denominator => Kind::Ratnum,
+            _ => Kind::Bignum,
         };
         const _: () = assert!(Kind::Bignum as u8 + 1 == Kind::Ratnum as u8);
-        let (object, integer) = (self.new_block(), self.new_block());
+        let (object, exact) = (self.new_block(), self.new_block());
         self.masked_branch(x, layout::TAG_MASK, layout::TAG_OBJECT, object, slow);
         self.begin(object);
         let kind = self.load_byte(x, layout::HEADER + 1);
@@ -297,16 +330,34 @@ impl Segment<'_, '_> {
             .builder
             .ins()
             .icmp_imm_s(IntCC::UnsignedLessThanOrEqual, above, kinds);
-        self.builder.ins().brif(is_exact, integer, &[], slow, &[]);
-        self.begin(integer);
-        if function == Function::Absolute {
-            let negative = self.sign_flag(x);
-            self.builder
-                .ins()
-                .brif(negative, slow, &[], done, &[x.into()]);
-        } else {
-            self.builder.ins().jump(done, &[x.into()]);
-        }
+        self.builder.ins().brif(is_exact, exact, &[], slow, &[]);
+        self.begin(exact);
+        let answer = match function {
+            Function::Absolute => {
+                let negative = self.sign_flag(x);
+                self.builder
+                    .ins()
+                    .brif(negative, slow, &[], done, &[x.into()]);
+                return;
+            }
+            Function::Even | Function::Odd => {
+                let limb = self.load(I64, x, FIELD0);
+                let bit = self.builder.ins().band_imm_s(limb, 1);
+                self.parity(function, bit)
+            }
+            Function::Numerator | Function::Denominator => {
+                let (ratio, integer) = (self.new_block(), self.new_block());
+                self.builder.ins().brif(above, ratio, &[], integer, &[]);
+                self.begin(ratio);
+                let is_above = function == Function::Numerator;
+                let part = self.load(I64, x, if is_above { FIELD0 } else { FIELD0 + 8 });
+                self.builder.ins().jump(done, &[part.into()]);
+                self.begin(integer);
+                if is_above { x } else { self.word(ONE) }
+            }
+            _ => x,
+        };
+        self.builder.ins().jump(done, &[answer.into()]);
     }
 
     /// A word that is not zero if a bignum is below zero.
@@ -330,6 +381,6 @@ mod tests {
         let known = functions.filter(|row| {
             answers(row.primitive).is_some() || Function::of(row.primitive).is_some()
         });
-        assert_eq!(known.count(), 12 + 8);
+        assert_eq!(known.count(), 12 + 12);
     }
 }

@@ -252,11 +252,13 @@ pub(super) const FUNCTIONS: &[Row] = &[
     (
         "rationalize",
         2,
-        leaf!(|thread, x, tolerance, _| or_decline(thread.of_tower2(
-            x,
-            tolerance,
-            number::rationalize
-        ))),
+        leaf!(|thread, x, tolerance, _| {
+            let flonums = x.as_flonum().zip(tolerance.as_flonum());
+            match flonums.and_then(|(x, width)| number::rationalize_quickly(x, width)) {
+                Some(result) => thread.flonum(result),
+                None => or_decline(thread.of_tower2(x, tolerance, number::rationalize)),
+            }
+        }),
     ),
     ("%flonum-function", 2, flonum_function),
     ("%flonum-operation", 3, flonum_operation),

@@ -91,9 +91,33 @@ fn with_bignum<R>(object: ObjectRef, work: impl FnOnce(Integer) -> R) -> R {
 }
 
 fn bignum_ordering(x: ObjectRef, y: ObjectRef) -> Ordering {
-    with_bignum(x, |left| {
-        with_bignum(y, |right| integers::compare(left, right))
-    })
+    let sign = bignum_sign(x);
+    if sign != bignum_sign(y) {
+        return sign;
+    }
+    // No limb above the others is zero.
+    let magnitudes = x.length().cmp(&y.length()).then_with(|| {
+        x.with_limbs(|left| y.with_limbs(|right| left.iter().rev().cmp(right.iter().rev())))
+    });
+    if sign.is_lt() {
+        magnitudes.reverse()
+    } else {
+        magnitudes
+    }
+}
+
+/// The order of two objects that are both bignums, or both ratios of fixnums.
+#[inline]
+pub(crate) fn alike_ordering(x: ObjectRef, y: ObjectRef) -> Option<Ordering> {
+    match (x.header().kind_byte(), y.header().kind_byte()) {
+        (BIGNUM, BIGNUM) => Some(bignum_ordering(x, y)),
+        (RATNUM, RATNUM) => {
+            let ((a, b), (c, d)) = (short_parts(x)?, short_parts(y)?);
+            let (left, right) = (i128::from(a) * i128::from(d), i128::from(c) * i128::from(b));
+            Some(left.cmp(&right))
+        }
+        _ => None,
+    }
 }
 
 /// The order of a bignum and zero, which is that of the bignum and any fixnum.
@@ -178,17 +202,7 @@ pub(crate) fn quick_ordering(x: Value, y: Value) -> Option<Ordering> {
     if let Some(x) = x.as_fixnum() {
         return Some(object_and_fixnum(y, x)?.reverse());
     }
-    let x = x.as_object()?;
-    match (short_parts(x), short_parts(y)) {
-        (Some((a, b)), Some((c, d))) => {
-            let (left, right) = (i128::from(a) * i128::from(d), i128::from(c) * i128::from(b));
-            Some(left.cmp(&right))
-        }
-        (None, None) if x.kind() == Kind::Bignum && y.kind() == Kind::Bignum => {
-            Some(bignum_ordering(x, y))
-        }
-        _ => None,
-    }
+    alike_ordering(x.as_object()?, y)
 }
 
 /// Whether two exact real numbers, not both fixnums, are equal.

@@ -21,8 +21,9 @@ use canny_value::Value;
 
 use super::{InPlace, WORDS_MAX, payload};
 use crate::data::numbers::{
-    Numeric, View, exact_to_f64, limbs_of, number_of, numeric, object_and_fixnum, quick_equal,
-    quick_ordering, short_ratios, small, view, view_equal, view_ordering, with_integer,
+    Numeric, View, alike_ordering, exact_to_f64, limbs_of, number_of, numeric, object_and_fixnum,
+    quick_equal, quick_ordering, short_ratios, small, view, view_equal, view_ordering,
+    with_integer,
 };
 
 /// Limbs of the operands that are computed with through the tower here: the greatest common divisors of
@@ -157,6 +158,11 @@ pub(crate) fn ordering(x: Value, y: Value) -> Option<Option<Ordering>> {
         (Fixnum(a), Other(b)) if let Some(order) = object_and_fixnum(b.as_object()?, a) => {
             Some(Some(order.reverse()))
         }
+        (Other(a), Other(b))
+            if let Some(order) = alike_ordering(a.as_object()?, b.as_object()?) =>
+        {
+            Some(Some(order))
+        }
         _ => other_ordering(x, y),
     }
 }
@@ -184,10 +190,20 @@ pub(crate) fn equal(x: Value, y: Value) -> Option<bool> {
         (Flonum(a), Flonum(b)) => Some(a == b),
         (Fixnum(a), Flonum(b)) if is_same_as_double(a) => Some(a as f64 == b),
         (Flonum(a), Fixnum(b)) if is_same_as_double(b) => Some(a == b as f64),
-        (Other(other), Fixnum(_)) | (Fixnum(_), Other(other)) if !other.is_kind(Kind::Compnum) => {
+        (Other(other), Fixnum(_)) | (Fixnum(_), Other(other)) if differs_from_fixnums(other) => {
             Some(false)
         }
         _ => other_equal(x, y),
+    }
+}
+
+/// Whether a number that is an object is exact and real, or has an imaginary part that is not zero: it is
+/// no fixnum's equal.
+#[inline]
+fn differs_from_fixnums(number: Value) -> bool {
+    match number.as_kind(Kind::Compnum) {
+        Some(parts) => parts.field(1).as_flonum() != Some(0.0),
+        None => true,
     }
 }
 
