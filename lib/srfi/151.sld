@@ -103,32 +103,32 @@
             (let* ((count (modulo count width))
                    (middle (- end count)))
               (with-field integer
-                          (bitwise-ior (arithmetic-shift (bit-field integer start middle) count)
-                                       (bit-field integer middle end))
-                          start
-                          end)))))
+                (bitwise-ior (arithmetic-shift (bit-field integer start middle) count)
+                             (bit-field integer middle end))
+                start
+                end)))))
 
     (define (bit-field-reverse integer start end)
       (check-integer 'bit-field-reverse 1 integer)
       (check-field 'bit-field-reverse 2 start end)
       (with-field integer
-                  (if (<= (- end start) short-bits)
-                      (let loop ((index (- end start))
-                                 (rest (bit-field integer start end))
-                                 (result 0))
-                        (if (eqv? index 0)
-                            result
-                            (loop (- index 1)
-                                  (arithmetic-shift rest -1)
-                                  (bitwise-ior (arithmetic-shift result 1)
-                                               (bitwise-and rest 1)))))
-                      (booleans->integer
-                       (let loop ((index start) (bits '()))
-                         (if (< index end)
-                             (loop (+ index 1) (cons (bit-set? index integer) bits))
-                             bits))))
-                  start
-                  end))
+        (if (<= (- end start) short-bits)
+            (let loop ((index (- end start))
+                       (rest (bit-field integer start end))
+                       (result 0))
+              (if (eqv? index 0)
+                  result
+                  (loop (- index 1)
+                        (arithmetic-shift rest -1)
+                        (bitwise-ior (arithmetic-shift result 1)
+                                     (bitwise-and rest 1)))))
+            (booleans->integer
+             (let loop ((index start) (bits '()))
+               (if (< index end)
+                   (loop (+ index 1) (cons (bit-set? index integer) bits))
+                   bits))))
+        start
+        end))
 
     ;; Conversion.
 

@@ -108,6 +108,23 @@
   (check-constant 2305843009213693951 < > <= >= =)
   (check-constant 9007199254740993 < > <= >= =))
 
+(define (eqv-hot x y) (if (eqv? x y) 'yes 'no))
+(define (equal-hot x y) (if (equal? x y) 'yes 'no))
+(test-group "equality"
+  (let ((values (append numbers others (list "text" (string #\a) (list 1) (list 1. 2) '(1. 2)
+                                             (vector 1) (expt 3 90) (/ 22 7) 1e300 #f #t 'symbol
+                                             (bytevector 1) (bytevector 1) #\c #\d car))))
+    (do ((i 0 (+ i 1)))
+        ((= i 3))
+      (for-each
+       (lambda (x)
+         (for-each
+          (lambda (y)
+            (test (if ((vector-ref (vector eqv?) 0) x y) 'yes 'no) (eqv-hot x y))
+            (test (if ((vector-ref (vector equal?) 0) x y) 'yes 'no) (equal-hot x y)))
+          values))
+       values))))
+
 (define (times-one x) (* x 1))
 (define (over-one x) (/ x 1))
 (test-group "products with one"

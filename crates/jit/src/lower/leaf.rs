@@ -42,7 +42,7 @@ impl Segment<'_, '_> {
         {
             return Ok(());
         }
-        if self.function_of_bits(id, leaf, words)? {
+        if self.function_of_bits(id, leaf, words)? || self.equality(id, leaf, words)? {
             return Ok(());
         }
         let ([operand], Some(table)) = (words, answers_for_ascii(leaf.row().primitive)) else {

@@ -9,6 +9,7 @@ mod bits;
 mod calls;
 mod conditions;
 mod elements;
+mod equality;
 mod general;
 mod kinds;
 mod leaf;
