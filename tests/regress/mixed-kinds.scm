@@ -1,4 +1,4 @@
-;;; Functions of numbers in hot code that sees numbers of all kinds by turns give what the primitives
+;;; Hot code that sees numbers of all kinds by turns: functions of numbers give what the primitives
 ;;; give as values, and raise errors where those do.
 
 (import (scheme base) (scheme complex) (scheme inexact) (scheme write) (canny test)
@@ -111,9 +111,12 @@
 (define (eqv-hot x y) (if (eqv? x y) 'yes 'no))
 (define (equal-hot x y) (if (equal? x y) 'yes 'no))
 (test-group "equality"
-  (let ((values (append numbers others (list "text" (string #\a) (list 1) (list 1. 2) '(1. 2)
-                                             (vector 1) (expt 3 90) (/ 22 7) 1e300 #f #t 'symbol
-                                             (bytevector 1) (bytevector 1) #\c #\d car))))
+  (let ((values
+         (append numbers
+                 others
+                 (list "text" (string #\a) (list 1) (list 1. 2) '(1. 2) (vector 1))
+                 (list (expt 3 90) (/ 22 7) 1e300 #f #t 'symbol #\c #\d car)
+                 (list (bytevector 1) (bytevector 1)))))
     (do ((i 0 (+ i 1)))
         ((= i 3))
       (for-each

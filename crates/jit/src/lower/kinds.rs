@@ -381,6 +381,6 @@ mod tests {
         let known = functions.filter(|row| {
             answers(row.primitive).is_some() || Function::of(row.primitive).is_some()
         });
-        assert_eq!(known.count(), 12 + 12);
+        assert_eq!(known.count(), 12 + 13);
     }
 }

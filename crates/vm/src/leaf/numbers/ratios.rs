@@ -40,10 +40,12 @@ impl InPlace {
 
     /// A product that is not made where a factor is one.
     fn times(&mut self, x: Value, y: Value) -> Option<Value> {
-        match (x == ONE, y == ONE) {
-            (true, _) => Some(y),
-            (_, true) => Some(x),
-            _ => self.multiply(x, y),
+        if x == ONE {
+            Some(y)
+        } else if y == ONE {
+            Some(x)
+        } else {
+            self.multiply(x, y)
         }
     }
 
