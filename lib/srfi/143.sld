@@ -136,8 +136,11 @@
              (check 'name 1 i)
              (check 'name 2 j)
              (check 'name 3 k)
-             (let-values (((high low) (balanced/ result (expt 2 fx-width))))
-               (values low high)))
+             (let ((whole result))
+               (if (fixnum? whole)
+                   (values whole 0)
+                   (let-values (((high low) (balanced/ whole (expt 2 fx-width))))
+                     (values low high)))))
            ...))))
 
     (define-carrying

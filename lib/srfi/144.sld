@@ -19,7 +19,7 @@
    fllog2 fllog10 make-fllog-base flsin flcos fltan flasin flacos flatan flsinh flcosh fltanh
    flasinh flacosh flatanh flquotient flremainder flremquo flgamma flloggamma flfirst-bessel
    flsecond-bessel flerf flerfc)
-  (import (canny primitives) (canny syntax))
+  (import (canny machine protocols) (canny primitives) (canny syntax))
   (begin
 
     (define fl-e 2.718281828459045235360287)
@@ -102,11 +102,11 @@
     ;; Procedures that (canny primitives) lacks.
     (define-syntax define-functions
       (syntax-rules ()
-        ((_ (name symbol) ...)
+        ((_ (name function) ...)
          (begin
            (define (name x)
              (check 'name 1 x)
-             (%flonum-function 'symbol x))
+             (%flonum-function function x))
            ...))))
 
     ;; Two arguments are the usual case; none give the neutral one.
@@ -138,9 +138,9 @@
           (%type-error 'flonum 1 "real number" number))
       (inexact number))
 
-    (define (next-after x y) (%flonum-function 'adjacent x y))
-    (define (copy-sign x y) (%flonum-function 'copysign x y))
-    (define (hypotenuse x y) (%flonum-function 'hypot x y))
+    (define (next-after x y) (%flonum-operation flonum-operation/adjacent x y))
+    (define (copy-sign x y) (%flonum-operation flonum-operation/copysign x y))
+    (define (hypotenuse x y) (%flonum-operation flonum-operation/hypot x y))
 
     (define-binary (fladjacent next-after) (flcopysign copy-sign) (flhypot hypotenuse))
 
@@ -148,7 +148,11 @@
       (check 'make-flonum 1 x)
       (if (not (exact-integer? n))
           (%type-error 'make-flonum 2 "exact integer" n))
-      (%flonum-function 'scale x (inexact (max -5000 (min 5000 n)))))
+      ;; A product with a power of two, or a quotient, is rounded once.
+      (cond ((not (<= -60 n 60))
+             (%flonum-operation flonum-operation/scale x (inexact (max -5000 (min 5000 n)))))
+            ((< n 0) (/ x (inexact (arithmetic-shift 1 (- n)))))
+            (else (* x (inexact (arithmetic-shift 1 n))))))
 
     (define (flinteger-fraction x)
       (check 'flinteger-fraction 1 x)
@@ -223,14 +227,27 @@
     (define-syntax define-extreme
       (syntax-rules ()
         ((_ name better? neutral)
-         (define (name . arguments)
-           (check-all 'name arguments)
-           (if (null? arguments)
-               neutral
-               (let loop ((best (car arguments)) (rest (cdr arguments)))
-                 (cond ((null? rest) best)
-                       ((or (nan? best) (better? (car rest) best)) (loop (car rest) (cdr rest)))
-                       (else (loop best (cdr rest))))))))))
+         (begin
+           (define (best-of x y)
+             (if (or (nan? x) (better? y x)) y x))
+           (define name
+             (case-lambda
+               ((x y)
+                (check 'name 1 x)
+                (check 'name 2 y)
+                (best-of x y))
+               ((x y z)
+                (check 'name 1 x)
+                (check 'name 2 y)
+                (check 'name 3 z)
+                (best-of (best-of x y) z))
+               (() neutral)
+               (arguments
+                (check-all 'name arguments)
+                (let loop ((best (car arguments)) (rest (cdr arguments)))
+                  (if (null? rest)
+                      best
+                      (loop (best-of best (car rest)) (cdr rest)))))))))))
 
     (define-extreme flmax > -inf.0)
     (define-extreme flmin < +inf.0)
@@ -265,9 +282,12 @@
       (check 'fl+* 1 x)
       (check 'fl+* 2 y)
       (check 'fl+* 3 z)
-      (%flonum-function 'multiply-add x y z))
+      (%flonum-multiply-add x y z))
 
-    (define (sign x) (copy-sign 1.0 x))
+    (define (sign x)
+      (cond ((> x 0.0) 1.0)
+            ((< x 0.0) -1.0)
+            (else (copy-sign 1.0 x))))
     (define (numerator-of x) (if (finite? x) (numerator x) x))
     (define (denominator-of x)
       (cond ((nan? x) x)
@@ -301,9 +321,14 @@
     (define-binary (flexpt real-expt))
 
     (define-functions
-      (flexp2 exp2) (flexp-1 exp-1) (flcbrt cbrt) (fllog1+ log1+) (fllog2 log2) (fllog10 log10)
-      (flsinh sinh) (flcosh cosh) (fltanh tanh) (flasinh asinh) (flacosh acosh) (flatanh atanh)
-      (flgamma gamma) (flerf erf) (flerfc erfc))
+      (flexp2 flonum-function/exp2) (flexp-1 flonum-function/exp-1)
+      (flcbrt flonum-function/cbrt) (fllog1+ flonum-function/log1+)
+      (fllog2 flonum-function/log2) (fllog10 flonum-function/log10)
+      (flsinh flonum-function/sinh) (flcosh flonum-function/cosh)
+      (fltanh flonum-function/tanh) (flasinh flonum-function/asinh)
+      (flacosh flonum-function/acosh) (flatanh flonum-function/atanh)
+      (flgamma flonum-function/gamma)
+      (flerf flonum-function/erf) (flerfc flonum-function/erfc))
 
     (define (make-fllog-base base)
       (check 'make-fllog-base 1 base)
@@ -341,15 +366,15 @@
     (define (flremquo x y)
       (check 'flremquo 1 x)
       (check 'flremquo 2 y)
-      (values (%flonum-function 'remainder x y)
-              (let ((bits (%flonum-function 'quotient-bits x y)))
+      (values (%flonum-operation flonum-operation/remainder x y)
+              (let ((bits (%flonum-operation flonum-operation/quotient-bits x y)))
                 (exact bits))))
 
     ;; Special functions.
 
     (define (flloggamma x)
       (check 'flloggamma 1 x)
-      (values (%flonum-function 'loggamma x)
+      (values (%flonum-function flonum-function/loggamma x)
               (if (and (negative? x) (finite? x) (odd? (floor x))) -1.0 1.0)))
 
     (define (check-order who n)
@@ -359,9 +384,9 @@
     (define (flfirst-bessel n x)
       (check-order 'flfirst-bessel n)
       (check 'flfirst-bessel 2 x)
-      (%flonum-function 'first-bessel (inexact n) x))
+      (%flonum-operation flonum-operation/first-bessel (inexact n) x))
 
     (define (flsecond-bessel n x)
       (check-order 'flsecond-bessel n)
       (check 'flsecond-bessel 2 x)
-      (%flonum-function 'second-bessel (inexact n) x))))
+      (%flonum-operation flonum-operation/second-bessel (inexact n) x))))

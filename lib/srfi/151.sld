@@ -28,11 +28,14 @@
 
     ;; Logic.
 
-    (define (bitwise-eqv . integers)
-      (let loop ((rest integers) (result -1))
-        (if (null? rest)
-            result
-            (loop (cdr rest) (bitwise-not (bitwise-xor result (car rest)))))))
+    (define bitwise-eqv
+      (case-lambda
+        ((i j) (bitwise-not (bitwise-xor i j)))
+        (integers
+         (let loop ((rest integers) (result -1))
+           (if (null? rest)
+               result
+               (loop (cdr rest) (bitwise-not (bitwise-xor result (car rest)))))))))
 
     (define (bitwise-nand i j) (bitwise-not (bitwise-and i j)))
     (define (bitwise-nor i j) (bitwise-not (bitwise-ior i j)))
@@ -75,8 +78,12 @@
       (check-integer 'bit-field-replace 1 target)
       (check-integer 'bit-field-replace 2 source)
       (check-field 'bit-field-replace 3 start end)
+      (with-field target (bit-field source 0 (- end start)) start end))
+
+    ;; The target with other bits in a field that is as wide as they are.
+    (define (with-field target field start end)
       (bitwise-if (arithmetic-shift (mask (- end start)) start)
-                  (arithmetic-shift (bit-field source 0 (- end start)) start)
+                  (arithmetic-shift field start)
                   target))
 
     (define (bit-field-replace-same target source start end)
@@ -92,39 +99,60 @@
       (let ((width (- end start)))
         (if (eqv? width 0)
             integer
+            ;; The bits from here on come first.
             (let* ((count (modulo count width))
-                   (field (bit-field integer start end)))
-              (bit-field-replace integer
-                                 (bitwise-ior (arithmetic-shift field count)
-                                              (arithmetic-shift field (- count width)))
-                                 start
-                                 end)))))
+                   (middle (- end count)))
+              (with-field integer
+                (bitwise-ior (arithmetic-shift (bit-field integer start middle) count)
+                             (bit-field integer middle end))
+                start
+                end)))))
 
     (define (bit-field-reverse integer start end)
       (check-integer 'bit-field-reverse 1 integer)
       (check-field 'bit-field-reverse 2 start end)
-      (bit-field-replace integer
-                         (booleans->integer
-                          (let loop ((index start) (bits '()))
-                            (if (< index end)
-                                (loop (+ index 1) (cons (bit-set? index integer) bits))
-                                bits)))
-                         start
-                         end))
+      (with-field integer
+        (if (<= (- end start) short-bits)
+            (let loop ((index (- end start))
+                       (rest (bit-field integer start end))
+                       (result 0))
+              (if (eqv? index 0)
+                  result
+                  (loop (- index 1)
+                        (arithmetic-shift rest -1)
+                        (bitwise-ior (arithmetic-shift result 1)
+                                     (bitwise-and rest 1)))))
+            (booleans->integer
+             (let loop ((index start) (bits '()))
+               (if (< index end)
+                   (loop (+ index 1) (cons (bit-set? index integer) bits))
+                   bits))))
+        start
+        end))
 
     ;; Conversion.
 
+    ;; So many bits are a fixnum.
+    (define short-bits 60)
+
     ;; The first boolean is the lowest bit.
     (define (booleans->integer booleans)
-      (if (null? booleans)
-          0
-          (string->number
-           (%reverse-list->string
-            (let digits ((rest booleans) (chars '()))
-              (if (pair? rest)
-                  (digits (cdr rest) (cons (if (car rest) #\1 #\0) chars))
-                  (reverse chars))))
-           2)))
+      (let loop ((rest booleans) (index 0) (result 0))
+        (cond ((not (pair? rest)) result)
+              ((< index short-bits)
+               (loop (cdr rest)
+                     (+ index 1)
+                     (if (car rest)
+                         (bitwise-ior result (arithmetic-shift 1 index))
+                         result)))
+              (else
+               (string->number
+                (%reverse-list->string
+                 (let digits ((rest booleans) (chars '()))
+                   (if (pair? rest)
+                       (digits (cdr rest) (cons (if (car rest) #\1 #\0) chars))
+                       (reverse chars))))
+                2)))))
 
     (define bits->list
       (case-lambda

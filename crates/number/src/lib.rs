@@ -73,7 +73,7 @@ pub use predicates::{
     is_exact_rational, is_finite, is_inexact, is_infinite, is_integer, is_nan, is_negative, is_odd,
     is_positive, is_rational, is_real, is_zero,
 };
-pub use rational::{denominator, numerator, rationalize};
+pub use rational::{denominator, numerator, rationalize, rationalize_quickly};
 pub use read::{READ_EXPONENT_MAX, parse_flonum, parse_number};
 pub use roots::{exact_integer_sqrt, sqrt};
 pub use rounding::{ceiling, floor, round, truncate};

@@ -4,7 +4,7 @@
 //! converted back. The search walks down a continued fraction and so takes few steps.
 
 use crate::arithmetic::{abs, add, negate, sub};
-use crate::convert::{exact, inexact, real_to_f64};
+use crate::convert::{decode, exact, inexact, real_to_f64};
 use crate::error::NumberError;
 use crate::number::Number;
 use crate::predicates::{is_exact, is_negative, is_positive, is_real};
@@ -70,6 +70,52 @@ pub fn rationalize(value: &Number, tolerance: &Number) -> Result<Number, NumberE
     }
 }
 
+/// [`rationalize`] for flonums of moderate size, without big integers; `None` for others.
+pub fn rationalize_quickly(value: f64, tolerance: f64) -> Option<f64> {
+    const SHIFT_MAX: i64 = 62;
+    const EXACT: i128 = 1 << f64::MANTISSA_DIGITS;
+    if !value.is_finite() || !tolerance.is_finite() {
+        return None;
+    }
+    let parts = [value, tolerance.abs()].map(decode);
+    // Both are integers over this power of two.
+    let bits = parts.iter().map(|(_, _, exponent)| -exponent).max()?.max(0);
+    let [x, width] = parts.map(|(negative, mantissa, exponent)| {
+        let shift = u32::try_from(exponent + bits).ok()?;
+        let magnitude = (i64::from(shift) <= SHIFT_MAX).then(|| i128::from(mantissa) << shift)?;
+        Some(if negative { -magnitude } else { magnitude })
+    });
+    let (low, high) = (x? - width?, x? + width?);
+    if bits > SHIFT_MAX {
+        return None;
+    }
+    if low <= 0 && high >= 0 {
+        return Some(0.0);
+    }
+    let (near, far) = if low > 0 { (low, high) } else { (-high, -low) };
+    let (numerator, denominator) = simplest_of_short((near, 1 << bits), (far, 1 << bits));
+    let fits = numerator <= EXACT && denominator <= EXACT;
+    let size = fits.then(|| numerator as f64 / denominator as f64)?;
+    Some(if low > 0 { size } else { -size })
+}
+
+/// As [`simplest_between`], of ratios whose parts have less than 120 bits.
+fn simplest_of_short((a, b): (i128, i128), (c, d): (i128, i128)) -> (i128, i128) {
+    let ((mut a, mut b), (mut c, mut d)) = ((a, b), (c, d));
+    let ((mut h, mut h_before), (mut k, mut k_before)) = ((1, 0), (0, 1));
+    loop {
+        let (whole, rest) = (a / b, a % b);
+        let (whole_high, rest_high) = (c / d, c % d);
+        let is_last = rest == 0 || whole != whole_high;
+        let term = whole + i128::from(is_last && rest != 0);
+        (h_before, h, k_before, k) = (h, term * h + h_before, k, term * k + k_before);
+        if is_last {
+            return (h, k);
+        }
+        (a, b, c, d) = (d, rest_high, b, rest);
+    }
+}
+
 fn simplest_within(value: &Number, tolerance: &Number) -> Result<Number, NumberError> {
     let width = abs(tolerance)?;
     let (low, high) = (sub(value, &width)?, add(value, &width)?);
@@ -115,5 +161,42 @@ fn simplest_between(low: &Number, high: &Number) -> Number {
         (h_before, h, k_before, k) = (h, h_next, k, k_next);
         // Reciprocals of the fractional parts; they swap the ends of the interval.
         (a, b, c, d) = (d, rest_high, b, rest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn flonum() -> impl Strategy<Value = f64> {
+        prop_oneof![
+            any::<f64>(),
+            -1000.0..1000.0,
+            -1.0..1.0,
+            (-40i32..40).prop_map(|n| f64::from(n) / 8.0),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(3000))]
+
+        #[test]
+        fn quick_results_are_the_results(value in flonum(), tolerance in flonum()) {
+            if let Some(quick) = rationalize_quickly(value, tolerance) {
+                let slow = rationalize(&Number::Flonum(value), &Number::Flonum(tolerance)).unwrap();
+                prop_assert_eq!(Number::Flonum(quick), slow);
+            }
+        }
+    }
+
+    #[test]
+    fn usual_flonums_have_quick_results() {
+        assert_eq!(rationalize_quickly(1.5, 0.1), Some(1.5));
+        assert_eq!(rationalize_quickly(0.3, 0.1), Some(1.0 / 3.0));
+        assert_eq!(rationalize_quickly(-0.3, 0.1), Some(-1.0 / 3.0));
+        assert_eq!(rationalize_quickly(0.05, 0.1), Some(0.0));
+        assert_eq!(rationalize_quickly(1e300, 1.0), None);
     }
 }

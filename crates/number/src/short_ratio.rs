@@ -139,8 +139,11 @@ impl ShortRatio {
     /// The nearest integer below, above, between it and zero, or the nearest one, ties to even.
     pub fn round(self, division: Division) -> i64 {
         let (n, d) = (self.numerator, self.denominator);
+        if division == Division::Truncate {
+            return n / d;
+        }
         let floor = n.div_euclid(d);
-        let rest = n.rem_euclid(d);
+        let rest = n - floor * d;
         if rest == 0 {
             return floor;
         }

@@ -32,6 +32,8 @@ pub enum Gives {
     Fixnum,
     /// A number.
     Number,
+    /// A flonum.
+    Flonum,
     /// An exact integer.
     ExactInteger,
     /// A character.
@@ -228,6 +230,8 @@ leaves! {
     "denominator" 1 Number;
     "gcd" 2 Number;
     "lcm" 2 Number;
+    "gcd" 3 Number;
+    "lcm" 3 Number;
     "floor/" 2 Any;
     "truncate/" 2 Any;
     "exact-integer-sqrt" 1 Any;
@@ -244,6 +248,11 @@ leaves! {
     "asin" 1 Number;
     "acos" 1 Number;
     "log" 1 Number;
+    "log" 2 Number;
+    "rationalize" 2 Number;
+    "%flonum-function" 2 Flonum;
+    "%flonum-operation" 3 Flonum;
+    "%flonum-multiply-add" 3 Flonum;
     "atan" 2 Number;
     "expt" 2 Number;
     "bitwise-not" 1 ExactInteger;

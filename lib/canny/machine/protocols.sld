@@ -20,6 +20,30 @@
           element-type/f64
           element-type/c64
           element-type/c128
+          flonum-function/exp-1
+          flonum-function/exp2
+          flonum-function/log1+
+          flonum-function/log2
+          flonum-function/log10
+          flonum-function/cbrt
+          flonum-function/sinh
+          flonum-function/cosh
+          flonum-function/tanh
+          flonum-function/asinh
+          flonum-function/acosh
+          flonum-function/atanh
+          flonum-function/gamma
+          flonum-function/loggamma
+          flonum-function/erf
+          flonum-function/erfc
+          flonum-operation/hypot
+          flonum-operation/copysign
+          flonum-operation/adjacent
+          flonum-operation/scale
+          flonum-operation/remainder
+          flonum-operation/quotient-bits
+          flonum-operation/first-bessel
+          flonum-operation/second-bessel
           clock/realtime
           clock/monotonic
           clock/process
@@ -284,6 +308,34 @@
     (define element-type/f64 9)
     (define element-type/c64 10)
     (define element-type/c128 11)
+
+    ;; A function of one flonum, of those that no primitive is named after.
+    (define flonum-function/exp-1 0)
+    (define flonum-function/exp2 1)
+    (define flonum-function/log1+ 2)
+    (define flonum-function/log2 3)
+    (define flonum-function/log10 4)
+    (define flonum-function/cbrt 5)
+    (define flonum-function/sinh 6)
+    (define flonum-function/cosh 7)
+    (define flonum-function/tanh 8)
+    (define flonum-function/asinh 9)
+    (define flonum-function/acosh 10)
+    (define flonum-function/atanh 11)
+    (define flonum-function/gamma 12)
+    (define flonum-function/loggamma 13)
+    (define flonum-function/erf 14)
+    (define flonum-function/erfc 15)
+
+    ;; A function of two flonums, of those that no primitive is named after.
+    (define flonum-operation/hypot 0)
+    (define flonum-operation/copysign 1)
+    (define flonum-operation/adjacent 2)
+    (define flonum-operation/scale 3)
+    (define flonum-operation/remainder 4)
+    (define flonum-operation/quotient-bits 5)
+    (define flonum-operation/first-bessel 6)
+    (define flonum-operation/second-bessel 7)
 
     ;; A clock.
     (define clock/realtime 0)

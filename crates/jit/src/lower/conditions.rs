@@ -87,6 +87,11 @@ impl Segment<'_, '_> {
             return result;
         }
         let holds = self.compare(condition);
+        self.truth(holds)
+    }
+
+    /// `#t` or `#f` for a bit.
+    pub(super) fn truth(&mut self, holds: Value) -> Value {
         let bit = self.builder.ins().uextend(I64, holds);
         const STEP: u64 = layout::TRUE - layout::FALSE;
         let step = i64::from(STEP.trailing_zeros());
@@ -322,7 +327,7 @@ impl Segment<'_, '_> {
     }
 }
 
-fn signed(comparison: Comparison) -> IntCC {
+pub(super) fn signed(comparison: Comparison) -> IntCC {
     match comparison {
         Comparison::Less => IntCC::SignedLessThan,
         Comparison::LessEqual => IntCC::SignedLessThanOrEqual,
@@ -336,7 +341,7 @@ fn unsigned(comparison: Comparison) -> IntCC {
     signed(comparison).unsigned()
 }
 
-fn float(comparison: Comparison) -> FloatCC {
+pub(super) fn float(comparison: Comparison) -> FloatCC {
     match comparison {
         Comparison::Less => FloatCC::LessThan,
         Comparison::LessEqual => FloatCC::LessThanOrEqual,

@@ -1,14 +1,15 @@
 //! Lowers arithmetic and comparisons of numbers whose kinds vary.
 //!
-//! Two fixnums are computed with here. Other operands, and results that are no fixnums, are left to a leaf
-//! function on a cold path that comes back: values stay in registers, and only what the function declines
-//! leaves compiled code.
+//! Two fixnums are computed with here, and comparisons of other usual operands are made. The rest, and
+//! results that are no fixnums, are left to a leaf function on a cold path that comes back: values stay
+//! in registers, and only what the function declines leaves compiled code.
 
 use canny_spesh::graph::{Comparison, Condition, FixnumOperation, NodeId};
 use canny_spesh::types::Type;
+use canny_tables::layout::FIXNUM_SHIFT;
 use canny_tables::leaves::LeafId;
-use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::{Block, InstBuilder};
 
 use super::segment::Segment;
 use crate::JitError;
@@ -54,14 +55,49 @@ impl Segment<'_, '_> {
         let function = self.leaf_function(leaf)?;
         let graph = self.procedure.graph;
         let [tx, ty] = [x, y].map(|operand| graph.node(operand).ty);
+        let quick = Quick::of(leaf.row().primitive);
         let may_be_fixnums = tx.may_be(Type::FIXNUM) && ty.may_be(Type::FIXNUM);
-        let Some(quick) = Quick::of(leaf.row().primitive).filter(|_| may_be_fixnums) else {
-            let result = self.call_leaf(id, function, &[x, y])?;
-            self.define(id, result);
-            return Ok(());
-        };
-        let (slow, done) = (self.cold_block(), self.new_block());
+        let done = self.new_block();
         let result = self.builder.append_block_param(done, I64);
+        if let Some(quick) = &quick
+            && may_be_fixnums
+        {
+            self.quick(id, quick, leaf, [x, y], done)?;
+        }
+        if let Some(Quick::Comparison(comparison)) = quick {
+            self.compare_mixed(comparison, x, y, done);
+        } else if self.is_same(leaf, y) {
+            self.give_number(x, done);
+        }
+        let answer = self.call_leaf(id, function, &[x, y])?;
+        self.builder.ins().jump(done, &[answer.into()]);
+        self.begin(done);
+        self.define(id, result);
+        Ok(())
+    }
+
+    /// Whether an operation with this second operand is the identity of all numbers.
+    fn is_same(&self, leaf: LeafId, y: NodeId) -> bool {
+        let is_one = self.constant(y) == Some(1 << FIXNUM_SHIFT);
+        is_one && matches!(leaf.row().primitive, "*" | "/")
+    }
+
+    /// Computes with two fixnums and goes to `done`. Goes on in a block for other operands, and for results
+    /// that are no fixnums.
+    fn quick(
+        &mut self,
+        id: NodeId,
+        quick: &Quick,
+        leaf: LeafId,
+        [x, y]: [NodeId; 2],
+        done: Block,
+    ) -> Result<(), JitError> {
+        let graph = self.procedure.graph;
+        let [tx, ty] = [x, y].map(|operand| graph.node(operand).ty);
+        let slow = match quick {
+            Quick::Arithmetic(_) if !self.is_same(leaf, y) => self.cold_block(),
+            _ => self.new_block(),
+        };
         let asked = match (tx.is(Type::FIXNUM), ty.is(Type::FIXNUM)) {
             (true, true) => None,
             (true, false) => Some(self.value(y)),
@@ -79,19 +115,15 @@ impl Segment<'_, '_> {
         }
         self.detour = Some(slow);
         let answer = match quick {
-            Quick::Arithmetic(operation) => self.fixnum(id, operation, x, y),
+            Quick::Arithmetic(operation) => self.fixnum(id, *operation, x, y),
             Quick::Comparison(comparison) => {
-                Ok(self.boolean(&Condition::Fixnums(comparison, x, y)))
+                Ok(self.boolean(&Condition::Fixnums(*comparison, x, y)))
             }
         };
         self.detour = None;
         let answer = answer?;
         self.builder.ins().jump(done, &[answer.into()]);
         self.begin(slow);
-        let answer = self.call_leaf(id, function, &[x, y])?;
-        self.builder.ins().jump(done, &[answer.into()]);
-        self.begin(done);
-        self.define(id, result);
         Ok(())
     }
 }

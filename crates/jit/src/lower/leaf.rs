@@ -1,8 +1,8 @@
 //! Lowers calls of leaf functions, which take values in registers, never collect and never raise.
 //!
 //! A leaf function declines an operand by a special result. Then the code side-exits, or calls the
-//! runtime at sites that declined before. Lookups in hash tables and some predicates have inline
-//! code for their usual operands, and call the function only for others.
+//! runtime at sites that declined before. Lookups in hash tables and functions of characters, numbers
+//! and bits have inline code for their usual operands, and call the function only for others.
 
 use canny_spesh::graph::{NodeId, StateId};
 use canny_tables::kinds::Kind;
@@ -38,13 +38,15 @@ impl Segment<'_, '_> {
             self.define(id, result);
             return Ok(());
         }
-        let Some(operand) = words.first().filter(|_| words.len() == 1) else {
-            let result = self.call_leaf(id, function, words)?;
-            self.define(id, result);
+        if let [operand] = words
+            && self.function_by_kind(id, leaf, *operand)?
+        {
             return Ok(());
-        };
-        let known = Shortcut::of(leaf.row().primitive);
-        let Some(shortcut) = known else {
+        }
+        if self.function_of_bits(id, leaf, words)? || self.equality(id, leaf, words)? {
+            return Ok(());
+        }
+        let ([operand], Some(shortcut)) = (words, Shortcut::of(leaf.row().primitive)) else {
             let result = self.call_leaf(id, function, words)?;
             self.define(id, result);
             return Ok(());
@@ -53,12 +55,6 @@ impl Segment<'_, '_> {
         let (usual, other, done) = (self.new_block(), self.cold_block(), self.new_block());
         let result = self.builder.append_block_param(done, I64);
         match shortcut {
-            Shortcut::Fixnum => {
-                self.masked_branch(x, 3, 0, usual, other);
-                self.begin(usual);
-                let yes = self.word(layout::TRUE);
-                self.builder.ins().jump(done, &[yes.into()]);
-            }
             Shortcut::Port(flag) => {
                 self.kind_test(Kind::Port, *operand, x, usual, other);
                 self.begin(usual);
@@ -184,8 +180,6 @@ impl Segment<'_, '_> {
 
 /// The answer of a leaf function of one operand for most operands.
 enum Shortcut {
-    /// It is `#t` for fixnums.
-    Fixnum,
     /// The answers for the characters of ASCII.
     Ascii(&'static [u64; 128]),
     /// Whether a port has a flag.
@@ -195,7 +189,6 @@ enum Shortcut {
 impl Shortcut {
     fn of(primitive: &str) -> Option<Shortcut> {
         Some(match primitive {
-            "number?" | "integer?" | "exact-integer?" => Shortcut::Fixnum,
             "char-alphabetic?" => Shortcut::Ascii(&ALPHABETIC),
             "char-numeric?" => Shortcut::Ascii(&NUMERIC),
             "char-whitespace?" => Shortcut::Ascii(&WHITESPACE),

@@ -5,11 +5,15 @@
 //! without a cut, so small blocks behind a join may stand in several segments. A graph whose segments
 //! grow too large is compiled again with cuts at calls only.
 
+mod bits;
 mod calls;
 mod conditions;
 mod elements;
+mod equality;
 mod general;
+mod kinds;
 mod leaf;
+mod mixed;
 mod numbers;
 mod objects;
 mod ports;

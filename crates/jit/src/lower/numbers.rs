@@ -261,8 +261,13 @@ impl Segment<'_, '_> {
             let negative = self.builder.ins().fcmp(FloatCC::LessThan, x, zero);
             self.exit_if(negative, id)?;
         }
+        Ok(self.rounded(function, x))
+    }
+
+    /// A float function without a side exit.
+    pub(super) fn rounded(&mut self, function: FloatFunction, x: Value) -> Value {
         let ins = self.builder.ins();
-        Ok(match function {
+        match function {
             FloatFunction::Absolute => ins.fabs(x),
             FloatFunction::SquareRoot => ins.sqrt(x),
             FloatFunction::Floor => ins.floor(x),
@@ -270,16 +275,20 @@ impl Segment<'_, '_> {
             FloatFunction::Truncate => ins.trunc(x),
             FloatFunction::Round => ins.nearest(x),
             FloatFunction::Negate => ins.fneg(x),
-        })
+        }
     }
 
-    fn float_of_fixnum(&mut self, x: Value) -> Value {
+    pub(super) fn float_of_fixnum(&mut self, x: Value) -> Value {
         let integer = self.builder.ins().sshr_imm_u(x, SHIFT);
         self.builder.ins().fcvt_from_sint(F64, integer)
     }
 
     fn fixnum_of_float(&mut self, id: NodeId, x: NodeId) -> Result<Value, JitError> {
         let x = self.value(x);
+        self.fixnum_of_double(id, x)
+    }
+
+    pub(super) fn fixnum_of_double(&mut self, id: NodeId, x: Value) -> Result<Value, JitError> {
         let integer = self.builder.ins().fcvt_to_sint_sat(I64, x);
         let back = self.builder.ins().fcvt_from_sint(F64, integer);
         let other = self.builder.ins().fcmp(FloatCC::NotEqual, x, back);
@@ -320,12 +329,17 @@ impl Segment<'_, '_> {
         let there = self.load(F64, x, FIELD0);
         self.builder.ins().jump(done, &[there.into()]);
         self.begin(word);
-        let bits = self.builder.ins().iadd_imm_s(x, 1);
-        let bits = self.builder.ins().rotr_imm_u(bits, 4);
-        let number = self.builder.ins().bitcast(F64, MemFlagsData::new(), bits);
+        let number = self.double_of_word(x);
         self.builder.ins().jump(done, &[number.into()]);
         self.begin(done);
         result
+    }
+
+    /// The double of a flonum that is no object.
+    pub(super) fn double_of_word(&mut self, x: Value) -> Value {
+        let bits = self.builder.ins().iadd_imm_s(x, 1);
+        let bits = self.builder.ins().rotr_imm_u(bits, 4);
+        self.builder.ins().bitcast(F64, MemFlagsData::new(), bits)
     }
 
     fn float_of_number(&mut self, x: Value) -> Value {

@@ -128,19 +128,30 @@ fn doubles_survive_a_leaf_call() {
 }
 
 /// Arithmetic on other numbers is left to the function; compiled code computes with fixnums as long
-/// as the result is one.
+/// as the result is one, and compares fixnums and flonums.
 #[test]
 fn numbers_of_other_kinds_are_left_to_the_function() {
     let mut machine = Machine::new();
     let code = plain_code("number", 2);
     let large = (1 << 60) + 8;
     let half = flonum(0.5);
-    for (primitive, of_fixnums, of_large) in [
-        ("+", fixnum(9), mixed(fixnum(large), fixnum(large))),
-        ("*", fixnum(14), mixed(fixnum(large), fixnum(large))),
-        ("quotient", fixnum(3), fixnum(1)),
-        ("<", FALSE, FALSE),
-        (">=", TRUE, TRUE),
+    let by_function = [mixed(half, fixnum(2)), mixed(fixnum(2), half)];
+    for (primitive, of_fixnums, of_large, of_half) in [
+        (
+            "+",
+            fixnum(9),
+            mixed(fixnum(large), fixnum(large)),
+            by_function,
+        ),
+        (
+            "*",
+            fixnum(14),
+            mixed(fixnum(large), fixnum(large)),
+            by_function,
+        ),
+        ("quotient", fixnum(3), fixnum(1), by_function),
+        ("<", FALSE, FALSE, [TRUE, FALSE]),
+        (">=", TRUE, TRUE, [FALSE, TRUE]),
     ] {
         let mut b = Builder::new(&code);
         let (x, y) = (b.slot(0), b.slot(1));
@@ -153,8 +164,8 @@ fn numbers_of_other_kinds_are_left_to_the_function() {
         let mut call = |x, y| machine.call(closure, &[x, y]);
         assert_eq!(call(fixnum(7), fixnum(2)), of_fixnums, "{primitive}");
         assert_eq!(call(fixnum(large), fixnum(large)), of_large, "{primitive}");
-        assert_eq!(call(half, fixnum(2)), mixed(half, fixnum(2)), "{primitive}");
-        assert_eq!(call(fixnum(2), half), mixed(fixnum(2), half), "{primitive}");
+        assert_eq!(call(half, fixnum(2)), of_half[0], "{primitive}");
+        assert_eq!(call(fixnum(2), half), of_half[1], "{primitive}");
         assert_eq!(call(NIL, half), LEFT_RESULT, "{primitive}");
     }
 }
@@ -178,4 +189,61 @@ fn a_division_by_zero_is_left_to_the_function() {
         mixed(fixnum(7), fixnum(0))
     );
     assert_eq!(machine.call(closure, &[fixnum(7), fixnum(4)]), fixnum(3));
+}
+
+/// The result of a function of one operand or more, called with its operands in slots.
+fn call_function(primitive: &str, operands: &[u64]) -> u64 {
+    let mut machine = Machine::new();
+    let code = plain_code("function", operands.len() as u32);
+    let mut b = Builder::new(&code);
+    let slots: Vec<_> = (0..operands.len())
+        .map(|slot| b.slot(slot as u32))
+        .collect();
+    let registers: Vec<_> = (0..).zip(slots.iter().copied()).collect();
+    let state = b.state(1, &registers);
+    let leaf = leaves::lookup(primitive, operands.len()).unwrap();
+    let value = b.push(Op::Leaf(leaf, slots, state));
+    b.give(value);
+    machine.install(&b.graph, &code);
+    let closure = machine.closure(&code, &[]);
+    machine.call(closure, operands)
+}
+
+#[test]
+fn kinds_answer_without_a_call() {
+    let (two, half, less) = (fixnum(2), flonum(0.5), flonum(-2.5));
+    for (primitive, operand, value) in [
+        ("number?", half, TRUE),
+        ("number?", NIL, FALSE),
+        ("exact?", two, TRUE),
+        ("exact?", half, FALSE),
+        ("nan?", half, FALSE),
+        ("exact-integer?", half, FALSE),
+        ("floor", two, two),
+        ("floor", less, flonum(-3.0)),
+        ("exact", flonum(-3.0), fixnum(-3)),
+        ("inexact", two, flonum(2.0)),
+        ("abs", less, flonum(2.5)),
+        ("abs", fixnum(-7), fixnum(7)),
+        ("-", half, flonum(-0.5)),
+    ] {
+        assert_eq!(call_function(primitive, &[operand]), value, "{primitive}");
+    }
+}
+
+#[test]
+fn bits_of_fixnums_need_no_call() {
+    for (primitive, operands, value) in [
+        ("bit-set?", vec![2, 5], TRUE),
+        ("bit-set?", vec![1, 5], FALSE),
+        ("bit-set?", vec![61, -1], TRUE),
+        ("bit-field", vec![-1, 3, 63], fixnum((1 << 60) - 1)),
+        ("bit-field", vec![0b110100, 2, 5], fixnum(0b101)),
+        ("bitwise-if", vec![0b1100, 0b1010, 0b0101], fixnum(0b1001)),
+    ] {
+        let operands: Vec<u64> = operands.into_iter().map(fixnum).collect();
+        assert_eq!(call_function(primitive, &operands), value, "{primitive}");
+    }
+    let copied = call_function("copy-bit", &[fixnum(1), fixnum(4), TRUE]);
+    assert_eq!(copied, fixnum(6));
 }

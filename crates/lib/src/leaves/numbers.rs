@@ -5,12 +5,14 @@ use std::cmp::Ordering;
 
 use canny_number::{self as number, Division};
 use canny_tables::kinds::Kind;
+use canny_tables::protocols::{Enumerated, FlonumFunction, FlonumOperation};
 use canny_value::Value;
 use canny_vm::numbers::exact_to_f64;
 use canny_vm::{InPlace, Numeric, numeric, string_text};
 
 use super::{Row, Word, or_decline, truth};
 use crate::decimal::{DIGITS_MAX, digits};
+use crate::primitives::numbers::flonum_functions::{value_of_function, value_of_operation};
 use crate::primitives::numbers::predicates::{
     is_exact_nonnegative_integer, is_exact_rational, is_rational, is_real,
 };
@@ -124,7 +126,7 @@ pub(super) const FUNCTIONS: &[Row] = &[
     (
         "min",
         2,
-        leaf!(|thread, x, y, _| extreme(thread, &[x, y], Ordering::Less)),
+        leaf!(|thread, x, y, _| extreme_of_two(thread, x, y, Ordering::Less)),
     ),
     (
         "min",
@@ -134,7 +136,7 @@ pub(super) const FUNCTIONS: &[Row] = &[
     (
         "max",
         2,
-        leaf!(|thread, x, y, _| extreme(thread, &[x, y], Ordering::Greater)),
+        leaf!(|thread, x, y, _| extreme_of_two(thread, x, y, Ordering::Greater)),
     ),
     (
         "max",
@@ -148,6 +150,22 @@ pub(super) const FUNCTIONS: &[Row] = &[
     ("denominator", 1, of_one!(denominator)),
     ("gcd", 2, of_two!(gcd)),
     ("lcm", 2, of_two!(lcm)),
+    (
+        "gcd",
+        3,
+        leaf!(|thread, x, y, z| {
+            let first = thread.gcd(x, y);
+            or_decline(first.and_then(|first| thread.gcd(first, z)))
+        }),
+    ),
+    (
+        "lcm",
+        3,
+        leaf!(|thread, x, y, z| {
+            let first = thread.lcm(x, y);
+            or_decline(first.and_then(|first| thread.lcm(first, z)))
+        }),
+    ),
     (
         "floor/",
         2,
@@ -218,7 +236,41 @@ pub(super) const FUNCTIONS: &[Row] = &[
             .filter(|flonum| is_plain_positive(x, *flonum))
         {
             Some(positive) => thread.flonum(positive.ln()),
-            None => or_decline(thread.of_tower(x, number::log)),
+            None => match logarithm_near_one(x) {
+                Some(logarithm) => thread.flonum(logarithm),
+                None => or_decline(thread.of_tower(x, number::log)),
+            },
+        }),
+    ),
+    (
+        "log",
+        2,
+        leaf!(|thread, x, base, _| match quotient_of_logarithms(x, base) {
+            Some(quotient) => thread.flonum(quotient),
+            None => or_decline(thread.of_tower2(x, base, number::log_base)),
+        }),
+    ),
+    (
+        "rationalize",
+        2,
+        leaf!(|thread, x, tolerance, _| {
+            let flonums = x.as_flonum().zip(tolerance.as_flonum());
+            match flonums.and_then(|(x, width)| number::rationalize_quickly(x, width)) {
+                Some(result) => thread.flonum(result),
+                None => or_decline(thread.of_tower2(x, tolerance, number::rationalize)),
+            }
+        }),
+    ),
+    ("%flonum-function", 2, flonum_function),
+    ("%flonum-operation", 3, flonum_operation),
+    (
+        "%flonum-multiply-add",
+        3,
+        leaf!(|thread, x, y, z| {
+            match (x.as_flonum(), y.as_flonum(), z.as_flonum()) {
+                (Some(x), Some(y), Some(z)) => thread.flonum(x.mul_add(y, z)),
+                _ => Value::DECLINED,
+            }
         }),
     ),
     (
@@ -280,6 +332,21 @@ fn in_order(thread: &mut InPlace, [x, y, z]: [Value; 3], holds: fn(Ordering) -> 
     Value::boolean(first && second)
 }
 
+/// The lesser or the greater one, a flonum if one of them is.
+#[inline(always)]
+fn extreme_of_two(thread: &mut InPlace, x: Value, y: Value, wanted: Ordering) -> Value {
+    use Numeric::{Fixnum, Flonum};
+    let Some(Some(order)) = thread.order(x, y) else {
+        return Value::DECLINED;
+    };
+    let (chosen, other) = if order == wanted { (x, y) } else { (y, x) };
+    match (numeric(chosen), numeric(other)) {
+        (Some(Fixnum(n)), Some(Flonum(_))) => thread.flonum(n as f64),
+        (Some(Numeric::Other(_)), Some(Flonum(_))) => or_decline(thread.inexact(chosen)),
+        _ => chosen,
+    }
+}
+
 /// The least or the greatest, a flonum if any number is one. Of equal ones it is the last.
 fn extreme(thread: &mut InPlace, numbers: &[Value], wanted: Ordering) -> Value {
     let is_flonum = |number: Value| matches!(numeric(number), Some(Numeric::Flonum(_)));
@@ -319,8 +386,23 @@ extern "C" fn sqrt(thread: &mut InPlace, x: Word, _: Word, _: Word) -> Word {
                 thread.flonum((x as f64).sqrt())
             }
         }
-        _ => or_decline(thread.of_tower(x, number::sqrt)),
+        _ => match root_of_ratio(thread, x) {
+            Some(root) => root,
+            None => or_decline(thread.of_tower(x, number::sqrt)),
+        },
     }
+}
+
+/// The root of a ratio of squares that are positive fixnums.
+fn root_of_ratio(thread: &mut InPlace, x: Value) -> Option<Value> {
+    let root = |part: Option<Value>| {
+        let square = part?.as_fixnum().filter(|square| *square > 0)?;
+        let root = square.isqrt();
+        (root * root == square).then(|| Value::fixnum(root))
+    };
+    let ratio = x.as_kind(Kind::Ratnum)?.value();
+    let (numerator, denominator) = (thread.numerator(ratio), thread.denominator(ratio));
+    thread.divide(root(numerator)?, root(denominator)?)
 }
 
 /// A real number as a flonum, if no function here has an exact value for it.
@@ -339,6 +421,47 @@ fn is_plain_positive(x: Value, flonum: f64) -> bool {
     let range = f64::MIN_POSITIVE..=f64::MAX;
     flonum > 0.0
         && (x.as_flonum().is_some() || range.contains(&flonum) && !(0.5..2.0).contains(&flonum))
+}
+
+/// The logarithm of a ratio of short fixnums between a half and two, by its distance from one.
+fn logarithm_near_one(x: Value) -> Option<f64> {
+    let ratio = x.as_kind(Kind::Ratnum)?;
+    let (above, below) = (ratio.field(0).as_fixnum()?, ratio.field(1).as_fixnum()?);
+    let is_short = above > 0 && above < EXACT_FLONUM_MAX && below < EXACT_FLONUM_MAX;
+    let is_near = is_short && 2 * above > below && above < 2 * below;
+    is_near.then(|| ((above - below) as f64 / below as f64).ln_1p())
+}
+
+/// The logarithm of a positive flonum to a base that is another one.
+fn quotient_of_logarithms(x: Value, base: Value) -> Option<f64> {
+    let (x, base) = (x.as_flonum()?, base.as_flonum()?);
+    if !(x > 0.0 && base > 0.0) {
+        return None;
+    }
+    // As the tower does.
+    Some(if base == 2.0 {
+        x.log2()
+    } else if base == 10.0 {
+        x.log10()
+    } else {
+        x.ln() / base.ln()
+    })
+}
+
+extern "C" fn flonum_function(thread: &mut InPlace, function: Word, x: Word, _: Word) -> Word {
+    let function = function.as_fixnum().and_then(FlonumFunction::from_number);
+    match function.zip(x.as_flonum()) {
+        Some((function, x)) => thread.flonum(value_of_function(function, x)),
+        None => Value::DECLINED,
+    }
+}
+
+extern "C" fn flonum_operation(thread: &mut InPlace, operation: Word, x: Word, y: Word) -> Word {
+    let operation = operation.as_fixnum().and_then(FlonumOperation::from_number);
+    match (operation, x.as_flonum(), y.as_flonum()) {
+        (Some(operation), Some(x), Some(y)) => thread.flonum(value_of_operation(operation, x, y)),
+        _ => Value::DECLINED,
+    }
 }
 
 /// A function of the tower.

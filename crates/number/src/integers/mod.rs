@@ -95,12 +95,7 @@ impl<'a> Integer<'a> {
 
     /// The remainder of the magnitude and a divisor that is not zero.
     pub fn magnitude_remainder(self, divisor: u64) -> u64 {
-        let divisor = u128::from(divisor);
-        let mut rest = 0;
-        for limb in self.limbs.iter().rev() {
-            rest = (rest << LIMB_BITS | u128::from(*limb)) % divisor;
-        }
-        rest as u64
+        limbs::divide::remainder_by_limb(self.limbs, divisor)
     }
 
     /// The nearest flonum, ties to even.

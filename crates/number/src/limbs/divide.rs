@@ -110,9 +110,47 @@ impl TwoLimbs {
     }
 }
 
+/// Limbs of a dividend that are divided by half a limb with the machine's divisions: a reciprocal takes
+/// as long as some of them.
+const HALVES_LIMBS_MAX: usize = 6;
+
+/// Quotient and remainder of two limbs, the upper one smaller than the divisor, which has half the bits
+/// of a limb.
+#[inline(always)]
+fn divide_by_half(above: u64, limb: u64, divisor: u64) -> (u64, u64) {
+    const HALF: u32 = LIMB_BITS / 2;
+    let high = above << HALF | limb >> HALF;
+    let (quotient, above) = (high / divisor, high % divisor);
+    let low = above << HALF | limb & u64::from(u32::MAX);
+    (quotient << HALF | low / divisor, low % divisor)
+}
+
+fn is_for_halves(dividend: &[u64], divisor: u64) -> bool {
+    divisor <= u64::from(u32::MAX) && dividend.len() <= HALVES_LIMBS_MAX
+}
+
+/// The remainder of a division by one limb that is not zero.
+pub(crate) fn remainder_by_limb(dividend: &[u64], divisor: u64) -> u64 {
+    if is_for_halves(dividend, divisor) {
+        let limbs = dividend.iter().rev();
+        return limbs.fold(0, |above, limb| divide_by_half(above, *limb, divisor).1);
+    }
+    let limbs = dividend.iter().rev();
+    limbs.fold(0, |above, limb| {
+        (join(above, *limb) % u128::from(divisor)) as u64
+    })
+}
+
 /// The quotient by one limb, in `out`, which is as long as the dividend; the remainder.
 pub(crate) fn divide_by_limb(out: &mut [u64], dividend: &[u64], divisor: u64) -> u64 {
     debug_assert!(divisor != 0 && out.len() == dividend.len());
+    if is_for_halves(dividend, divisor) {
+        let mut above = 0;
+        for (out, limb) in out.iter_mut().zip(dividend).rev() {
+            (*out, above) = divide_by_half(above, *limb, divisor);
+        }
+        return above;
+    }
     let shift = divisor.leading_zeros();
     let unit = OneLimb::new(divisor << shift);
     let mut above = match dividend.last() {

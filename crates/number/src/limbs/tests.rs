@@ -107,6 +107,17 @@ proptest! {
         check_division(&mut workspace, (signs.1, &y), (signs.0, &x));
     }
 
+    /// They have an algorithm of their own for short dividends.
+    #[test]
+    fn divisions_by_half_a_limb_agree(
+        x in magnitude(12), y in 1u64..=1 << 32, negative in any::<bool>(),
+    ) {
+        let mut workspace = Workspace::default();
+        check_division(&mut workspace, (negative, &x), (false, &[y]));
+        let rest = big(false, &x).div_rem(&IBig::from(y)).1;
+        prop_assert_eq!(IBig::from(Integer::new(false, &x).magnitude_remainder(y)), rest);
+    }
+
     /// Dividends next to multiples of the divisor make estimates of digits too large.
     #[test]
     fn divisions_near_multiples_agree(

@@ -330,9 +330,38 @@ impl Builder<'_> {
                     Comparison::Greater => ">",
                     Comparison::GreaterEqual => ">=",
                 };
+                let (x, y) = self.with_fixnum(activation, x, y);
+                if self.block.is_none() {
+                    return Some(Condition::Same(x, y));
+                }
                 let answer = self.general(activation, primitive, x, y, Type::BOOLEAN)?;
                 Some(Condition::Test(Test::Word(layout::TRUE), answer))
             }
+        }
+    }
+
+    /// The operands of a comparison of any numbers, one of them checked to be a fixnum if it always was
+    /// one: bignums and ratios are compared with fixnums in line.
+    fn with_fixnum(
+        &mut self,
+        activation: &mut Activation,
+        x: NodeId,
+        y: NodeId,
+    ) -> (NodeId, NodeId) {
+        let (code, pc) = (activation.code.word, activation.pc);
+        let is_open = |node: NodeId| !self.ty(node).is(Type::FIXNUM);
+        if !is_open(x)
+            || !is_open(y)
+            || self.profile.is_unstable(code, pc)
+            || !self.profile.failed_operands(code, pc).is_none()
+        {
+            return (x, y);
+        }
+        let was_fixnum = |node: NodeId| self.guess(node) == Type::FIXNUM;
+        match (was_fixnum(x), was_fixnum(y)) {
+            (_, true) => (x, self.guard(activation, Test::Fixnum, y)),
+            (true, _) => (self.guard(activation, Test::Fixnum, x), y),
+            _ => (x, y),
         }
     }
 

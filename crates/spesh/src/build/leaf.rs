@@ -43,6 +43,7 @@ fn type_of(gives: Gives) -> Type {
         Gives::Boolean => Type::BOOLEAN,
         Gives::Fixnum => Type::FIXNUM,
         Gives::Number => Type::NUMBER,
+        Gives::Flonum => Type::FLONUM,
         Gives::ExactInteger => Type::FIXNUM.or(Type::BIGNUM),
         Gives::Character => Type::CHARACTER,
         Gives::PairOrFalse => Type::PAIR.or(Type::FALSE),

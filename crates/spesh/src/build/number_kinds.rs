@@ -13,6 +13,7 @@ use crate::types::Type;
 
 const INTEGER: Type = Type::FIXNUM.or(Type::BIGNUM);
 const EXACT: Type = INTEGER.or(Type::OTHER_NUMBER);
+const REAL: Type = EXACT.or(Type::FLONUM);
 const NO_NUMBER: Type = Type::ANY.without(Type::NUMBER);
 
 /// The answer of a function for operands of some kinds.
@@ -22,6 +23,8 @@ enum Answer {
     False,
     /// The operand.
     Same,
+    /// The number 0.
+    Zero,
     /// The number 1.
     One,
 }
@@ -32,7 +35,7 @@ const ANSWERS: &[(&str, Type, Answer)] = &[
     ("number?", NO_NUMBER, Answer::False),
     ("complex?", Type::NUMBER, Answer::True),
     ("complex?", NO_NUMBER, Answer::False),
-    ("real?", EXACT.or(Type::FLONUM), Answer::True),
+    ("real?", REAL, Answer::True),
     ("real?", NO_NUMBER, Answer::False),
     ("rational?", EXACT, Answer::True),
     ("rational?", NO_NUMBER, Answer::False),
@@ -56,6 +59,15 @@ const ANSWERS: &[(&str, Type, Answer)] = &[
     ("round", INTEGER, Answer::Same),
     ("numerator", INTEGER, Answer::Same),
     ("denominator", INTEGER, Answer::One),
+    ("real-part", REAL, Answer::Same),
+    ("imag-part", REAL, Answer::Zero),
+    ("bitwise-and", INTEGER, Answer::Same),
+    ("bitwise-ior", INTEGER, Answer::Same),
+    ("bitwise-xor", INTEGER, Answer::Same),
+    ("+", Type::NUMBER, Answer::Same),
+    ("*", Type::NUMBER, Answer::Same),
+    ("max", REAL, Answer::Same),
+    ("min", REAL, Answer::Same),
 ];
 
 fn answer(name: &str, ty: Type) -> Option<Answer> {
@@ -91,6 +103,7 @@ impl Builder<'_> {
             Answer::True => self.word(layout::TRUE),
             Answer::False => self.word(layout::FALSE),
             Answer::Same => x,
+            Answer::Zero => self.fixnum(0),
             Answer::One => self.fixnum(1),
         })
     }

@@ -95,6 +95,13 @@ impl Builder<'_> {
         if instruction.opcode == Opcode::CallPrimitive2 {
             let x = self.register(activation, instruction.b())?;
             let y = self.register(activation, instruction.c())?;
+            if let Some(value) = self.both_parts(activation, name, x, y) {
+                activation.environment.set(instruction.a(), value);
+                return Ok(());
+            }
+            if self.block.is_none() {
+                return Ok(());
+            }
             if let Some(value) = self.rectangular(name, x, y) {
                 activation.environment.set(instruction.a(), value);
                 return Ok(());
@@ -119,7 +126,9 @@ impl Builder<'_> {
         if self.block.is_none() {
             return Ok(());
         }
-        if self.leaf(activation, instruction, name)? {
+        if self.leaf(activation, instruction, name)?
+            || self.extreme_of_four(activation, instruction, name)?
+        {
             return Ok(());
         }
         let ty = result_type(PrimitiveId(id as u16).row());
@@ -217,6 +226,40 @@ impl Builder<'_> {
             }
             _ => x,
         }
+    }
+
+    /// Quotient and remainder of fixnums as two values.
+    fn both_parts(
+        &mut self,
+        activation: &mut Activation,
+        name: &str,
+        x: NodeId,
+        y: NodeId,
+    ) -> Option<NodeId> {
+        if !matches!(name, "floor/" | "truncate/") || !self.is_stable(activation) {
+            return None;
+        }
+        let is_fixnum = |node: NodeId| {
+            let guess = self.guess(node);
+            guess.is(Type::FIXNUM) && !guess.is_none()
+        };
+        if !is_fixnum(x) || !is_fixnum(y) {
+            return None;
+        }
+        let x = self.guard(activation, Test::Fixnum, x);
+        self.block?;
+        let y = self.guard(activation, Test::Fixnum, y);
+        self.block?;
+        let (remainder, dividend) = if name == "truncate/" {
+            (self.arithmetic(activation, Opcode::Remainder, x, y)?, x)
+        } else {
+            let remainder = self.arithmetic(activation, Opcode::Modulo, x, y)?;
+            let whole = self.arithmetic(activation, Opcode::Subtract, x, remainder)?;
+            (remainder, whole)
+        };
+        let quotient = self.arithmetic(activation, Opcode::Quotient, dividend, y)?;
+        let parts = vec![self.tagged(quotient), self.tagged(remainder)];
+        Some(self.allocate(Kind::Values, parts, Type::VALUES))
     }
 
     /// A predicate of doubles, by their arithmetic: a difference of what is not finite is not a number,

@@ -7,10 +7,11 @@
 
 use canny_compiler::instruction::Instruction;
 use canny_tables::layout;
+use canny_tables::leaves;
 use canny_tables::opcodes::Opcode;
 
 use super::{Activation, BuildError, Builder};
-use crate::graph::{Comparison, NodeId};
+use crate::graph::{Comparison, NodeId, Op};
 use crate::types::Type;
 
 /// Most operands of a comparison in line.
@@ -55,6 +56,39 @@ impl Builder<'_> {
             None if is_float => self.float_choice(activation, instruction, name, &operands)?,
             None => self.choice(activation, instruction, name, &operands),
         }
+        Ok(true)
+    }
+
+    /// The least or the greatest of four numbers: that of three, and of it and the last one.
+    pub(super) fn extreme_of_four(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+        name: &str,
+    ) -> Result<bool, BuildError> {
+        let [x, y, z, last] = instruction.uses()[..] else {
+            return Ok(false);
+        };
+        let (Some(three), Some(two)) = (leaves::lookup(name, 3), leaves::lookup(name, 2)) else {
+            return Ok(false);
+        };
+        if !matches!(name, "min" | "max")
+            || self.profile.declines(activation.code.word, activation.pc)
+        {
+            return Ok(false);
+        }
+        let mut operands = Vec::with_capacity(4);
+        for register in [x, y, z, last] {
+            let operand = self.register(activation, register)?;
+            operands.push(self.tagged(operand));
+        }
+        let last = operands.pop();
+        let state = self.state(activation);
+        let best = self.push(Op::Leaf(three, operands, state), Type::NUMBER);
+        let operands = [best].into_iter().chain(last).collect();
+        let best = self.push(Op::Leaf(two, operands, state), Type::NUMBER);
+        self.expect(activation, best);
+        activation.environment.set(instruction.a(), best);
         Ok(true)
     }
 

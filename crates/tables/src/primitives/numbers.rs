@@ -74,7 +74,7 @@ rows! {
     "truncate" (1) [FOLDABLE PURE] "real -> real" "The integer nearest to zero side.";
     "round" (1) [FOLDABLE PURE] "real -> real" "The nearest integer, ties to even.";
     "rationalize" (2) [FOLDABLE PURE] "real real -> real"
-        "The simplest rational within a tolerance." slow Work;
+        "The simplest rational within a tolerance.";
     "exp" (1) [FOLDABLE PURE] "number -> number" "e to the power.";
     "log" (1, 2) [FOLDABLE PURE] "number [number] -> number" "The natural logarithm, or that to a base.";
     "sin" (1) [FOLDABLE PURE] "number -> number" "The sine.";
@@ -111,8 +111,12 @@ rows! {
         "A random exact integer from 0 to below the bound, as in SRFI 27." slow Changes;
     "random-real" (0) [NEVER_RAISES] "-> real"
         "A random inexact real between 0 and 1, as in SRFI 27." slow Changes;
-    "%flonum-function" (2, 4) [FOLDABLE PURE] "symbol flonum [flonum] [flonum] -> flonum"
-        "The function of SRFI 144 that the symbol names." slow Work;
+    "%flonum-function" (2) [FOLDABLE PURE] "flonum-function flonum -> flonum"
+        "A function of SRFI 144.";
+    "%flonum-operation" (3) [FOLDABLE PURE] "flonum-operation flonum flonum -> flonum"
+        "A function of SRFI 144 of two flonums.";
+    "%flonum-multiply-add" (3) [FOLDABLE PURE] "flonum flonum flonum -> flonum"
+        "The sum of the third and the product of the others, rounded once.";
     "%flonum->bits" (1) [FOLDABLE PURE] "flonum -> integer"
         "The 64 bits of a flonum, as an integer." slow Rare;
     "%bits->flonum" (1) [PURE] "integer -> flonum" "The flonum with these 64 bits." slow Rare;

@@ -103,6 +103,48 @@ enumerations! {
         C128 "c128" = 11,
     }
 
+    /// A function of one flonum, of those that no primitive is named after.
+    FlonumFunction "flonum-function" {
+        /// `e` to the power, less one.
+        ExpMinusOne "exp-1" = 0,
+        /// Two to the power.
+        ExpOfTwo "exp2" = 1,
+        /// The logarithm of one and the flonum.
+        LogOfOneAnd "log1+" = 2,
+        LogToTwo "log2" = 3,
+        LogToTen "log10" = 4,
+        CubeRoot "cbrt" = 5,
+        HyperbolicSine "sinh" = 6,
+        HyperbolicCosine "cosh" = 7,
+        HyperbolicTangent "tanh" = 8,
+        InverseHyperbolicSine "asinh" = 9,
+        InverseHyperbolicCosine "acosh" = 10,
+        InverseHyperbolicTangent "atanh" = 11,
+        Gamma "gamma" = 12,
+        LogGamma "loggamma" = 13,
+        Error "erf" = 14,
+        ComplementOfError "erfc" = 15,
+    }
+
+    /// A function of two flonums, of those that no primitive is named after.
+    FlonumOperation "flonum-operation" {
+        /// The distance of a point from the origin.
+        Hypotenuse "hypot" = 0,
+        /// The first with the sign of the second.
+        CopySign "copysign" = 1,
+        /// The flonum beside the first in the direction of the second.
+        Adjacent "adjacent" = 2,
+        /// The first times two to the power of the second.
+        Scale "scale" = 3,
+        /// The remainder of the quotient rounded to the nearest integer.
+        Remainder "remainder" = 4,
+        /// The low bits of that quotient.
+        QuotientBits "quotient-bits" = 5,
+        /// The order comes first.
+        FirstBessel "first-bessel" = 6,
+        SecondBessel "second-bessel" = 7,
+    }
+
     /// A clock.
     Clock "clock" {
         /// Since 1970 in UTC.

@@ -16,6 +16,11 @@ use canny_value::{ObjectRef, Value};
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
+const FLONUM: u8 = Kind::Flonum as u8;
+const BIGNUM: u8 = Kind::Bignum as u8;
+const RATNUM: u8 = Kind::Ratnum as u8;
+const COMPNUM: u8 = Kind::Compnum as u8;
+
 /// A number word, sorted by how it is held.
 #[derive(Clone, Copy, Debug)]
 pub enum Numeric {
@@ -37,9 +42,9 @@ pub fn numeric(value: Value) -> Option<Numeric> {
         return Some(Numeric::Flonum(f));
     }
     let object = value.as_object()?;
-    match object.kind() {
-        Kind::Flonum => Some(Numeric::Flonum(f64::from_bits(object.raw_word(0)))),
-        Kind::Bignum | Kind::Ratnum | Kind::Compnum => Some(Numeric::Other(value)),
+    match object.header().kind_byte() {
+        FLONUM => Some(Numeric::Flonum(f64::from_bits(object.raw_word(0)))),
+        BIGNUM | RATNUM | COMPNUM => Some(Numeric::Other(value)),
         _ => None,
     }
 }
@@ -69,11 +74,11 @@ pub fn view(value: Value) -> Option<View> {
         return Some(View::Flonum(f));
     }
     let object = value.as_object()?;
-    match object.kind() {
-        Kind::Flonum => Some(View::Flonum(f64::from_bits(object.raw_word(0)))),
-        Kind::Bignum => Some(View::Bignum(object)),
-        Kind::Ratnum => Some(View::Ratio(object.field(0), object.field(1))),
-        Kind::Compnum => Some(View::Complex(object.field(0), object.field(1))),
+    match object.header().kind_byte() {
+        FLONUM => Some(View::Flonum(f64::from_bits(object.raw_word(0)))),
+        BIGNUM => Some(View::Bignum(object)),
+        RATNUM => Some(View::Ratio(object.field(0), object.field(1))),
+        COMPNUM => Some(View::Complex(object.field(0), object.field(1))),
         _ => None,
     }
 }
@@ -86,9 +91,33 @@ fn with_bignum<R>(object: ObjectRef, work: impl FnOnce(Integer) -> R) -> R {
 }
 
 fn bignum_ordering(x: ObjectRef, y: ObjectRef) -> Ordering {
-    with_bignum(x, |left| {
-        with_bignum(y, |right| integers::compare(left, right))
-    })
+    let sign = bignum_sign(x);
+    if sign != bignum_sign(y) {
+        return sign;
+    }
+    // No limb above the others is zero.
+    let magnitudes = x.length().cmp(&y.length()).then_with(|| {
+        x.with_limbs(|left| y.with_limbs(|right| left.iter().rev().cmp(right.iter().rev())))
+    });
+    if sign.is_lt() {
+        magnitudes.reverse()
+    } else {
+        magnitudes
+    }
+}
+
+/// The order of two objects that are both bignums, or both ratios of fixnums.
+#[inline]
+pub(crate) fn alike_ordering(x: ObjectRef, y: ObjectRef) -> Option<Ordering> {
+    match (x.header().kind_byte(), y.header().kind_byte()) {
+        (BIGNUM, BIGNUM) => Some(bignum_ordering(x, y)),
+        (RATNUM, RATNUM) => {
+            let ((a, b), (c, d)) = (short_parts(x)?, short_parts(y)?);
+            let (left, right) = (i128::from(a) * i128::from(d), i128::from(c) * i128::from(b));
+            Some(left.cmp(&right))
+        }
+        _ => None,
+    }
 }
 
 /// The order of a bignum and zero, which is that of the bignum and any fixnum.
@@ -150,9 +179,9 @@ fn short_parts(object: ObjectRef) -> Option<(i64, i64)> {
     Some((object.field(0).as_fixnum()?, object.field(1).as_fixnum()?))
 }
 
-/// The order of an object and a fixnum.
+/// The order of an exact number that is an object and a fixnum, if it is no complex number and not long.
 #[inline]
-fn object_and_fixnum(object: ObjectRef, fixnum: i64) -> Option<Ordering> {
+pub(crate) fn object_and_fixnum(object: ObjectRef, fixnum: i64) -> Option<Ordering> {
     if object.header().kind_byte() == Kind::Bignum as u8 {
         return Some(bignum_sign(object));
     }
@@ -173,17 +202,7 @@ pub(crate) fn quick_ordering(x: Value, y: Value) -> Option<Ordering> {
     if let Some(x) = x.as_fixnum() {
         return Some(object_and_fixnum(y, x)?.reverse());
     }
-    let x = x.as_object()?;
-    match (short_parts(x), short_parts(y)) {
-        (Some((a, b)), Some((c, d))) => {
-            let (left, right) = (i128::from(a) * i128::from(d), i128::from(c) * i128::from(b));
-            Some(left.cmp(&right))
-        }
-        (None, None) if x.kind() == Kind::Bignum && y.kind() == Kind::Bignum => {
-            Some(bignum_ordering(x, y))
-        }
-        _ => None,
-    }
+    alike_ordering(x.as_object()?, y)
 }
 
 /// Whether two exact real numbers, not both fixnums, are equal.
@@ -253,14 +272,12 @@ fn long_ratio_ordering(x: Value, y: Value) -> Option<Ordering> {
 /// numbers.
 pub(crate) fn view_equal(x: Value, y: Value) -> Option<bool> {
     use View::{Bignum, Complex, Fixnum, Flonum, Ratio};
+    // An exact imaginary part is not zero.
+    let is_real = |imaginary: Value| imaginary.as_flonum() == Some(0.0);
     match (view(x)?, view(y)?) {
         (Complex(a, b), Complex(c, d)) => Some(view_equal(a, c)? && view_equal(b, d)?),
-        (Complex(real, imaginary), _) => {
-            Some(view_equal(imaginary, Value::ZERO)? && view_equal(real, y)?)
-        }
-        (_, Complex(real, imaginary)) => {
-            Some(view_equal(imaginary, Value::ZERO)? && view_equal(real, x)?)
-        }
+        (Complex(real, imaginary), _) => Some(is_real(imaginary) && view_equal(real, y)?),
+        (_, Complex(real, imaginary)) => Some(is_real(imaginary) && view_equal(real, x)?),
         (Fixnum(_) | Bignum(_) | Ratio(..), Fixnum(_) | Bignum(_) | Ratio(..)) => {
             Some(same_number(x, y))
         }

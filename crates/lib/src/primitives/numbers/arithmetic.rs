@@ -8,7 +8,9 @@ use canny_number::{self as number, Division, Number, NumberError};
 use canny_value::Value;
 use canny_vm::{Numeric, PrimitiveFunction, Raise, Thread, numeric};
 
-use super::{binary, effort_of_arguments, fold, fold_onto, number_at, refused, unary};
+use super::{
+    Short, binary, effort_of_arguments, fold, fold_onto, fold_quickly, number_at, refused, unary,
+};
 use crate::arguments::{Call, implementations};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -34,17 +36,25 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
 
 fn add(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     match call.count() {
+        0 => Ok(Value::ZERO),
         1 => itself(thread, call),
         2 => thread.add(call.at(0), call.at(1)),
-        _ => fold(thread, call, Number::ZERO, number::add),
+        _ => {
+            let step = |x: Short, y: Short| x.with(y, i64::checked_add, |x, y| x + y);
+            fold_quickly(thread, call, step, number::add)
+        }
     }
 }
 
 fn multiply(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     match call.count() {
+        0 => Ok(Value::fixnum(1)),
         1 => itself(thread, call),
         2 => thread.multiply(call.at(0), call.at(1)),
-        _ => fold(thread, call, Number::ONE, number::mul),
+        _ => {
+            let step = |x: Short, y: Short| x.with(y, i64::checked_mul, |x, y| x * y);
+            fold_quickly(thread, call, step, number::mul)
+        }
     }
 }
 
@@ -61,7 +71,10 @@ fn subtract(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             _ => unary(thread, call, |operand| Ok(number::negate(operand))),
         },
         2 => thread.subtract(call.at(0), call.at(1)),
-        _ => from_first(thread, call, number::sub),
+        _ => {
+            let step = |x: Short, y: Short| x.with(y, i64::checked_sub, |x, y| x - y);
+            fold_quickly(thread, call, step, number::sub)
+        }
     }
 }
 
@@ -69,14 +82,11 @@ fn divide(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     match call.count() {
         1 => unary(thread, call, |operand| number::div(&Number::ONE, operand)),
         2 => thread.divide(call.at(0), call.at(1)),
-        _ => from_first(thread, call, number::div),
+        _ => {
+            let first = number_at(thread, call, 0)?;
+            fold_onto(thread, call, first, 1, number::div)
+        }
     }
-}
-
-/// Folds from the first argument on.
-fn from_first(thread: &mut Thread, call: Call, operation: super::Binary) -> Result<Value, Raise> {
-    let first = number_at(thread, call, 0)?;
-    fold_onto(thread, call, first, 1, operation)
 }
 
 fn step(thread: &mut Thread, call: Call, by: i64, operation: super::Unary) -> Result<Value, Raise> {

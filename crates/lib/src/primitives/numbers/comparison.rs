@@ -3,12 +3,12 @@
 
 use std::cmp::Ordering;
 
-use canny_number as number;
+use canny_number::{self as number, Number};
 use canny_value::Value;
 use canny_vm::numbers::integer_ordering;
 use canny_vm::{Numeric, PrimitiveFunction, Raise, Thread, numeric};
 
-use super::{give, number_at, real_at};
+use super::{Short, give, number_at, real_at};
 use crate::arguments::{Call, implementations};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -92,13 +92,25 @@ fn extreme(
             });
         }
     }
-    let mut best = real_at(thread, call, 0)?;
+    let mut best = real_at_quickly(thread, call, 0)?;
     for position in 1..call.count() {
-        let other = real_at(thread, call, position)?;
-        best = match choose(&best, &other) {
-            Ok(next) => next,
-            Err(error) => return Err(super::refused(thread, call, &error)),
+        let other = real_at_quickly(thread, call, position)?;
+        best = match (&best, &other) {
+            (Number::Fixnum(x), Number::Fixnum(y)) => {
+                Number::Fixnum(if x.cmp(y) == wanted { *x } else { *y })
+            }
+            _ => match choose(&best, &other) {
+                Ok(next) => next,
+                Err(error) => return Err(super::refused(thread, call, &error)),
+            },
         };
     }
     give(thread, call, Ok(best))
+}
+
+fn real_at_quickly(thread: &mut Thread, call: Call, position: usize) -> Result<Number, Raise> {
+    match Short::of(call.at(position)) {
+        Some(number) => Ok(number.number()),
+        None => real_at(thread, call, position),
+    }
 }

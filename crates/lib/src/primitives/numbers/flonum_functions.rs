@@ -1,18 +1,20 @@
-//! Primitives of flonums beyond R7RS: functions of SRFI 144 by name, and the bits of SRFI 208.
+//! Primitives of flonums beyond R7RS: functions of SRFI 144, and the bits of SRFI 208.
 //!
-//! Arguments are flonums and nothing else; the libraries convert before. One primitive takes the
-//! function by name, since the SRFI has many that few programs call.
+//! Arguments are flonums and nothing else; the libraries convert before. Two primitives take the
+//! function as a number, since the SRFI has many that few programs call.
 
 use canny_number::Number;
+use canny_tables::protocols::{FlonumFunction, FlonumOperation};
 use canny_value::Value;
 use canny_vm::numbers::number_of;
-use canny_vm::symbols::symbol_name;
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 
 use crate::arguments::{Call, implementations};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%flonum-function" => flonum_function;
+    "%flonum-operation" => flonum_operation;
+    "%flonum-multiply-add" => multiply_add;
     "%flonum->bits" => |thread, call| {
         let bits = flonum_at(thread, call, 0)?.to_bits();
         thread.number(&Number::from_i128(bits.into()))
@@ -32,54 +34,58 @@ fn small_integer(value: f64) -> i32 {
     value as i32
 }
 
-/// The function that a symbol names, of one to three flonums.
+/// The value of a function of one flonum.
+pub(crate) fn value_of_function(function: FlonumFunction, x: f64) -> f64 {
+    match function {
+        FlonumFunction::ExpMinusOne => x.exp_m1(),
+        FlonumFunction::ExpOfTwo => x.exp2(),
+        FlonumFunction::LogOfOneAnd => x.ln_1p(),
+        FlonumFunction::LogToTwo => x.log2(),
+        FlonumFunction::LogToTen => x.log10(),
+        FlonumFunction::CubeRoot => x.cbrt(),
+        FlonumFunction::HyperbolicSine => x.sinh(),
+        FlonumFunction::HyperbolicCosine => x.cosh(),
+        FlonumFunction::HyperbolicTangent => x.tanh(),
+        FlonumFunction::InverseHyperbolicSine => x.asinh(),
+        FlonumFunction::InverseHyperbolicCosine => x.acosh(),
+        FlonumFunction::InverseHyperbolicTangent => x.atanh(),
+        FlonumFunction::Gamma => libm::tgamma(x),
+        FlonumFunction::LogGamma => libm::lgamma(x),
+        FlonumFunction::Error => libm::erf(x),
+        FlonumFunction::ComplementOfError => libm::erfc(x),
+    }
+}
+
+/// The value of a function of two flonums.
+pub(crate) fn value_of_operation(operation: FlonumOperation, x: f64, y: f64) -> f64 {
+    match operation {
+        FlonumOperation::Hypotenuse => x.hypot(y),
+        FlonumOperation::CopySign => x.copysign(y),
+        FlonumOperation::Adjacent => libm::nextafter(x, y),
+        FlonumOperation::Scale => libm::scalbn(x, small_integer(y)),
+        FlonumOperation::Remainder => libm::remquo(x, y).0,
+        FlonumOperation::QuotientBits => f64::from(libm::remquo(x, y).1),
+        FlonumOperation::FirstBessel => libm::jn(small_integer(x), y),
+        FlonumOperation::SecondBessel => libm::yn(small_integer(x), y),
+    }
+}
+
 fn flonum_function(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let Some(name) = symbol_name(call.at(0)) else {
-        return Err(call.type_error(thread, 0, "symbol"));
-    };
+    let function = call.case(thread, 0)?;
     let x = flonum_at(thread, call, 1)?;
-    if call.count() == 2 {
-        let function: fn(f64) -> f64 = match name.as_str() {
-            "exp-1" => f64::exp_m1,
-            "exp2" => f64::exp2,
-            "log1+" => f64::ln_1p,
-            "log2" => f64::log2,
-            "log10" => f64::log10,
-            "cbrt" => f64::cbrt,
-            "sinh" => f64::sinh,
-            "cosh" => f64::cosh,
-            "tanh" => f64::tanh,
-            "asinh" => f64::asinh,
-            "acosh" => f64::acosh,
-            "atanh" => f64::atanh,
-            "gamma" => libm::tgamma,
-            "loggamma" => libm::lgamma,
-            "erf" => libm::erf,
-            "erfc" => libm::erfc,
-            _ => return Err(call.range_error(thread, 0, "a function of one flonum")),
-        };
-        return Ok(thread.flonum(function(x)));
-    }
-    let y = flonum_at(thread, call, 2)?;
-    if call.count() == 3 {
-        let result = match name.as_str() {
-            "hypot" => x.hypot(y),
-            "copysign" => x.copysign(y),
-            "adjacent" => libm::nextafter(x, y),
-            "scale" => libm::scalbn(x, small_integer(y)),
-            "remainder" => libm::remquo(x, y).0,
-            "quotient-bits" => f64::from(libm::remquo(x, y).1),
-            "first-bessel" => libm::jn(small_integer(x), y),
-            "second-bessel" => libm::yn(small_integer(x), y),
-            _ => return Err(call.range_error(thread, 0, "a function of two flonums")),
-        };
-        return Ok(thread.flonum(result));
-    }
-    let z = flonum_at(thread, call, 3)?;
-    match name.as_str() {
-        "multiply-add" => Ok(thread.flonum(x.mul_add(y, z))),
-        _ => Err(call.range_error(thread, 0, "a function of three flonums")),
-    }
+    Ok(thread.flonum(value_of_function(function, x)))
+}
+
+fn flonum_operation(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let operation = call.case(thread, 0)?;
+    let (x, y) = (flonum_at(thread, call, 1)?, flonum_at(thread, call, 2)?);
+    Ok(thread.flonum(value_of_operation(operation, x, y)))
+}
+
+fn multiply_add(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (x, y) = (flonum_at(thread, call, 0)?, flonum_at(thread, call, 1)?);
+    let z = flonum_at(thread, call, 2)?;
+    Ok(thread.flonum(x.mul_add(y, z)))
 }
 
 fn bits_to_flonum(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

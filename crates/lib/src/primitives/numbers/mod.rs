@@ -18,7 +18,7 @@ mod tests;
 use canny_number::{self as number, Number, NumberError};
 use canny_value::Value;
 use canny_vm::numbers::{LONG_LIMBS, limbs_of, number_of};
-use canny_vm::{ConditionKind, Raise, Thread};
+use canny_vm::{ConditionKind, Numeric, Raise, Thread, numeric};
 
 use crate::arguments::{Call, Effort};
 
@@ -80,6 +80,74 @@ fn fold(
     operation: Binary,
 ) -> Result<Value, Raise> {
     fold_onto(thread, call, neutral, 0, operation)
+}
+
+/// A fixnum, or a sum of some that fits 64 bits, or a flonum.
+#[derive(Clone, Copy)]
+enum Short {
+    Fixnum(i64),
+    Flonum(f64),
+}
+
+impl Short {
+    #[inline]
+    fn of(value: Value) -> Option<Short> {
+        match numeric(value)? {
+            Numeric::Fixnum(n) => Some(Short::Fixnum(n)),
+            Numeric::Flonum(f) => Some(Short::Flonum(f)),
+            Numeric::Other(_) => None,
+        }
+    }
+
+    fn number(self) -> Number {
+        match self {
+            Short::Fixnum(n) => Number::Fixnum(n),
+            Short::Flonum(f) => Number::Flonum(f),
+        }
+    }
+
+    /// The result of an operation that has one for fixnums, if that is not too large, and one for flonums.
+    #[inline]
+    fn with(
+        self,
+        other: Short,
+        fixnums: impl FnOnce(i64, i64) -> Option<i64>,
+        flonums: impl FnOnce(f64, f64) -> f64,
+    ) -> Option<Short> {
+        use Short::{Fixnum, Flonum};
+        Some(match (self, other) {
+            (Fixnum(x), Fixnum(y)) => Fixnum(fixnums(x, y)?),
+            (Flonum(x), Flonum(y)) => Flonum(flonums(x, y)),
+            (Fixnum(x), Flonum(y)) => Flonum(flonums(x as f64, y)),
+            (Flonum(x), Fixnum(y)) => Flonum(flonums(x, y as f64)),
+        })
+    }
+}
+
+/// A function of one number or more, from left to right: by `step` as long as it has a result, and from
+/// there on by the operation of the tower.
+#[inline(always)]
+fn fold_quickly(
+    thread: &mut Thread,
+    call: Call,
+    step: impl Fn(Short, Short) -> Option<Short>,
+    operation: Binary,
+) -> Result<Value, Raise> {
+    let Some(mut result) = Short::of(call.at(0)) else {
+        let first = number_at(thread, call, 0)?;
+        return fold_onto(thread, call, first, 1, operation);
+    };
+    for position in 1..call.count() {
+        let next = Short::of(call.at(position)).and_then(|operand| step(result, operand));
+        match next {
+            Some(next) => result = next,
+            None => return fold_onto(thread, call, result.number(), position, operation),
+        }
+    }
+    match result {
+        Short::Fixnum(n) => Ok(thread.integer(n)),
+        Short::Flonum(f) => Ok(thread.flonum(f)),
+    }
 }
 
 /// The same from an argument on.

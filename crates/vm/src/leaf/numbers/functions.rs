@@ -12,6 +12,29 @@ use canny_value::{ObjectRef, Value};
 use super::{InPlace, TOWER_LIMBS_MAX};
 use crate::data::numbers::{View, exact_sign, exact_to_f64, limbs_of, view, with_integer};
 
+/// Bits of a part of a ratio that is a fixnum.
+const PART_BITS: u32 = 61;
+
+/// The numerator of a flonum that is no integer, an odd number, and the denominator's bits below its
+/// only one. None for other flonums, and for those out of the usual range.
+fn odd_and_zeros(f: f64) -> Option<(i64, u32)> {
+    const DIGITS: u32 = f64::MANTISSA_DIGITS - 1;
+    let bits = f.to_bits();
+    let exponent = (bits >> DIGITS) as u32 & 0x7ff;
+    // The number is the mantissa times 2 to this less the bias.
+    let bias = f64::MAX_EXP as u32 - 1 + DIGITS;
+    if exponent == 0 || exponent >= bias {
+        return None;
+    }
+    let mantissa = bits & ((1 << DIGITS) - 1) | 1 << DIGITS;
+    let even = mantissa.trailing_zeros();
+    let zeros = (bias - exponent)
+        .checked_sub(even)
+        .filter(|zeros| *zeros > 0)?;
+    let odd = (mantissa >> even) as i64;
+    (zeros < f64::MAX_EXP as u32).then_some((if f < 0.0 { -odd } else { odd }, zeros))
+}
+
 impl InPlace {
     /// `(- x)`
     pub fn negate(&mut self, x: Value) -> Option<Value> {
@@ -57,7 +80,9 @@ impl InPlace {
             View::Fixnum(n) => Some(self.integer(n.abs())),
             View::Flonum(f) => Some(self.flonum(f.abs())),
             View::Complex(..) => None,
-            View::Bignum(_) | View::Ratio(..) => match exact_sign(x)? {
+            View::Bignum(limbs) if limbs.has_flag(FLAG_NEGATIVE) => self.with_sign(limbs, false),
+            View::Bignum(_) => Some(x),
+            View::Ratio(..) => match exact_sign(x)? {
                 Ordering::Less => self.negate(x),
                 _ => Some(x),
             },
@@ -104,6 +129,12 @@ impl InPlace {
                     && let Some(fixnum) = Value::try_fixnum(integer)
                 {
                     return Some(fixnum);
+                }
+                if let Some((numerator, zeros)) = odd_and_zeros(f)
+                    && zeros < PART_BITS
+                {
+                    let parts = [Value::fixnum(numerator), Value::fixnum(1 << zeros)];
+                    return Some(self.0.mutator().fields_in_place(Kind::Ratnum, parts));
                 }
                 self.of_tower(x, number::exact)
             }
@@ -179,7 +210,10 @@ impl InPlace {
         match view(x)? {
             View::Fixnum(_) | View::Bignum(_) => Some(x),
             View::Ratio(numerator, _) => Some(numerator),
-            View::Flonum(_) => self.of_tower(x, number::numerator),
+            View::Flonum(f) => match odd_and_zeros(f) {
+                Some((numerator, _)) => Some(self.flonum(numerator as f64)),
+                None => self.of_tower(x, number::numerator),
+            },
             View::Complex(..) => None,
         }
     }
@@ -193,7 +227,13 @@ impl InPlace {
         match view(x)? {
             View::Fixnum(_) | View::Bignum(_) => Some(Value::fixnum(1)),
             View::Ratio(_, denominator) => Some(denominator),
-            View::Flonum(_) => self.of_tower(x, number::denominator),
+            View::Flonum(f) => match odd_and_zeros(f) {
+                Some((_, zeros)) => {
+                    let exponent = f64::MAX_EXP as u64 - 1 + u64::from(zeros);
+                    Some(self.flonum(f64::from_bits(exponent << (f64::MANTISSA_DIGITS - 1))))
+                }
+                None => self.of_tower(x, number::denominator),
+            },
             View::Complex(..) => None,
         }
     }
@@ -277,7 +317,7 @@ impl InPlace {
             Division::Truncate => [self.quotient(x, y)?, self.remainder(x, y)?],
             _ => return None,
         };
-        Some(self.values(&parts))
+        Some(self.0.mutator().fields_in_place(Kind::Values, parts))
     }
 
     /// `(exact-integer-sqrt x)`
@@ -286,7 +326,8 @@ impl InPlace {
         match view(x)? {
             View::Fixnum(n) if n >= 0 => {
                 let root = n.isqrt();
-                Some(self.values(&[Value::fixnum(root), Value::fixnum(n - root * root)]))
+                let parts = [root, n - root * root].map(Value::fixnum);
+                Some(self.0.mutator().fields_in_place(Kind::Values, parts))
             }
             View::Bignum(_) if limbs_of(x) <= TOWER_LIMBS_MAX => {
                 let operand = crate::data::numbers::number_of(x)?;
@@ -308,6 +349,9 @@ impl InPlace {
         };
         match (view(base)?, view(exponent)?) {
             (View::Fixnum(base), View::Fixnum(exponent)) => {
+                if base == 2 && (0..=60).contains(&exponent) {
+                    return Some(Value::fixnum(1 << exponent));
+                }
                 let power = u32::try_from(exponent).ok();
                 if let Some(power) = power.and_then(|power| base.checked_pow(power)) {
                     return Some(self.integer(power));
@@ -319,6 +363,17 @@ impl InPlace {
             (View::Flonum(base), View::Flonum(exponent)) if base > 0.0 => {
                 return Some(self.flonum(base.powf(exponent)));
             }
+            (View::Flonum(base), View::Fixnum(exponent)) => {
+                let size = base.abs().powf(exponent as f64);
+                let is_negative = base.is_sign_negative() && exponent & 1 == 1;
+                return Some(self.flonum(if is_negative { -size } else { size }));
+            }
+            (View::Ratio(above, below), View::Fixnum(exponent)) => {
+                if let Some(power) = self.power_of_ratio(above, below, exponent) {
+                    return Some(power);
+                }
+            }
+            (View::Complex(..), View::Fixnum(2)) => return self.multiply(base, base),
             _ => {}
         }
         let words = match view(base)? {
@@ -328,5 +383,20 @@ impl InPlace {
         (words <= TOWER_LIMBS_MAX)
             .then(|| self.of_tower2(base, exponent, number::expt))
             .flatten()
+    }
+
+    /// A power of a ratio with parts that are fixnums.
+    fn power_of_ratio(&mut self, above: Value, below: Value, exponent: i64) -> Option<Value> {
+        let count = u32::try_from(exponent.unsigned_abs()).ok()?;
+        let above = above.as_fixnum()?.checked_pow(count)?;
+        let below = below.as_fixnum()?.checked_pow(count)?;
+        let (above, below) = match exponent {
+            0 => return Some(Value::fixnum(1)),
+            1.. => (above, below),
+            _ if above < 0 => (-below, above.checked_neg()?),
+            _ => (below, above),
+        };
+        let (above, below) = (self.integer(above), self.integer(below));
+        self.quotient_of(above, below)
     }
 }

@@ -8,6 +8,7 @@
 mod bits;
 mod complex;
 mod functions;
+mod ratios;
 
 use std::cmp::Ordering;
 
@@ -15,13 +16,14 @@ use canny_number::integers::{Integer, Workspace};
 use canny_number::short_ratio::{Parts as RatioParts, ShortRatio};
 use canny_number::{self as number, Division, Number, NumberError};
 use canny_tables::kinds::Kind;
-use canny_tables::layout::FLAG_NEGATIVE;
+use canny_tables::layout::{FIXNUM_MIN, FLAG_NEGATIVE};
 use canny_value::Value;
 
 use super::{InPlace, WORDS_MAX, payload};
 use crate::data::numbers::{
-    Numeric, View, exact_sign, exact_to_f64, limbs_of, number_of, numeric, quick_equal,
-    quick_ordering, short_ratios, small, view, view_equal, view_ordering, with_integer,
+    Numeric, View, alike_ordering, exact_to_f64, limbs_of, number_of, numeric, object_and_fixnum,
+    quick_equal, quick_ordering, short_ratios, small, view, view_equal, view_ordering,
+    with_integer,
 };
 
 /// Limbs of the operands that are computed with through the tower here: the greatest common divisors of
@@ -33,6 +35,8 @@ const EXACT_AS_DOUBLE: u64 = 1 << f64::MANTISSA_DIGITS;
 
 /// How an operation treats each kind of operands that are not fixnums or flonums.
 struct Ways {
+    /// Of integers of less than 128 bits; none where the result has more.
+    short: fn(i128, i128) -> Option<i128>,
     integers: fn(&mut Workspace, Integer, Integer) -> bool,
     ratios: fn(ShortRatio, ShortRatio) -> Option<RatioParts>,
     flonums: Option<fn(f64, f64) -> f64>,
@@ -41,6 +45,7 @@ struct Ways {
 }
 
 const ADD: Ways = Ways {
+    short: i128::checked_add,
     integers: Workspace::add,
     ratios: |left, right| Some(left.plus(right)),
     flonums: Some(|x, y| x + y),
@@ -49,6 +54,7 @@ const ADD: Ways = Ways {
 };
 
 const SUBTRACT: Ways = Ways {
+    short: i128::checked_sub,
     integers: Workspace::subtract,
     ratios: |left, right| Some(left.plus(right.negate())),
     flonums: Some(|x, y| x - y),
@@ -57,6 +63,7 @@ const SUBTRACT: Ways = Ways {
 };
 
 const MULTIPLY: Ways = Ways {
+    short: |_, _| None,
     integers: Workspace::multiply,
     ratios: |left, right| Some(left.times(right)),
     flonums: Some(|x, y| x * y),
@@ -65,6 +72,7 @@ const MULTIPLY: Ways = Ways {
 };
 
 const DIVIDE: Ways = Ways {
+    short: |_, _| None,
     integers: |_, _, _| false,
     ratios: |left, right| Some(left.times(right.invert()?)),
     flonums: Some(|x, y| x / y),
@@ -74,10 +82,12 @@ const DIVIDE: Ways = Ways {
 
 /// The ways of an operation on integers alone.
 const fn of_integers(
+    short: fn(i128, i128) -> Option<i128>,
     integers: fn(&mut Workspace, Integer, Integer) -> bool,
     tower: fn(&Number, &Number) -> Result<Number, NumberError>,
 ) -> Ways {
     Ways {
+        short,
         integers,
         ratios: |_, _| None,
         flonums: None,
@@ -87,30 +97,44 @@ const fn of_integers(
 }
 
 const QUOTIENT: Ways = of_integers(
+    i128::checked_div,
     |room, left, right| room.quotient(Division::Truncate, left, right),
     number::quotient,
 );
 const REMAINDER: Ways = of_integers(
+    i128::checked_rem,
     |room, left, right| room.remainder(Division::Truncate, left, right),
     number::remainder,
 );
 const FLOOR_QUOTIENT: Ways = of_integers(
+    |x, y| {
+        let is_rounded_up = x.checked_rem(y)? != 0 && (x < 0) != (y < 0);
+        Some(x.checked_div(y)? - i128::from(is_rounded_up))
+    },
     |room, left, right| room.quotient(Division::Floor, left, right),
     |left, right| number::divide_quotient(Division::Floor, left, right),
 );
 const MODULO: Ways = of_integers(
+    |x, y| {
+        let rest = x.checked_rem(y)?;
+        let is_off = rest != 0 && (rest < 0) != (y < 0);
+        Some(if is_off { rest + y } else { rest })
+    },
     |room, left, right| room.remainder(Division::Floor, left, right),
     number::modulo,
 );
 const BITWISE_AND: Ways = of_integers(
+    |x, y| Some(x & y),
     |room, left, right| room.bitwise(left, right, |x, y| x & y),
     number::bitwise_and,
 );
 const BITWISE_OR: Ways = of_integers(
+    |x, y| Some(x | y),
     |room, left, right| room.bitwise(left, right, |x, y| x | y),
     number::bitwise_or,
 );
 const BITWISE_XOR: Ways = of_integers(
+    |x, y| Some(x ^ y),
     |room, left, right| room.bitwise(left, right, |x, y| x ^ y),
     number::bitwise_xor,
 );
@@ -122,12 +146,23 @@ fn is_same_as_double(n: i64) -> bool {
 /// The order of two real numbers, none if one is a NaN; no answer for other operands, and for long ones.
 #[inline]
 pub(crate) fn ordering(x: Value, y: Value) -> Option<Option<Ordering>> {
-    use Numeric::{Fixnum, Flonum};
+    use Numeric::{Fixnum, Flonum, Other};
     match (numeric(x)?, numeric(y)?) {
         (Fixnum(a), Fixnum(b)) => Some(Some(a.cmp(&b))),
         (Flonum(a), Flonum(b)) => Some(a.partial_cmp(&b)),
         (Fixnum(a), Flonum(b)) if is_same_as_double(a) => Some((a as f64).partial_cmp(&b)),
         (Flonum(a), Fixnum(b)) if is_same_as_double(b) => Some(a.partial_cmp(&(b as f64))),
+        (Other(a), Fixnum(b)) if let Some(order) = object_and_fixnum(a.as_object()?, b) => {
+            Some(Some(order))
+        }
+        (Fixnum(a), Other(b)) if let Some(order) = object_and_fixnum(b.as_object()?, a) => {
+            Some(Some(order.reverse()))
+        }
+        (Other(a), Other(b))
+            if let Some(order) = alike_ordering(a.as_object()?, b.as_object()?) =>
+        {
+            Some(Some(order))
+        }
         _ => other_ordering(x, y),
     }
 }
@@ -147,7 +182,33 @@ fn other_ordering(x: Value, y: Value) -> Option<Option<Ordering>> {
 }
 
 /// Whether two numbers are equal; no answer for other operands, and for long ones.
+#[inline]
 pub(crate) fn equal(x: Value, y: Value) -> Option<bool> {
+    use Numeric::{Fixnum, Flonum, Other};
+    match (numeric(x)?, numeric(y)?) {
+        (Fixnum(a), Fixnum(b)) => Some(a == b),
+        (Flonum(a), Flonum(b)) => Some(a == b),
+        (Fixnum(a), Flonum(b)) if is_same_as_double(a) => Some(a as f64 == b),
+        (Flonum(a), Fixnum(b)) if is_same_as_double(b) => Some(a == b as f64),
+        (Other(other), Fixnum(_)) | (Fixnum(_), Other(other)) if differs_from_fixnums(other) => {
+            Some(false)
+        }
+        _ => other_equal(x, y),
+    }
+}
+
+/// Whether a number that is an object is exact and real, or has an imaginary part that is not zero: it is
+/// no fixnum's equal.
+#[inline]
+fn differs_from_fixnums(number: Value) -> bool {
+    match number.as_kind(Kind::Compnum) {
+        Some(parts) => parts.field(1).as_flonum() != Some(0.0),
+        None => true,
+    }
+}
+
+#[inline(never)]
+fn other_equal(x: Value, y: Value) -> Option<bool> {
     if let Some(answer) = quick_equal(x, y) {
         return Some(answer);
     }
@@ -158,6 +219,56 @@ pub(crate) fn equal(x: Value, y: Value) -> Option<bool> {
         return None;
     }
     Some(number::numeric_equal(&number_of(x)?, &number_of(y)?))
+}
+
+/// An exact integer of less than 128 bits.
+#[inline]
+fn short_integer(x: Value) -> Option<i128> {
+    if let Some(n) = x.as_fixnum() {
+        return Some(i128::from(n));
+    }
+    let bignum = x.as_kind(Kind::Bignum)?;
+    let magnitude = bignum.with_limbs(|limbs| match limbs {
+        [low] => Some(i128::from(*low)),
+        [low, high] if *high <= i64::MAX as u64 => Some(i128::from(*high) << 64 | i128::from(*low)),
+        _ => None,
+    })?;
+    let is_negative = bignum.has_flag(FLAG_NEGATIVE);
+    Some(if is_negative { -magnitude } else { magnitude })
+}
+
+/// Whether a fixnum is nearer to zero than the other operand, a bignum: the quotient is zero then, and the
+/// remainder the fixnum.
+#[inline]
+fn is_fixnum_below(x: Value, y: Value) -> bool {
+    x.as_fixnum().is_some_and(|n| n != FIXNUM_MIN) && y.is_kind(Kind::Bignum)
+}
+
+/// The remainder of a bignum and a fixnum that is not zero, with the sign of the bignum.
+#[inline]
+fn remainder_by_fixnum(x: Value, y: Value) -> Option<i64> {
+    let divisor = y.as_fixnum().filter(|divisor| *divisor != 0)?;
+    let bignum = x.as_kind(Kind::Bignum)?;
+    let rest = with_integer(x, |x| x.magnitude_remainder(divisor.unsigned_abs()))? as i64;
+    Some(if bignum.has_flag(FLAG_NEGATIVE) {
+        -rest
+    } else {
+        rest
+    })
+}
+
+/// Two integers of moderate size, at least one of them a flonum, and the second one not zero.
+#[inline]
+fn whole_flonums(x: Value, y: Value) -> Option<(i64, i64)> {
+    let whole = |value: Value| match numeric(value)? {
+        Numeric::Fixnum(n) => Some(n),
+        Numeric::Flonum(f) => Some(f as i64).filter(|n| {
+            let is_small = n.unsigned_abs() < 1 << 62;
+            is_small && *n as f64 == f
+        }),
+        Numeric::Other(_) => None,
+    };
+    Some((whole(x)?, whole(y)?)).filter(|(_, divisor)| *divisor != 0)
 }
 
 impl InPlace {
@@ -192,12 +303,21 @@ impl InPlace {
     /// `(truncate-quotient x y)`
     #[inline]
     pub fn quotient(&mut self, x: Value, y: Value) -> Option<Value> {
+        if is_fixnum_below(x, y) {
+            return Some(Value::ZERO);
+        }
         self.division(x, y, |a, b| a / b, &QUOTIENT)
     }
 
     /// `(truncate-remainder x y)`
     #[inline]
     pub fn remainder(&mut self, x: Value, y: Value) -> Option<Value> {
+        if is_fixnum_below(x, y) {
+            return Some(x);
+        }
+        if let Some(rest) = remainder_by_fixnum(x, y) {
+            return Some(Value::fixnum(rest));
+        }
         self.division(x, y, |a, b| a % b, &REMAINDER)
     }
 
@@ -211,6 +331,10 @@ impl InPlace {
     /// `(floor-remainder x y)`
     #[inline]
     pub fn modulo(&mut self, x: Value, y: Value) -> Option<Value> {
+        if let Some((rest, divisor)) = remainder_by_fixnum(x, y).zip(y.as_fixnum()) {
+            let is_off = rest != 0 && (rest < 0) != (divisor < 0);
+            return Some(Value::fixnum(if is_off { rest + divisor } else { rest }));
+        }
         let floor = |a: i64, b: i64| {
             let rest = a % b;
             if rest != 0 && (rest < 0) != (b < 0) {
@@ -285,13 +409,16 @@ impl InPlace {
         &mut self,
         x: Value,
         y: Value,
-        fixnums: impl FnOnce(i64, i64) -> i64,
+        fixnums: impl Fn(i64, i64) -> i64,
         ways: &Ways,
     ) -> Option<Value> {
         match (x.as_fixnum(), y.as_fixnum()) {
             (_, Some(0)) => None,
             (Some(a), Some(b)) => Some(self.integer(fixnums(a, b))),
-            _ => self.others(x, y, ways),
+            _ => match whole_flonums(x, y) {
+                Some((a, b)) => Some(self.flonum(fixnums(a, b) as f64)),
+                None => self.others(x, y, ways),
+            },
         }
     }
 
@@ -315,6 +442,11 @@ impl InPlace {
         use View::{Bignum, Complex, Fixnum, Flonum, Ratio};
         match (view(x)?, view(y)?) {
             (Fixnum(_) | Bignum(_), Fixnum(_) | Bignum(_)) => {
+                if let (Some(left), Some(right)) = (short_integer(x), short_integer(y))
+                    && let Some(result) = (ways.short)(left, right)
+                {
+                    return self.long_integer(result);
+                }
                 if limbs_of(x) + limbs_of(y) > WORDS_MAX {
                     return None;
                 }
@@ -329,11 +461,16 @@ impl InPlace {
                     return self.divide_integers(x, y);
                 }
             }
-            (Ratio(..) | Fixnum(_), Ratio(..) | Fixnum(_)) => {
+            (Ratio(..), Fixnum(_) | Bignum(_) | Ratio(..)) | (Fixnum(_) | Bignum(_), Ratio(..)) => {
                 if let Some((left, right)) = short_ratios(x, y)
                     && let Some(parts) = (ways.ratios)(left, right)
                 {
                     return self.ratio(parts);
+                }
+                if let Some(operation) = ways.complex
+                    && limbs_of(x) + limbs_of(y) <= TOWER_LIMBS_MAX
+                {
+                    return self.long_ratios(operation, x, y);
                 }
             }
             (Flonum(left), Bignum(_) | Ratio(..)) => {
@@ -361,19 +498,8 @@ impl InPlace {
         if let Some((left, right)) = short_ratios(x, y) {
             return self.ratio(left.times(right.invert()?));
         }
-        let shared = self.gcd(x, y)?;
-        let (mut above, mut below) = (self.quotient(x, shared)?, self.quotient(y, shared)?);
-        if exact_sign(below)?.is_lt() {
-            (above, below) = (self.negate(above)?, self.negate(below)?);
-        }
-        if below == Value::fixnum(1) {
-            return Some(above);
-        }
-        Some(
-            self.0
-                .mutator()
-                .fields_in_place(Kind::Ratnum, [above, below]),
-        )
+        let (above, below) = self.without_common_factor(x, y)?;
+        self.quotient_of(above, below)
     }
 
     /// A function of the tower. None where it refuses, and for long numbers.
@@ -493,9 +619,9 @@ impl InPlace {
             Ok(n) => Some(self.integer(n)),
             Err(_) => {
                 let magnitude = n.unsigned_abs();
-                let (low, high) = (magnitude as u64, (magnitude >> 64) as u64);
-                let limbs = [low, high];
-                self.bignum(n < 0, if high == 0 { &limbs[..1] } else { &limbs })
+                let limbs = [magnitude as u64, (magnitude >> 64) as u64];
+                let length = if limbs[1] == 0 { 1 } else { 2 };
+                self.bignum(n < 0, &limbs[..length])
             }
         }
     }
