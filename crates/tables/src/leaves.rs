@@ -3,9 +3,9 @@
 //! A leaf function takes up to [`ARGUMENTS_MAX`] tagged words in registers and gives a word. It never
 //! collects, never raises and never calls Scheme, so its caller keeps its values in registers and
 //! stores nothing. It writes no word of a pair, vector, box, cell or record that a program can reach
-//! and that existed before; a hash table's inner vector is out of reach. Before it has changed
-//! anything, it declines work that it does not do itself (`layout::DECLINED`), errors above all;
-//! the primitive is called instead.
+//! and that existed before, unless its row says `at_times`; a hash table's inner vector is out of
+//! reach. Before it has changed anything, it declines work that it does not do itself
+//! (`layout::DECLINED`), errors above all; the primitive is called instead.
 //!
 //! A row names a primitive and a number of arguments; the number of the row is its [`LeafId`].
 
@@ -93,6 +93,7 @@ leaves! {
     "%hash-table-count" 1 Fixnum;
     "%parameter-ref" 2 Any;
     "%parameter-entry" 1 PairOrFalse;
+    "%set-car-if-eq!" 3 Boolean at_times;
     "memq" 2 PairOrFalse;
     "memv" 2 PairOrFalse;
     "%member" 2 PairOrFalse;
@@ -174,6 +175,7 @@ leaves! {
     "f64vector-set!" 3 Any;
     "c64vector-set!" 3 Any;
     "c128vector-set!" 3 Any;
+    "%current-port" 1 Any;
     "open-output-string" 0 Any;
     "get-output-string" 1 String;
     "write-char" 2 Any at_times;

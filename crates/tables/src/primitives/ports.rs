@@ -14,7 +14,7 @@ use super::rows;
 rows! {
     /// Port rows.
     ROWS:
-    "%current-port" (1) [PURE] "port-key -> port" "The current port with a key." slow Administration;
+    "%current-port" (1) [PURE] "port-key -> port" "The current port with a key.";
     "%set-default-port!" (2) [] "port-key port -> unspecified"
         "Replaces the thread's default port with a key." slow Administration;
     "port?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean" "Whether the object is a port.";
