@@ -175,7 +175,6 @@ leaves! {
     "f64vector-set!" 3 Any;
     "c64vector-set!" 3 Any;
     "c128vector-set!" 3 Any;
-    "%current-port" 1 Any;
     "open-output-string" 0 Any;
     "get-output-string" 1 String;
     "write-char" 2 Any at_times;
@@ -401,6 +400,7 @@ leaves! {
     "c64vector-length" 1 Fixnum;
     "c128vector?" 1 Boolean;
     "c128vector-length" 1 Fixnum;
+    "%current-port" 1 Any;
     "read-char" 1 Any at_times;
     "peek-char" 1 Any at_times;
     "char-ready?" 1 Boolean at_times;

@@ -108,10 +108,13 @@
     ;; parameters are those of the last winder run: the caller sets its own.
     (define (%rewind target)
       (let ((current (%winders)))
-        (if (not (eq? current target))
-            (let ((common (common-tail current target)))
-              (unwind current common)
-              (wind target common)))))
+        (cond ((eq? current target))
+              ((and (pair? current) (eq? (cdr current) target))
+               (unwind current target))
+              (else
+               (let ((common (common-tail current target)))
+                 (unwind current common)
+                 (wind target common))))))
 
     ;; The machine calls this when a continuation or an escape procedure was called and there are
     ;; winders to be run.  The second time there are none.

@@ -18,3 +18,4 @@
 ;; A procedure is no character.
 (define (loop-over wanted) (if (char? wanted) 'character (wanted 1)))
 (display (loop-over (lambda (x) x)))
+(display (list rest-from number is-known text side triple nested spliced one same bits))

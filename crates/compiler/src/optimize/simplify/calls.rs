@@ -5,8 +5,9 @@
 //! is left as it is, so that the error occurs when the program runs. Limits keep literal lists from
 //! becoming long code.
 
-use canny_syntax::core::{Expr, ExprKind, Lambda, PrimitiveId, VarId};
+use canny_syntax::core::{Expr, ExprKind, Formals, Lambda, PrimitiveId, VarId};
 use canny_syntax::datum::Datum;
+use canny_syntax::name::Name;
 use canny_syntax::number::as_integer;
 use canny_syntax::span::Span;
 use canny_tables::primitives::Flags;
@@ -14,7 +15,7 @@ use canny_tables::primitives::Flags;
 use super::{Context, Simplifier, take};
 use crate::literals::has_word_identity;
 use crate::optimize::beta::{apply, is_applicable, select_clause};
-use crate::optimize::build::primitive;
+use crate::optimize::build::{local, primitive};
 use crate::optimize::effects::{has_no_effect, primitive_call};
 use crate::optimize::expand_values::{is_call_with_values, rewrite};
 use crate::optimize::known::Known;
@@ -184,6 +185,47 @@ impl Simplifier<'_> {
         Some(Expr::call(span, procedure, arguments))
     }
 
+    /// `(%apply-values f (values a b))` as `(f a b)`, and any values for `list` as a list.
+    fn apply_values(&mut self, expr: &mut Expr) {
+        let span = expr.span;
+        let ExprKind::Call { operands, .. } = &mut expr.kind else {
+            return;
+        };
+        let [consumer, values] = operands.as_mut_slice() else {
+            return;
+        };
+        let names = |expr: &Expr, name| match expr.kind {
+            ExprKind::PrimitiveRef(id) => id.row().name == name,
+            _ => false,
+        };
+        let are_known = primitive_call(values).is_some_and(|(id, _)| id.row().name == "values");
+        if !(are_known || names(consumer, "list")) || !self.budget.spend() {
+            return;
+        }
+        self.changed = true;
+        let (consumer, values) = (take(consumer), take(values));
+        *expr = match values.kind {
+            ExprKind::Call { operands, .. } if are_known => Expr::call(span, consumer, operands),
+            kind => {
+                let all = self.locals.add(Name::new("values"), span);
+                let formals = Formals {
+                    required: Vec::new(),
+                    rest: Some(all),
+                };
+                let init = Box::new(Expr::new(values.span, kind));
+                let body = Box::new(local(all, span));
+                Expr::new(
+                    span,
+                    ExprKind::LetValues {
+                        formals,
+                        init,
+                        body,
+                    },
+                )
+            }
+        };
+    }
+
     /// Simplifies a primitive call whose operands have been visited.
     fn reduce(&mut self, expr: &mut Expr, id: PrimitiveId, context: Context) {
         let span = expr.span;
@@ -255,6 +297,7 @@ impl Simplifier<'_> {
                 "memq" | "memv" | "%member" | "assq" | "assv" | "%assoc",
                 [_, Expr { kind: ExprKind::Constant(_), .. }],
             ) if context != Context::Effect => self.search_literal(expr, context),
+            ("%apply-values", [_, _]) => self.apply_values(expr),
             ("list->vector", [_]) => self.vector_of_list(expr),
             ("length", [_]) => self.length_of_list(expr),
             ("append", [_]) if self.spend() => *expr = take_operand(take(expr)),
