@@ -34,7 +34,10 @@ impl Visitor<'_> for Bytes {
 pub(crate) mod words {
     use super::*;
 
-    pub(crate) fn serialize<S: Serializer>(words: &[u32], serializer: S) -> Result<S::Ok, S::Error> {
+    pub(crate) fn serialize<S: Serializer>(
+        words: &[u32],
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
         serializer.serialize_bytes(&bytes)
     }

@@ -242,11 +242,7 @@ extern "C" fn parameter_entry(thread: &mut InPlace, key: Word, _: Word, _: Word)
 }
 
 extern "C" fn set_car_if(thread: &mut InPlace, pair: Word, expected: Word, value: Word) -> Word {
-    or_decline(
-        thread
-            .set_car_if(pair, expected, value)
-            .map(Value::boolean),
-    )
+    or_decline(thread.set_car_if(pair, expected, value).map(Value::boolean))
 }
 
 // Lists.

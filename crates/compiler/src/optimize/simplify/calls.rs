@@ -295,7 +295,13 @@ impl Simplifier<'_> {
             }
             (
                 "memq" | "memv" | "%member" | "assq" | "assv" | "%assoc",
-                [_, Expr { kind: ExprKind::Constant(_), .. }],
+                [
+                    _,
+                    Expr {
+                        kind: ExprKind::Constant(_),
+                        ..
+                    },
+                ],
             ) if context != Context::Effect => self.search_literal(expr, context),
             ("%apply-values", [_, _]) => self.apply_values(expr),
             ("list->vector", [_]) => self.vector_of_list(expr),
