@@ -131,11 +131,11 @@
   (define forces 0)
   (define promise
     (delay
-      (begin
-        (set! forces (+ forces 1))
-        (if (< forces 3)
-            (force promise)
-            forces))))
+     (begin
+       (set! forces (+ forces 1))
+       (if (< forces 3)
+           (force promise)
+           forces))))
   (test 3 (force promise))
   (test 3 (force promise))
   (define (chain n)
