@@ -68,9 +68,14 @@ impl Simplifier<'_> {
 
     fn unroll_search(&mut self, expr: &mut Expr, keys: Vec<Datum>, finds: Finds) {
         let span = expr.span;
-        let Some((var, binding, list)) = self.search_key(expr, keys.len()) else {
+        let ExprKind::Call { operands, .. } = &mut expr.kind else {
             return;
         };
+        let [key, list] = operands.as_mut_slice() else {
+            return;
+        };
+        let (key, list) = (super::take(key), super::take(list));
+        let (var, binding) = self.named_key(key, keys.len(), span);
         let mut search = truth(false, span);
         for (index, key) in keys.into_iter().enumerate().rev() {
             let key = Expr::constant(span, key);
@@ -78,24 +83,6 @@ impl Simplifier<'_> {
             search = Expr::conditional(span, test, part(&list, index, finds), search);
         }
         *expr = bind(binding.into_iter().collect(), search, span);
-    }
-
-    /// Takes a search apart: a variable for the key, which is mentioned so many times, its binding if
-    /// it is a new one, and the list.
-    fn search_key(
-        &mut self,
-        expr: &mut Expr,
-        mentions: usize,
-    ) -> Option<(VarId, Option<(VarId, Expr)>, Expr)> {
-        let span = expr.span;
-        let ExprKind::Call { operands, .. } = std::mem::replace(&mut expr.kind, super::NOTHING)
-        else {
-            return None;
-        };
-        let mut operands = operands.into_iter();
-        let (key, list) = (operands.next()?, operands.next()?);
-        let (var, binding) = self.named_key(key, mentions, span);
-        Some((var, binding, list))
     }
 
     /// A variable for an expression, which is mentioned so many times, and its binding if it is a
