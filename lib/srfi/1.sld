@@ -41,19 +41,42 @@
   (import (canny primitives) (canny syntax) (canny data lists))
   (begin
 
-    (define (check-procedure who object)
-      (if (not (procedure? object))
-          (%type-error who 1 "procedure" object)))
+    ;; Checks are syntax that calls a procedure to raise the error: a procedure that mentions the
+    ;; text of an error cannot be copied to its calls.
 
-    (define (check-list who position object)
-      (if (not (or (pair? object) (null? object)))
-          (%type-error who position "list" object)))
+    (define (not-a-procedure who object)
+      (%type-error who 1 "procedure" object))
+
+    (define (not-a-list who position object)
+      (%type-error who position "list" object))
+
+    (define-syntax check-procedure
+      (syntax-rules ()
+        ((_ who object)
+         (if (not (procedure? object))
+             (not-a-procedure who object)))))
+
+    (define-syntax check-list
+      (syntax-rules ()
+        ((_ who position object)
+         (if (not (or (pair? object) (null? object)))
+             (not-a-list who position object)))))
+
+    ;; As `%any-null?`: where the walk over two lists ends.
+    (define (check-ends who rest1 rest2)
+      (if (pair? rest1)
+          (check-list who 3 rest2)
+          (check-list who 2 rest1)))
 
     ;; Construction.
 
+    (define (not-an-index who object)
+      (if (not (exact-nonnegative-integer? object))
+          (%type-error who 1 "index" object)))
+
     (define (list-tabulate count procedure)
-      (if (not (exact-nonnegative-integer? count))
-          (%type-error 'list-tabulate 1 "index" count))
+      (if (not (and (fixnum? count) (<= 0 count)))
+          (not-an-index 'list-tabulate count))
       (let loop ((index (- count 1)) (results '()))
         (if (< index 0)
             results
@@ -75,8 +98,12 @@
                          (equal-lists? first (car rest)))
                      (loop (car rest) (cdr rest)))))))
 
-    (define (zip list . lists)
-      (%apply map (cons* (lambda elements elements) list lists)))
+    (define zip
+      (case-lambda
+        ((list1) (map (lambda (x) (list x)) list1))
+        ((list1 list2) (map (lambda (x y) (list x y)) list1 list2))
+        ((list1 list2 list3) (map (lambda (x y z) (list x y z)) list1 list2 list3))
+        ((list1 . lists) (%apply map (cons* list list1 lists)))))
 
     (define (unzip1 lists) (%map1 first lists))
     (define (unzip2 lists) (values (%map1 first lists) (%map1 second lists)))
@@ -105,6 +132,15 @@
            (if (pair? rest)
                (loop (cdr rest) (if (wanted? (car rest)) (+ total 1) total))
                total)))
+        ((wanted? list1 list2)
+         (let loop ((rest1 list1) (rest2 list2) (total 0))
+           (if (and (pair? rest1) (pair? rest2))
+               (loop (cdr rest1)
+                     (cdr rest2)
+                     (if (wanted? (car rest1) (car rest2)) (+ total 1) total))
+               (begin
+                 (check-ends 'count rest1 rest2)
+                 total))))
         ((wanted? . lists)
          (fold-positions 'count lists 0
                          (lambda (cars total)
@@ -141,6 +177,20 @@
            (if (pair? rest)
                (loop (cdr rest) (kons (car rest) state))
                state)))
+        ((kons knil list1 list2)
+         (check-procedure 'fold-right kons)
+         (let collect ((rest1 list1) (rest2 list2) (reversed1 '()) (reversed2 '()))
+           (if (and (pair? rest1) (pair? rest2))
+               (collect (cdr rest1)
+                        (cdr rest2)
+                        (cons (car rest1) reversed1)
+                        (cons (car rest2) reversed2))
+               (begin
+                 (check-ends 'fold-right rest1 rest2)
+                 (let loop ((rest1 reversed1) (rest2 reversed2) (state knil))
+                   (if (pair? rest1)
+                       (loop (cdr rest1) (cdr rest2) (kons (car rest1) (car rest2) state))
+                       state))))))
         ((kons knil . lists)
          (check-procedure 'fold-right kons)
          (let loop ((positions (fold-positions 'fold-right lists '() cons)) (state knil))
@@ -222,6 +272,8 @@
         ((procedure list)
          (check-list 'append-map 2 list)
          (concatenate (map procedure list)))
+        ((procedure list1 list2)
+         (concatenate (map procedure list1 list2)))
         ((procedure . lists)
          (concatenate (%apply map (cons procedure lists))))))
 
@@ -252,6 +304,14 @@
                (let ((result (procedure (car rest))))
                  (loop (cdr rest) (if result (cons result results) results)))
                (reverse results))))
+        ((procedure list1 list2)
+         (let loop ((rest1 list1) (rest2 list2) (results '()))
+           (if (and (pair? rest1) (pair? rest2))
+               (let ((result (procedure (car rest1) (car rest2))))
+                 (loop (cdr rest1) (cdr rest2) (if result (cons result results) results)))
+               (begin
+                 (check-ends 'filter-map rest1 rest2)
+                 (reverse results)))))
         ((procedure . lists)
          (reverse
           (fold-positions 'filter-map lists '()
@@ -325,7 +385,22 @@
                        (or (wanted? first)
                            (loop (car rest) (cdr rest))))
                       ((null? rest) (wanted? first))
-                      (else (%type-error 'any 2 "list" list))))))
+                      (else (not-a-list 'any 2 list))))))
+        ((wanted? list1 list2)
+         (if (and (pair? list1) (pair? list2))
+             (let loop ((first1 (car list1))
+                        (first2 (car list2))
+                        (rest1 (cdr list1))
+                        (rest2 (cdr list2)))
+               (if (and (pair? rest1) (pair? rest2))
+                   (or (wanted? first1 first2)
+                       (loop (car rest1) (car rest2) (cdr rest1) (cdr rest2)))
+                   (begin
+                     (check-ends 'any rest1 rest2)
+                     (wanted? first1 first2))))
+             (begin
+               (check-ends 'any list1 list2)
+               #f)))
         ((wanted? . lists)
          (and (not (%any-null? 'any lists))
               (let loop ((lists lists))
@@ -345,7 +420,22 @@
                       (and (wanted? first)
                            (loop (car rest) (cdr rest))))
                      ((null? rest) (wanted? first))
-                     (else (%type-error 'every 2 "list" list))))))
+                     (else (not-a-list 'every 2 list))))))
+        ((wanted? list1 list2)
+         (if (and (pair? list1) (pair? list2))
+             (let loop ((first1 (car list1))
+                        (first2 (car list2))
+                        (rest1 (cdr list1))
+                        (rest2 (cdr list2)))
+               (if (and (pair? rest1) (pair? rest2))
+                   (and (wanted? first1 first2)
+                        (loop (car rest1) (car rest2) (cdr rest1) (cdr rest2)))
+                   (begin
+                     (check-ends 'every rest1 rest2)
+                     (wanted? first1 first2))))
+             (begin
+               (check-ends 'every list1 list2)
+               #t)))
         ((wanted? . lists)
          (or (%any-null? 'every lists)
              (let loop ((lists lists))
@@ -365,6 +455,15 @@
                    index
                    (loop (cdr rest) (+ index 1)))
                #f)))
+        ((wanted? list1 list2)
+         (let loop ((rest1 list1) (rest2 list2) (index 0))
+           (if (and (pair? rest1) (pair? rest2))
+               (if (wanted? (car rest1) (car rest2))
+                   index
+                   (loop (cdr rest1) (cdr rest2) (+ index 1)))
+               (begin
+                 (check-ends 'list-index rest1 rest2)
+                 #f))))
         ((wanted? . lists)
          (let loop ((lists lists) (index 0))
            (if (%any-null? 'list-index lists)
@@ -375,8 +474,12 @@
                      (loop cdrs (+ index 1)))))))))
 
     (define (take-while wanted? list)
-      (let-values (((taken rest) (span wanted? list)))
-        taken))
+      (check-procedure 'span wanted?)
+      (check-list 'span 2 list)
+      (let loop ((rest list) (taken '()))
+        (if (and (pair? rest) (wanted? (car rest)))
+            (loop (cdr rest) (cons (car rest) taken))
+            (reverse taken))))
 
     (define (drop-while wanted? list)
       (check-procedure 'drop-while wanted?)
@@ -396,7 +499,11 @@
 
     (define (break unwanted? list)
       (check-procedure 'break unwanted?)
-      (span (lambda (element) (not (unwanted? element))) list))
+      (check-list 'span 2 list)
+      (let loop ((rest list) (taken '()))
+        (if (or (not (pair? rest)) (unwanted? (car rest)))
+            (values (reverse taken) rest)
+            (loop (cdr rest) (cons (car rest) taken)))))
 
     ;; Deletion.  The argument order of the equivalence is fixed by the SRFI: the object, then the
     ;; element; for duplicates, the earlier element first.

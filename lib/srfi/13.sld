@@ -49,10 +49,12 @@
    string-parse-start+end string-parse-final-start+end let-string-start+end
    check-substring-spec substring-spec-ok?
    make-kmp-restart-vector kmp-step string-kmp-partial-search)
-  (import (rename (except (canny primitives) string-prefix? string-suffix? string-reverse
-                          string-join string-trim string-trim-right string-trim-both
-                          string-null? string-pad-right)
-                  (string-contains contains) (string-hash hash-string))
+  (import (rename (except (canny primitives) string-trim string-trim-right
+                          string-trim-both string-null?)
+                  (string-contains contains) (string-hash hash-string)
+                  (string-prefix? is-prefix?) (string-suffix? is-suffix?)
+                  (string-join join) (string-pad-right fill-right)
+                  (string-reverse reverse-characters))
           (canny syntax)
           (only (canny data sequences) string-map string-for-each)
           (rename (canny data strings) (check-range check-indexes))
@@ -64,15 +66,20 @@
       (eqv? (string-length string) 0))
 
     (define-ranged (string-every (wanted? string) string start end)
-      (string-every-in (criterion 'string-every 1 wanted?) string start end))
+      (with-predicate (wanted? 'string-every 1)
+        (string-every-in wanted? string start end)))
 
     (define-ranged (string-any (wanted? string) string start end)
-      (string-any-in (criterion 'string-any 1 wanted?) string start end))
+      (with-predicate (wanted? 'string-any 1)
+        (string-any-in wanted? string start end)))
 
     (define string-join
       (case-lambda
         ((strings) (string-join-list strings " " 'infix))
-        ((strings delimiter) (string-join-list strings delimiter 'infix))
+        ((strings delimiter)
+         (if (and (string? delimiter) (list? strings))
+             (join strings delimiter)
+             (string-join-list strings delimiter 'infix)))
         ((strings delimiter grammar) (string-join-list strings delimiter grammar))))
 
     (define-ranged (substring/shared (string) string start end)
@@ -86,49 +93,83 @@
     (define-ranged (pad-at-right (string length char) string start end)
       (pad-right 'string-pad-right string length char start end))
 
-    (define string-pad
-      (case-lambda
-        ((string length) (pad string length #\space))
-        ((string length char . range) (apply pad string length char range))))
+    ;; A longer string, whose memory may be missing, is left to the procedure that names itself in
+    ;; the error.
+    (define quick-length-max 65535)
 
-    (define string-pad-right
-      (case-lambda
-        ((string length) (pad-at-right string length #\space))
-        ((string length char . range) (apply pad-at-right string length char range))))
+    (define-syntax define-pad
+      (syntax-rules ()
+        ((_ name quick general)
+         (define name
+           (case-lambda
+             ((string length)
+              (if (and (string? string)
+                       (fixnum? length)
+                       (<= 0 length)
+                       (<= length quick-length-max))
+                  (quick string length)
+                  (begin
+                    (check-string 'name 1 string)
+                    (general string length #\space))))
+             ((string length char)
+              (check-string 'name 1 string)
+              (general string length char))
+             ((string length char start)
+              (check-string 'name 1 string)
+              (general string length char start))
+             ((string length char start end)
+              (check-string 'name 1 string)
+              (general string length char start end)))))))
 
-    (define (outside wanted?)
-      (lambda (char) (not (wanted? char))))
+    (define-pad string-pad string-pad-left pad)
+    (define-pad string-pad-right fill-right pad-at-right)
 
     (define-ranged (trim (string unwanted) string start end)
-      (let ((wanted? (outside (criterion 'string-trim 2 unwanted))))
-        (substring string (or (find-forward wanted? string start end) end) end)))
+      (with-predicate (unwanted 'string-trim 2)
+        (substring string (or (skip-forward unwanted string start end) end) end)))
 
     (define-ranged (trim-right (string unwanted) string start end)
-      (let* ((wanted? (outside (criterion 'string-trim-right 2 unwanted)))
-             (last (find-backward wanted? string start end)))
-        (substring string start (if last (+ last 1) start))))
+      (with-predicate (unwanted 'string-trim-right 2)
+        (let ((last (skip-backward unwanted string start end)))
+          (substring string start (if last (+ last 1) start)))))
 
     (define-ranged (trim-both (string unwanted) string start end)
-      (let* ((wanted? (outside (criterion 'string-trim-both 2 unwanted)))
-             (first (find-forward wanted? string start end)))
+      (with-predicate (unwanted 'string-trim-both 2)
+        (let ((first (skip-forward unwanted string start end)))
+          (if first
+              (substring string first (+ 1 (skip-backward unwanted string start end)))
+              ""))))
+
+    (define-syntax define-trim
+      (syntax-rules ()
+        ((_ (name string end) general quick)
+         (define name
+           (case-lambda
+             ((string)
+              (check-string 'name 1 string)
+              (let ((end (string-length string))) quick))
+             ((string unwanted)
+              (check-string 'name 1 string)
+              (general string unwanted))
+             ((string unwanted start)
+              (check-string 'name 1 string)
+              (general string unwanted start))
+             ((string unwanted start end)
+              (check-string 'name 1 string)
+              (general string unwanted start end)))))))
+
+    (define-trim (string-trim string end) trim
+      (substring string (or (skip-forward char-whitespace? string 0 end) end) end))
+
+    (define-trim (string-trim-right string end) trim-right
+      (let ((last (skip-backward char-whitespace? string 0 end)))
+        (substring string 0 (if last (+ last 1) 0))))
+
+    (define-trim (string-trim-both string end) trim-both
+      (let ((first (skip-forward char-whitespace? string 0 end)))
         (if first
-            (substring string first (+ 1 (find-backward wanted? string start end)))
+            (substring string first (+ 1 (skip-backward char-whitespace? string 0 end)))
             "")))
-
-    (define string-trim
-      (case-lambda
-        ((string) (trim string char-whitespace?))
-        ((string unwanted . range) (apply trim string unwanted range))))
-
-    (define string-trim-right
-      (case-lambda
-        ((string) (trim-right string char-whitespace?))
-        ((string unwanted . range) (apply trim-right string unwanted range))))
-
-    (define string-trim-both
-      (case-lambda
-        ((string) (trim-both string char-whitespace?))
-        ((string unwanted . range) (apply trim-both string unwanted range))))
 
     ;; Comparison. `finish` is called with how the first range compares with the second, a number
     ;; like -1, 0 or 1, and the index in the first string of the mismatch.
@@ -169,11 +210,9 @@
       (syntax-rules ()
         ((_ fold (name holds?) ...)
          (begin
-           (define (name string1 string2 . range)
-             (with-two-ranges 'name 3 string1 1 string2 2 range
-               (lambda (start1 end1 start2 end2)
-                 (compare-ranges fold string1 start1 end1 string2 start2 end2
-                   (lambda (order index) (holds? order))))))
+           (define-two-ranged (name (string1 string2) string1 start1 end1 string2 start2 end2)
+             (compare-ranges fold string1 start1 end1 string2 start2 end2
+               (lambda (order index) (holds? order))))
            ...))))
 
     (define (nonzero? order) (not (zero? order)))
@@ -202,47 +241,81 @@
     (define ranged-string-hash
       (case-lambda
         ((string) (hash-range string 0))
-        ((string bound . range) (apply hash-range string bound range))))
+        ((string bound) (hash-range string bound))
+        ((string bound start) (hash-range string bound start))
+        ((string bound start end) (hash-range string bound start end))))
 
     (define string-hash-ci
       (case-lambda
         ((string) (hash-range-ci string 0))
-        ((string bound . range) (apply hash-range-ci string bound range))))
+        ((string bound) (hash-range-ci string bound))
+        ((string bound start) (hash-range-ci string bound start))
+        ((string bound start end) (hash-range-ci string bound start end))))
 
     ;; Prefixes and suffixes.
 
     (define-syntax define-common
       (syntax-rules ()
-        ((_ common same? length-name whole-name)
+        ((_ common same? length-name (whole-name s1 s2) whole ...)
          (begin
            (define-two-ranged (length-name (s1 s2) s1 start1 end1 s2 start2 end2)
              (common same? s1 start1 end1 s2 start2 end2))
            (define-two-ranged (whole-name (s1 s2) s1 start1 end1 s2 start2 end2)
-             (= (- end1 start1) (common same? s1 start1 end1 s2 start2 end2)))))))
+             whole ...
+             (let ((length1 (- end1 start1)))
+               (and (<= length1 (- end2 start2))
+                    (= length1 (common same? s1 start1 end1 s2 start2 end2)))))))))
 
-    (define-common common-prefix-length char=? string-prefix-length string-prefix?)
-    (define-common common-suffix-length char=? string-suffix-length string-suffix?)
-    (define-common common-prefix-length char-ci=? string-prefix-length-ci string-prefix-ci?)
-    (define-common common-suffix-length char-ci=? string-suffix-length-ci string-suffix-ci?)
+    (define-common common-prefix-length char=? string-prefix-length (string-prefix? s1 s2)
+      (whole (is-prefix? s1 s2)))
+    (define-common common-suffix-length char=? string-suffix-length (string-suffix? s1 s2)
+      (whole (is-suffix? s1 s2)))
+    (define-common common-prefix-length char-ci=? string-prefix-length-ci
+      (string-prefix-ci? s1 s2))
+    (define-common common-suffix-length char-ci=? string-suffix-length-ci
+      (string-suffix-ci? s1 s2))
 
     ;; Searching.
 
     (define-ranged (string-index (string wanted) string start end)
-      (find-forward (criterion 'string-index 2 wanted) string start end))
+      (whole
+       (if (char? wanted)
+           (%string-index string wanted)
+           (with-predicate (wanted 'string-index 2)
+             (find-forward wanted string 0 (string-length string)))))
+      (if (char? wanted)
+          (%string-index string wanted start end)
+          (with-predicate (wanted 'string-index 2) (find-forward wanted string start end))))
 
     (define-ranged (string-index-right (string wanted) string start end)
-      (find-backward (criterion 'string-index-right 2 wanted) string start end))
+      (whole
+       (if (char? wanted)
+           (%string-rindex string wanted)
+           (with-predicate (wanted 'string-index-right 2)
+             (find-backward wanted string 0 (string-length string)))))
+      (if (char? wanted)
+          (%string-rindex string wanted start end)
+          (with-predicate (wanted 'string-index-right 2)
+            (find-backward wanted string start end))))
 
     (define-ranged (string-skip (string unwanted) string start end)
-      (find-forward (outside (criterion 'string-skip 2 unwanted)) string start end))
+      (if (char? unwanted)
+          (skip-char-forward unwanted string start end)
+          (with-predicate (unwanted 'string-skip 2) (skip-forward unwanted string start end))))
 
     (define-ranged (string-skip-right (string unwanted) string start end)
-      (find-backward (outside (criterion 'string-skip-right 2 unwanted)) string start end))
+      (if (char? unwanted)
+          (skip-char-backward unwanted string start end)
+          (with-predicate (unwanted 'string-skip-right 2)
+            (skip-backward unwanted string start end))))
 
     (define-ranged (string-count (string wanted) string start end)
-      (count-range (criterion 'string-count 2 wanted) string start end))
+      (if (char? wanted)
+          (count-char wanted string start end)
+          (with-predicate (wanted 'string-count 2) (count-range wanted string start end))))
 
     (define-two-ranged (string-contains (s1 s2) s1 start1 end1 s2 start2 end2)
+      (whole (contains s1 s2))
       (search-forward s1 start1 end1 s2 start2 end2))
 
     ;; Folded character by character, both have the length that they had.
@@ -284,7 +357,8 @@
       (string-copy! string start (titlecase string start end)))
 
     (define-ranged (string-reverse (string) string start end)
-      (%reverse-list->string (string->list string start end)))
+      (whole (reverse-characters string))
+      (reverse-characters string start end))
 
     (define-ranged (string-reverse! (string) string start end)
       (string-copy! string start (string-reverse string start end)))
@@ -324,7 +398,9 @@
     (define xsubstring
       (case-lambda
         ((string from) (replicated string from #f))
-        ((string from to . range) (apply replicated string from to range))))
+        ((string from to) (replicated string from to))
+        ((string from to start) (replicated string from to start))
+        ((string from to start end) (replicated string from to start end))))
 
     (define (string-xcopy! target at string from . to+range)
       (check-string 'string-xcopy! 1 target)
@@ -334,18 +410,24 @@
             (%range-error 'string-xcopy! 2 "an index with room for the characters" at))
         (string-copy! target at piece)))
 
-    (define (string-replace s1 s2 start1 end1 . range2)
-      (with-two-ranges 'string-replace 3 s1 1 s2 2 (cons* start1 end1 range2)
-        (lambda (start1 end1 start2 end2)
-          (replace-range s1 start1 end1 s2 start2 end2))))
+    (define string-replace
+      (case-lambda
+        ((s1 s2 start1 end1)
+         (check-string 'string-replace 1 s1)
+         (check-string 'string-replace 2 s2)
+         (check-indexes 'string-replace 3 start1 end1 (string-length s1))
+         (replace-range s1 start1 end1 s2 0 (string-length s2)))
+        ((s1 s2 start1 end1 start2 . end2)
+         (with-two-ranges 'string-replace 3 s1 1 s2 2 (cons* start1 end1 start2 end2)
+           (lambda (start1 end1 start2 end2)
+             (replace-range s1 start1 end1 s2 start2 end2))))))
 
     (define-ranged (tokenize (string token) string start end)
-      (let* ((inside? (criterion 'string-tokenize 2 token))
-             (outside? (outside inside?)))
+      (let ((inside? (criterion 'string-tokenize 2 token)))
         (let loop ((end end) (tokens '()))
           (let ((last (find-backward inside? string start end)))
             (if last
-                (let ((before (find-backward outside? string start last)))
+                (let ((before (skip-backward inside? string start last)))
                   (let ((first (if before (+ before 1) start)))
                     (loop first (cons (substring string first (+ last 1)) tokens))))
                 tokens)))))
@@ -353,25 +435,33 @@
     (define string-tokenize
       (case-lambda
         ((string) (tokenize string char-set:graphic))
-        ((string token . range) (apply tokenize string token range))))
+        ((string token) (tokenize string token))
+        ((string token start) (tokenize string token start))
+        ((string token start end) (tokenize string token start end))))
 
     ;; Both orders of the first two arguments are in use.
 
-    (define-ranged (filter-string (wanted string) string start end)
-      (filter-range (criterion 'string-filter 1 wanted) string start end))
+    (define-syntax define-filter
+      (syntax-rules ()
+        ((_ name general filter-in)
+         (begin
+           (define-ranged (general (wanted string) string start end)
+             (with-predicate (wanted 'name 1) (filter-in wanted string start end)))
+           (define name
+             (case-lambda
+               ((wanted string)
+                (if (and (procedure? wanted) (string? string))
+                    (filter-in wanted string 0 (string-length string))
+                    (if (string? wanted)
+                        (general string wanted)
+                        (general wanted string))))
+               ((wanted string . range)
+                (if (string? wanted)
+                    (apply general string wanted range)
+                    (apply general wanted string range)))))))))
 
-    (define-ranged (delete-from-string (unwanted string) string start end)
-      (filter-range (outside (criterion 'string-delete 1 unwanted)) string start end))
-
-    (define (string-filter wanted string . range)
-      (if (string? wanted)
-          (apply filter-string string wanted range)
-          (apply filter-string wanted string range)))
-
-    (define (string-delete unwanted string . range)
-      (if (string? unwanted)
-          (apply delete-from-string string unwanted range)
-          (apply delete-from-string unwanted string range)))
+    (define-filter string-filter filter-string filter-range)
+    (define-filter string-delete delete-from-string filter-out-range)
 
     ;; Low level.
 
@@ -436,7 +526,9 @@
     (define make-kmp-restart-vector
       (case-lambda
         ((pattern) (restart-vector pattern char=?))
-        ((pattern same? . range) (apply restart-vector pattern same? range))))
+        ((pattern same?) (restart-vector pattern same?))
+        ((pattern same? start) (restart-vector pattern same? start))
+        ((pattern same? start end) (restart-vector pattern same? start end))))
 
     (define (kmp-step pattern restarts char i same? pattern-start)
       (let loop ((i i))

@@ -28,8 +28,8 @@
                 + - = < > <= >= not exact-nonnegative-integer? exact-integer? string->vector
                 %type-error %range-error)
           (canny syntax)
-          (only (canny data strings) define-ranged check-string criterion find-forward
-                find-backward)
+          (only (canny data strings) define-ranged with-predicate check-string find-forward
+                find-backward skip-forward skip-backward)
           (only (srfi 152) string-contains-right string-replicate string-split string-remove)
           (srfi 13))
   (begin
@@ -91,21 +91,21 @@
 
     ;; A search that fails ends where the range does.
 
-    (define (outside wanted?)
-      (lambda (char) (not (wanted? char))))
-
     (define (after place start)
       (if place (+ place 1) start))
 
     (define-ranged (cursor-of (string wanted) string start end)
-      (or (find-forward (criterion 'string-index 2 wanted) string start end) end))
+      (with-predicate (wanted 'string-index 2)
+        (or (find-forward wanted string start end) end)))
 
     (define-ranged (cursor-not-of (string unwanted) string start end)
-      (or (find-forward (outside (criterion 'string-skip 2 unwanted)) string start end) end))
+      (with-predicate (unwanted 'string-skip 2)
+        (or (skip-forward unwanted string start end) end)))
 
     (define-ranged (cursor-after (string wanted) string start end)
-      (after (find-backward (criterion 'string-index-right 2 wanted) string start end) start))
+      (with-predicate (wanted 'string-index-right 2)
+        (after (find-backward wanted string start end) start)))
 
     (define-ranged (cursor-after-not (string unwanted) string start end)
-      (after (find-backward (outside (criterion 'string-skip-right 2 unwanted)) string start end)
-             start))))
+      (with-predicate (unwanted 'string-skip-right 2)
+        (after (skip-backward unwanted string start end) start)))))

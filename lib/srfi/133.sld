@@ -1,7 +1,7 @@
 ;;; (srfi 133): the vector library.
 ;;;
-;;; Of several vectors, the shortest one ends the walk. Procedures of one and of two vectors have
-;;; loops of their own; more vectors go through lists.
+;;; Of several vectors, the shortest one ends the walk. One vector and two have loops of their own;
+;;; more vectors go through lists.
 
 (define-library (srfi 133)
   (export
@@ -29,6 +29,16 @@
           (except (canny data sequences) vector-fold vector-index vector-count vector-map!)
           (canny data vectors))
   (begin
+
+    ;; The length of the shorter of two vectors.
+    (define-syntax length-of-two
+      (syntax-rules ()
+        ((_ who position vector1 vector2)
+         (begin
+           (check-vector who position vector1)
+           (check-vector who (+ position 1) vector2)
+           (let ((length1 (vector-length vector1)) (length2 (vector-length vector2)))
+             (if (< length1 length2) length1 length2))))))
 
     (define (vector-empty? vector)
       (check-vector 'vector-empty? 1 vector)
@@ -64,7 +74,7 @@
                  state))))
         ((kons knil vector1 vector2)
          (check-procedure 'vector-fold 1 kons)
-         (let ((end (least-length 'vector-fold 3 (list vector1 vector2))))
+         (let ((end (length-of-two 'vector-fold 3 vector1 vector2)))
            (let loop ((index 0) (state knil))
              (if (< index end)
                  (loop (+ index 1)
@@ -87,6 +97,14 @@
            (if (>= index 0)
                (loop (- index 1) (kons state (vector-ref vector index)))
                state)))
+        ((kons knil vector1 vector2)
+         (check-procedure 'vector-fold-right 1 kons)
+         (let loop ((index (- (length-of-two 'vector-fold-right 3 vector1 vector2) 1))
+                    (state knil))
+           (if (>= index 0)
+               (loop (- index 1)
+                     (kons state (vector-ref vector1 index) (vector-ref vector2 index)))
+               state)))
         ((kons knil . vectors)
          (check-procedure 'vector-fold-right 1 kons)
          (let loop ((index (- (least-length 'vector-fold-right 3 vectors) 1)) (state knil))
@@ -104,6 +122,17 @@
              (if (< index end)
                  (begin
                    (vector-set! vector index (procedure (vector-ref vector index)))
+                   (loop (+ index 1)))))))
+        ((procedure vector1 vector2)
+         (check-procedure 'vector-map! 1 procedure)
+         (let ((end (length-of-two 'vector-map! 2 vector1 vector2)))
+           (let loop ((index 0))
+             (if (< index end)
+                 (begin
+                   (vector-set! vector1
+                                index
+                                (procedure (vector-ref vector1 index)
+                                           (vector-ref vector2 index)))
                    (loop (+ index 1)))))))
         ((procedure vector . vectors)
          (check-procedure 'vector-map! 1 procedure)
@@ -124,6 +153,16 @@
            (let loop ((index 0) (count 0))
              (if (< index end)
                  (loop (+ index 1) (if (wanted? (vector-ref vector index)) (+ count 1) count))
+                 count))))
+        ((wanted? vector1 vector2)
+         (check-procedure 'vector-count 1 wanted?)
+         (let ((end (length-of-two 'vector-count 2 vector1 vector2)))
+           (let loop ((index 0) (count 0))
+             (if (< index end)
+                 (loop (+ index 1)
+                       (if (wanted? (vector-ref vector1 index) (vector-ref vector2 index))
+                           (+ count 1)
+                           count))
                  count))))
         ((wanted? . vectors)
          (check-procedure 'vector-count 1 wanted?)
@@ -146,32 +185,6 @@
 
     ;; Searching.
 
-    (define vector-index
-      (case-lambda
-        ((wanted? vector)
-         (check-procedure 'vector-index 1 wanted?)
-         (check-vector 'vector-index 2 vector)
-         (let ((end (vector-length vector)))
-           (let loop ((index 0))
-             (cond ((>= index end) #f)
-                   ((wanted? (vector-ref vector index)) index)
-                   (else (loop (+ index 1)))))))
-        ((wanted? . vectors)
-         (check-procedure 'vector-index 1 wanted?)
-         (let ((end (least-length 'vector-index 2 vectors)))
-           (let loop ((index 0))
-             (cond ((>= index end) #f)
-                   ((apply wanted? (elements-at vectors index)) index)
-                   (else (loop (+ index 1)))))))))
-
-    (define (vector-skip unwanted? . vectors)
-      (check-procedure 'vector-skip 1 unwanted?)
-      (let ((end (least-length 'vector-skip 2 vectors)))
-        (let loop ((index 0))
-          (cond ((>= index end) #f)
-                ((apply unwanted? (elements-at vectors index)) (loop (+ index 1)))
-                (else index)))))
-
     ;; Searching from the right asks for vectors of one length.
     (define (common-length who vectors)
       (let ((length (least-length who 2 vectors)))
@@ -183,19 +196,58 @@
                 (loop (cdr rest) (+ position 1)))))
         length))
 
-    (define (vector-index-right wanted? . vectors)
-      (check-procedure 'vector-index-right 1 wanted?)
-      (let loop ((index (- (common-length 'vector-index-right vectors) 1)))
-        (cond ((< index 0) #f)
-              ((apply wanted? (elements-at vectors index)) index)
-              (else (loop (- index 1))))))
+    (define-syntax itself
+      (syntax-rules ()
+        ((_ test) test)))
 
-    (define (vector-skip-right unwanted? . vectors)
-      (check-procedure 'vector-skip-right 1 unwanted?)
-      (let loop ((index (- (common-length 'vector-skip-right vectors) 1)))
-        (cond ((< index 0) #f)
-              ((apply unwanted? (elements-at vectors index)) (loop (- index 1)))
-              (else index))))
+    ;; The searches: `holds` is `itself` or `not`.
+    (define-syntax define-search
+      (syntax-rules ()
+        ((_ (forward backward) holds)
+         (begin
+           (define forward
+             (case-lambda
+               ((test? vector)
+                (check-procedure 'forward 1 test?)
+                (check-vector 'forward 2 vector)
+                (let ((end (vector-length vector)))
+                  (let loop ((index 0))
+                    (cond ((>= index end) #f)
+                          ((holds (test? (vector-ref vector index))) index)
+                          (else (loop (+ index 1)))))))
+               ((test? vector1 vector2)
+                (check-procedure 'forward 1 test?)
+                (let ((end (length-of-two 'forward 2 vector1 vector2)))
+                  (let loop ((index 0))
+                    (cond ((>= index end) #f)
+                          ((holds (test? (vector-ref vector1 index) (vector-ref vector2 index)))
+                           index)
+                          (else (loop (+ index 1)))))))
+               ((test? . vectors)
+                (check-procedure 'forward 1 test?)
+                (let ((end (least-length 'forward 2 vectors)))
+                  (let loop ((index 0))
+                    (cond ((>= index end) #f)
+                          ((holds (apply test? (elements-at vectors index))) index)
+                          (else (loop (+ index 1)))))))))
+           (define backward
+             (case-lambda
+               ((test? vector)
+                (check-procedure 'backward 1 test?)
+                (check-vector 'backward 2 vector)
+                (let loop ((index (- (vector-length vector) 1)))
+                  (cond ((< index 0) #f)
+                        ((holds (test? (vector-ref vector index))) index)
+                        (else (loop (- index 1))))))
+               ((test? . vectors)
+                (check-procedure 'backward 1 test?)
+                (let loop ((index (- (common-length 'backward vectors) 1)))
+                  (cond ((< index 0) #f)
+                        ((holds (apply test? (elements-at vectors index))) index)
+                        (else (loop (- index 1))))))))))))
+
+    (define-search (vector-index vector-index-right) itself)
+    (define-search (vector-skip vector-skip-right) not)
 
     (define vector-any
       (case-lambda
@@ -206,6 +258,13 @@
            (let loop ((index 0))
              (and (< index end)
                   (or (wanted? (vector-ref vector index))
+                      (loop (+ index 1)))))))
+        ((wanted? vector1 vector2)
+         (check-procedure 'vector-any 1 wanted?)
+         (let ((end (length-of-two 'vector-any 2 vector1 vector2)))
+           (let loop ((index 0))
+             (and (< index end)
+                  (or (wanted? (vector-ref vector1 index) (vector-ref vector2 index))
                       (loop (+ index 1)))))))
         ((wanted? . vectors)
          (check-procedure 'vector-any 1 wanted?)
@@ -224,6 +283,14 @@
            (let loop ((index 0) (last #t))
              (if (< index end)
                  (let ((last (wanted? (vector-ref vector index))))
+                   (and last (loop (+ index 1) last)))
+                 last))))
+        ((wanted? vector1 vector2)
+         (check-procedure 'vector-every 1 wanted?)
+         (let ((end (length-of-two 'vector-every 2 vector1 vector2)))
+           (let loop ((index 0) (last #t))
+             (if (< index end)
+                 (let ((last (wanted? (vector-ref vector1 index) (vector-ref vector2 index))))
                    (and last (loop (+ index 1) last)))
                  last))))
         ((wanted? . vectors)

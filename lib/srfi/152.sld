@@ -29,7 +29,7 @@
                 string->vector vector->string substring
                 string=? string-ci=? string<? string-ci<? string>? string-ci>? string<=?
                 string-ci<=? string>=? string-ci>=? read-string write-string
-                + - = < > <= min cons car cdr null? pair? eq? eqv? not values reverse! reverse
+                + - = < > <= >= min cons car cdr null? pair? eq? eqv? not values reverse! reverse
                 exact-nonnegative-integer? exact-integer? positive? string-search-forward
                 %type-error %range-error)
           (canny syntax) (canny data strings) (srfi 13))
@@ -42,13 +42,13 @@
     ;; longest such suffix.
 
     (define (prefix-end who wanted? string start end)
-      (let ((wanted? (criterion who 2 wanted?)))
-        (or (find-forward (lambda (char) (not (wanted? char))) string start end) end)))
+      (with-predicate (wanted? who 2)
+        (or (skip-forward wanted? string start end) end)))
 
     (define (suffix-start who wanted? string start end)
-      (let* ((wanted? (criterion who 2 wanted?))
-             (last (find-backward (lambda (char) (not (wanted? char))) string start end)))
-        (if last (+ last 1) start)))
+      (with-predicate (wanted? who 2)
+        (let ((last (skip-backward wanted? string start end)))
+          (if last (+ last 1) start))))
 
     (define-ranged (string-take-while (string wanted?) string start end)
       (substring string start (prefix-end 'string-take-while wanted? string start end)))
@@ -115,6 +115,17 @@
                     (loop next (and limit (- limit 1)) (cons (substring string start at) parts)))
                   finish))))))
 
+    ;; The parts between the characters that are `char`; none of an empty string.
+    (define (split-at-char string char)
+      (let ((length (string-length string)))
+        (if (eqv? length 0)
+            '()
+            (let loop ((index (- length 1)) (end length) (parts '()))
+              (cond ((< index 0) (cons (substring string 0 end) parts))
+                    ((eq? (string-ref string index) char)
+                     (loop (- index 1) index (cons (substring string (+ index 1) end) parts)))
+                    (else (loop (- index 1) end parts)))))))
+
     (define (trim-parts grammar string parts)
       (define (empty? part) (eqv? (string-length part) 0))
       (case grammar
@@ -135,7 +146,10 @@
 
     (define split-string
       (case-lambda
-        ((string delimiter) (split-range string delimiter 'infix #f))
+        ((string delimiter)
+         (if (and (string? string) (string? delimiter) (eqv? (string-length delimiter) 1))
+             (split-at-char string (string-ref delimiter 0))
+             (split-range string delimiter 'infix #f)))
         ((string delimiter grammar) (split-range string delimiter grammar #f))
         ((string delimiter grammar limit) (split-range string delimiter grammar limit))
         ((string delimiter grammar limit start)

@@ -66,7 +66,15 @@
 
     (define make-iota-generator
       (case-lambda
-        ((count) (make-iota-generator count 0 1))
+        ((count)
+         (check-argument 'make-iota-generator 1 real? "real number" count)
+         (let ((index 0))
+           (lambda ()
+             (if (< index count)
+                 (let ((value index))
+                   (set! index (+ index 1))
+                   value)
+                 end))))
         ((count start) (make-iota-generator count start 1))
         ((count start step)
          (check-argument 'make-iota-generator 1 real? "real number" count)

@@ -5,6 +5,7 @@
 
 pub mod assemble;
 pub(crate) mod assembler;
+mod bytes;
 pub(crate) mod codegen;
 pub mod compile;
 pub(crate) mod contify;

@@ -43,6 +43,7 @@ pub struct CompiledUnit {
     /// counted from one. A row refers only to rows before it.
     pub inlinings: Vec<InlinedCall>,
     /// Bodies of small exported procedures that other units may inline, by global name.
+    #[serde(with = "crate::bytes::pairs")]
     pub inlinable: Vec<(Name, Vec<u8>)>,
 }
 
@@ -83,6 +84,7 @@ pub struct CodeBlock {
     /// Pool slots.
     pub pool: Vec<PoolEntry>,
     /// Instruction words.
+    #[serde(with = "crate::bytes::words")]
     pub instructions: Vec<u32>,
     /// Live maps of calls that do not fit their word, each `ceil(a / 64)` words for base `a`.
     pub wide_maps: Vec<u64>,
@@ -260,6 +262,7 @@ impl UnitSpan {
 /// what the instruction was made of differs from what it says.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PositionTable {
+    #[serde(with = "crate::bytes")]
     bytes: Vec<u8>,
 }
 

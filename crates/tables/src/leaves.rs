@@ -101,6 +101,7 @@ leaves! {
     "%hash-table-count" 1 Fixnum;
     "%parameter-ref" 2 Any;
     "%parameter-entry" 1 PairOrFalse;
+    "%set-car-if-eq!" 3 Boolean at_times;
     "memq" 2 PairOrFalse;
     "memv" 2 PairOrFalse;
     "%member" 2 PairOrFalse;
@@ -414,6 +415,7 @@ leaves! {
     "c64vector-length" 1 Fixnum;
     "c128vector?" 1 Boolean;
     "c128vector-length" 1 Fixnum;
+    "%current-port" 1 Any;
     "read-char" 1 Any at_times;
     "peek-char" 1 Any at_times;
     "char-ready?" 1 Boolean at_times;

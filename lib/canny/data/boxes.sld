@@ -31,16 +31,20 @@
       (check-box 'box-arity box)
       (length (content-list box)))
 
+    ;; The first clause mentions no text of an error: it can be copied to calls.
     (define set-box!
       (case-lambda
         ((box object)
-         (check-box 'set-box! box)
-         (check-arity box 1)
-         (set-content! box object))
+         (if (and (box? box) (not (%values? (unbox box))))
+             (set-content! box object)
+             (set-contents! box (list object))))
         ((box . objects)
-         (check-box 'set-box! box)
-         (check-arity box (length objects))
-         (set-content! box (%list->values objects)))))
+         (set-contents! box objects))))
+
+    (define (set-contents! box objects)
+      (check-box 'set-box! box)
+      (check-arity box (length objects))
+      (set-content! box (%list->values objects)))
 
     (define (check-arity box count)
       (if (not (= count (if (%values? (unbox box)) (box-arity box) 1)))

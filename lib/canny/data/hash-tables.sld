@@ -137,6 +137,12 @@
     (define make-hash-table
       (case-lambda
         (() (%make-hash-table 'equal #f 0))
+        ((same?)
+         (check-procedure 'make-hash-table 1 same?)
+         (let ((equivalence (built-in-equivalence same?)))
+           (if equivalence
+               (%make-hash-table equivalence #f 0)
+               (make-custom-table (%make-hash-table 'eqv #f 0) same? (default-hash same?) 0))))
         ((same? . rest)
          (check-procedure 'make-hash-table 1 same?)
          (let* ((own-hash (and (pair? rest) (procedure? (car rest)) (car rest)))

@@ -40,6 +40,11 @@
           (check-end who 2 rest1)
           (check-end who 3 rest2)))
 
+    (define (check-three-ends who rest1 rest2 rest3)
+      (if (and (pair? rest1) (pair? rest2))
+          (check-end who 4 rest3)
+          (check-ends who rest1 rest2)))
+
     (define map
       (case-lambda
         ((procedure list)
@@ -57,6 +62,16 @@
                      (cons (procedure (car rest1) (car rest2)) results))
                (begin
                  (check-ends 'map rest1 rest2)
+                 (reverse results)))))
+        ((procedure list1 list2 list3)
+         (let loop ((rest1 list1) (rest2 list2) (rest3 list3) (results '()))
+           (if (and (pair? rest1) (pair? rest2) (pair? rest3))
+               (loop (cdr rest1)
+                     (cdr rest2)
+                     (cdr rest3)
+                     (cons (procedure (car rest1) (car rest2) (car rest3)) results))
+               (begin
+                 (check-three-ends 'map rest1 rest2 rest3)
                  (reverse results)))))
         ((procedure . lists)
          (if (null? lists)
@@ -83,6 +98,13 @@
                  (procedure (car rest1) (car rest2))
                  (loop (cdr rest1) (cdr rest2)))
                (check-ends 'for-each rest1 rest2))))
+        ((procedure list1 list2 list3)
+         (let loop ((rest1 list1) (rest2 list2) (rest3 list3))
+           (if (and (pair? rest1) (pair? rest2) (pair? rest3))
+               (begin
+                 (procedure (car rest1) (car rest2) (car rest3))
+                 (loop (cdr rest1) (cdr rest2) (cdr rest3)))
+               (check-three-ends 'for-each rest1 rest2 rest3))))
         ((procedure . lists)
          (if (null? lists)
              (%type-error 'for-each 2 "list" '()))
@@ -105,6 +127,9 @@
                  (check-end 'member 2 rest)
                  #f))))))
 
+    (define (not-an-association alist)
+      (%type-error 'assoc 2 "association list" alist))
+
     (define assoc
       (case-lambda
         ((key alist) (%assoc key alist))
@@ -113,7 +138,7 @@
            (if (pair? rest)
                (let ((entry (car rest)))
                  (if (not (pair? entry))
-                     (%type-error 'assoc 2 "association list" alist))
+                     (not-an-association alist))
                  (if (same? key (car entry))
                      entry
                      (loop (cdr rest))))

@@ -151,10 +151,37 @@
 
     ;; A sorted vector of the elements of a vector that only the caller has.
     (define (sort-own-vector vector less?)
+      (let ((length (vector-length vector)))
+        (cond ((<= length 1) vector)
+              ((> length run-length-max) (sort-long-vector vector less?))
+              ((eq? less? <) (sort-run vector length <))
+              ((eq? less? >) (sort-run vector length >))
+              ((eq? less? string<?) (sort-run vector length string<?))
+              (else (sort-long-vector vector less?)))))
+
+    (define (sort-long-vector vector less?)
       (let ((order (order-of less?)))
-        (cond ((<= (vector-length vector) 1) vector)
-              (order (sort-by-order vector less? order))
-              (else (sort-elements less? vector)))))
+        (if order
+            (sort-by-order vector less? order)
+            (sort-elements less? vector))))
+
+    ;; Sorts a short vector by a primitive, which captures no continuation, and compares as
+    ;; `insertion-sort!` does.
+    (define-syntax sort-run
+      (syntax-rules ()
+        ((_ vector end less?)
+         (let outer ((place 1))
+           (if (< place end)
+               (let ((element (vector-ref vector place)))
+                 (let inner ((hole place))
+                   (if (and (> hole 0) (less? element (vector-ref vector (- hole 1))))
+                       (begin
+                         (vector-set! vector hole (vector-ref vector (- hole 1)))
+                         (inner (- hole 1)))
+                       (begin
+                         (vector-set! vector hole element)
+                         (outer (+ place 1))))))
+               vector)))))
 
     ;; The order by which the primitive knows a procedure, or #f.
     (define (order-of less?)
@@ -205,11 +232,16 @@
 
     ;; A range of the vector is sorted, if one is given.
 
-    (define (vector-sort less? vector . range)
-      (check-procedure 'vector-sort 1 less?)
-      (check-vector 'vector-sort 2 vector)
-      (sort-own-vector (if (null? range) (vector-copy vector) (apply vector-copy vector range))
-                       less?))
+    (define vector-sort
+      (case-lambda
+        ((less? vector)
+         (check-procedure 'vector-sort 1 less?)
+         (check-vector 'vector-sort 2 vector)
+         (sort-own-vector (vector-copy vector) less?))
+        ((less? vector . range)
+         (check-procedure 'vector-sort 1 less?)
+         (check-vector 'vector-sort 2 vector)
+         (sort-own-vector (apply vector-copy vector range) less?))))
 
     (define vector-sort!
       (case-lambda

@@ -2,11 +2,16 @@
 ;;;
 ;;; `define-ranged` defines a procedure that takes an optional range of a string; its body sees
 ;;; start and end as checked indexes. A criterion is a predicate, a character or a character set.
+;;;
+;;; The clause for a whole string is what programs copy to their calls. So checks are syntax that
+;;; calls a procedure only to raise an error: a clause that mentioned the texts of errors could not
+;;; be copied. Loops call a predicate at as few places as they can.
 
 (define-library (canny data strings)
-  (export define-ranged define-two-ranged with-two-ranges
+  (export define-ranged define-two-ranged with-two-ranges with-predicate
           check-string check-procedure check-range check-count check-char criterion
-          find-forward find-backward
+          find-forward find-backward skip-forward skip-backward
+          find-char-forward find-char-backward skip-char-forward skip-char-backward
           string-every-in string-any-in string-fold-in string-fold-right-in
           string-unfold string-unfold-right
           string-tabulate
@@ -14,34 +19,43 @@
           pad-left pad-right
           common-prefix-length common-suffix-length search-forward search-backward
           string-join-list string-concatenate-reverse
-          replicate replace-range filter-range count-range
+          replicate replace-range filter-range filter-out-range count-range count-char
           reverse-list->string)
   (import (canny primitives) (canny syntax) (only (srfi 14) char-set? char-set-contains?))
   (begin
 
-    ;; Checks.
+    ;; Checks. The object is a variable.
 
-    (define (check-string who position object)
-      (if (not (string? object))
-          (%type-error who position "string" object)))
+    (define-syntax define-check
+      (syntax-rules ()
+        ((_ name test? fail expected)
+         (begin
+           (define (fail who position object)
+             (%type-error who position expected object))
+           (define-syntax name
+             (syntax-rules ()
+               ((_ who position object)
+                (if (not (test? object))
+                    (fail who position object)))))))))
 
-    (define (check-procedure who position object)
-      (if (not (procedure? object))
-          (%type-error who position "procedure" object)))
+    (define-check check-string string? not-a-string "string")
+    (define-check check-procedure procedure? not-a-procedure "procedure")
+    (define-check check-char char? not-a-character "character")
 
-    (define (check-char who position object)
-      (if (not (char? object))
-          (%type-error who position "character" object)))
+    (define-syntax check-count
+      (syntax-rules ()
+        ((_ who position count limit)
+         (if (not (and (fixnum? count) (<= 0 count) (<= count limit)))
+             (bad-count who position count)))))
 
-    (define (check-count who position count limit)
-      (if (not (and (exact-nonnegative-integer? count) (<= count limit)))
-          (%range-error who position "at most the length of the string" count)))
+    (define (bad-count who position count)
+      (%range-error who position "at most the length of the string" count))
 
     ;; Start and end are arguments `position` and the next.
     (define (check-range who position start end length)
-      (if (not (and (exact-integer? end) (<= 0 end length)))
+      (if (not (and (fixnum? end) (<= 0 end) (<= end length)))
           (%range-error who (+ position 1) "an index of the string" end))
-      (if (not (and (exact-integer? start) (<= 0 start end)))
+      (if (not (and (fixnum? start) (<= 0 start) (<= start end)))
           (%range-error who position "an index not above the end" start)))
 
     (define (criterion who position object)
@@ -50,44 +64,77 @@
             ((char-set? object) (lambda (char) (char-set-contains? object char)))
             (else (%type-error who position "predicate, character or character set" object))))
 
+    ;; Evaluates the expression, in which the variable is a predicate instead of a criterion.
+    (define-syntax with-predicate
+      (syntax-rules ()
+        ((_ (variable who position) expression)
+         (if (procedure? variable)
+             expression
+             (let ((variable (criterion who position variable))) expression)))))
+
     ;; (define-ranged (name (parameter ...) string start end) body ...)
     ;; defines `name` with the parameters, of which `string` is one, and optional start and end.
+    ;; `(whole expression)` in front of the body is evaluated for a string without a range.
     (define-syntax define-ranged
-      (syntax-rules ()
-        ((_ (name (parameter ...) string start end) body ...)
-         (define name
-           (let ((work (lambda (parameter ... start end) body ...))
-                 (position (+ 1 (length '(parameter ...)))))
+      (syntax-rules (whole)
+        ((_ (name (parameter ...) string start end) (whole expression) body ...)
+         (begin
+           (define (work parameter ... start end) body ...)
+           (define name
              (case-lambda
                ((parameter ...)
                 (check-string 'name (place string parameter ...) string)
-                (work parameter ... 0 (string-length string)))
+                expression)
                ((parameter ... start)
                 (check-string 'name (place string parameter ...) string)
                 (let ((end (string-length string)))
-                  (check-range 'name position start end end)
+                  (check-range 'name (place-behind parameter ...) start end end)
                   (work parameter ... start end)))
                ((parameter ... start end)
                 (check-string 'name (place string parameter ...) string)
-                (check-range 'name position start end (string-length string))
-                (work parameter ... start end))))))))
+                (check-range 'name (place-behind parameter ...) start end (string-length string))
+                (work parameter ... start end))))))
+        ((_ (name (parameter ...) string start end) body ...)
+         (define-ranged (name (parameter ...) string start end)
+           (whole (let ((start 0) (end (string-length string))) body ...))
+           body ...))))
 
-    ;; The position of a parameter among the parameters.
+    ;; The position of a parameter among the parameters, and that of the argument behind them.
     (define-syntax place
       (syntax-rules ()
         ((_ wanted parameter ...)
          (- (+ 1 (length '(parameter ...))) (length (memq 'wanted '(parameter ...)))))))
 
+    (define-syntax place-behind
+      (syntax-rules ()
+        ((_ parameter ...) (+ 1 (length '(parameter ...))))))
+
     ;; Likewise with two strings and two ranges.
     (define-syntax define-two-ranged
-      (syntax-rules ()
+      (syntax-rules (whole)
+        ((_ (name (parameter ...) string1 start1 end1 string2 start2 end2)
+            (whole expression) body ...)
+         (define name
+           (case-lambda
+             ((parameter ...) expression)
+             ((parameter ... . range)
+              (with-two-ranges 'name (place-behind parameter ...)
+                string1 (place string1 parameter ...)
+                string2 (place string2 parameter ...)
+                range
+                (lambda (start1 end1 start2 end2) body ...))))))
         ((_ (name (parameter ...) string1 start1 end1 string2 start2 end2) body ...)
-         (define (name parameter ... . range)
-           (with-two-ranges 'name (+ 1 (length '(parameter ...)))
-             string1 (place string1 parameter ...)
-             string2 (place string2 parameter ...)
-             range
-             (lambda (start1 end1 start2 end2) body ...))))))
+         (define-two-ranged (name (parameter ...) string1 start1 end1 string2 start2 end2)
+           (whole
+            (begin
+              (check-string 'name (place string1 parameter ...) string1)
+              (check-string 'name (place string2 parameter ...) string2)
+              (let ((start1 0)
+                    (end1 (string-length string1))
+                    (start2 0)
+                    (end2 (string-length string2)))
+                body ...)))
+           body ...))))
 
     (define (with-two-ranges who position string1 place1 string2 place2 range work)
       (check-string who place1 string1)
@@ -110,17 +157,26 @@
 
     ;; Searching for a character; #f when there is none.
 
-    (define (find-forward wanted? string start end)
-      (let loop ((index start))
-        (cond ((>= index end) #f)
-              ((wanted? (string-ref string index)) index)
-              (else (loop (+ index 1))))))
+    (define-syntax define-search
+      (syntax-rules ()
+        ((_ (forward backward parameter char) test)
+         (begin
+           (define (forward parameter string start end)
+             (let loop ((index start))
+               (cond ((>= index end) #f)
+                     ((let ((char (string-ref string index))) test) index)
+                     (else (loop (+ index 1))))))
+           (define (backward parameter string start end)
+             (let loop ((index (- end 1)))
+               (cond ((< index start) #f)
+                     ((let ((char (string-ref string index))) test) index)
+                     (else (loop (- index 1))))))))))
 
-    (define (find-backward wanted? string start end)
-      (let loop ((index (- end 1)))
-        (cond ((< index start) #f)
-              ((wanted? (string-ref string index)) index)
-              (else (loop (- index 1))))))
+    (define-search (find-forward find-backward wanted? char) (wanted? char))
+    (define-search (skip-forward skip-backward unwanted? char) (not (unwanted? char)))
+    (define-search (find-char-forward find-char-backward wanted char) (eq? char wanted))
+    (define-search (skip-char-forward skip-char-backward unwanted char)
+      (not (eq? char unwanted)))
 
     (define (string-every-in wanted? string start end)
       (if (= start end)
@@ -158,6 +214,12 @@
             (loop (+ index 1) (if (wanted? (string-ref string index)) (+ count 1) count))
             count)))
 
+    (define (count-char wanted string start end)
+      (let loop ((index start) (count 0))
+        (if (< index end)
+            (loop (+ index 1) (if (eq? wanted (string-ref string index)) (+ count 1) count))
+            count)))
+
     (define (filter-range wanted? string start end)
       (let loop ((index start) (chars '()))
         (if (< index end)
@@ -165,12 +227,23 @@
               (loop (+ index 1) (if (wanted? char) (cons char chars) chars)))
             (%reverse-list->string chars))))
 
+    (define (filter-out-range unwanted? string start end)
+      (let loop ((index start) (chars '()))
+        (if (< index end)
+            (let ((char (string-ref string index)))
+              (loop (+ index 1) (if (unwanted? char) chars (cons char chars))))
+            (%reverse-list->string chars))))
+
     ;; Constructors.
+
+    (define (check-index who position object)
+      (if (not (exact-nonnegative-integer? object))
+          (%type-error who position "index" object)))
 
     (define (string-tabulate procedure count)
       (check-procedure 'string-tabulate 1 procedure)
-      (if (not (exact-nonnegative-integer? count))
-          (%type-error 'string-tabulate 2 "index" count))
+      (if (not (and (fixnum? count) (<= 0 count)))
+          (check-index 'string-tabulate 2 count))
       (let loop ((index 0) (chars '()))
         (if (< index count)
             (let ((char (procedure index)))
@@ -242,29 +315,30 @@
 
     ;; Parts.
 
-    (define (string-take string count)
-      (check-string 'string-take 1 string)
-      (check-count 'string-take 2 count (string-length string))
-      (substring string 0 count))
+    ;; Raises the error of a procedure that takes as many characters as a string does not have.
+    (define (bad-part who string count)
+      (check-string who 1 string)
+      (bad-count who 2 count))
 
-    (define (string-drop string count)
-      (check-string 'string-drop 1 string)
-      (check-count 'string-drop 2 count (string-length string))
-      (substring string count (string-length string)))
+    (define-syntax define-part
+      (syntax-rules ()
+        ((_ (name string count length) start end)
+         (define (name string count)
+           (if (and (string? string)
+                    (fixnum? count)
+                    (<= 0 count)
+                    (<= count (string-length string)))
+               (let ((length (string-length string)))
+                 (substring string start end))
+               (bad-part 'name string count))))))
 
-    (define (string-take-right string count)
-      (check-string 'string-take-right 1 string)
-      (check-count 'string-take-right 2 count (string-length string))
-      (substring string (- (string-length string) count) (string-length string)))
-
-    (define (string-drop-right string count)
-      (check-string 'string-drop-right 1 string)
-      (check-count 'string-drop-right 2 count (string-length string))
-      (substring string 0 (- (string-length string) count)))
+    (define-part (string-take string count length) 0 count)
+    (define-part (string-drop string count length) count length)
+    (define-part (string-take-right string count length) (- length count) length)
+    (define-part (string-drop-right string count length) 0 (- length count))
 
     (define (check-padding who length char)
-      (if (not (exact-nonnegative-integer? length))
-          (%type-error who 2 "index" length))
+      (check-index who 2 length)
       (check-char who 3 char))
 
     (define (pad-left who string length char start end)
@@ -364,6 +438,9 @@
                             (+ phase count)))))))
 
     (define (replace-range string1 start1 end1 string2 start2 end2)
-      (string-append (substring string1 0 start1)
-                     (substring string2 start2 end2)
-                     (substring string1 end1 (string-length string1))))))
+      (let ((length2 (string-length string2)))
+        (string-append (substring string1 0 start1)
+                       (if (and (eqv? start2 0) (eqv? end2 length2))
+                           string2
+                           (substring string2 start2 end2))
+                       (substring string1 end1 (string-length string1)))))))

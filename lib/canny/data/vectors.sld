@@ -9,28 +9,41 @@
   (import (canny primitives) (canny syntax))
   (begin
 
-    (define (check-procedure who position object)
-      (if (not (procedure? object))
-          (%type-error who position "procedure" object)))
+    ;; Checks. The object is a variable. A check calls a procedure to raise the error: a procedure
+    ;; that mentions the text of an error cannot be copied to its calls.
 
-    (define (check-vector who position object)
-      (if (not (vector? object))
-          (%type-error who position "vector" object)))
+    (define (not-a-procedure who position object)
+      (%type-error who position "procedure" object))
+
+    (define (not-a-vector who position object)
+      (%type-error who position "vector" object))
+
+    (define-syntax check-procedure
+      (syntax-rules ()
+        ((_ who position object)
+         (if (not (procedure? object))
+             (not-a-procedure who position object)))))
+
+    (define-syntax check-vector
+      (syntax-rules ()
+        ((_ who position object)
+         (if (not (vector? object))
+             (not-a-vector who position object)))))
 
     ;; Start and end are arguments `position` and the next.
     (define (check-range who position start end length)
-      (if (not (and (exact-integer? end) (<= 0 end length)))
+      (if (not (and (fixnum? end) (<= 0 end) (<= end length)))
           (%range-error who (+ position 1) "an index of the vector" end))
-      (if (not (and (exact-integer? start) (<= 0 start end)))
+      (if (not (and (fixnum? start) (<= 0 start) (<= start end)))
           (%range-error who position "an index not above the end" start)))
 
     ;; The length of the shortest of the vectors, of which the first is argument `position`.
     (define (least-length who position vectors)
       (let loop ((rest vectors) (position position) (least #f))
         (if (pair? rest)
-            (begin
-              (check-vector who position (car rest))
-              (let ((length (vector-length (car rest))))
+            (let ((vector (car rest)))
+              (check-vector who position vector)
+              (let ((length (vector-length vector)))
                 (loop (cdr rest)
                       (+ position 1)
                       (if least (min least length) length))))
@@ -108,10 +121,20 @@
                    (let-values (((element . seeds) (apply step index seeds)))
                      (loop (+ index by) seeds (cons element elements))))))))
 
-    (define (vector-unfold step size . seeds)
-      (check-procedure 'vector-unfold 1 step)
-      (check-size 'vector-unfold size)
-      (%reverse-list->vector (unfolded step 0 size 1 seeds)))
+    (define vector-unfold
+      (case-lambda
+        ((step size)
+         (check-procedure 'vector-unfold 1 step)
+         (if (not (and (fixnum? size) (<= 0 size)))
+             (check-size 'vector-unfold size))
+         (let loop ((index 0) (elements '()))
+           (if (= index size)
+               (%reverse-list->vector elements)
+               (loop (+ index 1) (cons (step index) elements)))))
+        ((step size . seeds)
+         (check-procedure 'vector-unfold 1 step)
+         (check-size 'vector-unfold size)
+         (%reverse-list->vector (unfolded step 0 size 1 seeds)))))
 
     (define (vector-unfold-right step size . seeds)
       (check-procedure 'vector-unfold-right 1 step)
@@ -173,7 +196,9 @@
                           (if (not (vector? vector))
                               (%type-error 'vector-concatenate 1 "list of vectors" vector)))
                         vectors)
-      (apply vector-append vectors))
+      (if (and (pair? vectors) (pair? (cdr vectors)) (null? (cddr vectors)))
+          (vector-append (car vectors) (cadr vectors))
+          (apply vector-append vectors)))
 
     (define (for-each-element procedure list)
       (if (pair? list)
@@ -191,7 +216,8 @@
                        (%type-error 'vector-append-subvectors position
                                     "vector with start and end" (car rest)))
                       (else
-                       (check-vector 'vector-append-subvectors position (car rest))
+                       (let ((vector (car rest)))
+                         (check-vector 'vector-append-subvectors position vector))
                        (check-range 'vector-append-subvectors (+ position 1)
                                     (cadr rest) (caddr rest) (vector-length (car rest)))
                        (loop (cdddr rest)
@@ -204,18 +230,23 @@
                 (vector-copy! result at (car rest) (cadr rest) (caddr rest))
                 (loop (cdddr rest) (+ at (- (caddr rest) (cadr rest)))))))))
 
+    (define (reversed-elements vector start end)
+      (let loop ((index start) (elements '()))
+        (if (< index end)
+            (loop (+ index 1) (cons (vector-ref vector index) elements))
+            elements)))
+
     (define reverse-vector->list
       (case-lambda
         ((vector)
          (check-vector 'reverse-vector->list 1 vector)
-         (reverse-vector->list vector 0 (vector-length vector)))
+         (reversed-elements vector 0 (vector-length vector)))
         ((vector start)
          (check-vector 'reverse-vector->list 1 vector)
-         (reverse-vector->list vector start (vector-length vector)))
+         (let ((end (vector-length vector)))
+           (check-range 'reverse-vector->list 2 start end end)
+           (reversed-elements vector start end)))
         ((vector start end)
          (check-vector 'reverse-vector->list 1 vector)
          (check-range 'reverse-vector->list 2 start end (vector-length vector))
-         (let loop ((index start) (elements '()))
-           (if (< index end)
-               (loop (+ index 1) (cons (vector-ref vector index) elements))
-               elements)))))))
+         (reversed-elements vector start end))))))

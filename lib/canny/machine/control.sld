@@ -108,10 +108,13 @@
     ;; parameters are those of the last winder run: the caller sets its own.
     (define (%rewind target)
       (let ((current (%winders)))
-        (if (not (eq? current target))
-            (let ((common (common-tail current target)))
-              (unwind current common)
-              (wind target common)))))
+        (cond ((eq? current target))
+              ((and (pair? current) (eq? (cdr current) target))
+               (unwind current target))
+              (else
+               (let ((common (common-tail current target)))
+                 (unwind current common)
+                 (wind target common))))))
 
     ;; The machine calls this when a continuation or an escape procedure was called and there are
     ;; winders to be run.  The second time there are none.
@@ -341,7 +344,10 @@
       (set-cell-key! cell cell)
       (let ((parameter
              (case-lambda
-               (() (%parameter-ref cell (cell-value cell)))
+               (()
+                (if (null? (%parameters))
+                    (cell-value cell)
+                    (%parameter-ref cell (cell-value cell))))
                ((argument)
                 (if (eq? argument request)
                     cell
@@ -582,10 +588,14 @@
                 (car (rebase own (parameters-from prompt own) parameters '()
                              (lambda (entry) entry))))))
 
-    ;; Promises. The content of a promise is a list of its state, a pair: whether it is forced, and
-    ;; the value or the thunk that gives the next promise of the chain. A state does not change, so
-    ;; that threads see one or the other. Forcing a chain shares one content among its promises,
-    ;; which makes the chain garbage as it goes: constant space.
+    ;; Promises. The content of a promise is a list of its state, a pair. A state is one of these:
+    ;;
+    ;; (#t . value)     it is forced
+    ;; (delay . thunk)  the thunk gives the value
+    ;; (#f . thunk)     the thunk gives the next promise of the chain
+    ;;
+    ;; A state does not change, so that threads see one or the other. Forcing a chain shares one
+    ;; content among its promises, which makes the chain garbage as it goes: constant space.
 
     ;; The content of a promise is not printed: its field begins with %.
     (define-record-type <promise>
@@ -602,7 +612,7 @@
       (new-promise (list (cons #f thunk))))
 
     (define (%delay thunk)
-      (new-promise (list (cons #f (lambda () (new-promise (list (cons #t (thunk)))))))))
+      (new-promise (list (cons 'delay thunk))))
 
     (define-syntax delay-force
       (syntax-rules ()
@@ -614,23 +624,31 @@
 
     (define (force object)
       (if (promise? object)
-          (force-promise object)
+          (let ((state (car (promise-content object))))
+            (if (eq? (car state) #t)
+                (cdr state)
+                (force-promise object)))
           object))
 
     (define (force-promise promise)
       (let ((state (car (promise-content promise))))
-        (if (car state)
+        (if (eq? (car state) #t)
             (cdr state)
-            (let ((next ((cdr state))))
-              (if (not (promise? next))
-                  (%type-error 'delay-force 1 "promise" next))
+            (let ((result ((cdr state))))
+              (if (not (or (car state) (promise? result)))
+                  (%type-error 'delay-force 1 "promise" result))
               ;; The thunk, or another thread, may have forced the promise: then its first value
               ;; stays.
-              (let* ((content (promise-content promise)) (state (car content)))
-                (if (and (not (car state))
-                         (%set-car-if-eq! content state (car (promise-content next))))
-                    (set-promise-content! next content)))
-              (force-promise promise)))))
+              (let* ((content (promise-content promise)) (now (car content)))
+                (cond ((eq? (car now) #t) (cdr now))
+                      ((car state)
+                       (if (%set-car-if-eq! content now (cons #t result))
+                           result
+                           (force-promise promise)))
+                      (else
+                       (if (%set-car-if-eq! content now (car (promise-content result)))
+                           (set-promise-content! result content))
+                       (force-promise promise))))))))
 
     ;; Guardians, as in Chez Scheme: with an argument a guardian registers it, without one it gives
     ;; the next registered object that nothing else keeps alive, or #f.

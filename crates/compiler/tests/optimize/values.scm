@@ -4,3 +4,6 @@
 (define (g p c) (call-with-values p c))
 (define (h x) (let-values (((a b) (if (car x) (values 1 2) (two 3)))) (list a b)))
 (display (list (f 1) (g f list) (h '(#t))))
+(define (pair x) (call-with-values (lambda () (values x 1)) cons))
+(define (all x) (call-with-values x list))
+(display (list pair all))

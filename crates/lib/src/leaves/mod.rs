@@ -63,6 +63,7 @@ const FUNCTIONS: &[Row] = &[
     ("%hash-table-count", 1, hash_table_count),
     ("%parameter-ref", 2, parameter_ref),
     ("%parameter-entry", 1, parameter_entry),
+    ("%set-car-if-eq!", 3, set_car_if),
     ("memq", 2, memq),
     ("memv", 2, memv),
     ("%member", 2, member),
@@ -236,6 +237,10 @@ extern "C" fn parameter_ref(thread: &mut InPlace, key: Word, default: Word, _: W
 
 extern "C" fn parameter_entry(thread: &mut InPlace, key: Word, _: Word, _: Word) -> Word {
     thread.parameter_entry(key).unwrap_or(Value::FALSE)
+}
+
+extern "C" fn set_car_if(thread: &mut InPlace, pair: Word, expected: Word, value: Word) -> Word {
+    or_decline(thread.set_car_if(pair, expected, value).map(Value::boolean))
 }
 
 // Lists.

@@ -17,6 +17,11 @@ use crate::text::with_units;
 
 pub(super) const FUNCTIONS: &[Row] = &[
     (
+        "%current-port",
+        1,
+        leaf!(|thread, key, _, _| or_decline(thread.current_port(key))),
+    ),
+    (
         "read-char",
         1,
         leaf!(|thread, port, _, _| or_decline(quick::read_char(thread, port, true))),

@@ -440,6 +440,7 @@ fn leaf_functions_agree_with_their_primitives() {
             "%enter-critical!",
             "%leave-critical!",
             "%set-current-task!",
+            "%set-car-if-eq!",
         ];
         if has_state.contains(&leaf.primitive) || leaf.arguments > IN_REGISTERS {
             continue;
@@ -501,6 +502,7 @@ fn leaf_functions_agree_with_their_primitives() {
         }
         // No text is read as a hash table, a port or a record.
         let others = [
+            "%current-port",
             "get-output-string",
             "get-output-bytevector",
             "newline",
@@ -534,6 +536,21 @@ fn leaf_functions_agree_with_their_primitives() {
         );
     }
     assert!(declined > 1000 && answered > 1000);
+}
+
+#[test]
+fn the_leaf_function_that_changes_a_pair_does_so_once() {
+    let mut thread = machine();
+    let thread = &mut *thread;
+    let id = canny_tables::leaves::lookup("%set-car-if-eq!", 3).expect("a row");
+    let change = leaf_table()[usize::from(id.0)];
+    let (one, two) = (Value::fixnum(1), Value::fixnum(2));
+    let pair = read(thread, "(1)");
+    assert_eq!(change(InPlace::of(thread), pair, one, two), Value::TRUE);
+    assert_eq!(change(InPlace::of(thread), pair, one, two), Value::FALSE);
+    assert_eq!(pair.car(), Some(two));
+    let refused = change(InPlace::of(thread), one, one, two);
+    assert_eq!(refused, Value::DECLINED);
 }
 
 #[test]

@@ -62,7 +62,7 @@ rows! {
          of between two safepoints is done then." slow System;
     "%set-car-if-eq!" (3) [] "pair any any -> boolean"
         "Changes the car of a pair to the third argument if it is eq? to the second one, in one step among \
-         threads; whether it did." slow Changes;
+         threads; whether it did.";
     "%set-procedure-name!" (2) [] "procedure symbol -> unspecified"
         "Changes the name shown for one closure, in messages and backtraces." slow Changes;
 }

@@ -285,6 +285,20 @@ impl InPlace {
         self.0.parameter_entry(key)
     }
 
+    /// The current port with a key: 0 for input, 1 for output, 2 for errors. None until it is open.
+    pub fn current_port(&self, key: Value) -> Option<Value> {
+        let key = usize::try_from(key.as_fixnum()?).ok()?;
+        let port = (key < self.0.dynamic.default_ports.len()).then(|| self.0.current_port(key))?;
+        port.is_true().then_some(port)
+    }
+
+    /// Changes the car of a pair if it is the word that was expected; whether it did. None for a value
+    /// that is no pair.
+    pub fn set_car_if(&mut self, pair: Value, expected: Value, value: Value) -> Option<bool> {
+        pair.is_pair()
+            .then(|| self.0.set_car_if(pair, expected, value))
+    }
+
     /// The interned symbol with a name, if there is one.
     pub fn find_symbol(&self, name: &str) -> Option<Value> {
         self.0.vm.symbols.find(name)

@@ -1,20 +1,21 @@
-//! Simplifies calls: direct application, constant folding, `apply` of known lists, membership in
-//! literal lists.
+//! Simplifies calls: direct application, constant folding, `apply` of known lists, calls with one
+//! operand that do nothing.
 //!
 //! Folding uses the flags of the table of primitives and the numeric tower. A call that would raise
 //! is left as it is, so that the error occurs when the program runs. Limits keep literal lists from
 //! becoming long code.
 
-use canny_syntax::core::{Expr, ExprKind, Lambda, PrimitiveId, VarId};
+use canny_syntax::core::{Expr, ExprKind, Formals, Lambda, PrimitiveId, VarId};
 use canny_syntax::datum::Datum;
+use canny_syntax::name::Name;
+use canny_syntax::number::as_integer;
 use canny_syntax::span::Span;
 use canny_tables::primitives::Flags;
 
-use super::membership::Members;
 use super::{Context, Simplifier, take};
 use crate::literals::has_word_identity;
 use crate::optimize::beta::{apply, is_applicable, select_clause};
-use crate::optimize::build::primitive;
+use crate::optimize::build::{local, primitive};
 use crate::optimize::effects::{has_no_effect, primitive_call};
 use crate::optimize::expand_values::{is_call_with_values, rewrite};
 use crate::optimize::known::Known;
@@ -184,6 +185,47 @@ impl Simplifier<'_> {
         Some(Expr::call(span, procedure, arguments))
     }
 
+    /// `(%apply-values f (values a b))` as `(f a b)`, and any values for `list` as a list.
+    fn apply_values(&mut self, expr: &mut Expr) {
+        let span = expr.span;
+        let ExprKind::Call { operands, .. } = &mut expr.kind else {
+            return;
+        };
+        let [consumer, values] = operands.as_mut_slice() else {
+            return;
+        };
+        let names = |expr: &Expr, name| match expr.kind {
+            ExprKind::PrimitiveRef(id) => id.row().name == name,
+            _ => false,
+        };
+        let are_known = primitive_call(values).is_some_and(|(id, _)| id.row().name == "values");
+        if !(are_known || names(consumer, "list")) || !self.budget.spend() {
+            return;
+        }
+        self.changed = true;
+        let (consumer, values) = (take(consumer), take(values));
+        *expr = match values.kind {
+            ExprKind::Call { operands, .. } if are_known => Expr::call(span, consumer, operands),
+            kind => {
+                let all = self.locals.add(Name::new("values"), span);
+                let formals = Formals {
+                    required: Vec::new(),
+                    rest: Some(all),
+                };
+                let init = Box::new(Expr::new(values.span, kind));
+                let body = Box::new(local(all, span));
+                Expr::new(
+                    span,
+                    ExprKind::LetValues {
+                        formals,
+                        init,
+                        body,
+                    },
+                )
+            }
+        };
+    }
+
     /// Simplifies a primitive call whose operands have been visited.
     fn reduce(&mut self, expr: &mut Expr, id: PrimitiveId, context: Context) {
         let span = expr.span;
@@ -235,6 +277,13 @@ impl Simplifier<'_> {
             ("procedure?", [operand]) if self.is_procedure(operand) && self.spend() => {
                 *expr = Expr::constant(span, Datum::Boolean(true));
             }
+            (
+                "char?" | "string?" | "vector?" | "pair?" | "null?" | "symbol?" | "number?"
+                | "boolean?" | "fixnum?" | "exact-integer?",
+                [operand],
+            ) if self.is_procedure(operand) && self.spend() => {
+                *expr = Expr::constant(span, Datum::Boolean(false));
+            }
             ("not", [operand]) => {
                 let inner = match primitive_call(operand) {
                     Some((inner, [_])) => inner.row().name == "not",
@@ -244,15 +293,27 @@ impl Simplifier<'_> {
                     *expr = take_operand(take_operand(take(expr)));
                 }
             }
-            ("memq" | "memv" | "%member", [_, list]) if context == Context::Test => {
-                if let ExprKind::Constant(datum) = &list.kind
-                    && let Some(elements) = literal_elements(datum)
-                    && let Some(members) = Members::new(elements)
-                    && self.spend()
-                {
-                    self.unroll_membership(expr, members);
-                }
+            (
+                "memq" | "memv" | "%member" | "assq" | "assv" | "%assoc",
+                [
+                    _,
+                    Expr {
+                        kind: ExprKind::Constant(_),
+                        ..
+                    },
+                ],
+            ) if context != Context::Effect => self.search_literal(expr, context),
+            ("%apply-values", [_, _]) => self.apply_values(expr),
+            ("list->vector", [_]) => self.vector_of_list(expr),
+            ("length", [_]) => self.length_of_list(expr),
+            ("append", [_]) if self.spend() => *expr = take_operand(take(expr)),
+            ("list-tail", [_, count]) if is_zero(count) && self.spend() => {
+                operands.pop();
+                *expr = take_operand(take(expr));
             }
+            // The type of the one operand is still checked.
+            ("bitwise-and", [_]) if self.spend() => operands.push(integer(-1, span)),
+            ("bitwise-ior" | "bitwise-xor", [_]) if self.spend() => operands.push(integer(0, span)),
             _ => {}
         }
     }
@@ -282,6 +343,17 @@ fn is_identity(expr: &Expr) -> bool {
     }
 }
 
+fn is_zero(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Constant(Datum::Number(number)) => as_integer(number) == Some(0),
+        _ => false,
+    }
+}
+
+fn integer(value: i64, span: Span) -> Expr {
+    Expr::constant(span, Datum::integer(value))
+}
+
 fn take_operand(expr: Expr) -> Expr {
     let span = expr.span;
     match expr.kind {
@@ -292,7 +364,7 @@ fn take_operand(expr: Expr) -> Expr {
 
 /// The elements of a short literal list of atoms. An element with an identity of its own must not
 /// become a literal by itself, which would be another object.
-fn literal_elements(datum: &Datum) -> Option<Vec<Datum>> {
+pub(super) fn literal_elements(datum: &Datum) -> Option<Vec<Datum>> {
     let mut elements = Vec::new();
     let mut rest = datum;
     while let Datum::Pair(pair) = rest {

@@ -15,7 +15,7 @@ use crate::literals::has_word_identity;
 use crate::optimize::build::{bind, local, primitive};
 
 /// Members that are compared one by one.
-const ONE_BY_ONE_MAX: usize = 8;
+pub(super) const ONE_BY_ONE_MAX: usize = 8;
 /// Intervals of one type that are searched at most.
 const INTERVALS_MAX: usize = 16;
 
@@ -90,16 +90,7 @@ impl Simplifier<'_> {
         let Some(key) = operands.into_iter().next() else {
             return;
         };
-        let (var, binding) = match key.kind {
-            ExprKind::LocalRef(var) if self.facts().is_stable(var) => (var, None),
-            _ => {
-                let var = self.locals.add(Name::new("key"), span);
-                (var, Some((var, key)))
-            }
-        };
-        if let Some(usage) = self.usage.get_mut(var.0 as usize) {
-            usage.reads = usage.reads.saturating_add(members.mentions() as u32);
-        }
+        let (var, binding) = self.named_key(key, members.mentions(), span);
         let mut test = one_of(var, members.others, span);
         if !members.integers.is_empty() {
             let search = within(var, &members.integers, false, span);
@@ -162,11 +153,11 @@ fn within(var: VarId, intervals: &[Interval], is_above: bool, span: Span) -> Exp
     }
 }
 
-fn call(name: &'static str, operands: Vec<Expr>, span: Span) -> Expr {
+pub(super) fn call(name: &'static str, operands: Vec<Expr>, span: Span) -> Expr {
     Expr::call(span, primitive(name, span), operands)
 }
 
-fn truth(value: bool, span: Span) -> Expr {
+pub(super) fn truth(value: bool, span: Span) -> Expr {
     Expr::constant(span, Datum::Boolean(value))
 }
 

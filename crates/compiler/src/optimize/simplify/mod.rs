@@ -11,6 +11,7 @@
 mod bindings;
 mod calls;
 mod conditionals;
+mod lists;
 mod membership;
 
 use std::collections::{HashMap, HashSet};
