@@ -392,7 +392,7 @@ fn leaf_functions_of_many_arguments_agree_with_their_primitives() {
                 .collect();
             let is_shared = next(4) == 0;
             // The native stack holds them through collections.
-            let mut objects = |thread: &mut canny_vm::Thread| {
+            let objects = |thread: &mut canny_vm::Thread| {
                 let mut words = [Value::ZERO; ARGUMENTS_MAX];
                 for (word, text) in words.iter_mut().zip(&texts) {
                     *word = read(thread, text);

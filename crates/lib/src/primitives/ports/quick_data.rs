@@ -115,7 +115,9 @@ mod tests {
     fn simple_data_are_those_of_the_reader() {
         let mut thread = machine();
         let thread = &mut *thread;
-        ["symbol", "a-b!", "b"].map(|name| thread.symbol(name));
+        for name in ["symbol", "a-b!", "b"] {
+            thread.symbol(name);
+        }
         let mut quick = 0;
         for text in [
             "42",
