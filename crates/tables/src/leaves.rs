@@ -488,7 +488,6 @@ leaves! {
     "vector-fill!" 2 Any at_times;
     "vector-fill!" 3 Any at_times;
     "vector-fill!" 4 Any at_times;
-    "%current-port" 1 Any;
     "read" 1 Any at_times;
     "write-string" 3 Any at_times;
     "write-string" 4 Any at_times;

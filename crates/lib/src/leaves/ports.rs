@@ -102,7 +102,6 @@ pub(super) const FUNCTIONS: &[Row] = &[
         1,
         leaf!(|thread, port, _, _| truth(heap_text::is_open(thread, port, flag::OUTPUT))),
     ),
-    ("%current-port", 1, current_port),
     (
         "read",
         1,
@@ -148,14 +147,6 @@ pub(super) const FUNCTIONS: &[Row] = &[
         leaf!(|thread, port, _, _| stored(quick::flush(thread, port))),
     ),
 ];
-
-/// The current port of a key, if the thread has one.
-extern "C" fn current_port(thread: &mut InPlace, key: Word, _: Word, _: Word) -> Word {
-    const KEYS: usize = 3;
-    let key = key.as_index().filter(|key| *key < KEYS);
-    let port = key.map(|key| thread.current_port(key));
-    or_decline(port.filter(|port| port.is_true()))
-}
 
 /// That something is ready can be said at once, not that nothing is.
 fn ready(is_ready: bool) -> Value {

@@ -73,11 +73,6 @@ impl InPlace {
         }
     }
 
-    /// The current port with a key.
-    pub fn current_port(&self, key: usize) -> Value {
-        self.0.current_port(key)
-    }
-
     /// The elements of a list in reverse order in front of a tail. None for a value that is no
     /// list, or is a long one.
     pub fn reverse_onto(&mut self, list: Value, tail: Value) -> Option<Value> {
