@@ -176,9 +176,14 @@ pub fn has_opcode(id: PrimitiveId) -> bool {
     !matches!(integration(id), Integration::None)
 }
 
-/// Whether calls of a primitive become several opcodes, whose errors name the part that failed.
-pub(crate) fn is_composition(id: PrimitiveId) -> bool {
-    matches!(integration(id), Integration::Path(opcodes) if opcodes.len() > 1)
+/// Whether calls of a primitive become opcodes in whose errors it has its own name: not several ones,
+/// which name the part that failed.
+pub(crate) fn has_opcodes_of_its_name(id: PrimitiveId) -> bool {
+    match integration(id) {
+        Integration::None => false,
+        Integration::Path(opcodes) => opcodes.len() == 1,
+        _ => true,
+    }
 }
 
 /// The primitives that rows of opcodes name: the operands say how they are compiled.

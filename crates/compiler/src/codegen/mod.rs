@@ -38,7 +38,7 @@ use closures::Slot;
 
 pub(crate) use entry::generate_procedure;
 pub use integrated::has_opcode;
-pub(crate) use integrated::is_composition;
+pub(crate) use integrated::has_opcodes_of_its_name;
 pub(crate) use unit_builder::UnitBuilder;
 
 /// First register number that the code generator does not use.
