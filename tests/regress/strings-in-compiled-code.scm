@@ -151,7 +151,7 @@
                        (list peeked read))))
   (test "λλ" (read-string 2 (open-input-string wide)))
   (test 20000 (string-length (read-line (open-input-string wide))))
-  ;; What is changed after the port was opened does not show.
+  ;; Changes after the port was opened do not show.
   (test '(#\x 1)
         (let* ((text (string-copy long)) (bytes (make-bytevector 20000 1))
                (port (open-input-string text)) (bytes-port (open-input-bytevector bytes)))

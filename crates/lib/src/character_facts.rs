@@ -114,7 +114,7 @@ impl Facts {
         self.classes & LOWER_CASE != 0
     }
 
-    /// What the full mapping gives, where that is one character that does not depend on others.
+    /// The result of the full mapping, where that is one character that does not depend on others.
     #[inline]
     pub(crate) fn mapped(self, case: Case) -> Option<char> {
         let (mapped, differs) = match case {

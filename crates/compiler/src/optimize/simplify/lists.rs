@@ -154,7 +154,7 @@ fn association_keys(datum: &Datum) -> Option<Vec<Datum>> {
     matches!(rest, Datum::Nil).then_some(keys)
 }
 
-/// What is found at an index of a list.
+/// The part of a literal list that a search finds at an index.
 fn part(list: &Expr, index: usize, finds: Finds) -> Expr {
     let span = list.span;
     let rest = (0..index).fold(list.clone(), |rest, _| call("cdr", vec![rest], span));

@@ -110,7 +110,7 @@ mod tests {
 
     use crate::testing::{call, machine, written};
 
-    /// What is read here is what the reader reads, and the port continues at the same place.
+    /// The data read here are those of the reader, and the port continues at the same place.
     #[test]
     fn simple_data_are_those_of_the_reader() {
         let mut thread = machine();
