@@ -81,16 +81,24 @@
       '(0 1 10 17 30)))
    above-counts))
 
+;; Several continuations at once: of the objects, those that native stacks still show may be left.
 (test-group "a continuation that is kept holds what it needs"
+  (define all-kept '())
+  (define (capture-another)
+    (call-with-current-continuation
+     (lambda (continuation)
+       (set! all-kept (cons continuation all-kept))
+       0)))
   (define (kept-after depth above)
-    (set! kept #f)
-    (let ((entry (below depth (lambda () (hold above capture-and-keep)))))
-      (let ((before (is-gone? entry)))
-        (set! kept #f)
-        (list before (is-gone? entry)))))
+    (set! all-kept '())
+    (let* ((make-entry (lambda () (below depth (lambda () (hold above capture-another)))))
+           (entries (list-tabulate 12 (lambda (i) (make-entry))))
+           (before (filter is-gone? entries)))
+      (set! all-kept '())
+      (list before (few-left? entries))))
   (for-each
    (lambda (above)
-     (test '(#f #t) (kept-after 100 above)))
+     (test '(() #t) (kept-after 100 above)))
    '(0 3 20 300)))
 
 (test-group "and brings back all frames, as often as it is called"

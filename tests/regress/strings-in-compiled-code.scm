@@ -170,3 +170,9 @@
   (test #t (exact-integer? (jiffies-per-second))))
 
 (test-finish)
+
+(test-group "an empty range takes any character"
+  (test "abc" (let ((text (string-copy "abc"))) (string-fill! text #\λ 1 1) text))
+  (test '("abc" "abc" "abc" "abc")
+        (hot (lambda (i)
+               (let ((text (string-copy "abc"))) (string-fill! text #\λ 3) text)))))

@@ -69,6 +69,8 @@ pub fn disassemble_code(unit: &CompiledUnit, index: usize) -> String {
         while let Some((pc, _)) = here
             && positions.next_if(|(next, _)| *next == pc).is_some()
         {}
+        // Code of the machine has positions without a text.
+        let here = here.filter(|(_, span)| span.start < span.end || !unit.sources.is_empty());
         match here {
             Some((_, span)) => {
                 let _ = writeln!(text, "    {line:<36} ; {}", position(unit, span));

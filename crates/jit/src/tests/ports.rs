@@ -269,7 +269,12 @@ fn texts_of_the_heap_are_read_and_written() {
             kind,
             0,
         );
-        for other in [closed, foreign, wide, over, backward] {
+        let mut others = vec![closed, foreign, over, backward];
+        // Wide text is read like narrow text.
+        if !matches!(opcode, Opcode::ReadCharacter | Opcode::PeekCharacter) {
+            others.push(wide);
+        }
+        for other in others {
             assert!(lent.run(other, word(b'x')).1, "{opcode:?}");
         }
     }

@@ -146,6 +146,9 @@ impl Thread {
     /// outside.
     pub fn fill_string(&mut self, string: ObjectRef, range: Range<usize>, character: char) {
         assert!(range.start <= range.end && range.end <= string_length(string));
+        if range.is_empty() {
+            return;
+        }
         let data = string_data(string);
         if data.kind() == Kind::String32 {
             assert!(range.end <= data.length());
@@ -158,10 +161,8 @@ impl Thread {
         }
         assert!(range.end <= data.length());
         let byte = u8::try_from(character as u32).expect("the string is wide enough");
-        if !range.is_empty() {
-            let is_whole = range == (0..data.length()) && !self.has_others();
-            note_content(data, is_whole, byte.is_ascii());
-        }
+        let is_whole = range == (0..data.length()) && !self.has_others();
+        note_content(data, is_whole, byte.is_ascii());
         // SAFETY: the range is inside the live object.
         unsafe {
             let start = (data.payload_address() + range.start) as *mut u8;
