@@ -663,7 +663,7 @@ fn of_list(thread: &mut InPlace, list: Value, is_reversed: bool) -> Option<Value
     const LENGTH_MAX: usize = 1 << 11;
     let (mut length, mut bits) = (0, 0);
     let mut elements = Elements(list);
-    while let Some(element) = elements.next() {
+    for element in elements.by_ref() {
         bits |= u32::from(element.as_character()?);
         length += 1;
         if length > LENGTH_MAX {

@@ -122,7 +122,7 @@ fn divide_by_half(above: u64, limb: u64, divisor: u64) -> (u64, u64) {
     let high = above << HALF | limb >> HALF;
     let (quotient, above) = (high / divisor, high % divisor);
     let low = above << HALF | limb & u64::from(u32::MAX);
-    (quotient << HALF | low / divisor, low % divisor)
+    ((quotient << HALF) | (low / divisor), low % divisor)
 }
 
 fn is_for_halves(dividend: &[u64], divisor: u64) -> bool {
