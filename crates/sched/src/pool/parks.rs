@@ -1,8 +1,8 @@
 //! How words are parked in the pool, woken and taken back.
 //!
-//! Each operation takes the lock of parked words for short steps. What a step made ready, its thread
-//! puts into a queue afterwards. Jobs that block a thread go to helpers, and wake a ticket when they
-//! have ended.
+//! Each operation takes the lock of parked words for short steps. The thread that made an item ready
+//! puts it into a queue afterwards. Jobs that block a thread go to helpers, and wake a ticket when
+//! they have ended.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
