@@ -1,4 +1,4 @@
-//! What native descriptors have behind the words that the interpreter knows.
+//! The words of native descriptors behind those that the interpreter knows.
 //!
 //! The install step writes these words; compiled returns and entries go through them.
 
