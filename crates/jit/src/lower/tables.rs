@@ -78,7 +78,7 @@ impl Segment<'_, '_> {
         let room = self.length(entries);
         let room = self.builder.ins().ushr_imm_u(room, 1);
         let first = self.builder.ins().ishl_imm_u(hash, 3);
-        let (found, again, empty) = (self.new_block(), self.new_block(), self.new_block());
+        let (found, again, empty) = (self.new_block(), self.new_block(), self.cold_block());
         let place = self.builder.append_block_param(found, I64);
         let parts = Parts {
             index,
@@ -143,7 +143,7 @@ impl Segment<'_, '_> {
         let entry = self.builder.ins().iadd_imm_s(number, -1);
         let below = IntCC::UnsignedLessThan;
         let is_slot = self.builder.ins().icmp(below, entry, parts.room);
-        let (has_slot, none) = (self.new_block(), self.new_block());
+        let (has_slot, none) = (self.new_block(), self.cold_block());
         self.builder.ins().brif(is_slot, has_slot, &[], none, &[]);
         self.begin(none);
         self.builder.ins().brif(slot, other, &[], empty, &[]);
@@ -211,7 +211,7 @@ impl Segment<'_, '_> {
         let (is_symbol, mixed) = (self.new_block(), self.new_block());
         let own = self.builder.append_block_param(mixed, I64);
         let no_symbol = if ty.may_be(Type::CHARACTER) {
-            self.new_block()
+            self.cold_block()
         } else {
             slow
         };
