@@ -87,7 +87,7 @@
                 (check 'name 1 i)
                 (check 'name 2 j)
                 (check 'name 3 k)
-                (operation i j k))
+                (operation (operation i j) k))
                (arguments
                 (check-all 'name arguments)
                 (apply operation arguments))))
@@ -127,21 +127,29 @@
       (check 'fxsqrt 1 i)
       (exact-integer-sqrt i))
 
-    ;; The low and the high half of a result that may have twice the width.
+    ;; The low and the high half of a result that may have twice the width. The usual case is short
+    ;; enough to be copied to calls.
     (define-syntax define-carrying
       (syntax-rules ()
         ((_ (name i j k result) ...)
          (begin
            (define (name i j k)
-             (check 'name 1 i)
-             (check 'name 2 j)
-             (check 'name 3 k)
-             (let ((whole result))
-               (if (fixnum? whole)
-                   (values whole 0)
-                   (let-values (((high low) (balanced/ whole (expt 2 fx-width))))
-                     (values low high)))))
+             (if (and (fixnum? i) (fixnum? j) (fixnum? k))
+                 (let ((whole result))
+                   (if (fixnum? whole)
+                       (values whole 0)
+                       (halves whole)))
+                 (refuse 'name i j k)))
            ...))))
+
+    (define (halves whole)
+      (let-values (((high low) (balanced/ whole (expt 2 fx-width))))
+        (values low high)))
+
+    (define (refuse who i j k)
+      (check who 1 i)
+      (check who 2 j)
+      (check who 3 k))
 
     (define-carrying
       (fx+/carry i j k (+ i j k))
@@ -183,6 +191,15 @@
       (bit-set? index i))
 
     (define (fxcopy-bit index i bit)
+      (if (and (fixnum? index) (fixnum? i) (<= 0 index) (< index (- fx-width 1)))
+          (let ((mask (arithmetic-shift 1 index)))
+            (if bit
+                (bitwise-ior i mask)
+                (bitwise-and i (bitwise-not mask))))
+          (copy-any-bit index i bit)))
+
+    ;; Of the sign, or of what is refused.
+    (define (copy-any-bit index i bit)
       (check-index 'fxcopy-bit 1 index (- fx-width 1))
       (check 'fxcopy-bit 2 i)
       (if (eqv? index (- fx-width 1))
@@ -203,7 +220,27 @@
       (check-field 'fxbit-field 2 i start end)
       (check-result 'fxbit-field (bit-field i start end)))
 
+    ;; A field that is not empty, of bits below the sign.
+    (define (short-field? i start end)
+      (and (fixnum? i) (fixnum? start) (fixnum? end)
+           (<= 0 start) (< start end) (< end (- fx-width 1))))
+
     (define (fxbit-field-rotate i count start end)
+      (if (and (short-field? i start end) (fixnum? count))
+          (let* ((width (- end start))
+                 (count (modulo count width))
+                 (mask (- (arithmetic-shift 1 width) 1))
+                 (field (bitwise-and (arithmetic-shift i (- start)) mask))
+                 ;; The bits that stay in the field.
+                 (low (bitwise-and field (arithmetic-shift mask (- count))))
+                 (high (arithmetic-shift field (- count width))))
+            (bitwise-ior (bitwise-and i (bitwise-not (arithmetic-shift mask start)))
+                         (arithmetic-shift
+                          (bitwise-ior (arithmetic-shift low count) high)
+                          start)))
+          (rotate-any-field i count start end)))
+
+    (define (rotate-any-field i count start end)
       (check-field 'fxbit-field-rotate 3 i start end)
       (check-result 'fxbit-field-rotate (bit-field-rotate i count start end)))
 

@@ -144,11 +144,16 @@
 
     (define-binary (fladjacent next-after) (flcopysign copy-sign) (flhypot hypotenuse))
 
+    ;; A product with a power of two, or a quotient, is rounded once.
     (define (make-flonum x n)
+      (if (and (flonum? x) (fixnum? n) (<= 0 n) (<= n 60))
+          (* x (inexact (arithmetic-shift 1 n)))
+          (make-any-flonum x n)))
+
+    (define (make-any-flonum x n)
       (check 'make-flonum 1 x)
       (if (not (exact-integer? n))
           (%type-error 'make-flonum 2 "exact integer" n))
-      ;; A product with a power of two, or a quotient, is rounded once.
       (cond ((not (<= -60 n 60))
              (%flonum-operation flonum-operation/scale x (inexact (max -5000 (min 5000 n)))))
             ((< n 0) (/ x (inexact (arithmetic-shift 1 (- n)))))
@@ -206,7 +211,7 @@
 
     (define (unordered? x y) (or (nan? x) (nan? y)))
     (define (absolute-difference x y) (abs (- x y)))
-    (define (positive-difference x y) (if (or (> x y) (unordered? x y)) (- x y) 0.0))
+    (define (positive-difference x y) (if (<= x y) 0.0 (- x y)))
 
     (define-binary
       (flunordered? unordered?) (flabsdiff absolute-difference) (flposdiff positive-difference))
@@ -356,6 +361,12 @@
     (define (truncated-remainder x y)
       (cond ((or (nan? x) (nan? y) (infinite? x) (zero? y)) +nan.0)
             ((infinite? y) x)
+            ;; Integers that a double has exactly, and so are the product and the difference.
+            ((and (integer? x)
+                  (integer? y)
+                  (< (abs x) 9007199254740992.0)
+                  (< (abs y) 9007199254740992.0))
+             (- x (* y (truncate (/ x y)))))
             ((and (integer? x) (integer? y)) (truncate-remainder x y))
             (else
              (let ((x (exact x)) (y (exact y)))

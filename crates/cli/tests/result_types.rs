@@ -91,6 +91,7 @@ fn declared_by_leaf(gives: Gives) -> &'static str {
         Gives::String => "string",
         Gives::Symbol => "symbol",
         Gives::Vector => "vector",
+        Gives::HashTable => "hash-table",
         Gives::Flonum => "flonum",
     }
 }

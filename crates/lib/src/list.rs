@@ -166,7 +166,7 @@ impl Builder {
 }
 
 /// Pairs that the quick walks below visit at most, lest they never end.
-const QUICK_PAIRS_MAX: usize = 1 << 16;
+pub(crate) const QUICK_PAIRS_MAX: usize = 1 << 16;
 
 /// The first sublist of a proper list whose car is the same, or `#f`. `None` for an object that is
 /// no list, or is a long one. `is_alone` says that the wanted object is the same as nothing but

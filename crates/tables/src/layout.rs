@@ -94,10 +94,20 @@ pub const DECLINED: u64 = immediate(SUBTAG_CONSTANT, 11);
 
 /// Payload words of a hash table that compiled code reads.
 pub mod hash_table {
+    /// Number of the equivalence, a fixnum.
+    pub const EQUIVALENCE: usize = 0;
+    /// The equivalence whose keys are strings.
+    pub const STRINGS: usize = 3;
+    /// Zero in a table that keeps all associations alive.
+    pub const WEAKNESS: usize = 1;
+    /// The number of associations of such a table.
+    pub const COUNT: usize = 2;
     /// Bytevector of slots: the hash above the number of the entry.
     pub const INDEX: usize = 5;
     /// Keys and values.
     pub const ENTRIES: usize = 6;
+    /// Number of payload words.
+    pub const WORDS: usize = 16;
 }
 
 /// Payload words of a symbol that compiled code reads.

@@ -48,6 +48,8 @@ pub enum Gives {
     Symbol,
     /// A vector.
     Vector,
+    /// A hash table.
+    HashTable,
 }
 
 /// One leaf function.
@@ -495,6 +497,14 @@ leaves! {
     "read-bytevector!" 3 Any at_times;
     "read-bytevector!" 4 Any at_times;
     "flush-output-port" 1 Any at_times;
+    "%make-hash-table" 3 HashTable;
+    "drop-right" 2 List;
+    "take-right" 2 Any;
+    "split-at" 2 Any;
+    "list-set!" 3 Any at_times;
+    "vector-swap!" 3 Any at_times;
+    "string-hash" 1 Fixnum;
+    "hash" 1 Fixnum;
 }
 
 /// The leaf function of a primitive for a number of arguments, if there is one.

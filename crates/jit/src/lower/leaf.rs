@@ -39,7 +39,8 @@ impl Segment<'_, '_> {
             return Ok(());
         }
         if let [operand] = words
-            && self.function_by_kind(id, leaf, *operand)?
+            && (self.function_by_kind(id, leaf, *operand)?
+                || self.count_of_table(id, leaf, *operand)?)
         {
             return Ok(());
         }

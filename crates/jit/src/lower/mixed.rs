@@ -1,5 +1,6 @@
 //! Lowers comparisons of numbers that are not two fixnums: flonums in words, bignums and ratios of
-//! fixnums beside a fixnum, and fixnums beside flonums. Other operands are left to the leaf function.
+//! fixnums beside a fixnum, two ratios of fixnums, and fixnums beside flonums. Other operands are left to
+//! the leaf function.
 
 use canny_spesh::graph::{Comparison, NodeId};
 use canny_spesh::types::Type;
@@ -63,15 +64,68 @@ impl Segment<'_, '_> {
         self.begin(with_fixnum);
         self.compare_with_fixnum(reversed(comparison), y, (x, None), done, other);
         self.begin(no_fixnum);
-        let [x, y] = [x, y].map(|operand| {
+        let no_flonum = self.cold_block();
+        let [left, right] = [(x, no_flonum), (y, other)].map(|(operand, no)| {
             let flonum = self.new_block();
             let tag = self.builder.ins().band_imm_s(operand, 6);
             let usual = self.builder.ins().icmp_imm_s(IntCC::Equal, tag, 2);
-            self.builder.ins().brif(usual, flonum, &[], other, &[]);
+            self.builder.ins().brif(usual, flonum, &[], no, &[]);
             self.begin(flonum);
             self.double_of_word(operand)
         });
-        let holds = self.builder.ins().fcmp(float(comparison), x, y);
+        let holds = self.builder.ins().fcmp(float(comparison), left, right);
+        self.give_truth(holds, done);
+        self.begin(no_flonum);
+        self.compare_ratios(comparison, [x, y], done, other);
+    }
+
+    /// Compares two ratios of fixnums, the first of which is no fixnum and no flonum in its word.
+    fn compare_ratios(
+        &mut self,
+        comparison: Comparison,
+        operands: [Value; 2],
+        done: Block,
+        other: Block,
+    ) {
+        for operand in operands {
+            let object = self.new_block();
+            self.masked_branch(operand, layout::TAG_MASK, layout::TAG_OBJECT, object, other);
+            self.begin(object);
+        }
+        let [is_left, is_right] = operands.map(|operand| {
+            let kind = self.load_byte(operand, layout::HEADER + 1);
+            let ratio = Kind::Ratnum as i64;
+            self.builder.ins().icmp_imm_s(IntCC::Equal, kind, ratio)
+        });
+        let are_ratios = self.builder.ins().band(is_left, is_right);
+        let (ratios, short) = (self.new_block(), self.new_block());
+        self.builder.ins().brif(are_ratios, ratios, &[], other, &[]);
+        self.begin(ratios);
+        let [(a, b), (c, d)] = operands.map(|ratio| {
+            let numerator = self.load(I64, ratio, FIELD0);
+            (numerator, self.load(I64, ratio, FIELD0 + 8))
+        });
+        let left_bits = self.builder.ins().bor(a, b);
+        let right_bits = self.builder.ins().bor(c, d);
+        let bits = self.builder.ins().bor(left_bits, right_bits);
+        self.masked_branch(bits, 3, 0, short, other);
+        self.begin(short);
+        if comparison == Comparison::Equal {
+            // Ratios are in lowest terms.
+            let above = self.builder.ins().icmp(IntCC::Equal, a, c);
+            let below = self.builder.ins().icmp(IntCC::Equal, b, d);
+            let holds = self.builder.ins().band(above, below);
+            return self.give_truth(holds, done);
+        }
+        let [left, right] = [(a, d), (c, b)].map(|(numerator, denominator)| {
+            let integer = self.builder.ins().sshr_imm_u(numerator, SHIFT);
+            let fits = self.new_block();
+            let (product, overflow) = self.builder.ins().smul_overflow(integer, denominator);
+            self.builder.ins().brif(overflow, other, &[], fits, &[]);
+            self.begin(fits);
+            product
+        });
+        let holds = self.builder.ins().icmp(signed(comparison), left, right);
         self.give_truth(holds, done);
     }
 

@@ -1,5 +1,5 @@
-//! Looking a symbol or a small fixnum up in a hash table of the machine: where its entry is one of the
-//! first two that its hash leads to, no function is called.
+//! Looking a symbol, a character or a small fixnum up in a hash table of the machine: where one of the
+//! first two slots of its hash leads to its entry, or to none, no function is called.
 //!
 //! This does what `Table::locate` of the library does with its first slots; both have their constants
 //! from `canny_tables::hashing` and `layout::hash_table`. Such keys are the same only if they are the
@@ -11,11 +11,13 @@ use canny_spesh::types::Type;
 use canny_tables::hashing::{MIX_FACTOR, MIX_OFFSET, process_seed};
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, FIELD0, FIXNUM_SHIFT, hash_table, symbol, thread};
+use canny_tables::leaves::LeafId;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
 use cranelift_codegen::ir::{Block, InstBuilder, Value};
 
 use super::segment::Segment;
+use crate::JitError;
 
 /// Action on the entry of a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -76,7 +78,7 @@ impl Segment<'_, '_> {
         let room = self.length(entries);
         let room = self.builder.ins().ushr_imm_u(room, 1);
         let first = self.builder.ins().ishl_imm_u(hash, 3);
-        let (found, again) = (self.new_block(), self.new_block());
+        let (found, again, empty) = (self.new_block(), self.new_block(), self.cold_block());
         let place = self.builder.append_block_param(found, I64);
         let parts = Parts {
             index,
@@ -86,23 +88,52 @@ impl Segment<'_, '_> {
             hash,
             key,
         };
-        self.try_slot(&parts, first, found, again);
+        self.try_slot(&parts, first, found, again, empty);
         self.begin(again);
         let second = self.builder.ins().iadd_imm_s(first, 8);
-        self.try_slot(&parts, second, found, slow);
+        self.try_slot(&parts, second, found, slow, empty);
+        let done = self.new_block();
+        let result = self.builder.append_block_param(done, I64);
+        self.begin(empty);
+        let default = match action {
+            TableUse::Value => Some(self.tagged(words[2])),
+            TableUse::Known => Some(self.word(layout::FALSE)),
+            TableUse::Change => None,
+        };
+        match default {
+            // A table of strings refuses the key.
+            Some(default) => {
+                let equivalence = self.load(I64, table, field(hash_table::EQUIVALENCE));
+                let strings = (hash_table::STRINGS << FIXNUM_SHIFT) as i64;
+                let is_refused = self
+                    .builder
+                    .ins()
+                    .icmp_imm_s(IntCC::Equal, equivalence, strings);
+                self.builder
+                    .ins()
+                    .brif(is_refused, slow, &[], done, &[default.into()]);
+            }
+            None => {
+                self.builder.ins().jump(slow, &[]);
+            }
+        }
         self.begin(found);
-        match action {
+        let found = match action {
             TableUse::Value => self.load(I64, place, FIELD0 + 8),
             TableUse::Known => self.word(layout::TRUE),
             TableUse::Change => {
                 self.store_with_barrier(words[2], place, FIELD0 + 8);
                 self.word(layout::UNSPECIFIED)
             }
-        }
+        };
+        self.builder.ins().jump(done, &[found.into()]);
+        self.begin(done);
+        result
     }
 
-    /// Goes to `found` with the address of the entry that a slot leads to, if the key is there.
-    fn try_slot(&mut self, parts: &Parts, offset: Value, found: Block, other: Block) {
+    /// Goes to `found` with the address of the entry that a slot leads to, if the key is there, and to
+    /// `empty` if it leads nowhere.
+    fn try_slot(&mut self, parts: &Parts, offset: Value, found: Block, other: Block, empty: Block) {
         let place = self.builder.ins().band(offset, parts.mask);
         let place = self.builder.ins().iadd(parts.index, place);
         let slot = self.load(I64, place, FIELD0);
@@ -112,8 +143,10 @@ impl Segment<'_, '_> {
         let entry = self.builder.ins().iadd_imm_s(number, -1);
         let below = IntCC::UnsignedLessThan;
         let is_slot = self.builder.ins().icmp(below, entry, parts.room);
-        let has_slot = self.new_block();
-        self.builder.ins().brif(is_slot, has_slot, &[], other, &[]);
+        let (has_slot, none) = (self.new_block(), self.cold_block());
+        self.builder.ins().brif(is_slot, has_slot, &[], none, &[]);
+        self.begin(none);
+        self.builder.ins().brif(slot, other, &[], empty, &[]);
         self.begin(has_slot);
         let offset = self.builder.ins().ishl_imm_u(entry, 4);
         let place = self.builder.ins().iadd(parts.entries, offset);
@@ -122,6 +155,38 @@ impl Segment<'_, '_> {
         self.builder
             .ins()
             .brif(same, found, &[place.into()], other, &[]);
+    }
+
+    /// The number of associations of a table that keeps all of them alive; false if the leaf function is
+    /// another one.
+    pub(super) fn count_of_table(
+        &mut self,
+        id: NodeId,
+        leaf: LeafId,
+        operand: NodeId,
+    ) -> Result<bool, JitError> {
+        if leaf.row().primitive != "%hash-table-count" {
+            return Ok(false);
+        }
+        let function = self.leaf_function(leaf)?;
+        let table = self.tagged(operand);
+        let (is_table, strong) = (self.new_block(), self.new_block());
+        let (slow, done) = (self.cold_block(), self.new_block());
+        let result = self.builder.append_block_param(done, I64);
+        self.kind_test(Kind::HashTable, operand, table, is_table, slow);
+        self.begin(is_table);
+        let field = |index: usize| FIELD0 + 8 * index as i32;
+        let weakness = self.load(I64, table, field(hash_table::WEAKNESS));
+        self.builder.ins().brif(weakness, slow, &[], strong, &[]);
+        self.begin(strong);
+        let count = self.load(I64, table, field(hash_table::COUNT));
+        self.builder.ins().jump(done, &[count.into()]);
+        self.begin(slow);
+        let answer = self.call_leaf(id, function, &[operand])?;
+        self.builder.ins().jump(done, &[answer.into()]);
+        self.begin(done);
+        self.define(id, result);
+        Ok(true)
     }
 
     fn hash_of_key(&mut self, node: NodeId, key: Value, slow: Block) -> Value {
@@ -143,10 +208,26 @@ impl Segment<'_, '_> {
             .brif(is_small, done, &[bits.into()], slow, &[]);
 
         self.begin(other);
-        let is_symbol = self.new_block();
-        self.kind_test(Kind::Symbol, node, key, is_symbol, slow);
+        let (is_symbol, mixed) = (self.new_block(), self.new_block());
+        let own = self.builder.append_block_param(mixed, I64);
+        let no_symbol = if ty.may_be(Type::CHARACTER) {
+            self.cold_block()
+        } else {
+            slow
+        };
+        self.kind_test(Kind::Symbol, node, key, is_symbol, no_symbol);
+        if no_symbol != slow {
+            // A character is hashed as the word that it is.
+            self.begin(no_symbol);
+            let is_character = self.new_block();
+            self.masked_branch(key, 0xff, layout::CHARACTER_LOW_BYTE, is_character, slow);
+            self.begin(is_character);
+            self.builder.ins().jump(mixed, &[key.into()]);
+        }
         self.begin(is_symbol);
-        let own = self.load(I64, key, FIELD0 + 8 * symbol::HASH as i32);
+        let known = self.load(I64, key, FIELD0 + 8 * symbol::HASH as i32);
+        self.builder.ins().jump(mixed, &[known.into()]);
+        self.begin(mixed);
         let seed = self.word(process_seed() ^ MIX_OFFSET);
         let state = self.builder.ins().bxor(own, seed);
         let factor = self.word(MIX_FACTOR);

@@ -43,6 +43,7 @@ mod in_place;
 mod room;
 #[cfg(test)]
 mod tests;
+mod writer;
 
 use canny_heap::weak_entries;
 use canny_tables::kinds::Kind;
@@ -52,6 +53,8 @@ use canny_vm::{InPlace, Raise, Thread};
 
 use crate::equality::{is_equal, is_eqv};
 use crate::text::{is_symbol, same_text, with_both, with_units};
+
+use writer::Writer;
 
 pub(crate) use hashing::{Identity, KeyHasher, hash_of_name, hash_text, mix};
 
@@ -136,12 +139,10 @@ impl Weakness {
 
 /// Payload words of a table. All are fixnums but for `INDEX`, `ENTRIES` and `IDENTITY`.
 mod field {
-    /// Number in `Equivalence::ALL`.
-    pub(super) const EQUIVALENCE: usize = 0;
-    /// Number in `Weakness::ALL`.
-    pub(super) const WEAKNESS: usize = 1;
     /// Entries that are not deleted; the broken ones of a weak table are included.
-    pub(super) const COUNT: usize = 2;
+    pub(super) use canny_tables::layout::hash_table::COUNT;
+    /// Numbers in `Equivalence::ALL` and `Weakness::ALL`.
+    pub(super) use canny_tables::layout::hash_table::{EQUIVALENCE, WEAKNESS};
     /// Entries that were put in since the entries were made.
     pub(super) const USED: usize = 3;
     /// Slots that are not zero.
@@ -164,8 +165,11 @@ mod field {
     pub(super) const LAST: usize = 14;
     /// Not 0 while a thread works on the table that is not alone.
     pub(super) const LOCK: usize = 15;
-    pub(super) const COUNT_OF_FIELDS: usize = 16;
+    pub(super) use canny_tables::layout::hash_table::WORDS as COUNT_OF_FIELDS;
 }
+
+const _: () = assert!(Weakness::None as usize == 0);
+const _: () = assert!(Equivalence::String as usize == canny_tables::layout::hash_table::STRINGS);
 
 /// Fewest entries that there is room for.
 const CAPACITY_MIN: usize = 8;
@@ -174,37 +178,6 @@ const CAPACITY_HINTED_MAX: usize = 1 << 20;
 
 /// A slot that leads nowhere and that searches pass. No table has an entry of its number.
 const DELETED: u64 = u32::MAX as u64;
-
-/// The threads that may change a table's words.
-trait Writer {
-    fn write(&mut self, object: Value, index: usize, value: Value);
-    /// Whether there are other threads.
-    fn has_company(&self) -> bool;
-}
-
-impl Writer for Thread {
-    #[inline(always)]
-    fn write(&mut self, object: Value, index: usize, value: Value) {
-        self.store(object, index, value);
-    }
-
-    #[inline(always)]
-    fn has_company(&self) -> bool {
-        self.has_others()
-    }
-}
-
-impl Writer for InPlace {
-    #[inline(always)]
-    fn write(&mut self, object: Value, index: usize, value: Value) {
-        self.store(object, index, value);
-    }
-
-    #[inline(always)]
-    fn has_company(&self) -> bool {
-        self.has_others()
-    }
-}
 
 /// A table. It must stay in a local variable.
 #[derive(Clone, Copy, Debug)]
@@ -307,6 +280,26 @@ impl Table {
         thread.store(table, field::INDEX, index);
         thread.store(table, field::ENTRIES, entries);
         Ok(table)
+    }
+
+    /// The same of a small table that keeps everything alive, without a collection.
+    pub(crate) fn make_in_place(
+        thread: &mut InPlace,
+        equivalence: Equivalence,
+        expected: usize,
+    ) -> Option<Value> {
+        let capacity = expected
+            .min(CAPACITY_HINTED_MAX)
+            .next_power_of_two()
+            .max(CAPACITY_MIN);
+        let (entries, index) = room::make_parts_in_place(thread, capacity)?;
+        let mut fields = [Value::ZERO; field::COUNT_OF_FIELDS];
+        fields[field::EQUIVALENCE] = Value::fixnum(equivalence as i64);
+        fields[field::WEAKNESS] = Value::fixnum(Weakness::None as i64);
+        fields[field::IDENTITY] = Value::FALSE;
+        fields[field::INDEX] = index;
+        fields[field::ENTRIES] = entries;
+        Some(thread.hash_table(fields))
     }
 
     #[inline(always)]
@@ -594,11 +587,11 @@ impl Table {
 
     /// Hashes a key, and brings the index up to date if the hash is an address's.
     #[inline]
-    fn hash_in_step(self, thread: &mut Thread, key: Value) -> Hashed {
+    fn hash_in_step(self, thread: &mut impl Writer, key: Value) -> Hashed {
         let hashed = self.hash(key);
         if hashed.by_address
             && self.0.field(field::IDENTITY).is_true()
-            && self.number(field::EPOCH) != thread.vm().heap().epoch() as usize
+            && self.number(field::EPOCH) != thread.epoch()
         {
             self.catch_up(thread);
         }
@@ -607,12 +600,8 @@ impl Table {
 
     /// Brings the index up to date after collections.
     #[cold]
-    fn catch_up(self, thread: &mut Thread) {
-        let heap = thread.vm().heap().clone();
-        let (epoch, full) = (
-            heap.epoch() as usize,
-            heap.statistics().full_collections as usize,
-        );
+    fn catch_up(self, thread: &mut impl Writer) {
+        let (epoch, full) = (thread.epoch(), thread.full_collections());
         if full == self.number(field::FULL_COLLECTIONS) {
             for entry in self.number(field::SETTLED)..self.used() {
                 let Some((key, _)) = self.association(entry) else {
@@ -636,9 +625,9 @@ impl Table {
     }
 
     /// Makes the index anew.
-    fn reindex(self, thread: &mut Thread) {
+    fn reindex(self, thread: &mut impl Writer) {
         let index = self.part(field::INDEX);
-        thread.fill_bytes(index, 0..index.length(), 0);
+        thread.clear(index);
         self.set_number(thread, field::FILLED, 0);
         self.set_number(thread, field::JUMPED, 0);
         for entry in 0..self.used() {
@@ -656,7 +645,7 @@ impl Table {
     }
 
     #[inline(always)]
-    fn get_alone(self, thread: &mut Thread, key: Value) -> Option<Value> {
+    fn get_alone(self, thread: &mut impl Writer, key: Value) -> Option<Value> {
         let hashed = self.hash_in_step(thread, key);
         let entry = self.find(key, hashed.hash)?;
         self.note_last(thread, key, entry);
@@ -692,7 +681,7 @@ impl Table {
 
     /// Associates a value with a key; whether there was room for it.
     #[inline(always)]
-    fn set_alone(self, thread: &mut Thread, key: Value, value: Value) -> bool {
+    fn set_alone(self, thread: &mut impl Writer, key: Value, value: Value) -> bool {
         let known = self.entry_of_last(key);
         let mut hashed = Hashed::default();
         let found = match known {
@@ -705,7 +694,7 @@ impl Table {
         match found {
             Ok(entry) => {
                 let entries = self.part(field::ENTRIES).value();
-                thread.store(entries, 2 * entry + 1, value);
+                thread.write(entries, 2 * entry + 1, value);
                 true
             }
             Err(_) if !self.has_room() => false,
@@ -750,21 +739,17 @@ impl Table {
 
     /// Notes that from now on there are keys hashed by address.
     #[cold]
-    fn begin_identity(self, thread: &mut Thread) {
-        let heap = thread.vm().heap().clone();
-        thread.store(self.0.value(), field::IDENTITY, Value::TRUE);
-        self.set_number(thread, field::EPOCH, heap.epoch() as usize);
-        let full = heap.statistics().full_collections as usize;
+    fn begin_identity(self, thread: &mut impl Writer) {
+        let (epoch, full) = (thread.epoch(), thread.full_collections());
+        thread.write(self.0.value(), field::IDENTITY, Value::TRUE);
+        self.set_number(thread, field::EPOCH, epoch);
         self.set_number(thread, field::FULL_COLLECTIONS, full);
         self.set_number(thread, field::SETTLED, self.used());
     }
 
     /// Removes a key; whether it was there.
     pub(crate) fn delete(self, thread: &mut Thread, key: Value) -> bool {
-        self.exclusively(thread, |thread| {
-            let hashed = self.hash_in_step(thread, key);
-            self.remove(thread, key, hashed.hash)
-        })
+        self.exclusively(thread, |thread| self.delete_alone(thread, key))
     }
 
     /// Removes an entry.

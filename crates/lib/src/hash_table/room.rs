@@ -7,12 +7,14 @@
 
 use canny_tables::kinds::Kind;
 use canny_value::Value;
-use canny_vm::{Raise, Thread};
+use canny_vm::{InPlace, Raise, Thread};
 
-use super::{CAPACITY_MIN, Table, Weakness, association_in, field, leads};
+use super::{CAPACITY_MIN, Table, Weakness, Writer, association_in, field, leads};
 
 /// Most entries: their numbers, counted from 1, fit 32 bits.
 const CAPACITY_MAX: usize = 1 << 31;
+/// Most entries for which room is made without a collection.
+const CAPACITY_IN_PLACE_MAX: usize = 1 << 11;
 /// Up to so many entries there are four slots for each, otherwise two.
 const CAPACITY_SPARSE_MAX: usize = 1 << 11;
 
@@ -57,6 +59,39 @@ impl Table {
         }
     }
 
+    /// The same of a table that keeps everything alive and is not large, without a collection; whether it
+    /// did.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn make_room_in_place(self, thread: &mut InPlace) -> bool {
+        if self.weakness() != Weakness::None {
+            return false;
+        }
+        let capacity = self.wanted_capacity();
+        let parts = if self.is_compacted_in_place(capacity) {
+            None
+        } else if let Some(parts) = make_parts_in_place(thread, capacity) {
+            Some(parts)
+        } else {
+            return false;
+        };
+        self.exclusively(thread, |thread| {
+            let now = self.wanted_capacity();
+            let (is_right, (entries, index)) = match parts {
+                Some(parts) => (now <= capacity, parts),
+                None => {
+                    let parts = [field::ENTRIES, field::INDEX].map(|part| self.part(part).value());
+                    (self.is_compacted_in_place(now), (parts[0], parts[1]))
+                }
+            };
+            // Another thread may have made room or used it up: then the caller tries again.
+            if is_right && !self.has_room() {
+                self.move_to(thread, entries, index);
+            }
+        });
+        true
+    }
+
     /// Entries for which there should be room.
     fn wanted_capacity(self) -> usize {
         let live = self.count();
@@ -70,7 +105,7 @@ impl Table {
 
     /// Compacts the entries into these, which may be the same, and makes this index of them. Nothing is
     /// allocated, so what lives does not move.
-    fn move_to(self, thread: &mut Thread, new_entries: Value, new_index: Value) {
+    fn move_to(self, thread: &mut impl Writer, new_entries: Value, new_index: Value) {
         let weakness = self.weakness();
         let (old_entries, old_index) = (self.part(field::ENTRIES), self.part(field::INDEX));
         let in_place = old_entries.value() == new_entries;
@@ -87,7 +122,7 @@ impl Table {
                     .filter(leads),
             );
         }
-        let was_up_to_date = self.number(field::EPOCH) == thread.vm().heap().epoch() as usize;
+        let was_up_to_date = self.number(field::EPOCH) == thread.epoch();
         let (settled_before, used) = (self.number(field::SETTLED), self.used());
         let mut kept = 0;
         let mut settled = 0;
@@ -95,8 +130,8 @@ impl Table {
         for entry in 0..used {
             if let Some((key, value)) = association_in(old_entries, entry) {
                 if !in_place || kept != entry {
-                    thread.store(new_entries, 2 * kept, key);
-                    thread.store(new_entries, 2 * kept + 1, value);
+                    thread.write(new_entries, 2 * kept, key);
+                    thread.write(new_entries, 2 * kept + 1, value);
                 }
                 kept += 1;
                 if entry < settled_before {
@@ -109,12 +144,12 @@ impl Table {
         }
         if in_place {
             for word in 2 * kept..2 * used {
-                thread.store(new_entries, word, Value::VACANT);
+                thread.write(new_entries, word, Value::VACANT);
             }
-            thread.fill_bytes(old_index, 0..8 * old_slots, 0);
+            thread.clear(old_index);
         }
-        thread.store(self.0.value(), field::ENTRIES, new_entries);
-        thread.store(self.0.value(), field::INDEX, new_index);
+        thread.write(self.0.value(), field::ENTRIES, new_entries);
+        thread.write(self.0.value(), field::INDEX, new_index);
         for field in [field::FILLED, field::JUMPED, field::LOOSE] {
             self.set_number(thread, field, 0);
         }
@@ -141,14 +176,13 @@ impl Table {
             }
         }
         if self.0.field(field::IDENTITY).is_true() {
-            let heap = thread.vm().heap().clone();
-            let full = heap.statistics().full_collections as usize;
+            let (epoch, full) = (thread.epoch(), thread.full_collections());
             self.set_number(
                 thread,
                 field::SETTLED,
                 if was_up_to_date { settled } else { kept },
             );
-            self.set_number(thread, field::EPOCH, heap.epoch() as usize);
+            self.set_number(thread, field::EPOCH, epoch);
             self.set_number(thread, field::FULL_COLLECTIONS, full);
         }
     }
@@ -190,10 +224,23 @@ pub(super) fn make_entries(
 
 /// An empty index for so many entries.
 pub(super) fn make_index(thread: &mut Thread, capacity: usize) -> Result<Value, Raise> {
+    thread.try_leaf(Kind::Bytevector, 0, index_bytes(capacity))
+}
+
+fn index_bytes(capacity: usize) -> usize {
     let slots = if capacity <= CAPACITY_SPARSE_MAX {
         4 * capacity
     } else {
         2 * capacity
     };
-    thread.try_leaf(Kind::Bytevector, 0, 8 * slots)
+    8 * slots
+}
+
+/// Vacant entries and an empty index for so many of them, without a collection; none if there are many.
+pub(super) fn make_parts_in_place(thread: &mut InPlace, capacity: usize) -> Option<(Value, Value)> {
+    if capacity > CAPACITY_IN_PLACE_MAX {
+        return None;
+    }
+    let entries = thread.long_vector(2 * capacity, Value::VACANT)?;
+    Some((entries, thread.long_bytevector(index_bytes(capacity))?))
 }

@@ -9,131 +9,91 @@ use canny_vm::InPlace;
 use canny_vm::strings::string_length;
 
 use super::strings::{bits_of, range};
-use super::{Row, Word, stored};
+use super::{Row, Word, stored, tail};
 use crate::text::{Units, with_units};
 
 /// Characters or bytes that are changed at once.
 const LENGTH_MAX: usize = 1 << 16;
 
-pub(super) const FUNCTIONS: &[Row] = &[
-    (
-        "string-copy!",
-        3,
-        leaf!(|thread, target, at, source| copy_string(thread, target, at, source, None, None)),
-    ),
-    (
-        "string-copy!",
-        4,
-        leaf!(|thread, target, at, source| {
-            let [start] = thread.further();
-            copy_string(thread, target, at, source, Some(start), None)
-        }),
-    ),
-    (
-        "string-copy!",
-        5,
-        leaf!(|thread, target, at, source| {
-            let [start, end] = thread.further();
-            copy_string(thread, target, at, source, Some(start), Some(end))
-        }),
-    ),
-    (
-        "string-fill!",
-        2,
-        leaf!(|thread, string, fill, _| fill_string(thread, string, fill, None, None)),
-    ),
-    (
-        "string-fill!",
-        3,
-        leaf!(|thread, string, fill, start| fill_string(thread, string, fill, Some(start), None)),
-    ),
-    (
-        "string-fill!",
-        4,
-        leaf!(|thread, string, fill, start| {
-            let [end] = thread.further();
-            fill_string(thread, string, fill, Some(start), Some(end))
-        }),
-    ),
-    (
-        "bytevector-copy!",
-        3,
-        leaf!(|thread, target, at, source| copy_bytes(thread, target, at, source, None, None)),
-    ),
-    (
-        "bytevector-copy!",
-        4,
-        leaf!(|thread, target, at, source| {
-            let [start] = thread.further();
-            copy_bytes(thread, target, at, source, Some(start), None)
-        }),
-    ),
-    (
-        "bytevector-copy!",
-        5,
-        leaf!(|thread, target, at, source| {
-            let [start, end] = thread.further();
-            copy_bytes(thread, target, at, source, Some(start), Some(end))
-        }),
-    ),
-    (
-        "bytevector-fill!",
-        2,
-        leaf!(|thread, bytes, fill, _| fill_bytes(thread, bytes, fill, None, None)),
-    ),
-    (
-        "bytevector-fill!",
-        3,
-        leaf!(|thread, bytes, fill, start| fill_bytes(thread, bytes, fill, Some(start), None)),
-    ),
-    (
-        "bytevector-fill!",
-        4,
-        leaf!(|thread, bytes, fill, start| {
-            let [end] = thread.further();
-            fill_bytes(thread, bytes, fill, Some(start), Some(end))
-        }),
-    ),
-    (
-        "vector-copy!",
-        3,
-        leaf!(|thread, target, at, source| copy_vector(thread, target, at, source, None, None)),
-    ),
-    (
-        "vector-copy!",
-        4,
-        leaf!(|thread, target, at, source| {
-            let [start] = thread.further();
-            copy_vector(thread, target, at, source, Some(start), None)
-        }),
-    ),
-    (
-        "vector-copy!",
-        5,
-        leaf!(|thread, target, at, source| {
-            let [start, end] = thread.further();
-            copy_vector(thread, target, at, source, Some(start), Some(end))
-        }),
-    ),
-    (
-        "vector-fill!",
-        2,
-        leaf!(|thread, vector, fill, _| fill_vector(thread, vector, fill, None, None)),
-    ),
-    (
-        "vector-fill!",
-        3,
-        leaf!(|thread, vector, fill, start| fill_vector(thread, vector, fill, Some(start), None)),
-    ),
-    (
-        "vector-fill!",
-        4,
-        leaf!(|thread, vector, fill, start| {
-            let [end] = thread.further();
-            fill_vector(thread, vector, fill, Some(start), Some(end))
-        }),
-    ),
-];
+/// Rows of a procedure that copies a source to a place of a target: with the whole source, with its part
+/// from a start, and with one up to an end.
+macro_rules! copies {
+    ($name:literal, $copy:ident) => {
+        [
+            (
+                $name,
+                3,
+                leaf!(|thread, target, at, source| $copy(thread, target, at, source, None, None)),
+            ),
+            (
+                $name,
+                4,
+                leaf!(|thread, target, at, source| {
+                    let [start] = thread.further();
+                    $copy(thread, target, at, source, Some(start), None)
+                }),
+            ),
+            (
+                $name,
+                5,
+                leaf!(|thread, target, at, source| {
+                    let [start, end] = thread.further();
+                    $copy(thread, target, at, source, Some(start), Some(end))
+                }),
+            ),
+        ]
+    };
+}
+
+/// Rows of a procedure that fills an object: all of it, from a start, and up to an end.
+macro_rules! fills {
+    ($name:literal, $fill:ident) => {
+        [
+            (
+                $name,
+                2,
+                leaf!(|thread, target, fill, _| $fill(thread, target, fill, None, None)),
+            ),
+            (
+                $name,
+                3,
+                leaf!(|thread, target, fill, start| $fill(thread, target, fill, Some(start), None)),
+            ),
+            (
+                $name,
+                4,
+                leaf!(|thread, target, fill, start| {
+                    let [end] = thread.further();
+                    $fill(thread, target, fill, Some(start), Some(end))
+                }),
+            ),
+        ]
+    };
+}
+
+pub(super) const STRING_COPIES: [Row; 3] = copies!("string-copy!", copy_string);
+pub(super) const STRING_FILLS: [Row; 3] = fills!("string-fill!", fill_string);
+pub(super) const BYTEVECTOR_COPIES: [Row; 3] = copies!("bytevector-copy!", copy_bytes);
+pub(super) const BYTEVECTOR_FILLS: [Row; 3] = fills!("bytevector-fill!", fill_bytes);
+pub(super) const VECTOR_COPIES: [Row; 3] = copies!("vector-copy!", copy_vector);
+pub(super) const VECTOR_FILLS: [Row; 3] = fills!("vector-fill!", fill_vector);
+
+pub(super) const FUNCTIONS: &[Row] =
+    &[("list-set!", 3, list_set), ("vector-swap!", 3, vector_swap)];
+
+extern "C" fn list_set(thread: &mut InPlace, list: Word, index: Word, value: Word) -> Word {
+    let place = tail(list, index).filter(|rest| rest.is_pair());
+    stored(place.map(|pair| thread.set_car(pair, value)).is_some())
+}
+
+extern "C" fn vector_swap(thread: &mut InPlace, vector: Word, left: Word, right: Word) -> Word {
+    let indices = left.as_index().zip(right.as_index());
+    let done = mutable(vector, Kind::Vector)
+        .zip(indices)
+        .filter(|(vector, (left, right))| (*left).max(*right) < vector.length())
+        .map(|(vector, (left, right))| thread.exchange_elements(vector, left, right));
+    stored(done.is_some())
+}
 
 /// An object that may be changed.
 fn mutable(object: Value, kind: Kind) -> Option<ObjectRef> {

@@ -31,7 +31,8 @@ use crate::character_facts::Facts;
 use crate::decimal::{DIGITS_MAX, digits};
 use crate::equality::{is_equal, is_equal_alone, is_eqv, is_eqv_alone};
 use crate::hash_table::{Equivalence, Table};
-use crate::list::{find_association, find_member, length_quickly};
+use crate::list::{QUICK_PAIRS_MAX, find_association, find_member, length_quickly};
+use crate::primitives::hash_tables::{content_hash, lasting_hash};
 use crate::primitives::numbers::predicates::{is_exact_integer, is_integer};
 use crate::primitives::numeric_vectors::code::*;
 use crate::primitives::numeric_vectors::{quick_ref, quick_ref_of, quick_set, quick_set_of};
@@ -49,7 +50,19 @@ const GROUPS: &[&[Row]] = &[
     numbers::FUNCTIONS,
     text::FUNCTIONS,
     strings::FUNCTIONS,
+    &strings::COPIES,
+    &strings::LISTS,
+    &strings::VECTORS,
+    &strings::OF_VECTORS,
+    &strings::ENCODED,
+    &strings::DECODED,
     changes::FUNCTIONS,
+    &changes::STRING_COPIES,
+    &changes::STRING_FILLS,
+    &changes::BYTEVECTOR_COPIES,
+    &changes::BYTEVECTOR_FILLS,
+    &changes::VECTOR_COPIES,
+    &changes::VECTOR_FILLS,
     sequences::FUNCTIONS,
     objects::FUNCTIONS,
     ports::FUNCTIONS,
@@ -61,6 +74,9 @@ const FUNCTIONS: &[Row] = &[
     ("%hash-table-delete!", 2, hash_table_delete),
     ("%hash-table-contains?", 2, hash_table_contains),
     ("%hash-table-count", 1, hash_table_count),
+    ("%make-hash-table", 3, make_hash_table),
+    ("string-hash", 1, string_hash),
+    ("hash", 1, hash),
     ("%parameter-ref", 2, parameter_ref),
     ("%parameter-entry", 1, parameter_entry),
     ("%set-car-if-eq!", 3, set_car_if),
@@ -203,14 +219,29 @@ fn table_and_key(table: Value, key: Value) -> Option<Table> {
     fits.then_some(table)
 }
 
+extern "C" fn make_hash_table(
+    thread: &mut InPlace,
+    equivalence: Word,
+    weakness: Word,
+    expected: Word,
+) -> Word {
+    or_decline(
+        Equivalence::of_symbol(equivalence)
+            .filter(|_| weakness == Value::FALSE)
+            .and_then(|equivalence| {
+                Table::make_in_place(thread, equivalence, expected.as_index()?)
+            }),
+    )
+}
+
 extern "C" fn hash_table_ref(thread: &mut InPlace, table: Word, key: Word, default: Word) -> Word {
-    let found = table_and_key(table, key).and_then(|table| table.get_in_place(thread, key));
-    or_decline(found.map(|value| value.unwrap_or(default)))
+    let table = table_and_key(table, key);
+    or_decline(table.map(|table| table.get_in_place(thread, key).unwrap_or(default)))
 }
 
 extern "C" fn hash_table_contains(thread: &mut InPlace, table: Word, key: Word, _: Word) -> Word {
-    let found = table_and_key(table, key).and_then(|table| table.get_in_place(thread, key));
-    truth(found.map(|value| value.is_some()))
+    let table = table_and_key(table, key);
+    truth(table.map(|table| table.get_in_place(thread, key).is_some()))
 }
 
 extern "C" fn hash_table_set(thread: &mut InPlace, table: Word, key: Word, value: Word) -> Word {
@@ -219,11 +250,19 @@ extern "C" fn hash_table_set(thread: &mut InPlace, table: Word, key: Word, value
 }
 
 extern "C" fn hash_table_delete(thread: &mut InPlace, table: Word, key: Word, _: Word) -> Word {
-    truth(table_and_key(table, key).and_then(|table| table.delete_in_place(thread, key)))
+    truth(table_and_key(table, key).map(|table| table.delete_in_place(thread, key)))
 }
 
 extern "C" fn hash_table_count(_: &mut InPlace, table: Word, _: Word, _: Word) -> Word {
     or_decline(Table::of(table).map(|table| Value::fixnum(table.count() as i64)))
+}
+
+extern "C" fn hash(_: &mut InPlace, object: Word, _: Word, _: Word) -> Word {
+    or_decline(content_hash(object))
+}
+
+extern "C" fn string_hash(_: &mut InPlace, string: Word, _: Word, _: Word) -> Word {
+    or_decline(string.as_kind(Kind::String).map(lasting_hash))
 }
 
 // Parameters.
@@ -302,16 +341,16 @@ extern "C" fn list_ref(_: &mut InPlace, list: Word, index: Word, _: Word) -> Wor
 }
 
 extern "C" fn last_pair(_: &mut InPlace, list: Word, _: Word, _: Word) -> Word {
-    if length_quickly(list).is_none() {
-        return Value::DECLINED;
-    }
-    let mut last = Value::DECLINED;
-    let mut rest = list;
-    while let Some(pair) = rest.as_pair() {
+    let mut last = list;
+    for _ in 0..QUICK_PAIRS_MAX {
+        let Some(pair) = last.as_pair() else { break };
+        let rest = pair.cdr();
+        if rest.is_nil() {
+            return last;
+        }
         last = rest;
-        rest = pair.cdr();
     }
-    last
+    Value::DECLINED
 }
 
 extern "C" fn reverse(thread: &mut InPlace, list: Word, _: Word, _: Word) -> Word {

@@ -10,9 +10,10 @@ use canny_vm::InPlace;
 use canny_vm::strings::string_length;
 
 use super::strings::range;
-use super::{Row, Word, digits, or_decline, stored, truth, with_ascii};
-use crate::primitives::ports::{flag, heap_source, heap_text, quick, quick_data};
+use super::{DIGITS_MAX, Row, Word, digits, or_decline, stored, truth, with_ascii};
+use crate::primitives::ports::{flag, heap_source, heap_text, quick, quick_data, quick_text};
 use crate::primitives::symbols::field::NAME;
+use crate::printer::is_plain;
 use crate::text::with_units;
 
 pub(super) const FUNCTIONS: &[Row] = &[
@@ -296,37 +297,25 @@ pub(super) extern "C" fn display(thread: &mut InPlace, object: Word, port: Word,
     if object.as_character().is_some() {
         return write_char(thread, object, port, Value::ZERO);
     }
-    write_atom(thread, object, port, |_| true)
+    put_datum(thread, object, port, false)
 }
 
 pub(super) extern "C" fn write(thread: &mut InPlace, object: Word, port: Word, _: Word) -> Word {
-    write_atom(thread, object, port, is_plain)
+    put_datum(thread, object, port, true)
 }
 
-/// Writes a fixnum, or a symbol whose name is written as it is.
-fn write_atom(
-    thread: &mut InPlace,
-    object: Value,
-    port: Value,
-    is_plain: fn(&[u8]) -> bool,
-) -> Value {
+/// Writes an object. Numbers in words, and symbols, are usual and need no room for a longer text.
+fn put_datum(thread: &mut InPlace, object: Value, port: Value, writes: bool) -> Value {
     if let Some(number) = object.as_fixnum() {
-        let mut room = [0; super::DIGITS_MAX];
+        let mut room = [0; DIGITS_MAX];
         return stored(put(thread, port, digits(number, &mut room)));
     }
     let Some(symbol) = object.as_kind(Kind::Symbol) else {
-        return Value::DECLINED;
+        return stored(quick_text::put(thread, port, object, writes));
     };
     let done = with_ascii(symbol.field(NAME), |name| {
-        Some(is_plain(name) && put(thread, port, name))
+        let is_right = !writes || is_plain(std::str::from_utf8(name).ok()?);
+        Some(is_right && put(thread, port, name))
     });
     stored(done == Some(true))
-}
-
-/// Whether a name needs no bars for sure: a letter, then letters, digits and hyphens, in lower case.
-fn is_plain(name: &[u8]) -> bool {
-    name.first().is_some_and(u8::is_ascii_lowercase)
-        && name
-            .iter()
-            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-')
 }

@@ -37,6 +37,9 @@ pub(super) const FUNCTIONS: &[Row] = &[
         }),
     ),
     ("take", 2, take),
+    ("drop-right", 2, drop_right),
+    ("take-right", 2, take_right),
+    ("split-at", 2, split_at),
     (
         "drop",
         2,
@@ -243,20 +246,46 @@ extern "C" fn last(_: &mut InPlace, list: Word, _: Word, _: Word) -> Word {
 }
 
 extern "C" fn take(thread: &mut InPlace, list: Word, count: Word, _: Word) -> Word {
+    let first = count
+        .as_index()
+        .and_then(|count| first_elements(thread, list, count));
+    or_decline(first.map(|(first, _)| first))
+}
+
+/// A fresh list of the first elements, and the rest. None where there are not so many, and for many.
+fn first_elements(thread: &mut InPlace, list: Value, count: usize) -> Option<(Value, Value)> {
     const SHORT_MAX: usize = 32;
     let mut elements = [Value::ZERO; SHORT_MAX];
-    let Some(count) = count.as_index().filter(|count| *count <= SHORT_MAX) else {
-        return Value::DECLINED;
-    };
     let mut rest = list;
-    for element in &mut elements[..count] {
-        let Some(pair) = rest.as_pair() else {
-            return Value::DECLINED;
-        };
+    for element in elements.get_mut(..count)? {
+        let pair = rest.as_pair()?;
         *element = pair.car();
         rest = pair.cdr();
     }
-    thread.list(elements[..count].iter().copied())
+    Some((thread.list(elements[..count].iter().copied()), rest))
+}
+
+extern "C" fn split_at(thread: &mut InPlace, list: Word, count: Word, _: Word) -> Word {
+    let parts = count
+        .as_index()
+        .and_then(|count| first_elements(thread, list, count));
+    or_decline(parts.map(|(first, rest)| thread.values(&[first, rest])))
+}
+
+/// How many elements of a proper list come before the last ones.
+fn count_before_last(list: Value, count: Value) -> Option<usize> {
+    crate::list::length_quickly(list)?.checked_sub(count.as_index()?)
+}
+
+extern "C" fn drop_right(thread: &mut InPlace, list: Word, count: Word, _: Word) -> Word {
+    let before = count_before_last(list, count);
+    let first = before.and_then(|before| first_elements(thread, list, before));
+    or_decline(first.map(|(first, _)| first))
+}
+
+extern "C" fn take_right(_: &mut InPlace, list: Word, count: Word, _: Word) -> Word {
+    let before = count_before_last(list, count);
+    or_decline(before.and_then(|before| (0..before).try_fold(list, |rest, _| rest.cdr())))
 }
 
 /// Part of an object, by index of the first element and number of elements.

@@ -15,16 +15,57 @@ use crate::primitives::ports::heap_text;
 use crate::primitives::string_comparison::Folded;
 use crate::text::{Units, character, with_units};
 
+/// Rows of a procedure that makes something of the whole of an object, of its part from a start, and of
+/// one up to an end.
+macro_rules! of_parts {
+    ($name:literal, $make:ident) => {
+        [
+            (
+                $name,
+                1,
+                leaf!(|thread, object, _, _| $make(thread, object, None, None)),
+            ),
+            (
+                $name,
+                2,
+                leaf!(|thread, object, start, _| $make(thread, object, Some(start), None)),
+            ),
+            (
+                $name,
+                3,
+                leaf!(|thread, object, start, end| $make(thread, object, Some(start), Some(end))),
+            ),
+        ]
+    };
+}
+
+pub(super) const COPIES: [Row; 3] = of_parts!("string-copy", part);
+pub(super) const LISTS: [Row; 3] = of_parts!("string->list", to_list);
+pub(super) const VECTORS: [Row; 3] = of_parts!("string->vector", to_vector);
+pub(super) const OF_VECTORS: [Row; 3] = of_parts!("vector->string", of_vector);
+pub(super) const ENCODED: [Row; 3] = of_parts!("string->utf8", encoded);
+pub(super) const DECODED: [Row; 3] = of_parts!("utf8->string", decoded);
+
+/// A row of `string` or `string-append` for four arguments and more: those behind the three in registers
+/// have names of their own.
+macro_rules! of_many {
+    ($name:literal, $make:ident, $count:literal, $($further:ident)*) => {
+        (
+            $name,
+            $count,
+            leaf!(|thread, x, y, z| {
+                let [$($further),*] = thread.further();
+                $make(thread, [x, y, z, $($further),*])
+            }),
+        )
+    };
+}
+
 pub(super) const FUNCTIONS: &[Row] = &[
     (
         "substring",
         3,
         leaf!(|thread, string, start, end| part(thread, string, Some(start), Some(end))),
-    ),
-    (
-        "string-copy",
-        1,
-        leaf!(|thread, string, _, _| part(thread, string, None, None)),
     ),
     (
         "string-append",
@@ -88,16 +129,6 @@ pub(super) const FUNCTIONS: &[Row] = &[
         leaf!(|thread, string, start, _| part(thread, string, Some(start), None)),
     ),
     (
-        "string-copy",
-        2,
-        leaf!(|thread, string, start, _| part(thread, string, Some(start), None)),
-    ),
-    (
-        "string-copy",
-        3,
-        leaf!(|thread, string, start, end| part(thread, string, Some(start), Some(end))),
-    ),
-    (
         "string-append",
         1,
         leaf!(|thread, string, _, _| part(thread, string, None, None)),
@@ -123,16 +154,6 @@ pub(super) const FUNCTIONS: &[Row] = &[
         leaf!(|thread, string, width, _| padded(thread, string, width, false)),
     ),
     (
-        "string->list",
-        1,
-        leaf!(|thread, string, _, _| to_list(thread, string, None, None)),
-    ),
-    (
-        "string->vector",
-        1,
-        leaf!(|thread, string, _, _| to_vector(thread, string, None, None)),
-    ),
-    (
         "list->string",
         1,
         leaf!(|thread, list, _, _| or_decline(of_list(thread, list, false))),
@@ -142,85 +163,14 @@ pub(super) const FUNCTIONS: &[Row] = &[
         1,
         leaf!(|thread, list, _, _| or_decline(of_list(thread, list, true))),
     ),
-    (
-        "vector->string",
-        1,
-        leaf!(|thread, vector, _, _| of_vector(thread, vector, None, None)),
-    ),
-    (
-        "string->utf8",
-        1,
-        leaf!(|thread, string, _, _| encoded(thread, string, None, None)),
-    ),
-    (
-        "utf8->string",
-        1,
-        leaf!(|thread, bytes, _, _| decoded(thread, bytes, None, None)),
-    ),
-    (
-        "string",
-        4,
-        leaf!(|thread, x, y, z| {
-            let [a] = thread.further();
-            of_characters(thread, [x, y, z, a])
-        }),
-    ),
-    (
-        "string",
-        5,
-        leaf!(|thread, x, y, z| {
-            let [a, b] = thread.further();
-            of_characters(thread, [x, y, z, a, b])
-        }),
-    ),
-    (
-        "string",
-        6,
-        leaf!(|thread, x, y, z| {
-            let [a, b, c] = thread.further();
-            of_characters(thread, [x, y, z, a, b, c])
-        }),
-    ),
-    (
-        "string",
-        7,
-        leaf!(|thread, x, y, z| {
-            let [a, b, c, d] = thread.further();
-            of_characters(thread, [x, y, z, a, b, c, d])
-        }),
-    ),
-    (
-        "string",
-        8,
-        leaf!(|thread, x, y, z| {
-            let [a, b, c, d, e] = thread.further();
-            of_characters(thread, [x, y, z, a, b, c, d, e])
-        }),
-    ),
-    (
-        "string-append",
-        4,
-        leaf!(|thread, x, y, z| {
-            let [a] = thread.further();
-            or_decline(joined(thread, [x, y, z, a]))
-        }),
-    ),
-    (
-        "string-append",
-        5,
-        leaf!(|thread, x, y, z| {
-            let [a, b] = thread.further();
-            or_decline(joined(thread, [x, y, z, a, b]))
-        }),
-    ),
-    (
-        "string-append",
-        6,
-        leaf!(|thread, x, y, z| {
-            let [a, b, c] = thread.further();
-            or_decline(joined(thread, [x, y, z, a, b, c]))
-        }),
-    ),
+    of_many!("string", of_characters, 4, a),
+    of_many!("string", of_characters, 5, a b),
+    of_many!("string", of_characters, 6, a b c),
+    of_many!("string", of_characters, 7, a b c d),
+    of_many!("string", of_characters, 8, a b c d e),
+    of_many!("string-append", joined_or_not, 4, a),
+    of_many!("string-append", joined_or_not, 5, a b),
+    of_many!("string-append", joined_or_not, 6, a b c),
     (
         "string-concatenate",
         1,
@@ -232,56 +182,6 @@ pub(super) const FUNCTIONS: &[Row] = &[
         leaf!(|thread, list, delimiter, _| {
             or_decline(joined_list(thread, list, Some(delimiter)))
         }),
-    ),
-    (
-        "string->list",
-        2,
-        leaf!(|thread, string, start, _| to_list(thread, string, Some(start), None)),
-    ),
-    (
-        "string->list",
-        3,
-        leaf!(|thread, string, start, end| to_list(thread, string, Some(start), Some(end))),
-    ),
-    (
-        "string->vector",
-        2,
-        leaf!(|thread, string, start, _| to_vector(thread, string, Some(start), None)),
-    ),
-    (
-        "string->vector",
-        3,
-        leaf!(|thread, string, start, end| to_vector(thread, string, Some(start), Some(end))),
-    ),
-    (
-        "vector->string",
-        2,
-        leaf!(|thread, vector, start, _| of_vector(thread, vector, Some(start), None)),
-    ),
-    (
-        "vector->string",
-        3,
-        leaf!(|thread, vector, start, end| of_vector(thread, vector, Some(start), Some(end))),
-    ),
-    (
-        "string->utf8",
-        2,
-        leaf!(|thread, string, start, _| encoded(thread, string, Some(start), None)),
-    ),
-    (
-        "string->utf8",
-        3,
-        leaf!(|thread, string, start, end| encoded(thread, string, Some(start), Some(end))),
-    ),
-    (
-        "utf8->string",
-        2,
-        leaf!(|thread, bytes, start, _| decoded(thread, bytes, Some(start), None)),
-    ),
-    (
-        "utf8->string",
-        3,
-        leaf!(|thread, bytes, start, end| decoded(thread, bytes, Some(start), Some(end))),
     ),
 ];
 
@@ -363,6 +263,10 @@ fn joined<const COUNT: usize>(thread: &mut InPlace, strings: [Value; COUNT]) -> 
     joined_all(thread, &strings)
 }
 
+fn joined_or_not<const COUNT: usize>(thread: &mut InPlace, strings: [Value; COUNT]) -> Value {
+    or_decline(joined_all(thread, &strings))
+}
+
 fn joined_all(thread: &mut InPlace, strings: &[Value]) -> Option<Value> {
     let (mut length, mut bits) = (0, 0);
     for string in strings {
@@ -437,12 +341,15 @@ fn joined_list(thread: &mut InPlace, list: Value, delimiter: Option<Value>) -> O
 }
 
 fn filled(thread: &mut InPlace, length: Value, fill: char) -> Value {
-    let unit = u32::from(fill);
-    or_decline(length.as_index().and_then(|length| match unit {
-        0..0x80 => thread.ascii_string_with(length, |to| to.fill(unit as u8)),
-        0x80..0x100 => thread.latin1_string(length, |to| to.fill(unit as u8)),
-        _ => thread.wide_string(length, |to| to.fill(unit)),
-    }))
+    let Some(length) = length.as_index() else {
+        return Value::DECLINED;
+    };
+    if fill.is_ascii() && length <= 8 {
+        let bytes = u64::MAX.checked_shr(64 - 8 * length as u32).unwrap_or(0);
+        let word = (u64::from(u32::from(fill)) * 0x0101_0101_0101_0101) & bytes;
+        return thread.short_ascii_string(word, length);
+    }
+    or_decline(thread.filled_string(length, fill))
 }
 
 /// The string of a few characters.
@@ -459,6 +366,11 @@ fn of_characters<const COUNT: usize>(thread: &mut InPlace, characters: [Value; C
         bits |= unit;
     }
     or_decline(match bits {
+        0..0x80 if COUNT <= 8 => {
+            let shifted = bytes.iter().rev();
+            let word = shifted.fold(0, |word, byte| word << 8 | u64::from(*byte));
+            Some(thread.short_ascii_string(word, COUNT))
+        }
         0..0x80 => thread.ascii_string_of(&bytes),
         0x80..0x100 => thread.latin1_string(COUNT, |to| to.copy_from_slice(&bytes)),
         _ => thread.wide_string_of(&units),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::FIXNUM_MAX;
-use canny_value::Value;
+use canny_value::{ObjectRef, Value};
 use canny_vm::numbers::number_of;
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 
@@ -151,11 +151,10 @@ const SEED: u64 = 0x0063_616e_6e79;
 
 /// A hash as a program sees it: below the bound that argument 1 may give.
 fn bounded(thread: &mut Thread, call: Call, hash: u64) -> Result<Value, Raise> {
-    let hash = hash >> 4;
-    debug_assert!(hash <= FIXNUM_MAX as u64);
     let Some(bound) = call.optional(1) else {
-        return Ok(Value::fixnum(hash as i64));
+        return Ok(unbounded(hash));
     };
+    let hash = hash >> 4;
     match bound.as_fixnum() {
         Some(bound) if bound > 0 => Ok(Value::fixnum((hash % bound as u64) as i64)),
         Some(_) => Err(call.range_error(thread, 1, "a bound is positive")),
@@ -212,21 +211,54 @@ fn hash_by(
 }
 
 fn hash(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let object = call.at(0);
-    let has_structure = object.is_pair()
-        || [
-            Kind::Vector,
-            Kind::String,
-            Kind::Bytevector,
-            Kind::NumericVector,
-        ]
-        .iter()
-        .any(|&kind| object.is_kind(kind));
-    if !has_structure {
-        return hash_by(thread, call, KeyHasher::eqv);
+    match structure_hash(call.at(0)) {
+        Some(hash) => bounded(thread, call, hash),
+        None => hash_by(thread, call, KeyHasher::eqv),
     }
-    let hash = KeyHasher::new(SEED, Identity::Kind).equal(object);
-    bounded(thread, call, hash)
+}
+
+/// The hash of an object with parts that it is compared by.
+fn structure_hash(object: Value) -> Option<u64> {
+    let has_structure = object.is_pair()
+        || object.as_object().is_some_and(|object| {
+            let kinds = [
+                Kind::Vector,
+                Kind::String,
+                Kind::Bytevector,
+                Kind::NumericVector,
+            ];
+            kinds.contains(&object.kind())
+        });
+    has_structure.then(|| KeyHasher::new(SEED, Identity::Kind).equal(object))
+}
+
+/// `(hash object)`; none for an object that has nothing but its identity.
+pub(crate) fn content_hash(object: Value) -> Option<Value> {
+    let hash = match structure_hash(object) {
+        Some(hash) => hash,
+        None => {
+            let mut hasher = KeyHasher::new(SEED, Identity::Address);
+            let hash = hasher.eqv(object);
+            match object.as_kind(Kind::Symbol) {
+                Some(symbol) => hash_of_name(SEED, symbol),
+                None if hasher.used_address => return None,
+                None => hash,
+            }
+        }
+    };
+    Some(unbounded(hash))
+}
+
+/// A hash as a program gets it.
+fn unbounded(hash: u64) -> Value {
+    let hash = hash >> 4;
+    debug_assert!(hash <= FIXNUM_MAX as u64);
+    Value::fixnum(hash as i64)
+}
+
+/// `(string-hash string)`
+pub(crate) fn lasting_hash(string: ObjectRef) -> Value {
+    unbounded(with_units(string, |units| hash_text(SEED, units)))
 }
 
 fn string_hash(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

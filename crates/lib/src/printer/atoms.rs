@@ -227,7 +227,7 @@ fn print_symbol(text: &mut String, symbol: Value, for_people: bool) {
 }
 
 /// Whether a name surely needs no bars: a quick look that spares most symbols the full one.
-fn is_plain(name: &str) -> bool {
+pub(crate) fn is_plain(name: &str) -> bool {
     let is_initial = |byte: &u8| byte.is_ascii_alphabetic() || b"!$%&*/:<=>?^_~".contains(byte);
     let is_subsequent =
         |byte: &u8| is_initial(byte) || byte.is_ascii_digit() || b"+-.@".contains(byte);
@@ -236,7 +236,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// The abbreviation that a symbol has at the head of a list of two elements.
-pub(super) fn quotation_prefix(symbol: Value) -> Option<&'static str> {
+pub(crate) fn quotation_prefix(symbol: Value) -> Option<&'static str> {
     let name = symbol
         .as_kind(Kind::Symbol)?
         .field(0)

@@ -51,5 +51,6 @@ fn type_of(gives: Gives) -> Type {
         Gives::String => Type::STRING,
         Gives::Symbol => Type::SYMBOL,
         Gives::Vector => Type::VECTOR,
+        Gives::HashTable => Type::HASH_TABLE,
     }
 }

@@ -1,5 +1,5 @@
-//! Functions of numbers that choose between operands or truth values by comparing them: comparisons of
-//! three numbers and more, `min`, `max` and `abs`.
+//! Functions that choose between operands or truth values by comparing them: comparisons of three
+//! numbers or characters and more, `min`, `max` and `abs` of numbers.
 //!
 //! Each outcome continues alone behind the call, so that a test of the value is answered before the
 //! paths meet. All operands are guarded before the first comparison, since each of them must be a
@@ -11,7 +11,7 @@ use canny_tables::leaves;
 use canny_tables::opcodes::Opcode;
 
 use super::{Activation, BuildError, Builder};
-use crate::graph::{Comparison, NodeId, Op};
+use crate::graph::{Comparison, Condition, NodeId, Op, Test};
 use crate::types::Type;
 
 /// Most operands of a comparison in line.
@@ -27,6 +27,11 @@ impl Builder<'_> {
         name: &str,
     ) -> Result<bool, BuildError> {
         let registers = instruction.uses();
+        if let Some(comparison) = characters_chained(name)
+            && (3..=OPERANDS_MAX).contains(&registers.len())
+        {
+            return self.characters(activation, instruction, comparison);
+        }
         let comparison = chained(name).filter(|_| (3..=OPERANDS_MAX).contains(&registers.len()));
         let is_choice = matches!(
             (name, registers.len()),
@@ -57,6 +62,57 @@ impl Builder<'_> {
             None => self.choice(activation, instruction, name, &operands),
         }
         Ok(true)
+    }
+
+    /// Whether each of a few characters and the next one compare so; false if the operands are not likely to
+    /// be characters.
+    fn characters(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+        comparison: Comparison,
+    ) -> Result<bool, BuildError> {
+        if !self.is_stable(activation) {
+            return Ok(false);
+        }
+        let mut operands = Vec::with_capacity(OPERANDS_MAX);
+        for register in instruction.uses() {
+            operands.push(self.register(activation, register)?);
+        }
+        if !operands.iter().all(|x| self.guess(*x) == Type::CHARACTER) {
+            return Ok(false);
+        }
+        for operand in &mut operands {
+            *operand = self.guard(activation, Test::Character, *operand);
+            if self.block.is_none() {
+                return Ok(true);
+            }
+        }
+        self.chain_of_characters(activation, instruction, comparison, &operands);
+        Ok(true)
+    }
+
+    fn chain_of_characters(
+        &mut self,
+        activation: &mut Activation,
+        instruction: &Instruction,
+        comparison: Comparison,
+        operands: &[NodeId],
+    ) {
+        let [x, rest @ ..] = operands else { return };
+        let Some(y) = rest.first() else {
+            let answer = self.word(layout::TRUE);
+            return self.give(activation, instruction, answer);
+        };
+        let [holds, fails] = self.fork(Condition::Characters(comparison, *x, *y));
+        self.follow_aside(activation, holds, |builder, activation| {
+            builder.chain_of_characters(activation, instruction, comparison, rest);
+        });
+        self.follow_aside(activation, fails, |builder, activation| {
+            let answer = builder.word(layout::FALSE);
+            builder.give(activation, instruction, answer);
+        });
+        self.block = None;
     }
 
     /// The least or the greatest of four numbers: that of three, and of it and the last one.
@@ -188,13 +244,18 @@ impl Builder<'_> {
             return Ok(());
         }
         let value = self.register(activation, instruction.a())?;
-        let value = self.guard(activation, crate::graph::Test::Flonum, value);
+        let value = self.guard(activation, Test::Flonum, value);
         if self.block.is_some() {
             let value = self.float(value);
             activation.environment.set(instruction.a(), value);
         }
         Ok(())
     }
+}
+
+/// The comparison of characters that a primitive makes.
+fn characters_chained(name: &str) -> Option<Comparison> {
+    chained(name.strip_prefix("char")?.strip_suffix('?')?)
 }
 
 /// The comparison of numbers that a primitive makes.

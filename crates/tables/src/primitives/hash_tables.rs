@@ -10,7 +10,7 @@ rows! {
     ROWS:
     "%make-hash-table" (3) [PURE ALLOCATES] "symbol any index -> hash-table"
         "A new table: equivalence eq, eqv, equal or string; weakness #f, key, value or ephemeral; expected \
-         size." slow Makes;
+         size.";
     "%hash-table?" (1) [FOLDABLE PURE NEVER_RAISES] "any -> boolean"
         "Whether the object is a built-in hash table.";
     "%hash-table-equivalence" (1) [FOLDABLE PURE] "hash-table -> symbol"
@@ -32,9 +32,9 @@ rows! {
         "The number of associations, then each key and its value; elements behind them mean \
          nothing." slow Work;
     "%hash-table->alist" (1) [PURE ALLOCATES] "hash-table -> list" "Fresh pairs of key and value." slow Work;
-    "hash" (1, 2) [PURE] "any [integer] -> integer" "A hash that respects equal?, below the bound." slow Work;
+    "hash" (1, 2) [PURE] "any [integer] -> integer" "A hash that respects equal?, below the bound.";
     "string-hash" (1, 2) [PURE] "string [integer] -> integer"
-        "A hash that respects string=?, below the bound." slow Work;
+        "A hash that respects string=?, below the bound.";
     "string-ci-hash" (1, 2) [PURE] "string [integer] -> integer"
         "A hash that respects string-ci=?, below the bound." slow Work;
     "hash-by-identity" (1, 2) [PURE] "any [integer] -> integer"

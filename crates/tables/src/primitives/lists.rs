@@ -30,7 +30,7 @@ rows! {
         "The lists in a list joined by changing their last pairs." slow Changes;
     "list-tail" (2) [PURE] "any index -> any" "The list without its first k pairs.";
     "list-ref" (2) [PURE] "any index -> any" "Element k of a list.";
-    "list-set!" (3) [] "any index any -> unspecified" "Stores in element k of a list." slow Changes;
+    "list-set!" (3) [] "any index any -> unspecified" "Stores in element k of a list.";
     "list-copy" (1) [PURE ALLOCATES] "any -> any" "A copy of the pairs of a list; the tail is shared.";
     "last-pair" (1) [PURE] "pair -> pair" "The last pair of a list.";
     "last" (1) [PURE] "pair -> any" "The last element of a list.";
@@ -72,10 +72,10 @@ rows! {
     "tenth" (1) [PURE] "list -> any" "Element 9 of a list.";
     "take" (2) [PURE ALLOCATES] "any index -> list" "The first k elements.";
     "drop" (2) [PURE] "any index -> any" "The list without its first k elements.";
-    "take-right" (2) [PURE] "any index -> any" "The last k pairs and the tail." slow Work;
-    "drop-right" (2) [PURE ALLOCATES] "any index -> list" "The list without its last k pairs." slow Work;
+    "take-right" (2) [PURE] "any index -> any" "The last k pairs and the tail.";
+    "drop-right" (2) [PURE ALLOCATES] "any index -> list" "The list without its last k pairs.";
     "take!" (2) [] "any index -> list" "The first k elements, cutting the list." slow Changes;
     "drop-right!" (2) [] "any index -> list" "The list cut before its last k pairs." slow Changes;
-    "split-at" (2) [PURE ALLOCATES] "any index -> values(list any)" "take and drop at once." slow Work;
+    "split-at" (2) [PURE ALLOCATES] "any index -> values(list any)" "take and drop at once.";
     "split-at!" (2) [] "any index -> values(list any)" "take! and drop at once." slow Changes;
 }

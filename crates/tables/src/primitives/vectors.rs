@@ -25,7 +25,7 @@ rows! {
     "subvector" (3) [PURE ALLOCATES] "vector index index -> vector" "A copy of a range.";
     "vector-grow" (2) [PURE ALLOCATES] "vector index -> vector"
         "A longer copy; new elements are unspecified." slow Work;
-    "vector-swap!" (3) [] "vector index index -> unspecified" "Exchanges two elements." slow Changes;
+    "vector-swap!" (3) [] "vector index index -> unspecified" "Exchanges two elements.";
     "%sort-vector!" (4) [] "vector index index sort-order -> boolean"
         "Sorts a range by a standard order, keeping the order of equal elements, if all elements are of one \
          kind; whether it did." slow Work;

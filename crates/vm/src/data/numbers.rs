@@ -106,6 +106,25 @@ fn bignum_ordering(x: ObjectRef, y: ObjectRef) -> Ordering {
     }
 }
 
+/// Whether two objects that are both bignums, or both ratios of fixnums, are equal. Ratios are in lowest
+/// terms.
+#[inline]
+pub(crate) fn alike_equal(x: ObjectRef, y: ObjectRef) -> Option<bool> {
+    match (x.header().kind_byte(), y.header().kind_byte()) {
+        (BIGNUM, BIGNUM) => Some(
+            x.length() == y.length()
+                && bignum_sign(x) == bignum_sign(y)
+                && x.with_limbs(|left| y.with_limbs(|right| left == right)),
+        ),
+        (RATNUM, RATNUM) => {
+            let parts = [x.field(0), x.field(1), y.field(0), y.field(1)];
+            let is_short = parts.iter().all(|part| part.as_fixnum().is_some());
+            is_short.then(|| parts[0] == parts[2] && parts[1] == parts[3])
+        }
+        _ => None,
+    }
+}
+
 /// The order of two objects that are both bignums, or both ratios of fixnums.
 #[inline]
 pub(crate) fn alike_ordering(x: ObjectRef, y: ObjectRef) -> Option<Ordering> {

@@ -105,6 +105,20 @@ impl InPlace {
         self.0.fill_bytes(bytes, range, byte);
     }
 
+    /// Stores the car of a pair.
+    #[inline]
+    pub fn set_car(&mut self, pair: Value, value: Value) {
+        self.0.set_car(pair, value);
+    }
+
+    /// Exchanges two elements of a vector.
+    #[inline]
+    pub fn exchange_elements(&mut self, vector: ObjectRef, left: usize, right: usize) {
+        let (first, second) = (vector.field(left), vector.field(right));
+        self.0.store(vector.value(), left, second);
+        self.0.store(vector.value(), right, first);
+    }
+
     /// Copies elements of a vector into another one, or the same, and whether it did: not so many.
     #[inline]
     pub fn copy_elements(

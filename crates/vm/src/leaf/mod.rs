@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use canny_tables::kinds::Kind;
-use canny_tables::layout::port;
+use canny_tables::layout::{hash_table, port};
 use canny_tables::leaves::{ARGUMENTS_MAX, IN_REGISTERS};
 use canny_value::{ObjectRef, Value};
 
@@ -33,6 +33,8 @@ const WORDS_MAX: usize = 1 << 10;
 
 /// Bytes of a string that a leaf function makes at most.
 const BYTES_MAX: usize = 1 << 12;
+/// Bytes of an object that a leaf function makes at most for a purpose of the machine's own.
+const LONG_BYTES_MAX: usize = 1 << 16;
 /// Characters of a string that is not ASCII and that a leaf function makes at most.
 const CHARACTERS_MAX: usize = 1 << 11;
 
@@ -225,6 +227,25 @@ impl InPlace {
         self.0.mutator().leaf_in_place(Kind::Bytevector, 0, length)
     }
 
+    /// A vector for a purpose of the machine's own, which may be longer. None for one of more than
+    /// [`LONG_BYTES_MAX`] bytes.
+    pub fn long_vector(&mut self, length: usize, fill: Value) -> Option<Value> {
+        let mutator = self.0.mutator();
+        (8 * length <= LONG_BYTES_MAX).then(|| mutator.long_vector_in_place(length, fill))
+    }
+
+    /// A bytevector of zeros, with the same limit.
+    pub fn long_bytevector(&mut self, length: usize) -> Option<Value> {
+        let mutator = self.0.mutator();
+        (length <= LONG_BYTES_MAX).then(|| mutator.long_bytevector_in_place(length))
+    }
+
+    /// The object of a hash table with these fields.
+    pub fn hash_table(&mut self, fields: [Value; hash_table::WORDS]) -> Value {
+        let mutator = self.0.mutator();
+        mutator.fields_in_place(Kind::HashTable, fields)
+    }
+
     /// A port object with these fields.
     pub fn port(&mut self, fields: [Value; port::COUNT]) -> Value {
         self.0.mutator().fields_in_place(Kind::Port, fields)
@@ -273,6 +294,11 @@ impl InPlace {
     /// The heap's epoch, which a collection changes.
     pub fn heap_epoch(&self) -> u64 {
         self.0.vm().heap().epoch()
+    }
+
+    /// The number of full collections so far.
+    pub fn full_collections(&self) -> u64 {
+        self.0.vm().heap().statistics().full_collections
     }
 
     /// The first entry of the parameters register with this key.

@@ -11,10 +11,58 @@ use crate::data::strings;
 /// All bits of an ASCII character.
 const ASCII: u8 = 0x7f;
 
+/// The bits of a word that are in no byte of ASCII.
+const WORD_NOT_ASCII: u64 = 0x8080_8080_8080_8080;
+
+/// At most eight bytes as a word, the first of them lowest, with zeros behind them.
+#[inline(always)]
+fn word_of(bytes: &[u8]) -> Option<u64> {
+    let count = bytes.len();
+    if count > 8 {
+        return None;
+    }
+    // Two parts that may overlap, with the same bytes where they do.
+    if let (Some(first), Some(last)) = (bytes.first_chunk(), bytes.last_chunk()) {
+        let (first, last) = (u32::from_le_bytes(*first), u32::from_le_bytes(*last));
+        return Some(u64::from(first) | u64::from(last) << (8 * (count - 4)));
+    }
+    let byte = |at: usize| bytes.get(at).map_or(0, |byte| u64::from(*byte) << (8 * at));
+    Some(byte(0) | byte(1) | byte(2))
+}
+
 impl InPlace {
+    /// A fresh string of at most eight characters of ASCII: the bytes of a word, the first of them lowest,
+    /// with zeros behind them.
+    #[inline(always)]
+    pub fn short_ascii_string(&mut self, word: u64, length: usize) -> Value {
+        debug_assert!(word & WORD_NOT_ASCII == 0);
+        let mutator = self.0.mutator();
+        let data = mutator.word_in_place(Kind::String8, FLAG_ASCII, length, word);
+        self.string_over(length, data)
+    }
+
+    /// A fresh string of so many equal characters. None for a long one.
+    pub fn filled_string(&mut self, length: usize, character: char) -> Option<Value> {
+        let unit = u32::from(character);
+        let (kind, flags, length_max) = match unit {
+            0..0x80 => (Kind::String8, FLAG_ASCII, BYTES_MAX),
+            0x80..0x100 => (Kind::String8, 0, CHARACTERS_MAX),
+            _ => (Kind::String32, 0, CHARACTERS_MAX),
+        };
+        if length > length_max {
+            return None;
+        }
+        let mutator = self.0.mutator();
+        let data = mutator.filled_in_place(kind, flags, length, unit);
+        Some(self.string_over(length, data))
+    }
+
     /// A fresh string of ASCII. None for a long one.
     #[inline]
     pub fn ascii_string_of(&mut self, text: &[u8]) -> Option<Value> {
+        if let Some(word) = word_of(text) {
+            return Some(self.short_ascii_string(word, text.len()));
+        }
         if text.len() > BYTES_MAX {
             return None;
         }
@@ -30,6 +78,12 @@ impl InPlace {
         let length: usize = pieces.iter().map(|piece| piece.len()).sum();
         if length > BYTES_MAX {
             return None;
+        }
+        if let [piece] = pieces
+            && let Some(word) = word_of(piece)
+        {
+            let is_ascii = word & WORD_NOT_ASCII == 0;
+            return is_ascii.then(|| self.short_ascii_string(word, length));
         }
         let mutator = self.0.mutator();
         let data = match pieces {

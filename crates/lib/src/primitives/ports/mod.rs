@@ -27,6 +27,7 @@ pub(crate) mod open;
 pub(crate) mod output;
 pub(crate) mod quick;
 pub(crate) mod quick_data;
+pub(crate) mod quick_text;
 pub(crate) mod sides;
 pub(crate) mod standard;
 pub(crate) mod table;

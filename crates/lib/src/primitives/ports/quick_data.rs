@@ -1,5 +1,6 @@
-//! Reading of simple data in the text of a port that has it in the heap: fixnums in decimal, plain
-//! symbols that are known, and lists of those. Everything else, errors and the end of input too, is left
+//! Reading of simple data in the text of a port that has it in the heap: fixnums and short flonums in
+//! decimal, plain symbols that are known, strings and characters of ASCII, booleans, and lists of those.
+//! Everything else, errors and the end of input too, is left
 //! to the reader, and nothing is read then.
 
 use canny_tables::kinds::Kind;
@@ -36,7 +37,7 @@ struct Data<'a> {
     rest: &'a [u8],
 }
 
-impl Data<'_> {
+impl<'a> Data<'a> {
     fn next(&mut self, thread: &mut InPlace) -> Option<Value> {
         let mut elements = [Value::ZERO; ELEMENTS_MAX];
         let mut starts = [0; DEPTH_MAX];
@@ -70,27 +71,75 @@ impl Data<'_> {
     }
 
     fn atom(&mut self, thread: &mut InPlace) -> Option<Value> {
+        match self.rest {
+            [b'"', rest @ ..] => return self.string(thread, rest),
+            [b'#', b'\\', character, rest @ ..] if character.is_ascii_graphic() => {
+                return self.ended(rest, Value::character(char::from(*character)));
+            }
+            [b'#', b't', rest @ ..] => return self.ended(rest, Value::TRUE),
+            [b'#', b'f', rest @ ..] => return self.ended(rest, Value::FALSE),
+            _ => {}
+        }
         let length = self.rest.iter().position(|byte| !is_of_atom(*byte));
         let (atom, rest) = self.rest.split_at(length.unwrap_or(self.rest.len()));
-        if !matches!(
-            rest.first(),
-            None | Some(b' ' | b'\t' | b'\n' | b'\r' | b'(' | b')')
-        ) {
+        if !is_end(rest) {
             return None;
         }
         let datum = match atom {
-            [b'a'..=b'z', ..] => thread.find_symbol(std::str::from_utf8(atom).ok()?),
+            [b'0'..=b'9' | b'-', ..] if atom.contains(&b'.') => flonum(atom),
+            [b'a'..=b'z', ..] if !atom.contains(&b'.') => {
+                thread.find_symbol(std::str::from_utf8(atom).ok()?)
+            }
             [b'-', digits @ ..] => Some(Value::fixnum(-number(digits)?)),
             digits => Some(Value::fixnum(number(digits)?)),
         };
         self.rest = rest;
         datum
     }
+
+    /// A datum with nothing behind it that could belong to it.
+    fn ended(&mut self, rest: &'a [u8], datum: Value) -> Option<Value> {
+        self.rest = rest;
+        is_end(rest).then_some(datum)
+    }
+
+    /// A string on one line without escapes, behind its quotation mark.
+    fn string(&mut self, thread: &mut InPlace, rest: &'a [u8]) -> Option<Value> {
+        let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | b'\r' | b'\n' | 0x80..);
+        let length = rest.iter().position(is_special)?;
+        let (text, rest) = rest.split_at(length);
+        let [b'"', rest @ ..] = rest else {
+            return None;
+        };
+        self.rest = rest;
+        thread.ascii_string_of(text)
+    }
 }
 
 /// Whether a byte belongs to a number or symbol whatever stands around it.
 fn is_of_atom(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'!' | b'?' | b'*' | b'<' | b'=' | b'>')
+    byte.is_ascii_alphanumeric()
+        || matches!(byte, b'-' | b'.' | b'!' | b'?' | b'*' | b'<' | b'=' | b'>')
+}
+
+/// Whether a datum has surely ended in front of this.
+fn is_end(rest: &[u8]) -> bool {
+    matches!(
+        rest.first(),
+        None | Some(b' ' | b'\t' | b'\n' | b'\r' | b'(' | b')')
+    )
+}
+
+/// Digits with a point between them and perhaps a sign before, if the flonum fits a word.
+fn flonum(text: &[u8]) -> Option<Value> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let point = digits.iter().position(|byte| *byte == b'.')?;
+    let (whole, fraction) = (&digits[..point], &digits[point + 1..]);
+    let is_plain = [whole, fraction]
+        .iter()
+        .all(|part| !part.is_empty() && part.iter().all(u8::is_ascii_digit));
+    let text = std::str::from_utf8(text).ok().filter(|_| is_plain)?;
+    Value::try_inline_flonum(text.parse().ok()?)
 }
 
 fn number(digits: &[u8]) -> Option<i64> {
@@ -150,6 +199,34 @@ mod tests {
             "[1]",
             "(1 #| |# 2)",
             "((((((((((1))))))))))",
+            "1.25 x",
+            "-0.5)",
+            "(0.1 123456789.123456789 1.)",
+            "1.2.3",
+            "-.5",
+            "1.",
+            "...",
+            "(a . b)",
+            "0.0",
+            "-0.0",
+            "1000000000000000000000.5",
+            "\"\"x",
+            "\"a b;(c\"(1)",
+            "(\"a\" \"b\")",
+            "\"a\\nb\"",
+            "\"a\nb\"",
+            "\"\u{e9}\"",
+            "\"open",
+            "#\\a)",
+            "(#\\( #\\))",
+            "#\\space",
+            "#\\x41",
+            "#true",
+            "#f)",
+            "(#t #f)",
+            "#fx",
+            "#;1 2",
+            "#d1.5",
         ] {
             let source = thread.string(text);
             let [port, plain] = [0, 0].map(|_| call(thread, "open-input-string", [source]));
@@ -171,7 +248,7 @@ mod tests {
             });
             assert_eq!(rest[0], rest[1], "{text}");
         }
-        assert_eq!(quick, 7);
+        assert_eq!(quick, 22);
         for text in ["", ")", "(1 2", "(1 2 . ", "("] {
             let source = thread.string(text);
             let port = call(thread, "open-input-string", [source]);

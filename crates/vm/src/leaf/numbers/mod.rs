@@ -21,9 +21,9 @@ use canny_value::Value;
 
 use super::{InPlace, WORDS_MAX, payload};
 use crate::data::numbers::{
-    Numeric, View, alike_ordering, exact_to_f64, limbs_of, number_of, numeric, object_and_fixnum,
-    quick_equal, quick_ordering, short_ratios, small, view, view_equal, view_ordering,
-    with_integer,
+    Numeric, View, alike_equal, alike_ordering, exact_to_f64, limbs_of, number_of, numeric,
+    object_and_fixnum, quick_equal, quick_ordering, short_ratios, small, view, view_equal,
+    view_ordering, with_integer,
 };
 
 /// Limbs of the operands that are computed with through the tower here: the greatest common divisors of
@@ -192,6 +192,9 @@ pub(crate) fn equal(x: Value, y: Value) -> Option<bool> {
         (Flonum(a), Fixnum(b)) if is_same_as_double(b) => Some(a == b as f64),
         (Other(other), Fixnum(_)) | (Fixnum(_), Other(other)) if differs_from_fixnums(other) => {
             Some(false)
+        }
+        (Other(a), Other(b)) if let Some(answer) = alike_equal(a.as_object()?, b.as_object()?) => {
+            Some(answer)
         }
         _ => other_equal(x, y),
     }
