@@ -21,7 +21,7 @@ use crate::JitError;
 use crate::arguments::{self, REGISTERS};
 use crate::assembler::TRAP;
 use crate::compiled::Compiled;
-use crate::install::{self, Installed};
+use crate::install::{self, Installed, InstalledStitches, StitchedCode};
 use crate::machine::{FunctionCode, Stub};
 use crate::perf_map::PerfMap;
 use crate::ranges::FreeRanges;
@@ -107,6 +107,11 @@ impl CodeMemory {
     /// what exits report.
     pub fn install(&self, compiled: &Compiled, candidate: u64) -> Result<Installed, JitError> {
         install::install(&self.region, compiled, candidate)
+    }
+
+    /// Copies stitched code into the memory and makes its descriptors.
+    pub fn install_stitched(&self, code: &StitchedCode) -> Result<InstalledStitches, JitError> {
+        install::install_stitched(&self.region, code)
     }
 
     /// Addresses of code and descriptors.
