@@ -6,7 +6,7 @@
 //! compiled calls of code that is not compiled go), and `canny_llint_native_capture` and
 //! `canny_llint_native_continue` (where those of the machine's own go).
 
-use canny_tables::layout::thread;
+use canny_tables::layout::{self, thread};
 use canny_tables::opcodes::{LOG_FULL_ENTRY, NATIVE_ENTER_ENTRY, Opcode, TABLE_ENTRIES};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -347,8 +347,9 @@ impl Emitter {
     }
 
     /// `canny_llint_stitched_slow`: the slow path of an instruction of stitched code. In place of the
-    /// dispatch table comes the address of where the next instruction is in the bytecode, behind which
-    /// is the code that continues there. If the runtime says something else, the interpreter continues.
+    /// dispatch table comes the address of a record: where the next instruction is in the bytecode, and
+    /// where the target of the branch is, each followed by the code that continues there. If the runtime
+    /// says something else, the interpreter continues.
     fn stitched_slow(&mut self) -> Result<(), GenerateError> {
         let name = "canny_llint_stitched_slow";
         let signature = handler_signature();
@@ -390,18 +391,21 @@ impl Emitter {
             builder.switch_to_block(go_on);
             let fp = builder.ins().load(I64, trusted, block, thread::FP);
             let table = builder.ins().load(I64, trusted, block, thread::TABLE);
-            let expected = builder.ins().load(I64, trusted, back, 0);
-            let as_expected = builder.ins().icmp(IntCC::Equal, next, expected);
-            let stay = builder.create_block();
-            let elsewhere = builder.create_block();
-            builder.ins().brif(as_expected, stay, &[], elsewhere, &[]);
-            builder.switch_to_block(stay);
-            let target = builder.ins().iadd_imm_s(back, 8);
             let registers = [next, fp, block, table, word];
-            builder
-                .ins()
-                .return_call_indirect(signature, target, &registers);
-            builder.switch_to_block(elsewhere);
+            for offset in [0, layout::stitched::SIZE] {
+                let expected = builder.ins().load(I64, trusted, back, offset);
+                let as_expected = builder.ins().icmp(IntCC::Equal, next, expected);
+                let stay = builder.create_block();
+                let elsewhere = builder.create_block();
+                builder.ins().brif(as_expected, stay, &[], elsewhere, &[]);
+                builder.switch_to_block(stay);
+                let code = offset + layout::stitched::CODE;
+                let target = builder.ins().iadd_imm_s(back, i64::from(code));
+                builder
+                    .ins()
+                    .return_call_indirect(signature, target, &registers);
+                builder.switch_to_block(elsewhere);
+            }
             let fallback = FuncRef::from_u32(0);
             let mut handler = Handler::new(builder, registers, signature, fallback);
             handler.next();

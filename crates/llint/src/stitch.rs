@@ -204,7 +204,9 @@ impl Stitcher<'_> {
                 self.write_stencil(first, pc, opcode, slow);
             }
             // The runtime does all of it: the slow path stands in the way.
-            None => self.write_runtime_call(pc, opcode),
+            None => {
+                self.write_runtime_call(pc, opcode);
+            }
         }
         if opcode.row().flow == Flow::Loop {
             let head = self.target(pc, opcode);
@@ -367,27 +369,54 @@ impl Stitcher<'_> {
                     offset: 0,
                 });
                 self.write_stencil(second, pc, opcode, slow);
-                self.slow[slow].offset = self.done.code.len();
-                self.write_leave(pc);
-            } else if leaves(opcode) {
-                self.write_leave(pc);
-            } else {
-                self.write_runtime_call(pc, opcode);
-                // jmp
+                // The usual part ends where the next instruction would begin.
                 self.bytes(&[0xe9]);
                 self.jump_field(Target::Instruction(pc + opcode.words()));
+                self.slow[slow].offset = self.done.code.len();
+                self.write_slow_path(pc, opcode);
+            } else {
+                self.write_slow_path(pc, opcode);
             }
         }
     }
 
-    /// The runtime does the instruction; the code continues behind what is written here.
+    fn write_slow_path(&mut self, pc: usize, opcode: Opcode) {
+        if leaves(opcode) {
+            self.write_leave(pc);
+        } else {
+            self.write_runtime_call(pc, opcode);
+        }
+    }
+
+    /// The runtime does the instruction.
     fn write_runtime_call(&mut self, pc: usize, opcode: Opcode) {
         self.constant(RDI, self.behind(pc));
         self.load_instruction_word(pc);
         // lea rcx, [rip+13]: behind the jump.
         self.bytes(&[0x48, 0x8d, 0x0d, 13, 0, 0, 0]);
         self.jump_to(crate::stitched_slow());
-        self.word(self.start + 4 * (pc + opcode.words()) as u64);
+        let next = pc + opcode.words();
+        let taken = match opcode.row().flow {
+            Flow::Branch => self.target(pc, opcode),
+            _ => None,
+        };
+        self.write_record(Some(next));
+        self.write_record(taken);
+    }
+
+    /// Where the code continues if the runtime says so.
+    fn write_record(&mut self, pc: Option<usize>) {
+        let Some(pc) = pc else {
+            // No address of bytecode.
+            self.word(0);
+            self.word(0);
+            return;
+        };
+        self.word(self.start + 4 * pc as u64);
+        // jmp, and three bytes to the end of the record.
+        self.bytes(&[0xe9]);
+        self.jump_field(Target::Instruction(pc));
+        self.bytes(&[TRAP; 3]);
     }
 
     /// The interpreter does the instruction as it is now, and continues.

@@ -108,10 +108,7 @@ pub fn stencil_writers(opcode: Opcode) -> Option<(Writer, Option<Writer>)> {
     let is_of_machine = opcode.has(OpcodeFlags::MACHINE) || opcode == Opcode::Halt;
     match handler(opcode).filter(|_| !is_of_machine)? {
         Implementation::Fast(writer) => Some((writer, None)),
-        Implementation::Staged(first, second) => {
-            let is_call = matches!(opcode, Opcode::Call | Opcode::TailCall);
-            Some((first, is_call.then_some(second)))
-        }
+        Implementation::Staged(first, second) => Some((first, Some(second))),
         Implementation::Stub | Implementation::Forgetful(..) => None,
     }
 }
