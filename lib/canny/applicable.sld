@@ -8,7 +8,7 @@
 ;;;
 ;;; where N is the number of operands, or nothing for three and more; between them come the tests
 ;;; and reads of vectors with one operand. So a call of a procedure costs a test that the
-;;; specializer often knows the answer to, and a call of anything else that cannot be called is the
+;;; specializer often knows the answer to. A call of anything else that cannot be called is the
 ;;; machine's error as always. In this library calls mean what they always mean.
 ;;;
 ;;; The procedure of a record type is its extension; types without one look at their parents.

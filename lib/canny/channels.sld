@@ -1,9 +1,9 @@
 ;;; (canny channels): values from task to task.
 ;;;
-;;; A channel holds up to so many values that were sent and not received: none, where a sender waits
-;;; for its receiver, a number of them, or any number. Those that wait stand in one queue for
-;;; senders and one for receivers; only one of them is ever filled, but for entries of waits that
-;;; have ended. `(canny tasks waiting)` says how a wait is ended.
+;;; A channel holds up to so many values that were sent and not received. It may be none, where a
+;;; sender waits for its receiver, a number of them, or any number. Those that wait stand in one
+;;; queue for senders and one for receivers. Only one of them is ever filled, but for entries of
+;;; waits that have ended. `(canny tasks waiting)` says how a wait is ended.
 ;;;
 ;;; | record | its fields are changed | under |
 ;;; |---|---|---|
@@ -152,8 +152,8 @@
                       (hold! channel pair))))
             value)))
 
-    ;; Whether it is worth an attempt. Without the lock these are guesses; with it they are true,
-    ;; except that entries of waits that have ended are taken for others, which an attempt takes
+    ;; Whether it is worth an attempt. Without the lock these are guesses. With it they are true,
+    ;; except that entries of waits that have ended are taken for others. An attempt takes these
     ;; away.
 
     (define (may-send? channel)
@@ -336,7 +336,7 @@
               nothing)
           (try-receive! (case-channel case))))
 
-    ;; Attempts all cases from one that is chosen at random; gives the index of the one that could
+    ;; Attempts all cases from one that is chosen at random. Gives the index of the one that could
     ;; be done, and what it gave, or #f.
     (define (try-cases! cases)
       (let* ((count (vector-length cases))

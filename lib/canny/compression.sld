@@ -1,6 +1,6 @@
 ;;; (canny compression): gzip, zlib, deflate and zstd.
 ;;;
-;;; A port that decompresses reads from another binary port, which it takes over; one that
+;;; A port that decompresses reads from another binary port, which it takes over. One that
 ;;; compresses writes to another, which it closes when it is closed, unless an option forbids it.
 ;;; Only closing completes the data.
 ;;;

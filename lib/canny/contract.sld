@@ -6,14 +6,13 @@
 ;;; ...) body ...) (check-contract contract expression)
 ;;;
 ;;; A contract is any predicate, or made by and/c, or/c, not/c, list-of, vector-of, one-of/c,
-;;; between/c, or is any/c,
-;;; #t or #f, or (-> contract ... contract) for a procedure.  All of them but the last
-;;; are expanded where they stand, to the tests that a person would write. A procedure is wrapped in
-;;; one that checks.
+;;; between/c. It may also be any/c, #t or #f, or (-> contract ... contract) for a procedure.  All
+;;; of them but the last are expanded where they stand, to the tests that a person would write. A
+;;; procedure is wrapped in one that checks.
 ;;;
-;;; The blamed side: the caller for an argument, and for what a procedure that it passed returns;
-;;; the procedure itself for its result, and for how it calls a procedure that was passed to it. The
-;;; position of the condition, whose kind is `contract`, is that of the call when the caller is
+;;; The blamed side: the caller for an argument, and for what a procedure that it passed returns. It
+;;; is the procedure itself for its result, and for how it calls a procedure that was passed to it.
+;;; The position of the condition, whose kind is `contract`, is that of the call when the caller is
 ;;; blamed.
 ;;;
 ;;; A role says what a value is: (argument x), (result), (argument-of role n), (result-of role).

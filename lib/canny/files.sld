@@ -14,8 +14,8 @@
           (canny machine ports))
   (begin
 
-    ;; The rest of a port, made of the pieces that a procedure reads: one piece, unless the read was
-    ;; interrupted or the rest is very long.
+    ;; The rest of a port, made of the pieces that a procedure reads. It is one piece, unless the
+    ;; read was interrupted or the rest is very long.
     (define (join read-piece input join-pieces)
       (let next ((pieces '()))
         (let ((piece (read-piece input)))

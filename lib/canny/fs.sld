@@ -80,7 +80,7 @@
     ;; a dot first. `#:select`, a procedure of name and type, says which names are given;
     ;; `#:descend`, the same, which directories are looked into, `#:depth` how deep. `#:follow #t`
     ;; looks through symbolic links, but never into a directory that it is in already. A directory
-    ;; that cannot be read is reported to the procedure `#:on-error`, as a condition; without one
+    ;; that cannot be read is reported to the procedure `#:on-error`, as a condition. Without one
     ;; the condition is raised, and the generator can be called again for the rest.
     (define* (directory-walk root #:key (order 'before) (hidden #t) (select #f) (descend #f)
                              (depth #f) (follow #f) (on-error #f))
@@ -276,9 +276,9 @@
 
     (define %absent (list 'absent))
 
-    ;; Calls a procedure with an output port and replaces a file by what it writes, when it returns:
-    ;; others see the old contents or the new ones, never a part. The bytes are written to a file
-    ;; beside it, which is synced and renamed; when the procedure raises or is left, the old file
+    ;; Calls a procedure with an output port and replaces a file by what it writes, when it returns.
+    ;; Others see the old contents or the new ones, never a part. The bytes are written to a file
+    ;; beside it, which is synced and renamed. When the procedure raises or is left, the old file
     ;; stays and nothing else does.
     ;;
     ;; The port is textual unless `#:binary #t`. The permissions are `#:permissions`, else those of
@@ -385,7 +385,7 @@
                                                 #:suffix suffix)
         procedure))
 
-    ;; Calls a procedure with the name of a new temporary directory, which is deleted with all that
+    ;; Calls a procedure with the name of a new temporary directory. That is deleted with all that
     ;; is in it when the procedure returns or is left.
     (define* (call-with-temporary-directory procedure #:key (directory (temporary-directory))
                (prefix "canny-") (suffix ""))

@@ -1,11 +1,11 @@
 ;;; (canny geiser): the queries of Geiser, the Scheme mode of Emacs.
 ;;;
 ;;; Emacs sends calls of `geiser:eval` with a library's name (or #f) and a form. The answer is an
-;;; association list, written to the current output port as one datum:
-;;; `(result "text of the value")`, `(output . "what was written")` and, after a failure,
-;;; `(error (key . kind))` with the message at the end of the output. The other procedures are
-;;; called in such forms; their values are what Geiser expects of them. A form never leaves the
-;;; prompt in an error level.
+;;; association list, written to the current output port as one datum. It has `(result "text of
+;;; the value")`, `(output . "what was written")` and, after a failure, `(error (key . kind))`
+;;; with the message at the end of the output. The other procedures are called in such forms;
+;;; their values are what Geiser expects of them. A form never leaves the prompt in an error
+;;; level.
 
 (define-library (canny geiser)
   (export geiser:eval geiser:compile geiser:no-values geiser:newline geiser:exit

@@ -5,13 +5,13 @@
 ;;;
 ;;;   key of the classes of the arguments → equal to a cached key? → tail call of its procedure
 ;;;
-;;; A class key is a small fixnum (see the primitive %class-key); the keys of up to three arguments
+;;; A class key is a small fixnum (see the primitive %class-key). The keys of up to three arguments
 ;;; are packed into one, and an argument that no method specializes on does not count. The first
-;;; `slots` entries of the cache are variables, so that the specializer, which watches variables,
-;;; sees constants in them and copies the methods into the callers; the others are in a table.
+;;; `slots` entries of the cache are variables; the others are in a table. The specializer watches
+;;; variables, so that it sees constants in them and copies the methods into the callers.
 ;;;
 ;;; A call by name has a cache of its own, two classes in variables that the expander makes for it
-;;; (see %define-call-syntax); so a function of many classes costs what a direct call costs where a
+;;; (see %define-call-syntax). So a function of many classes costs what a direct call costs where a
 ;;; call sees one or two of them. Each entry of such a cache is in that of the function too. A call
 ;;; that has seen too many classes is closed: it calls the function like any other procedure.
 ;;;
@@ -53,7 +53,7 @@
     ;; Calls by name.
 
     ;; The cache of a call has nothing for the classes of its arguments. It only gets entries that
-    ;; the function's cache has. An error that no method is applicable is raised here: the call
+    ;; the function's cache has. An error that no method is applicable is raised here. The call
     ;; itself may be the last one of a procedure, whose place in the program would be lost.
     (define (%learn-at-call-site procedure state update! . arguments)
       (let ((object (%hash-table-ref objects procedure #f)))
@@ -319,9 +319,9 @@
         ((_ (name parameter ... . rest) option ...)
          (name-variables name (parameter ...) rest (option ...) parameter ...))))
 
-    ;; Names for the class keys of the first arguments, and for the variables of the slots: the
-    ;; procedure and the keys of each; and, where there are several, whether any method looks at an
-    ;; argument's class.
+    ;; Names for the class keys of the first arguments, and for the variables of the slots, which
+    ;; have the procedure and the keys of each. Where there are several, also whether any method
+    ;; looks at an argument's class.
     (define-syntax name-variables
       (syntax-rules ()
         ((_ name parameters rest options)

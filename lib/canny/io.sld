@@ -3,7 +3,8 @@
 ;;;
 ;;; How ports of procedures work: such a port stands over a channel, a pipe in memory that is
 ;;; *served*. A primitive that finds the channel empty, or full, makes the machine call the port's
-;;; procedure, its service, with one of these numbers, and begins again afterwards:
+;;; procedure, its service. That gets one of these numbers, and the primitive begins again
+;;; afterwards:
 ;;;   `service/fill`           make bytes with %feed-port!, or say with %end-port! that there are
 ;;;                            none for now
 ;;;   `service/drain`          take what was written with %take-port-bytes!
@@ -17,7 +18,7 @@
 ;;; `io/encodings.scm` encodings that are made of procedures.
 ;;;
 ;;; A port for both directions stands for two others. If they share one position, of a file or of
-;;; the program's own, it moves from one port to the other when the direction changes; a service is
+;;; the program's own, it moves from one port to the other when the direction changes. A service is
 ;;; then called with `service/turn-to-read` or `service/turn-to-write`.
 
 (define-library (canny io)
@@ -119,8 +120,8 @@
     ;; Transcoding.
 
     ;; A textual port in the place of a binary input port, which is closed but for that. `encoding`
-    ;; is a name or an encoding object, `malformed` one of `raise`, `replace` and `ignore`; `lines`
-    ;; says what ends a line: `any` of the usual ends, `linefeed`, a string or a list of strings;
+    ;; is a name or an encoding object, `malformed` one of `raise`, `replace` and `ignore`. `lines`
+    ;; says what ends a line: `any` of the usual ends, `linefeed`, a string or a list of strings.
     ;; `byte-order-mark` is `omit` or `keep`.
     (define* (transcode-input port #:key (encoding "UTF-8") (malformed 'raise) (lines 'any)
                               (byte-order-mark 'omit))
@@ -128,7 +129,7 @@
       (transcode-to-text port encoding malformed lines byte-order-mark))
 
     ;; A textual port in the place of a binary output port. `malformed` is for characters that the
-    ;; encoding has not; `buffering` is `block`, `line`, `none`, or `default`, which is lines for
+    ;; encoding has not. `buffering` is `block`, `line`, `none`, or `default`, which is lines for
     ;; terminals and blocks for the rest.
     (define* (transcode-output port #:key (encoding "UTF-8") (malformed 'raise)
                                (byte-order-mark 'omit) (buffering 'default))

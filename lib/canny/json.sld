@@ -59,9 +59,9 @@
             (exact? (exact-numbers? 'json-lines numbers)))
         (lambda () (%json-read port shape null exact? depth-limit))))
 
-    ;; A generator of the parts of the next value of a port: the symbols `array-start`, `array-end`,
-    ;; `object-start`, `object-end` and `null`, booleans, numbers and strings, of which every other
-    ;; one in an object is a key.
+    ;; A generator of the parts of the next value of a port. They are the symbols `array-start`,
+    ;; `array-end`, `object-start`, `object-end` and `null`, booleans, numbers and strings. Every
+    ;; other string in an object is a key.
     (define* (json-events #:optional (port (current-input-port))
                           #:key (numbers 'inexact) (depth-limit #f))
       (let ((reader (%make-json-reader (exact-numbers? 'json-events numbers) depth-limit))

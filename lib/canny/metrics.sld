@@ -5,8 +5,8 @@
 ;;;     (write-string (registry->string default-registry))
 ;;;
 ;;; A metric with labels has a *series* for each list of their values that was seen. There are at
-;;; most so many of these: what comes later is counted together, under values that are all `other`,
-;;; so that no input makes memory grow.
+;;; most so many of these. Later ones are counted together, under values that are all `other`, so
+;;; that no input makes memory grow.
 ;;;
 ;;; A series is a record that is changed under its lock, which is held for moments. New series are
 ;;; made under the mutex of their metric.
@@ -63,7 +63,7 @@
                               (else (cons (car sources) (loop (cdr sources)))))))))
 
     ;; Registers a procedure that makes more families whenever the registry is read. A family is a
-    ;; list of a name, a type, a text and samples; a sample is a list of a suffix, an association
+    ;; list of a name, a type, a text and samples. A sample is a list of a suffix, an association
     ;; list of labels and a number.
     (define (add-collector! registry procedure)
       (check-registry 'add-collector! 1 registry)

@@ -181,10 +181,10 @@
       (client? client-context?)
       (handle context-handle))
 
-    ;; The settings of clients' connections over TLS. `#:trust` says which servers are trusted: #t
-    ;; those that an authority which the system trusts vouches for, a file those that its
-    ;; certificates vouch for, #f all. `#:certificate` and `#:key` are files that say who the client
-    ;; is. `#:protocols` are those that it would speak, best first.
+    ;; The settings of clients' connections over TLS. `#:trust` says which servers are trusted. With
+    ;; #t they are those that an authority which the system trusts vouches for. With a file they are
+    ;; those that its certificates vouch for, with #f all. `#:certificate` and `#:key` are files
+    ;; that say who the client is. `#:protocols` are those that it would speak, best first.
     (define* (tls-client-context #:key (trust #t) (certificate #f) (key #f) (protocols '()))
       (if (not (boolean? trust))
           (check-file 'tls-client-context 1 trust))
@@ -195,9 +195,9 @@
       (check-protocols 'tls-client-context protocols)
       (make-tls-context #t (%tls-client-context trust certificate key protocols)))
 
-    ;; The settings of a server's connections over TLS: files in PEM form of its certificate, with
-    ;; those that vouch for it, and of its private key. With `#:clients`, only clients that a
-    ;; certificate of that file vouches for are taken.
+    ;; The settings of a server's connections over TLS. They are files in PEM form of its
+    ;; certificate, with those that vouch for it, and of its private key. With `#:clients`, only
+    ;; clients that a certificate of that file vouches for are taken.
     (define* (tls-server-context certificate key #:key (clients #f) (protocols '()))
       (check-file 'tls-server-context 1 certificate)
       (check-file 'tls-server-context 2 key)
@@ -251,11 +251,11 @@
              (socket (%socket-accept (listener-socket listener) timeout)))
         (secured 'tls-accept socket context #f (seconds-until end))))
 
-    ;; Makes an open connection one over TLS, in the midst of what both sides say to each other: as
-    ;; a client or as a server, by the context. Everything that was sent before must have been read.
-    ;; The ports of the connection are closed, and ports that were made of them; `connection-input`
-    ;; and `connection-output` give new ones. `#:server-name` is the name that a server must prove,
-    ;; which is the host that `tcp-connect` was given.
+    ;; Makes an open connection one over TLS, in the midst of what both sides say to each other. The
+    ;; context says whether as a client or as a server. Everything that was sent before must have
+    ;; been read. The ports of the connection are closed, and ports that were made of them;
+    ;; `connection-input` and `connection-output` give new ones. `#:server-name` is the name that a
+    ;; server must prove, which is the host that `tcp-connect` was given.
     (define* (connection-start-tls! connection context #:key (server-name #f) (timeout #f))
       (check-connection 'connection-start-tls! connection)
       (check-argument 'connection-start-tls! 2 tls-context? "context of TLS" context)
@@ -444,8 +444,8 @@
       (%socket-send (datagram-socket-socket socket) bytevector 0 (bytevector-length bytevector)
                     address timeout))
 
-    ;; Three values: the bytes of the next datagram, the address of its sender or #f, and whether it
-    ;; was longer than `#:limit` bytes and lost its end.
+    ;; Receives the next datagram: its bytes and the address of its sender or #f. The third value
+    ;; says whether it was longer than `#:limit` bytes and lost its end.
     (define* (datagram-receive socket #:key (limit 65535) (timeout #f))
       (check-datagram-socket 'datagram-receive socket)
       (check-argument 'datagram-receive 2 exact-nonnegative-integer? "limit" limit)
@@ -478,10 +478,10 @@
             ((datagram-socket? object) (datagram-socket-socket object))
             (else (%type-error who 1 "connection, listener or datagram socket" object))))
 
-    ;; The value of an option of a connection, a listener or a socket for datagrams: a boolean for
-    ;; `nodelay`, `keepalive`, `reuse-address`, `reuse-port`, `broadcast` and `ipv6-only`; a number
-    ;; of bytes for `receive-buffer` and `send-buffer`, of seconds for `keepalive-after` and
-    ;; `linger`, of routers for `time-to-live`.
+    ;; The value of an option of a connection, a listener or a socket for datagrams. It is a
+    ;; boolean for `nodelay`, `keepalive`, `reuse-address`, `reuse-port`, `broadcast` and
+    ;; `ipv6-only`. It is a number of bytes for `receive-buffer` and `send-buffer`, of seconds for
+    ;; `keepalive-after` and `linger`, of routers for `time-to-live`.
     (define (socket-option object name)
       (let ((socket (any-socket 'socket-option object)))
         (check-argument 'socket-option 2 symbol? "symbol" name)

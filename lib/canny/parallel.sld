@@ -1,9 +1,9 @@
 ;;; (canny parallel): the same work for many items, on several processors.
 ;;;
-;;; The items are dealt out in chunks to a few tasks, for which the caller waits: it computes
+;;; The items are dealt out in chunks to a few tasks, for which the caller waits. It computes
 ;;; nothing itself, since what waits in an item must be cancelled when another one fails. A task
 ;;; takes the next chunk when it is done with one, and makes it so large that it takes about a
-;;; millisecond: the first one is a single item. Towards the end chunks get smaller, so that all
+;;; millisecond. The first one is a single item. Towards the end chunks get smaller, so that all
 ;;; tasks end at about the same time.
 ;;;
 ;;; | record | its fields are changed by |
@@ -124,8 +124,8 @@
                  ...
                  (loop (+ index 1))))))))
 
-    ;; The items of several lists, up to the end of the shortest: a procedure that calls another one
-    ;; with those of an index, and how many there are.
+    ;; The items of several lists, up to the end of the shortest. Gives a procedure that calls
+    ;; another one with those of an index, and how many there are.
     (define (columns who procedure list lists)
       (check-procedure who 1 procedure)
       (if (null? lists)

@@ -6,7 +6,7 @@
 ;;;     (close-postgresql db)
 ;;;
 ;;; Values get into a statement as its arguments only. A connection is used by one task at a time,
-;;; by a mutex: a statement holds it while it runs, a transaction from its beginning to its end.
+;;; by a mutex. A statement holds it while it runs, a transaction from its beginning to its end.
 ;;;
 ;;; | library | owns |
 ;;; |---|---|

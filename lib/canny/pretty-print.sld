@@ -1,8 +1,8 @@
 ;;; (canny pretty-print): data in lines that fit a width.
 ;;;
-;;; (pretty-print object) writes to the current output port, at most 79 columns where possible
-;;; (pretty-print object port) (pretty-print object port width) (pretty-string object [width]) gives
-;;; the text, without a line end behind it
+;;; `(pretty-print object)` writes to the current output port, at most 79 columns where possible.
+;;; A port and a width may follow the object. `(pretty-string object [width])` gives the text,
+;;; without a line end behind it.
 ;;;
 ;;; The layout takes time linear in the size of the text.  Cycles are written with datum labels.
 

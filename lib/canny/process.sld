@@ -95,8 +95,8 @@
       (let ((parts (process-parts process)))
         (if (null? (cdr parts)) (car parts) parts)))
 
-    ;; A port that reads what a process writes and writes what it reads: its output and its input in
-    ;; one, such as the other side of a terminal.
+    ;; A port that reads what a process writes and writes what it reads. It is the output and the
+    ;; input of the process in one, such as the other side of a terminal.
     (define (process-port process)
       (check-process 'process-port process)
       (if (not (and (process-input process) (process-output process)))
@@ -273,7 +273,7 @@
     ;; Starts a program, or the programs of a pipeline, and returns at once.
     ;;
     ;; `#:input`, `#:output` and `#:error` are `inherit`, `null`, `pipe`, the name of a file, or a
-    ;; port that has a file, pipe or socket behind it; output may also be `(append NAME)`, and
+    ;; port that has a file, pipe or socket behind it. Output may also be `(append NAME)`, and
     ;; `#:error 'output` is where output goes. Our ends of pipes are ports of text, or of bytes with
     ;; `#:binary #t`; `#:encoding`, `#:malformed`, `#:lines` and `#:byte-order-mark` are those of
     ;; `transcode-input` and `transcode-output`.
@@ -388,8 +388,8 @@
                   (or (%process-signal (car rest) signal (and group (process-group? process)))
                       sent?)))))
 
-    ;; Ends a process, with all of its group if it has one of its own: by SIGTERM, and after
-    ;; `#:grace` seconds, 2 unless given, by SIGKILL. Its status.
+    ;; Ends a process, with all of its group if it has one of its own. It gets SIGTERM, and
+    ;; after `#:grace` seconds, 2 unless given, SIGKILL. Its status.
     (define* (process-terminate process #:key (grace 2))
       (check-process 'process-terminate process)
       (process-signal process 'sigterm #:group #t)
@@ -695,19 +695,20 @@
 
     ;; Runs a program, or the programs of a pipeline, and returns the status when it has ended.
     ;;
-    ;; `#:input` is `inherit`, `null`, a string or bytevector, a port, `(file NAME)`, or a procedure
-    ;; that gives one string or bytevector after the other and then an end-of-file object.
-    ;; `#:output` and `#:error` are `inherit`, `null`, a port, `(file NAME)`, `(append NAME)`, or a
-    ;; procedure that is called with bytevectors; `#:error 'output` is where output goes. After
-    ;; `#:timeout` seconds the program is ended, with all that it started, and a condition raised.
+    ;; `#:input` is `inherit`, `null`, a string or bytevector, a port, `(file NAME)`, or a
+    ;; procedure. That gives one string or bytevector after the other and then an end-of-file
+    ;; object. `#:output` and `#:error` are `inherit`, `null`, a port, `(file NAME)`, `(append
+    ;; NAME)`, or a procedure that is called with bytevectors; `#:error 'output` is where output
+    ;; goes. After `#:timeout` seconds the program is ended, with all that it started, and a
+    ;; condition raised.
     (define* (run command #:key (input 'inherit) (output 'inherit) (error 'inherit)
                   (environment 'inherit) (variables '()) (directory #f) (group 'default)
                   (timeout #f) (check #f) (encoding "UTF-8"))
       (run-through 'run command input output error environment variables directory group timeout
                    check encoding))
 
-    ;; Like `run`, but a program that fails raises a condition that has the command, the status and
-    ;; the end of what it wrote to its error stream.
+    ;; Like `run`, but a program that fails raises a condition. That has the command, the status
+    ;; and the end of what it wrote to its error stream.
     (define* (run/check command #:key (input 'inherit) (output 'inherit) (error 'inherit)
                         (environment 'inherit) (variables '()) (directory #f) (group 'default)
                         (timeout #f) (encoding "UTF-8"))

@@ -1,7 +1,7 @@
 ;;; (canny prompts): delimited continuations.
 ;;;
-;;; `(canny machine control)` has prompts and composable continuations; here are the operators that
-;;; papers use, all of them over one protocol, so that they can be mixed: an abort hands a receiver
+;;; `(canny machine control)` has prompts and composable continuations. Here are the operators that
+;;; papers use, all of them over one protocol, so that they can be mixed. An abort hands a receiver
 ;;; to the prompt, whose handler calls it with the continuation, outside of the prompt. The four
 ;;; pairs of operators differ in where there is a prompt again:
 ;;;

@@ -1,6 +1,6 @@
 ;;; (canny signals): signals of the system as a supply, and what is done when the program ends.
 ;;;
-;;; Signals come in as bytes by a port, which a task reads that is started with the first tap; the
+;;; Signals come in as bytes by a port, which a task reads that is started with the first tap. The
 ;;; file of primitive rows `signals` has the details. While a signal is tapped it does nothing else:
 ;;; SIGTERM ends nothing, SIGINT interrupts nothing.
 ;;;

@@ -109,7 +109,7 @@
     ;; Opens the database in a file. `#:mode` is `create`, the default, `write` or `read` for one
     ;; that has to be there. A statement waits up to `#:busy-timeout` seconds for other connections.
     ;; `#:journal` is `wal`, or another journal of SQLite's; `#f` leaves what the file has.
-    ;; `#:synchronous` is `full`: what a transaction has written outlasts a loss of power; or
+    ;; `#:synchronous` is `full`: what a transaction has written outlasts a loss of power. Or it is
     ;; `normal`, which outlasts the end of the process only, and is faster. `#:rows` says what rows
     ;; are, `vector` or `alist`. `#:statements` prepared statements are kept.
     (define* (open-database path #:key (mode 'create) (busy-timeout 5) (journal 'wal)
@@ -187,7 +187,7 @@
 
     ;; Statements.
 
-    ;; Evaluates an expression, which gives a value or a condition, with the database locked;
+    ;; Evaluates an expression, which gives a value or a condition, with the database locked.
     ;; `token` is the number by which it can be interrupted, `shape` how its value looks if it comes
     ;; later. The condition is raised.
     (define-syntax using
@@ -469,9 +469,9 @@
 
     ;; Calls a procedure in a transaction, which is committed when it returns and rolled back when
     ;; it is left any other way. In another transaction of the task it is a part of that. `#:mode`
-    ;; is `immediate`: no other connection writes meanwhile; or `deferred`: it is one for reading
-    ;; until it writes, and fails then if another connection has written. It cannot be entered
-    ;; again.
+    ;; is `immediate`: no other connection writes meanwhile. Or it is `deferred`: the transaction
+    ;; is one for reading until it writes, and fails then if another connection has written. It
+    ;; cannot be entered again.
     (define* (call-with-transaction database thunk #:key (mode #f))
       (check-database 'call-with-transaction database)
       (check-procedure 'call-with-transaction 2 thunk)

@@ -1,8 +1,8 @@
 ;;; (canny sxml): markup as data.
 ;;;
 ;;; A node is text (a string, a number, a character), an element `(tag (@ (name value) ...) node
-;;; ...)`, a list of nodes, or one of `*TOP*`, `*PI*`, `*COMMENT*`, `*DOCTYPE*` and `*raw*`. Output
-;;; is escaped by construction.
+;;; ...)` or a list of nodes. It may also be one of `*TOP*`, `*PI*`, `*COMMENT*`, `*DOCTYPE*` and
+;;; `*raw*`. Output is escaped by construction.
 ;;;
 ;;;     (sxml->html '(p (@ (class "x")) "a < b"))               ; => "<p class=\"x\">a &lt; b</p>"
 ;;;     (sxml-select '(ul (li "a") (li "b")) "li[2]/text()")    ; => ("b")
@@ -231,8 +231,8 @@
 
     ;;; Paths
 
-    ;; A path is a list of steps `#(axis test predicates)`: the axis is `child` or `descendant`, the
-    ;; test a symbol, `*`, `text`, `self` or `(attribute name)`; a predicate is a number, `last`,
+    ;; A path is a list of steps `#(axis test predicates)`. The axis is `child` or `descendant`, the
+    ;; test a symbol, `*`, `text`, `self` or `(attribute name)`. A predicate is a number, `last`,
     ;; `(has test)` or `(is test string)`.
     (define-record-type <path> (make-path steps) path? (steps path-steps))
 
@@ -445,10 +445,10 @@
                            (cdr node)))))
               (else node))))
 
-    ;; The transformation of SXML by rules, as in SSAX: `(tag . handler)` gets the tag and what
-    ;; became of the content, `(tag *preorder* . handler)` the node as it is,
-    ;; `(tag *macro* . handler)` gives a node to be transformed instead, `(tag rules . handler)` has
-    ;; rules for the content; `*text*` and `*default*` are for the rest.
+    ;; The transformation of SXML by rules, as in SSAX. `(tag . handler)` gets the tag and what
+    ;; became of the content, `(tag *preorder* . handler)` the node as it is. `(tag *macro* .
+    ;; handler)` gives a node to be transformed instead, `(tag rules . handler)` has rules for the
+    ;; content. `*text*` and `*default*` are for the rest.
     (define (pre-post-order node rules)
       (let ((default (assq '*default* rules))
             (text (assq '*text* rules)))

@@ -1,7 +1,7 @@
 ;;; (canny sync): locks and what else tasks wait for each other with.
 ;;;
 ;;; Each of them is a record with a lock of its own, which is held for moments only, and a queue of
-;;; waiting tasks, which are served in the order of their arrival. The lock is handed to the task:
+;;; waiting tasks. These are served in the order of their arrival. The lock is handed to the task:
 ;;; the mutex belongs to it before it is woken, so that no other task overtakes it. A task whose
 ;;; wait has ended otherwise, by its time limit or a cancellation, is handed nothing. `(canny tasks
 ;;; waiting)` has the queues.

@@ -1,16 +1,22 @@
 ;;; (canny test): a small test library.
 ;;;
-;;; (test expected expression) compares by equal?, but a NaN equals a NaN (test-approximate expected
-;;; expression) compares numbers to a relative error of 1e-10 (test-assert expression) the value
-;;; counts as true; so does test-true (test-false expression) the value is #f (test-values (expected
-;;; ...) expression) (test-error expression) an exception is raised, whatever the object (test-error
-;;; predicate expression) an object that satisfies the predicate is raised (test-output expected
-;;; body ...) what the body writes to the current output port (test-group name body ...) names what
-;;; is inside in reports (test-finish) prints the summary; leaves with code 1 after a failure
-;;; (test-summary) prints the summary and resets the counts; for the prompt
+;;; | form | meaning |
+;;; |---|---|
+;;; | `(test expected expression)` | compares by equal?, but a NaN equals a NaN |
+;;; | `(test-approximate expected expression)` | compares numbers to a relative error of 1e-10 |
+;;; | `(test-assert expression)`, `(test-true expression)` | the value counts as true |
+;;; | `(test-false expression)` | the value is #f |
+;;; | `(test-values (expected ...) expression)` | compares several values |
+;;; | `(test-error expression)` | an exception is raised, whatever the object |
+;;; | `(test-error predicate expression)` | an object that satisfies the predicate is raised |
+;;; | `(test-output expected body ...)` | compares with the text on the current output port |
+;;; | `(test-group name body ...)` | names what is inside in reports |
+;;; | `(test-finish)` | prints the summary; leaves with code 1 after a failure |
+;;; | `(test-summary)` | prints the summary and resets the counts; for the prompt |
 ;;;
-;;; A string in front is the name of a test: (test "name" expected expression), and so for
-;;; test-approximate, test-assert, test-true, test-false, and for test-error with a predicate.
+;;; A string in front is the name of a test: (test "name" expected expression). The same holds
+;;; for test-approximate, test-assert, test-true, test-false, and for test-error with a
+;;; predicate.
 ;;;
 ;;; A failure prints the group, the name or the expression, the place, what was expected, what came,
 ;;; and where the two differ; the tests continue. Under `canny test` nothing is printed: (canny test

@@ -1,9 +1,9 @@
 ;;; (canny text): text as people see it.
 ;;;
-;;; A grapheme is what a reader takes for one character: a letter with its accents, an emoji with
-;;; its skin tone, a flag, the two characters of a line end. Graphemes, words and sentences are
-;;; those of Unicode's annex 29, without the tailoring of languages. A column is the width of a
-;;; letter in a terminal; most characters of East Asia and emoji take two.
+;;; A grapheme is what a reader takes for one character. Examples are a letter with its accents,
+;;; an emoji with its skin tone, a flag, the two characters of a line end. Graphemes, words and
+;;; sentences are those of Unicode's annex 29, without the tailoring of languages. A column is
+;;; the width of a letter in a terminal; most characters of East Asia and emoji take two.
 ;;;
 ;;; Positions among graphemes are found by walking, except that a string of Latin-1 characters
 ;;; without carriage returns has as many graphemes as characters. To access many of one string, take
@@ -174,8 +174,9 @@
     (define (string-canonical=? first second . rest)
       (all-pairs? 'string-canonical=? string=? string-normalize-nfd first second rest))
 
-    ;; Whether strings increase, by the scalar values of their canonical decompositions: an order
-    ;; that is the same everywhere and agrees with `string-canonical=?`, not that of a dictionary.
+    ;; Whether strings increase, by the scalar values of their canonical decompositions. This
+    ;; order is the same everywhere and agrees with `string-canonical=?`; it is not that of a
+    ;; dictionary.
     (define (string-canonical<? first second . rest)
       (all-pairs? 'string-canonical<? string<? string-normalize-nfd first second rest))
 

@@ -88,8 +88,9 @@
         (write-string (string-append "error in a timer: " (condition->string object) "\n") port)
         (flush-output-port port)))
 
-    ;; A task that calls a procedure at a point in time: a number of seconds on the clock of
-    ;; `current-second`, or a date or time of `(srfi 19)`. A time in the past means now.
+    ;; A task that calls a procedure at a point in time. That is a number of seconds on the
+    ;; clock of `current-second`, or a date or time of `(srfi 19)`. A time in the past means
+    ;; now.
     (define (at when . thunk)
       (let ((due (calendar-nanoseconds when))
             (thunk (if (pair? thunk) (car thunk) void)))

@@ -1,6 +1,6 @@
 ;;; (canny trace): procedures that print their calls and results.
 ;;;
-;;; (traced name procedure) gives a procedure that does what the other does, and writes each call
+;;; (traced name procedure) gives a procedure that does what the other does. It writes each call
 ;;; and each result to the current output port, indented by how many traced calls are under way. A
 ;;; call that is left by an escape has no result; the next line shows by its indentation where the
 ;;; program resumed.

@@ -243,7 +243,7 @@
       (check-size 'sint-list->bytevector 3 size)
       (integers-> 'sint-list->bytevector numbers endianness size (least-signed size)))
 
-    ;; Text. Encoders write no byte order mark and are big-endian by default; decoders look at the
+    ;; Text. Encoders write no byte order mark and are big-endian by default. Decoders look at the
     ;; mark unless an option says to take it for a character.
 
     (define (check-string who object)

@@ -41,7 +41,7 @@
   (import (canny primitives) (canny syntax) (canny data lists))
   (begin
 
-    ;; Checks are syntax that calls a procedure to raise the error: a procedure that mentions the
+    ;; Checks are syntax that calls a procedure to raise the error. A procedure that mentions the
     ;; text of an error cannot be copied to its calls.
 
     (define (not-a-procedure who object)

@@ -1,7 +1,7 @@
 ;;; (srfi 101): purely functional random-access pairs and lists.
 ;;;
-;;; `equal?` is not exported: programs import this library besides the rest of (scheme base), as
-;;; they can with the SRFI's own implementation, and the two would clash. (scheme rlist) has it as
+;;; `equal?` is not exported. Programs import this library besides the rest of (scheme base), as
+;;; they can with the SRFI's own implementation: the two would clash. (scheme rlist) has it as
 ;;; `requal?`.
 
 (define-library (srfi 101)

@@ -1,9 +1,9 @@
 ;;; (srfi 113): sets and bags.
 ;;;
-;;; A set is a hash table that maps each element to itself; a bag one that maps each unique element
-;;; to a pair of the element and its count, which is never changed in place and whose count is
-;;; positive.  The element that is kept of several equal ones is the first.  Comparators need a hash
-;;; function, unless their equality predicate is one that hash tables know.
+;;; A set is a hash table that maps each element to itself. A bag is one that maps each unique
+;;; element to a pair of the element and its count. The pair is never changed in place, and the
+;;; count is positive.  The element that is kept of several equal ones is the first.  Comparators
+;;; need a hash function, unless their equality predicate is one that hash tables know.
 ;;;
 ;;; The linear-update procedures change their first argument.
 

@@ -292,7 +292,7 @@
               (imap ifourth ilists) (imap ififth ilists)))
 
     ;; Defines a procedure that is (srfi 1)'s on the elements, its ilists being the arguments from
-    ;; the second on, and makes an ilist of the result if `convert` does.
+    ;; the second on. It makes an ilist of the result if `convert` does.
     (define-syntax define-over-elements
       (syntax-rules ()
         ((_ name procedure convert)

@@ -1,6 +1,6 @@
 ;;; (srfi 125): intermediate hash tables.
 ;;;
-;;; The tables are those of (canny data hash-tables): a comparator whose equality predicate is eq?,
+;;; The tables are those of (canny data hash-tables). A comparator whose equality predicate is eq?,
 ;;; eqv?, equal? or string=? makes a table of the machine, which has a hash function of its own. All
 ;;; tables are mutable. Walks are over the associations at the start, in the order of insertion for
 ;;; tables of the machine.

@@ -1,6 +1,6 @@
 ;;; (srfi 127): lazy sequences.
 ;;;
-;;; A lazy sequence is a list whose last cdr may be a generator; `lseq-cdr` replaces it by a pair
+;;; A lazy sequence is a list whose last cdr may be a generator. `lseq-cdr` replaces it by a pair
 ;;; with the next value and the generator, or by () at its end.
 
 (define-library (srfi 127)

@@ -12,7 +12,7 @@
       (or (char-lower-case? char) (char-upper-case? char) (char-title-case? char)))
 
     ;; The full mapping of a character. A mapping that is longer than one character follows from the
-    ;; upper-case one: all behind the first letter is in lower case, and a Greek iota written below
+    ;; upper-case one. All behind the first letter is in lower case, and a Greek iota written below
     ;; stays there.
     (define (full-titlecase char)
       (let* ((single (char-titlecase char))
@@ -32,7 +32,7 @@
                                       (else (char-downcase next)))
                                 chars))))))))
 
-    ;; The first cased character behind one that is not begins a word; the rest of the word is put
+    ;; The first cased character behind one that is not begins a word. The rest of the word is put
     ;; in lower case together with it, so that a sigma sees what stands before it.
     (define (string-titlecase string)
       (if (not (string? string))

@@ -171,8 +171,9 @@
             (substring string first (+ 1 (skip-backward char-whitespace? string 0 end)))
             "")))
 
-    ;; Comparison. `finish` is called with how the first range compares with the second, a number
-    ;; like -1, 0 or 1, and the index in the first string of the mismatch.
+    ;; Comparison. `finish` is called with two numbers. The first says how the first range
+    ;; compares with the second, like -1, 0 or 1. The second one is the index of the mismatch in
+    ;; the first string.
 
     (define (compare-ranges fold string1 start1 end1 string2 start2 end2 finish)
       (let loop ((i start1) (j start2))
@@ -500,7 +501,8 @@
            body ...))))
 
     ;; Knuth, Morris and Pratt: element i of the vector is how much of the pattern is matched
-    ;; already when its character i does not match, or -1 for none, this character included.
+    ;; already when its character i does not match. It is -1 for none, this character
+    ;; included.
 
     (define-ranged (restart-vector (pattern same?) pattern start end)
       (check-procedure 'make-kmp-restart-vector 2 same?)

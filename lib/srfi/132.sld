@@ -158,9 +158,9 @@
 
     ;; Selection.
 
-    ;; Rearranges the range until place `wanted` has the element that it would have after sorting,
-    ;; nothing after it is less and it is less than nothing before it. Elements equal to the pivot
-    ;; are gathered between the others, so that many equal elements cost no more.
+    ;; Rearranges the range until place `wanted` has the element that it would have after sorting.
+    ;; Then nothing after it is less, and it is less than nothing before it. Elements equal to the
+    ;; pivot are gathered between the others, so that many equal elements cost no more.
     (define (select! less? vector wanted start end)
       (let select ((start start) (end end))
         (if (> (- end start) 1)

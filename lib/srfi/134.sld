@@ -1,7 +1,7 @@
 ;;; (srfi 134): immutable deques.
 ;;;
 ;;; A deque is two lists with their lengths: the front, and the back in reverse.  Invariant: of two
-;;; elements or more, neither list is empty, so that both ends are at hand; a list that would become
+;;; elements or more, neither list is empty, so that both ends are at hand. A list that would become
 ;;; empty takes half of the other.  Adding and removing are O(1), amortized over uses of the latest
 ;;; version.  Procedures that call the user's go over the elements in lists.
 

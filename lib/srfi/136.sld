@@ -1,8 +1,8 @@
 ;;; (srfi 136): extensible record types.
 ;;;
 ;;; The name of a type is a macro. The type itself is a record type of the machine, to which two
-;;; facts are attached here: its field specifications, and the list of the field indexes that its
-;;; constructor's arguments give.
+;;; facts are attached here. They are its field specifications, and the list of the field indexes
+;;; that its constructor's arguments give.
 
 (define-library (srfi 136)
   (export define-record-type record? record-type-descriptor? record-type-descriptor

@@ -1,8 +1,9 @@
 ;;; (srfi 141): integer division.
 ;;;
-;;; A quotient is rounded down (floor), up (ceiling), to zero (truncate), to the nearest integer and
-;;; to even in the middle (round), so that the remainder is not negative (euclidean), or so that the
-;;; remainder is at least minus half of the divisor's magnitude and below its half (balanced).
+;;; A quotient is rounded down (floor), up (ceiling), to zero (truncate), or to the nearest integer
+;;; and to even in the middle (round). Or it is rounded so that the remainder is not negative
+;;; (euclidean). Or the remainder is at least minus half of the divisor's magnitude and below its
+;;; half (balanced).
 
 (define-library (srfi 141)
   (export floor/ floor-quotient floor-remainder

@@ -1,7 +1,7 @@
 ;;; (srfi 150): hygienic ERR5RS record syntax.
 ;;;
 ;;; The name of a type is a macro that knows the fields. The field of a constructor's argument is
-;;; found when the definition is expanded: names of the same definition are compared as binding
+;;; found when the definition is expanded. Names of the same definition are compared as binding
 ;;; identifiers, names of an ancestor as references.
 
 (define-library (srfi 150)

@@ -1,8 +1,8 @@
 ;;; (srfi 158): generators and accumulators.
 ;;;
-;;; A generator is a procedure without parameters that gives the next value, and an end-of-file
-;;; object once there are no more, however often it is called then. An accumulator takes values, and
-;;; gives its result for an end-of-file object.
+;;; A generator is a procedure without parameters that gives the next value. Once there are no more
+;;; it gives an end-of-file object, however often it is called then. An accumulator takes values,
+;;; and gives its result for an end-of-file object.
 
 (define-library (srfi 158)
   (export generator circular-generator make-iota-generator make-range-generator

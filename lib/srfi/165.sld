@@ -1,7 +1,7 @@
 ;;; (srfi 165): the environment monad.
 ;;;
-;;; A computation is a procedure of an environment. An environment has cells: a vector of them for
-;;; the variables of its type, of which `default-computation` is always the first, and an
+;;; A computation is a procedure of an environment. An environment has a vector of cells for the
+;;; variables of its type, of which `default-computation` is always the first. It has an
 ;;; association list for other variables that it binds. An extended environment shares the cells of
 ;;; variables that it does not bind with the one that it extends, a copy shares none.
 
@@ -29,7 +29,7 @@
       (immutable? variable-immutable?)
       (index variable-index))
 
-    ;; `cells` is a vector of cells, `locals` an association list from variable to cell, and `root`
+    ;; `cells` is a vector of cells, `locals` an association list from variable to cell. `root` is
     ;; a cell with an association list of the values of all other variables.
     (define-record-type computation-environment
       (make-environment cells locals root)

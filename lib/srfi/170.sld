@@ -1,8 +1,8 @@
 ;;; (srfi 170): the interface to POSIX.
 ;;;
 ;;; Most of it is that of `(canny machine posix)`. A changed environment variable is seen by the
-;;; program and by the processes that it starts, not by programs that read the variables of this
-;;; process from the system.
+;;; program and by the processes that it starts. Programs that read the variables of this
+;;; process from the system do not see it.
 
 (define-library (srfi 170)
   (export posix-error? posix-error-name posix-error-message

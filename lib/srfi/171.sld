@@ -1,8 +1,8 @@
 ;;; (srfi 171): transducers.
 ;;;
-;;; A transducer takes a reducer and gives another: a procedure of no argument (the identity), of
-;;; one (the end: finishes the state) and of two (the state and an input). The state of a stateful
-;;; transducer begins when it is given its reducer.
+;;; A transducer takes a reducer and gives another. A reducer is a procedure of no argument (the
+;;; identity), of one (the end: finishes the state) and of two (the state and an input). The state
+;;; of a stateful transducer begins when it is given its reducer.
 
 (define-library (srfi 171)
   (export list-transduce vector-transduce string-transduce bytevector-u8-transduce

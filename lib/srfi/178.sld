@@ -305,8 +305,8 @@
     (define-shown (bitvector-fold/int bitvector-fold/bool) (folder))
     (define-shown (bitvector-fold-right/int bitvector-fold-right/bool) (right-folder))
 
-    ;; Applies the procedure at each index, calls `each` with the index and what it gave, and gives
-    ;; a list of the results of `each`, last first.
+    ;; Applies the procedure at each index, calls `each` with the index and what it gave. Gives a
+    ;; list of the results of `each`, last first.
     (define (walk who shown procedure vectors each)
       (check-procedure who 1 procedure)
       (let ((end (same-length who 2 vectors)))

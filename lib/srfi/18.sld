@@ -1,6 +1,6 @@
 ;;; (srfi 18): multithreading support.
 ;;;
-;;; A thread is a task of `(canny tasks)`, run by any of the system threads of the pool; threads of
+;;; A thread is a task of `(canny tasks)`, run by any of the system threads of the pool. Threads of
 ;;; a program run at the same time. A task that was started by other means is a thread too, once it
 ;;; asks for itself.
 ;;;
@@ -104,7 +104,7 @@
             (else (%type-error who position "time, number of seconds or #f" timeout))))
 
     ;; Waits until another task wakes the waiter that was given to `(enqueue! waiter)`, which may do
-    ;; so itself, or until the time is over: then it gives 1. `(forget! waiter)` undoes the former.
+    ;; so itself. If the time is over before, it gives 1. `(forget! waiter)` undoes the former.
     (define (wait-for-turn why patience enqueue! forget!)
       (let* ((ticket (and patience (%arm-timer patience)))
              (mine #f)

@@ -1,9 +1,9 @@
 ;;; (srfi 180): JSON.
 ;;;
 ;;; A reader is a machine with a phase and a stack of open structures; each call gives one event. It
-;;; reads one top-level value and not a character more, except that a number is followed by a look
-;;; at the next character, which a generator then has given. Text around the value is not read: a
-;;; text with something after its value is valid as far as it was read.
+;;; reads one top-level value and not a character more. But a number is followed by a look at the
+;;; next character, which a generator then has given. Text around the value is not read: a text with
+;;; something after its value is valid as far as it was read.
 ;;;
 ;;; An integer is exact and any other number inexact.  A string with half of a surrogate pair is an
 ;;; error, since no string can hold it.  Malformed input of a port also satisfies `json-error?`.

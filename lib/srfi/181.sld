@@ -1,7 +1,7 @@
 ;;; (srfi 181): Custom ports (including transcoded ports).
 ;;;
-;;; A transcoder whose end-of-line style is not `none` makes every end of a
-;;; line a line feed when reading, and the end of the style when writing.
+;;; A transcoder whose end-of-line style is not `none` makes every end of a line a line
+;;; feed when reading. When writing it makes it the end of the style.
 
 (define-library (srfi 181)
   (export make-custom-binary-input-port make-custom-textual-input-port

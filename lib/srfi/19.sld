@@ -1,7 +1,7 @@
 ;;; (srfi 19): times and dates.
 ;;;
 ;;; Years are numbered as by astronomers: before year 1 is year 0. A time is a whole number of
-;;; seconds and of nanoseconds; they have the same sign in a duration, and the nanoseconds are not
+;;; seconds and of nanoseconds. They have the same sign in a duration, and the nanoseconds are not
 ;;; negative in a point of time. Monotonic time has the epoch of TAI, from which it differs by what
 ;;; the clock was set since the program started. TAI is ahead of UTC by the leap seconds since 1972,
 ;;; and before not at all. Names of days and months are English.

@@ -166,8 +166,8 @@
       (let ((draw (reals)))
         (lambda () (if (< (draw) p) 1 0))))
 
-    ;; Walker's method of aliases (in Vose's form): a column is drawn, then one of the two outcomes
-    ;; that share it, so that a draw takes the same time whatever the weights.
+    ;; Walker's method of aliases (in Vose's form). A column is drawn, then one of the two outcomes
+    ;; that share it. So a draw takes the same time whatever the weights.
     (define (make-categorical-generator weights)
       (if (not (and (vector? weights) (positive? (vector-length weights))))
           (%type-error 'make-categorical-generator 1 "vector that is not empty" weights))
@@ -261,8 +261,8 @@
             (- p)
             (/ (* (log q) p) (- 1.0 q)))))
 
-    ;; Sums of Poisson variables are Poisson variables: a large mean is halved until products of
-    ;; uniform numbers do (Knuth), but from 1000 on a gamma variable of integer order cuts it down
+    ;; Sums of Poisson variables are Poisson variables. A large mean is halved until products of
+    ;; uniform numbers do (Knuth). But from 1000 on a gamma variable of integer order cuts it down
     ;; at once (Ahrens and Dieter, 1974).
     (define (make-poisson-generator mean)
       (check-positive 'make-poisson-generator 1 mean)
@@ -295,8 +295,9 @@
                       (* d v)
                       (loop))))))))
 
-    ;; A procedure of n and p. For a large n the median of n uniform numbers, a beta variable,
-    ;; determines how many of them are below p but for half of them, until few are left.
+    ;; A procedure of n and p. For a large n, a beta variable gives the median of n uniform
+    ;; numbers. It determines of half of them whether they are below p. This is repeated until few
+    ;; are left.
     (define (binomial-draw)
       (let ((draw (reals)) (normal (normal-draw)))
         (lambda (n p)

@@ -1,6 +1,6 @@
 ;;; (srfi 196): range objects.
 ;;;
-;;; A range has an indexer, which takes positions from `start` on, and a length; so that a part of a
+;;; A range has an indexer, which takes positions from `start` on, and a length. So a part of a
 ;;; range is a range with the same indexer.  Ranges that hold computed elements index a vector.
 
 (define-library (srfi 196)

@@ -1,7 +1,7 @@
 ;;; (srfi 209): enums and enum sets.
 ;;;
 ;;; An enum type has its enums in a vector, by ordinal, and in a table by name. An enum set is a
-;;; type and an exact integer whose bit of an enum's ordinal says whether the enum is a member; it
+;;; type and an exact integer whose bit of an enum's ordinal says whether the enum is a member. It
 ;;; is never changed, so that the linear-update procedures are the pure ones.
 
 (define-library (srfi 209)

@@ -1,9 +1,9 @@
 ;;; (srfi 225): dictionaries.
 ;;;
 ;;; A dictionary type object is a vector with a procedure for each id, an index into it. Procedures
-;;; that the maker of a type lacks are made of the seven that each type has: dictionary?,
-;;; dict-pure?, dict-size, dict-comparator, dict-find-update!, dict-map and dict-remove; or fewer,
-;;; as dict-remove has a default, too.
+;;; that the maker of a type lacks are made of the seven that each type has. These are dictionary?,
+;;; dict-pure?, dict-size, dict-comparator, dict-find-update!, dict-map and dict-remove. They may
+;;; be fewer, as dict-remove has a default, too.
 ;;;
 ;;; Updates of an impure dictionary change it, those of a pure one do not; both give the dictionary
 ;;; that results.

@@ -1,6 +1,6 @@
 ;;; (srfi 233): INI files.
 ;;;
-;;; As in the text of the SRFI, the section before any section line is #f, and a line without a
+;;; As in the text of the SRFI, the section before any section line is #f. A line without a
 ;;; separator is a key with the value #f.
 
 (define-library (srfi 233)

@@ -2,7 +2,7 @@
 ;;;
 ;;; The state variables are identifiers with the names of the definition and the lexical context of
 ;;; the keyword in each use. The transformer of a monad is in the template below, with all that it
-;;; needs, as libraries of the image have no procedures of expansion time.
+;;; needs. Libraries of the image have no procedures of expansion time.
 
 (define-library (srfi 247)
   (export define-syntactic-monad)

@@ -1,9 +1,9 @@
 ;;; (srfi 250): insertion-ordered hash tables.
 ;;;
 ;;; A table is a ring of nodes in the order of insertion, with `end`, a node of its own, between the
-;;; last and the first; and an index, a table of (canny data hash-tables) that maps keys to their
-;;; nodes. A cursor is a node; one that was deleted keeps its neighbours, so that a walk that stands
-;;; on it continues.
+;;; last and the first. It also has an index, a table of (canny data hash-tables) that maps keys to
+;;; their nodes. A cursor is a node; one that was deleted keeps its neighbours, so that a walk that
+;;; stands on it continues.
 
 (define-library (srfi 250)
   (export make-hash-table hash-table hash-table-unfold alist->hash-table

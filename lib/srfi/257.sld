@@ -1,9 +1,9 @@
 ;;; (srfi 257): extensible pattern matching with backtracking.
 ;;;
-;;; A pattern other than a variable, _, a datum, a quotation is a use of a macro, which is given a
-;;; continuation before the arguments: (~name (k operand ...) argument ...) expands to (k pattern
-;;; operand ...), where `pattern` is what it stands for. `define-match-pattern` makes such macros;
-;;; those of the core give forms whose heads, %and and so on, only `walk` knows.
+;;; A pattern other than a variable, _, a datum, a quotation is a use of a macro. That is given a
+;;; continuation before the arguments. So (~name (k operand ...) argument ...) expands to (k
+;;; pattern operand ...), where `pattern` is what it stands for. `define-match-pattern` makes such
+;;; macros; those of the core give forms whose heads, %and and so on, only `walk` knows.
 ;;;
 ;;; `walk` turns a pattern into a tree without uses of such macros, and the list of its variables,
 ;;; one for each occurrence. `matcher` turns a tree into a procedure of an object, a success

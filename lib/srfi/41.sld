@@ -1,8 +1,8 @@
 ;;; (srfi 41): streams.
 ;;;
-;;; A stream is a record with a promise; the promise's value is the mark `nothing` for the empty
-;;; stream, or a cell: a promise of the car, and the stream that is the cdr.  Loops over streams use
-;;; delay-force, so that they take constant space.
+;;; A stream is a record with a promise. The promise's value is the mark `nothing` for the empty
+;;; stream, or a cell. That has a promise of the car, and the stream that is the cdr. Loops over
+;;; streams use delay-force, so that they take constant space.
 
 (define-library (srfi 41)
   (export stream-null stream-cons stream? stream-null? stream-pair? stream-car stream-cdr

@@ -4,12 +4,12 @@
 ;;; is a macro whose first operand is a continuation (c ...). It becomes (:do (c ...) part ...), and
 ;;; that becomes (c ... (:do part ...)) with the six parts of the loop:
 ;;;
-;;; (let (binding ...) command ...)   around the loop
-;;; (loop-binding ...)
-;;; test                              at the start of an iteration
-;;; (let (binding ...) command ...)   in an iteration
-;;; test                              after the payload
-;;; (step ...)                        the new values of the loop bindings
+;;;     (let (binding ...) command ...)   around the loop
+;;;     (loop-binding ...)
+;;;     test                              at the start of an iteration
+;;;     (let (binding ...) command ...)   in an iteration
+;;;     test                              after the payload
+;;;     (step ...)                        the new values of the loop bindings
 ;;;
 ;;; The symbols `index` and `nested` are matched as symbols that are bound to nothing.
 
@@ -404,7 +404,7 @@
         ((_ continuation (generator operand ...) test)
          (generator (while-loop continuation test) operand ...))))
 
-    ;; The test needs the variables of an iteration before the payload: it is evaluated with them at
+    ;; The test needs the variables of an iteration before the payload. It is evaluated with them at
     ;; the start of the iteration, and their values are kept for the payload.
     (define-syntax while-loop
       (syntax-rules ()

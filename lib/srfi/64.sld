@@ -86,8 +86,8 @@
       (on-final test-runner-on-final test-runner-on-final!)
       (aux-value test-runner-aux-value test-runner-aux-value!))
 
-    ;; An open group: its name, the number of tests that it promised or #f, the tests so far, and
-    ;; the specifier lists to go back to.
+    ;; An open group. It has its name, the number of tests that it promised or #f, the tests so
+    ;; far, and the specifier lists to restore.
     (define-record-type group
       (make-group name expected count skip-list fail-list)
       group?

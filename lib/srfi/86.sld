@@ -293,9 +293,9 @@
               ((passes? (car rest)) (cons (car rest) (append-reverse before (cdr rest))))
               (else (loop (cdr rest) (cons (car rest) before))))))
 
-    ;; Whether a keyword is there, its object, and the elements without the two. The option says
-    ;; what to do at a word that is no keyword: skip it and its neighbour (pair), skip it alone
-    ;; (element), or give up (stop).
+    ;; Whether a keyword is there, its object, and the elements without the two. The option
+    ;; decides about a word that is no keyword: skip it and its neighbour (pair), skip it alone
+    ;; (element), or stop (stop).
     (define (%find-key elements keyword keys option)
       (let loop ((rest elements) (before '()))
         (cond ((or (null? rest) (null? (cdr rest)))

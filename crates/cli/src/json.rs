@@ -149,6 +149,7 @@ pub fn uncaught(
     position: Option<&Position>,
     labels: &[(Position, String)],
     notes: &[String],
+    shows_values: bool,
 ) -> String {
     let mut object = Object::new();
     object.string("severity", "error");
@@ -172,11 +173,11 @@ pub fn uncaught(
         !frame.is_library || frame.tail_callers.iter().any(|one| !one.is_library)
     };
     let frames = uncaught.frames.iter().filter(has_callers);
-    object.array("frames", frames.map(frame));
+    object.array("frames", frames.map(|one| frame(one, shows_values)));
     object.finish() + "\n"
 }
 
-fn frame(frame: &FrameDescription) -> String {
+fn frame(frame: &FrameDescription, shows_values: bool) -> String {
     let mut object = Object::new();
     match &frame.name {
         _ if frame.is_library => object.json("library", "true"),
@@ -188,7 +189,7 @@ fn frame(frame: &FrameDescription) -> String {
     object.place(position);
     let callers = frame.tail_callers.iter().filter(|one| !one.is_library);
     let callers: Vec<String> = callers.map(tail_caller).collect();
-    if !frame.values.is_empty() && crate::report::shows_values() {
+    if !frame.values.is_empty() && shows_values {
         let values = frame.values.iter().map(|(name, value)| {
             let mut object = Object::new();
             object.string("name", name);

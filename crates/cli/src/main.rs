@@ -7,7 +7,6 @@
 mod environment;
 mod executable;
 mod explain;
-mod help;
 mod inspect;
 mod json;
 mod options;
@@ -16,6 +15,7 @@ mod project;
 mod repl;
 mod report;
 mod session;
+mod terminal_size;
 mod tools;
 mod warnings;
 
@@ -23,6 +23,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use options::{Action, Options};
+use tools::help;
 use tools::table::Checked;
 
 /// Exit codes of sysexits that the command uses.

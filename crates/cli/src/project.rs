@@ -32,7 +32,7 @@ pub fn platform(features: &[String]) -> Platform {
 
 /// Where fetched packages are kept; `None` if there is no place.
 pub fn store(environment: &Environment) -> Option<Store> {
-    let directory = crate::session::cache_directory(environment)?;
+    let directory = environment.cache_directory()?;
     Some(Store::new(directory.join("packages")))
 }
 

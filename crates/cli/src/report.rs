@@ -225,7 +225,7 @@ pub fn uncaught(uncaught: &Uncaught, sources: &SourceMap) {
     if is_json() {
         let argument = argument.map(|place| (place, "the argument".to_owned()));
         labels.extend(argument);
-        let line = json::uncaught(uncaught, position.as_ref(), &labels, &notes);
+        let line = json::uncaught(uncaught, position.as_ref(), &labels, &notes, shows_values());
         emit(&line);
         return;
     }

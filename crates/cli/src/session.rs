@@ -86,7 +86,7 @@ impl Session {
         }
         let evaluation = EvaluationConfig {
             cache: if options.use_cache {
-                cache_directory(environment)
+                environment.cache_directory()
             } else {
                 None
             },
@@ -240,18 +240,6 @@ fn write_statistics(path: &Path, statistics: &Statistics) {
 /// Directories to search for libraries, in order.
 pub fn directories(options: &Options, program: Option<&Path>) -> Vec<PathBuf> {
     crate::project::search_directories(options, program)
-}
-
-/// Where compiled libraries are kept.
-pub fn cache_directory(environment: &Environment) -> Option<PathBuf> {
-    if let Some(directory) = &environment.cache_directory {
-        return Some(directory.clone());
-    }
-    let base = match std::env::var_os("XDG_CACHE_HOME").filter(|directory| !directory.is_empty()) {
-        Some(directory) => PathBuf::from(directory),
-        None => PathBuf::from(std::env::var_os("HOME")?).join(".cache"),
-    };
-    Some(base.join("canny"))
 }
 
 /// The heap's settings from the options and the environment.

@@ -16,7 +16,8 @@ use canny_syntax::span::{SourceId, SourceMap, Span};
 use canny_syntax::syntax::Syntax;
 
 use crate::built_in;
-use crate::definitions::{self, Definition, Meaning};
+use crate::definition::{Definition, Meaning};
+use crate::definitions;
 use crate::exports::{self, Declarations, Export};
 use crate::model::{Document, Entry, Kind, Origin, Place};
 use crate::text::{self, DocText};

@@ -39,6 +39,7 @@
 #![forbid(unsafe_code)]
 
 mod built_in;
+mod definition;
 mod definitions;
 mod exports;
 mod extractor;

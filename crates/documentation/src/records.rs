@@ -6,7 +6,7 @@
 
 use canny_syntax::syntax::Syntax;
 
-use crate::definitions::{Definition, Meaning};
+use crate::definition::{Definition, Meaning};
 use crate::model::{Kind, Parameter, Part, Role, Signature};
 
 /// The definitions that a `define-record-type` form, or one like it, stands for.

@@ -26,7 +26,7 @@ use std::io;
 
 use canny_tables::layout::{CARD_SHIFT, GRANULE_BYTES};
 
-use crate::accounts::Account;
+use crate::account::Account;
 use crate::reservation::Reservation;
 
 /// Block size as a shift.

@@ -7,17 +7,17 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::accounts;
 use crate::block::{BLOCK_BYTES, BLOCK_GRANULES, Block, PARTIAL, UNCLEAN, state};
-use crate::evacuate::Tracer;
 use crate::heap::{Heap, HeapState};
+use crate::notices;
 use crate::nursery;
 use crate::pin::Candidates;
 use crate::raw::RawSearch;
-use crate::roots::{CollectionMode, DependentVisitor, RootVisitor, WeakRoots, WeakVisitor};
+use crate::roots::{DependentVisitor, RootVisitor, WeakRoots, WeakVisitor};
 use crate::shape;
 use crate::statistics::PauseTimer;
 use crate::sweep;
+use crate::tracer::{CollectionMode, Tracer};
 use crate::verify;
 
 /// Collects. Every mutator is stopped, and the caller holds the heap's lock.
@@ -379,10 +379,10 @@ fn settle_accounts(
         } else {
             room / 2 < heap.nursery_blocks.min(heap.reserve_blocks)
         };
-        accounts::look_at_limits(heap, state);
+        notices::look_at_limits(heap, state);
         return;
     }
-    let is_roomy = accounts::take_stock(heap, state, room);
+    let is_roomy = notices::take_stock(heap, state, room);
     state.full_next = false;
     let is_short = room < 2 * heap.reserve_blocks
         && !state.accounts.is_any_ending()
@@ -393,7 +393,7 @@ fn settle_accounts(
     } else {
         tell_excess(heap, state, used);
     }
-    accounts::ask_told(heap, state);
+    notices::ask_told(heap, state);
     state.nursery_budget = heap.nursery_budget(state, used, state.nursery_blocks);
     debug_assert!(used * BLOCK_BYTES >= state.old_bytes.min(BLOCK_BYTES));
 }
@@ -414,5 +414,5 @@ fn tell_excess(heap: &Heap, state: &mut HeapState, used: usize) {
     };
     let half = used.saturating_sub(heap.limit_blocks / 2).max(1);
     let most = used.saturating_sub(heap.limit_blocks / 8).max(1);
-    accounts::tell_hottest(state, half..=most, again);
+    notices::tell_hottest(state, half..=most, again);
 }

@@ -5,9 +5,8 @@
 
 use canny_value::Value;
 
-use crate::evacuate::Tracer;
-use crate::roots::CollectionMode;
 use crate::shape;
+use crate::tracer::{CollectionMode, Tracer};
 
 /// A guarded object.
 #[derive(Clone, Copy, Debug)]

@@ -20,13 +20,13 @@ use crate::block::{BLOCK_BYTES, BLOCK_SHIFT, Block, Space};
 use crate::block_pool::BlockPool;
 use crate::code_space::{self, CodeSpace};
 use crate::config::HeapConfig;
-use crate::evacuate::ToSpaces;
 use crate::guardian::Finalization;
 use crate::handles::{Handle, HandleTable};
+use crate::mutator_entry::{MutatorEntry, Status};
 use crate::reservation::physical_bytes;
 use crate::roots::{RawReferences, Roots, WeakRoots};
-use crate::safepoint::MutatorEntry;
 use crate::statistics::Statistics;
+use crate::tracer::ToSpaces;
 
 /// A request that the heap limit does not allow, after a full collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -309,6 +309,14 @@ impl Heap {
         self.limit_blocks * BLOCK_BYTES
     }
 
+    /// The refusal of so many bytes.
+    pub(crate) fn refusal(&self, requested_bytes: usize) -> HeapExhausted {
+        HeapExhausted {
+            requested_bytes,
+            limit_bytes: self.limit_bytes(),
+        }
+    }
+
     pub(crate) fn stress_every(&self) -> u32 {
         self.stress_every.load(Ordering::Relaxed)
     }
@@ -392,6 +400,38 @@ impl Heap {
         let address = (word - TAG_OBJECT) as usize;
         let _state = self.lock();
         code_space::object_around(&self.space, address).is_some_and(|(start, _)| start == address)
+    }
+}
+
+impl HeapState {
+    /// The entry of a mutator that is attached.
+    pub(crate) fn entry(&mut self, id: u64) -> &mut MutatorEntry {
+        self.mutators
+            .iter_mut()
+            .find(|entry| entry.id == id)
+            .expect("the mutator is attached")
+    }
+
+    /// A running mutator stops running.
+    pub(crate) fn stop(&mut self, id: u64, status: Status, heap: &Heap) {
+        let entry = self.entry(id);
+        debug_assert_eq!(entry.status, Status::Running);
+        entry.status = status;
+        self.running -= 1;
+        if self.running == 0 {
+            heap.stopped.notify_all();
+        }
+    }
+
+    /// Those that wait at a safepoint run again.
+    pub(crate) fn resume_all(&mut self) {
+        for entry in &mut self.mutators {
+            if entry.status == Status::AtSafepoint {
+                entry.status = Status::Running;
+                self.running += 1;
+            }
+        }
+        self.stopping = false;
     }
 }
 

@@ -36,50 +36,45 @@
 //! The crate knows headers, kinds and which words are references. It knows nothing of Scheme, frames
 //! or symbols.
 
+mod account;
 mod accounts;
 mod block;
 mod block_pool;
 mod bulk;
-mod cards;
 mod code_space;
 mod collector;
 mod config;
-mod evacuate;
 mod exchange;
 mod guardian;
 mod handles;
 mod heap;
-mod large;
-mod limit;
 mod line;
-mod mark;
 mod mutator;
+mod mutator_entry;
 mod native_stack;
+mod notices;
 mod nursery;
 mod pin;
 mod raw;
 mod reservation;
 mod roots;
-mod safepoint;
 mod shape;
 mod statistics;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod tracer;
+mod traversal;
 mod verify;
-mod walk;
-mod weak;
 
-pub use accounts::Account;
+pub use account::Account;
 pub use config::{HeapConfig, OutsideMemory};
 pub use handles::{Handle, HandleTable};
 pub use heap::{Heap, HeapExhausted};
-pub use mutator::Mutator;
+pub use mutator::{LiveObject, Mutator, NativeRegion};
+pub use mutator_entry::{PollingMutator, SafepointRequest};
 pub use nursery::AllocationArea;
-pub use roots::{
-    CollectionMode, DependentVisitor, RawReferences, RootVisitor, Roots, WeakRoots, WeakVisitor,
-};
-pub use safepoint::{NativeRegion, PollingMutator, SafepointRequest};
+pub use roots::{DependentVisitor, RawReferences, RootVisitor, Roots, WeakRoots, WeakVisitor};
 pub use statistics::Statistics;
-pub use walk::LiveObject;
-pub use weak::weak_entries;
+pub use tracer::CollectionMode;
+pub use tracer::weak::weak_entries;

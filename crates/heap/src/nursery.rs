@@ -9,7 +9,7 @@
 
 use canny_tables::layout::thread;
 
-use crate::accounts::Account;
+use crate::account::Account;
 use crate::block::{Block, Space};
 
 /// The words of a thread block that allocation in generated code uses. The machine's thread block

@@ -4,10 +4,10 @@
 //! place. The object's start is found by walking its block, once for all words that point into it.
 
 use crate::block::{Block, Space, UNCLEAN, state};
-use crate::evacuate::Tracer;
 use crate::native_stack::NativeContext;
 use crate::shape;
 use crate::sweep;
+use crate::tracer::Tracer;
 
 /// Words of native stacks that point into condemned blocks, sorted.
 #[derive(Default)]

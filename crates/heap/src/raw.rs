@@ -10,7 +10,7 @@ use canny_value::Header;
 
 use crate::heap::{Heap, HeapState};
 use crate::shape;
-use crate::walk;
+use crate::traversal;
 
 /// One full collection's search: the addresses that each owner asks about.
 pub(crate) struct RawSearch {
@@ -48,7 +48,7 @@ impl RawSearch {
         let mut owners = std::mem::take(&mut state.raw_references);
         for (owner, range) in owners.iter_mut().zip(&self.ranges) {
             let Some(range) = range else { continue };
-            walk::for_each_object(&heap.space, state, |address, _, _| {
+            traversal::for_each_object(&heap.space, state, |address, _, _| {
                 // SAFETY: an object starts here.
                 let header = Header(unsafe { shape::read(address) });
                 if !Header::is_header(header.0) || header.kind() != Kind::Closure {

@@ -9,18 +9,8 @@ use std::ops::Range;
 
 use canny_value::Value;
 
-use crate::evacuate::Tracer;
 use crate::shape;
-
-/// The generations that a collection covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CollectionMode {
-    /// The nursery only. Objects that have survived a collection keep their places, so a root that
-    /// has not changed since the last collection need not be visited.
-    Minor,
-    /// Everything.
-    Full,
-}
+use crate::tracer::{CollectionMode, Tracer};
 
 /// Something outside the heap that holds references precisely.
 pub trait Roots {

@@ -4,7 +4,7 @@
 //! addresses of live objects. `FORWARDED` marks an evacuated pair in its car.
 
 use canny_tables::kinds::{KINDS, Kind, Trace};
-use canny_tables::layout::{self, GRANULE_BYTES, TAG_MASK, TAG_OBJECT, TAG_PAIR};
+use canny_tables::layout::{self, GRANULE_BYTES, TAG_MASK, TAG_OBJECT, TAG_PAIR, code};
 use canny_value::{Header, Value};
 
 use crate::block::state;
@@ -160,6 +160,22 @@ pub(crate) unsafe fn clear_hole(start: usize, end: usize) {
             write(start, filler_header(end - start));
         }
     }
+}
+
+/// Address and number of the pool words of a code object. A length that its host has not written yet
+/// counts as zero words, and one that exceeds the object as none.
+pub(crate) fn pool_of(address: usize) -> (usize, usize) {
+    let tagged = reference_to_object(address) as usize;
+    let pool = tagged.wrapping_add_signed(code::POOL as isize);
+    // SAFETY: a code object has at least its fixed fields, which the allocation zeroed.
+    let (length, bytes) = unsafe {
+        let length = *(tagged.wrapping_add_signed(code::POOL_LENGTH as isize) as *const u32);
+        (length as usize, bytes_at(address))
+    };
+    if pool + 8 * length > address + bytes {
+        return (pool, 0);
+    }
+    (pool, length)
 }
 
 /// Whether a header word is a hole's.

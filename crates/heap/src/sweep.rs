@@ -9,8 +9,10 @@ use canny_tables::layout::GRANULE_BYTES;
 use crate::block::{
     BLOCK_BYTES, BLOCK_GRANULES, BLOCK_MARK_WORDS, Block, PARTIAL, Space, UNCLEAN, state,
 };
-use crate::evacuate::HOLE_BYTES_MIN;
 use crate::shape;
+
+/// A hole shorter than this is not allocated into.
+pub(crate) const HOLE_BYTES_MIN: usize = 256;
 
 /// A block is worth allocating into when this many bytes of it are in usable holes.
 const USABLE_BYTES_MIN: usize = BLOCK_BYTES / 4;

@@ -12,7 +12,7 @@ use canny_tables::layout::{CARD_SHIFT, TAG_MASK, TAG_PAIR};
 use crate::block::{Block, state};
 use crate::heap::{Heap, HeapState};
 use crate::shape;
-use crate::walk;
+use crate::traversal;
 
 /// When the heap is verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(crate) enum Moment {
 /// Aborts unless the heap is well-formed. Areas are closed.
 pub(crate) fn verify(heap: &Heap, heap_state: &HeapState, moment: Moment) {
     let mut starts: HashMap<usize, bool> = HashMap::new();
-    walk::for_each_object(&heap.space, heap_state, |address, _, _| {
+    traversal::for_each_object(&heap.space, heap_state, |address, _, _| {
         // SAFETY: an object starts here.
         starts.insert(address, unsafe { shape::has_header(address) });
     });
@@ -37,10 +37,10 @@ pub(crate) fn verify(heap: &Heap, heap_state: &HeapState, moment: Moment) {
             report_dangling(heap, moment, word, &holder());
         }
     };
-    walk::for_each_object(&heap.space, heap_state, |address, content, bytes| {
+    traversal::for_each_object(&heap.space, heap_state, |address, content, bytes| {
         let block_state = heap.space.state(heap.space.block_of(address));
         let old = block_state & state::YOUNG == 0;
-        walk::for_each_slot(address, content, bytes, |slot| {
+        traversal::for_each_slot(address, content, bytes, |slot| {
             // SAFETY: a tagged word of an object.
             let word = unsafe { shape::read(slot) };
             check(word, &|| {

@@ -23,7 +23,6 @@
 pub mod allocator;
 pub mod answer;
 mod decoder;
-pub mod device;
 pub mod encoding;
 pub mod error;
 pub mod exchange;
@@ -41,11 +40,10 @@ pub mod wait;
 mod window;
 
 pub use decoder::{DecodeOptions, Progress, Pull, StreamingDecoder};
-pub use device::{Awaited, ByteDevice};
 pub use encoding::{ByteOrderMark, CodingPolicy, Encoding};
 pub use error::{IoError, Operation, Service};
 pub use file::OutputMode;
-pub use handle::{Access, FileLock, Handle};
+pub use handle::{Access, Awaited, ByteDevice, FileLock, Handle};
 pub use lending::{Borrower, Lender, Lent, Loan, SharedPort};
 pub use line_separator::LineSeparator;
 pub use port::{BinaryInput, BinaryOutput, Buffering, TextInput, TextOutput};

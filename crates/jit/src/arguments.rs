@@ -23,7 +23,7 @@
 //! need not be in its slot. The segment stores it where the frame may be inspected, like any other
 //! value, or on entry if many of its side exits would.
 
-use canny_spesh::graph::{EntryPoint, Graph, NodeId, Op, SlotContent, StateId, Test};
+use canny_spesh::graph::{EntryPoint, Graph, NodeId, Op, Test};
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{CHARACTER_LOW_BYTE, FIELD0, HEADER, TAG_MASK, TAG_OBJECT, TAG_PAIR};
@@ -35,16 +35,12 @@ use crate::assembler::{
     VALUE,
 };
 use crate::doubles::{put_in, take_out};
-use crate::machine::{Relocation, Target};
-use crate::slots::Slots;
+use crate::relocation::{Relocation, Target};
 
 /// Most arguments that are passed in registers.
 pub(crate) const REGISTERS: usize = ARGUMENTS.len();
 
 const _: () = assert!(DOUBLES.len() == REGISTERS);
-
-/// States that may name an argument before its slot gets it on entry.
-const STATES_MAX: usize = 8;
 
 /// The set of a call's arguments in registers that are doubles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -120,26 +116,6 @@ impl Arguments {
             }
         }
         arguments
-    }
-
-    /// Leaves to the states what few of them name.
-    pub(crate) fn spare(&mut self, graph: &Graph, slots: &Slots) {
-        for register in 0..self.count as u32 {
-            let is_argument = |content: &SlotContent| match content {
-                SlotContent::Node(id) => match graph.node(*id).op {
-                    Op::Slot(number) | Op::FloatSlot(number) => number == register,
-                    _ => false,
-                },
-                SlotContent::Address(_) => false,
-            };
-            let states = (0..graph.states.len() as u32)
-                .filter(|state| {
-                    let mut there = slots.of_state(StateId(*state)).iter();
-                    there.any(|(slot, content)| *slot == register as i32 && is_argument(content))
-                })
-                .count();
-            self.is_stored[register as usize] = states > STATES_MAX;
-        }
     }
 
     /// The arguments of [`crate::machine::direct_signature`]'s parameters, in their order.

@@ -10,7 +10,8 @@ use crate::arguments::{self, Doubles, doubles_of};
 use crate::assembler::{Assembler, TRAP};
 use crate::doubles;
 use crate::exits::ExitTail;
-use crate::machine::{FunctionCode, Relocation};
+use crate::machine::FunctionCode;
+use crate::relocation::Relocation;
 
 /// Segments begin at multiples of this, for the constants behind their code.
 const SEGMENT_ALIGNMENT: usize = 16;

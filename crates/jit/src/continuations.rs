@@ -18,7 +18,7 @@ use crate::JitError;
 use crate::arguments::test_or_pass_on;
 use crate::assembler::{Assembler, DOUBLES, FP, Memory, VALUE};
 use crate::doubles::take_out;
-use crate::machine::{Relocation, Target};
+use crate::relocation::{Relocation, Target};
 
 /// The code in front of a segment, and offsets of its entries.
 #[derive(Debug, Default)]

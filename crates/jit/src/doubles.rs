@@ -8,7 +8,7 @@ use crate::assembler::{
     ACCUMULATOR, Assembler, Condition, DOUBLES, DoubleRegister, FP, Memory, Place, Register,
     SCRATCH, THREAD, VALUE,
 };
-use crate::install::RETURN_NATIVE;
+use crate::descriptors::RETURN_NATIVE;
 use crate::trampoline;
 
 /// The bit that words of flonums have and addresses of objects do not.

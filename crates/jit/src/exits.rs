@@ -10,7 +10,7 @@
 //! A tail takes fp and the thread block in the registers of segments and may use those of pc and rax.
 
 use crate::assembler::{ACCUMULATOR, Assembler, FP, Memory, VALUE};
-use crate::machine::{Stub, Target};
+use crate::relocation::{Stub, Target};
 
 /// Where a tail leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -21,23 +21,12 @@ use crate::JitError;
 use crate::arguments::{self, Doubles};
 use crate::assembler::TRAP;
 use crate::compiled::Compiled;
-use crate::machine::{Relocation, Target};
-use crate::memory::Region;
+use crate::descriptors::{NEXT, RETURN_FIXNUM, RETURN_FLOAT, RETURN_NATIVE};
 use crate::publication;
+use crate::region::Region;
+use crate::relocation::{Relocation, Target};
 use crate::stubs::resumption;
 
-/// Offset in a return descriptor of the machine address to which compiled returns jump, with the value
-/// in the register of pc and the callee's fp; the interpreter does not know of it.
-pub(crate) const RETURN_NATIVE: usize = descriptor::SIZE;
-/// Offset in an entry's descriptor of the machine address to which calls are passed on that have
-/// arguments of other types.
-const NEXT: usize = descriptor::SIZE;
-/// Offset in a return descriptor of the machine address to which compiled returns of doubles jump, with
-/// the callee's fp.
-pub(crate) const RETURN_FLOAT: usize = RETURN_NATIVE + 8;
-/// Offset in a return descriptor of the machine address to which compiled returns of words jump that
-/// are fixnums.
-pub(crate) const RETURN_FIXNUM: usize = RETURN_FLOAT + 8;
 /// Bytes from one native descriptor to the next: prefix, descriptor, and alignment.
 const NATIVE_STRIDE: usize = 64;
 /// Bytes before a native descriptor: the words in front of a return address, after padding.

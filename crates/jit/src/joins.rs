@@ -64,10 +64,12 @@ impl Joins {
             let nodes = joins.nodes_from(graph, cuts, block);
             let repeated = nodes * ways[block.index()].len().saturating_sub(1);
             let is_loop = graph.blocks[block.index()].is_loop;
-            let repeated_max = match is_loop {
-                false => REPEATED_MAX,
-                true if nodes <= SMALL_LOOP => REPEATED_SMALL_LOOP_MAX,
-                true => REPEATED_LOOP_MAX,
+            let repeated_max = if !is_loop {
+                REPEATED_MAX
+            } else if nodes <= SMALL_LOOP {
+                REPEATED_SMALL_LOOP_MAX
+            } else {
+                REPEATED_LOOP_MAX
             };
             let carried = liveness.at_block(block).iter().count();
             if repeated <= repeated_max || carried > thread::CARRIED_WORDS {

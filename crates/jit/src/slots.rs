@@ -19,6 +19,9 @@ use crate::JitError;
 use crate::arguments::Arguments;
 use crate::values::Values;
 
+/// States that may name an argument before its slot gets it on entry.
+const STATES_MAX: usize = 8;
+
 /// A store that a state needs: slot, in words from the outermost fp, and content.
 pub(crate) type SlotStore = (i32, SlotContent);
 
@@ -117,7 +120,7 @@ impl Slots {
             at_ends: FastMap::default(),
             at_tail_calls: FastMap::default(),
         };
-        arguments.spare(graph, &slots);
+        slots.spare(graph, arguments);
         let mut entries: Vec<Option<Known>> = vec![None; graph.blocks.len()];
         entries[0] = Some(slots.at_entry(graph, arguments));
         let mut work = vec![BlockId(0)];
@@ -182,6 +185,26 @@ impl Slots {
     /// Returns the contents that are known before the tail call that ends a block.
     pub(crate) fn before_tail_call(&self, id: BlockId) -> Option<&Known> {
         self.at_tail_calls.get(&id)
+    }
+
+    /// Leaves to the states the arguments that few of them name.
+    fn spare(&self, graph: &Graph, arguments: &mut Arguments) {
+        for register in 0..arguments.count as u32 {
+            let is_argument = |content: &SlotContent| match content {
+                SlotContent::Node(id) => match graph.node(*id).op {
+                    Op::Slot(number) | Op::FloatSlot(number) => number == register,
+                    _ => false,
+                },
+                SlotContent::Address(_) => false,
+            };
+            let states = (0..graph.states.len() as u32)
+                .filter(|state| {
+                    let mut there = self.of_state(StateId(*state)).iter();
+                    there.any(|(slot, content)| *slot == register as i32 && is_argument(content))
+                })
+                .count();
+            arguments.is_stored[register as usize] = states > STATES_MAX;
+        }
     }
 
     fn at_entry(&self, graph: &Graph, arguments: &Arguments) -> Known {

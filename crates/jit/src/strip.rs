@@ -12,7 +12,7 @@
 //! its own, and the code generator tells which bytes it made for it.
 
 use crate::assembler::{NativeFrame, TRAP, is_movable_jump};
-use crate::machine::Relocation;
+use crate::relocation::Relocation;
 
 /// The bytes of one instruction that leaves the function.
 #[derive(Clone, Copy, Debug)]

@@ -12,11 +12,12 @@
 #![forbid(unsafe_code)]
 
 mod catalog;
+mod changes;
 mod describe;
+mod event;
 mod features;
 mod library_sources;
 mod places;
-mod requests;
 mod scan;
 mod server;
 mod snapshot;

@@ -7,9 +7,9 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
 
+use crate::changes::Change;
 use crate::scan::{Token, tokens};
 use crate::transport::Failure;
-use crate::view::Change;
 
 /// The unit in which a client counts positions within a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,9 +14,9 @@ use canny_lib::{Evaluation, EvaluationConfig, Switches};
 use canny_syntax::core::LibraryKey;
 use canny_syntax::recording::{Meaning, Recording};
 
+use crate::event::Event;
 use crate::library_sources::LibrarySources;
 use crate::places::Search;
-use crate::server::Event;
 use crate::snapshot::Snapshot;
 use crate::text::Text;
 

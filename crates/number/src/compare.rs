@@ -3,10 +3,19 @@
 //! Exact and inexact numbers are compared by their exact values, so that `=` and `<` are
 //! transitive. A NaN is unordered: every comparison with it is false.
 
-use crate::convert::{flonum_to_exact, inexact};
+use crate::convert::flonum_to_exact;
 use crate::error::NumberError;
+use crate::exactness::inexact;
 use crate::number::Number;
 use std::cmp::Ordering;
+
+impl PartialEq for Number {
+    fn eq(&self, other: &Number) -> bool {
+        eqv(self, other)
+    }
+}
+
+impl Eq for Number {}
 
 /// The order of two real numbers; `None` if one of them is a NaN.
 pub fn compare(left: &Number, right: &Number) -> Result<Option<Ordering>, NumberError> {

@@ -1,10 +1,9 @@
-//! Between exact and inexact numbers.
+//! Between exact real numbers and flonums.
 //!
 //! Every exact number has one nearest flonum (ties to even), also in the subnormal range and for
 //! numerators and denominators of any size; all conversions go through [`round_scaled`], which
 //! rounds once. Every finite flonum has one exact value.
 
-use crate::complex::make_rectangular;
 use crate::error::NumberError;
 use crate::number::Number;
 use dashu_base::{BitTest, DivRem, Sign};
@@ -170,17 +169,6 @@ pub fn to_f64(value: &Number) -> Result<f64, NumberError> {
     }
 }
 
-/// `(inexact value)`
-pub fn inexact(value: &Number) -> Number {
-    match value {
-        Number::Complex(parts) => Number::Complex(Box::new((
-            Number::Flonum(real_to_f64(&parts.0)),
-            Number::Flonum(real_to_f64(&parts.1)),
-        ))),
-        real => Number::Flonum(real_to_f64(real)),
-    }
-}
-
 /// Sign, mantissa and exponent of a finite flonum: its magnitude is `mantissa * 2^exponent`.
 pub(crate) fn decode(value: f64) -> (bool, u64, i64) {
     let bits = value.to_bits();
@@ -214,15 +202,5 @@ pub(crate) fn flonum_to_exact(value: f64) -> Number {
         let numerator = IBig::from_parts(sign, UBig::from(mantissa));
         let denominator = UBig::ONE << (-exponent) as usize;
         Number::from_ratio(RBig::from_parts(numerator, denominator))
-    }
-}
-
-/// `(exact value)`
-pub fn exact(value: &Number) -> Result<Number, NumberError> {
-    match value {
-        Number::Flonum(flonum) if flonum.is_finite() => Ok(flonum_to_exact(*flonum)),
-        Number::Flonum(_) => Err(NumberError::NoExactValue(value.clone())),
-        Number::Complex(parts) => make_rectangular(&exact(&parts.0)?, &exact(&parts.1)?),
-        _ => Ok(value.clone()),
     }
 }

@@ -5,8 +5,9 @@
 //! results are made inexact.
 
 use crate::arithmetic;
-use crate::convert::{flonum_to_exact, inexact};
+use crate::convert::flonum_to_exact;
 use crate::error::NumberError;
+use crate::exactness::inexact;
 use crate::number::Number;
 use dashu_base::{DivRem, Gcd, Sign};
 use dashu_int::IBig;

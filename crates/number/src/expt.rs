@@ -4,8 +4,8 @@
 //! the root is rational. Everything else is computed with flonums. A power of an exact zero is an
 //! exact zero only for exact exponents; `(expt z 0)` has the exactness of `z`.
 
-use crate::arithmetic::{div, mul, negate, square};
-use crate::complex::{magnitude, rectangular};
+use crate::arithmetic::{abs, div, mul, negate, square};
+use crate::complex::{real_part, rectangular};
 use crate::complex_flonum::negative_power;
 use crate::convert::{quotient_to_scaled, real_to_f64, scale};
 use crate::error::NumberError;
@@ -59,7 +59,7 @@ fn power_of_zero(base: &Number, exponent: &Number) -> Result<Number, NumberError
             Ok(Number::Flonum(0.0f64.powf(*flonum)))
         }
         _ => {
-            let part = crate::complex::real_part(exponent);
+            let part = real_part(exponent);
             if !is_positive(&part)? {
                 return Err(match exponent {
                     Number::Complex(_) => NumberError::Undefined(exponent.clone()),
@@ -225,7 +225,7 @@ fn exact_base_power(base: &Number, exponent: f64) -> Result<Number, NumberError>
     if flonum.is_finite() && flonum.abs() >= f64::MIN_POSITIVE || !exponent.is_finite() {
         return Ok(flonum_power(flonum, exponent));
     }
-    let Some(ratio) = magnitude(base)?.to_ratio().map(|ratio| ratio.into_owned()) else {
+    let Some(ratio) = abs(base)?.to_ratio().map(|ratio| ratio.into_owned()) else {
         return Ok(flonum_power(flonum, exponent));
     };
     let (numerator, denominator) = ratio.into_parts();

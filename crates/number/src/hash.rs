@@ -7,6 +7,13 @@ use crate::convert::flonum_to_exact;
 use crate::number::Number;
 use crate::predicates::is_zero;
 use dashu_int::UBig;
+use std::hash::{Hash, Hasher};
+
+impl Hash for Number {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_u64(hash_by_eqv(self));
+    }
+}
 
 /// One round of multiply-and-fold mixing.
 fn mix(state: u64, word: u64) -> u64 {

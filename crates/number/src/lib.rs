@@ -26,11 +26,14 @@ mod convert;
 mod division;
 pub mod elements;
 mod error;
+mod exactness;
 mod expt;
 mod hash;
 pub mod integers;
 mod limbs;
+mod log_base;
 mod number;
+mod polar;
 mod predicates;
 mod rational;
 mod read;
@@ -58,16 +61,19 @@ pub use bitwise::{
 pub use compare::{
     compare, eqv, greater, greater_or_equal, less, less_or_equal, max, min, numeric_equal,
 };
-pub use complex::{angle, imag_part, magnitude, make_polar, make_rectangular, real_part};
+pub use complex::{imag_part, make_rectangular, real_part};
 pub use complex_flonum::divide_complex;
-pub use convert::{exact, inexact, to_f64};
+pub use convert::to_f64;
 pub use division::{
     Division, divide, divide_quotient, divide_remainder, gcd, lcm, modulo, quotient, remainder,
 };
 pub use error::NumberError;
+pub use exactness::{exact, inexact};
 pub use expt::expt;
 pub use hash::{hash_by_eqv, hash_by_value};
+pub use log_base::log_base;
 pub use number::{EXACT_BITS_MAX, Number};
+pub use polar::{angle, magnitude, make_polar};
 pub use predicates::{
     is_complex, is_even, is_exact, is_exact_integer, is_exact_nonnegative_integer,
     is_exact_rational, is_finite, is_inexact, is_infinite, is_integer, is_nan, is_negative, is_odd,
@@ -77,5 +83,5 @@ pub use rational::{denominator, numerator, rationalize, rationalize_quickly};
 pub use read::{READ_EXPONENT_MAX, parse_flonum, parse_number};
 pub use roots::{exact_integer_sqrt, sqrt};
 pub use rounding::{ceiling, floor, round, truncate};
-pub use transcendental::{acos, asin, atan, atan2, cos, exp, log, log_base, sin, tan};
+pub use transcendental::{acos, asin, atan, atan2, cos, exp, log, sin, tan};
 pub use write::{flonum_to_string, write_number};

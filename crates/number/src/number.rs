@@ -11,14 +11,11 @@
 //! The machine's fixnums are narrower than 64 bits: it makes its own choice between a fixnum and a
 //! bignum object when it stores a [`Number::Fixnum`].
 
-use crate::{compare, hash, write};
 use dashu_base::{BitTest, Sign};
 use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::fmt;
-use std::hash::{Hash, Hasher};
 
 /// No operation makes an exact integer of more than about this many bits (128 MiB).
 pub const EXACT_BITS_MAX: u64 = 1 << 30;
@@ -191,26 +188,5 @@ impl From<IBig> for Number {
 impl From<RBig> for Number {
     fn from(value: RBig) -> Number {
         Number::from_ratio(value)
-    }
-}
-
-impl PartialEq for Number {
-    fn eq(&self, other: &Number) -> bool {
-        compare::eqv(self, other)
-    }
-}
-
-impl Eq for Number {}
-
-impl Hash for Number {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u64(hash::hash_by_eqv(self));
-    }
-}
-
-/// Writes the number in radix 10, as `number->string` does.
-impl fmt::Display for Number {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&write::write_decimal(self))
     }
 }

@@ -4,8 +4,9 @@
 //! converted back. The search walks down a continued fraction and so takes few steps.
 
 use crate::arithmetic::{abs, add, negate, sub};
-use crate::convert::{decode, exact, inexact, real_to_f64};
+use crate::convert::{decode, real_to_f64};
 use crate::error::NumberError;
+use crate::exactness::{exact, inexact};
 use crate::number::Number;
 use crate::predicates::{is_exact, is_negative, is_positive, is_real};
 use dashu_base::DivRem;

@@ -19,10 +19,12 @@
 
 use std::borrow::Cow;
 
-use crate::complex::{make_polar, rectangular};
-use crate::convert::{exact, inexact, quotient_to_f64, real_to_f64};
+use crate::complex::rectangular;
+use crate::convert::{quotient_to_f64, real_to_f64};
 use crate::error::NumberError;
+use crate::exactness::{exact, inexact};
 use crate::number::Number;
+use crate::polar::make_polar;
 use dashu_base::Sign;
 use dashu_int::{IBig, UBig};
 use dashu_ratio::RBig;

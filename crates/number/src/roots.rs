@@ -4,7 +4,7 @@
 //! the true root, however large or small the argument is.
 
 use crate::arithmetic as real;
-use crate::complex::{magnitude, rectangular};
+use crate::complex::rectangular;
 use crate::complex_flonum::ComplexFlonum;
 use crate::convert::{quotient_to_scaled, round_scaled};
 use crate::error::NumberError;
@@ -38,7 +38,7 @@ pub fn sqrt(value: &Number) -> Result<Number, NumberError> {
         Number::Flonum(flonum) => Ok(Number::Flonum(flonum.sqrt())),
         Number::Complex(parts) => {
             if is_exact(value)
-                && let Some(root) = exact_complex_sqrt(value, &parts.0, &parts.1)?
+                && let Some(root) = exact_complex_sqrt(&parts.0, &parts.1)?
             {
                 return Ok(root);
             }
@@ -65,12 +65,8 @@ pub fn sqrt(value: &Number) -> Result<Number, NumberError> {
 }
 
 /// The root of an exact complex number if both its parts are rational.
-fn exact_complex_sqrt(
-    value: &Number,
-    re: &Number,
-    im: &Number,
-) -> Result<Option<Number>, NumberError> {
-    let length = magnitude(value)?;
+fn exact_complex_sqrt(re: &Number, im: &Number) -> Result<Option<Number>, NumberError> {
+    let length = sqrt_of_magnitude(&real::norm(re, im)?);
     if !is_exact(&length) {
         return Ok(None);
     }

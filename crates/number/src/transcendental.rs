@@ -9,9 +9,8 @@ use crate::compare::compare_reals;
 use crate::complex_flonum::{ComplexFlonum, log_scaled};
 use crate::convert::{quotient_to_f64, quotient_to_scaled, ratio_to_f64, real_to_f64};
 use crate::error::NumberError;
-use crate::expt::expt;
 use crate::number::Number;
-use crate::predicates::{is_exact, is_exact_rational, is_negative, is_positive, is_zero};
+use crate::predicates::{is_exact, is_negative, is_positive};
 use dashu_ratio::RBig;
 use std::cmp::Ordering;
 use std::f64::consts::PI;
@@ -49,7 +48,7 @@ pub fn log(value: &Number) -> Result<Number, NumberError> {
         Number::Flonum(flonum) if *flonum == 0.0 => Ok(Number::Flonum(f64::NEG_INFINITY)),
         Number::Flonum(flonum) => Ok(Number::Flonum(flonum.ln())),
         Number::Complex(parts) if is_exact(value) => {
-            let norm = real::add(&real::square(&parts.0)?, &real::square(&parts.1)?)?;
+            let norm = real::norm(&parts.0, &parts.1)?;
             let angle = real_to_f64(&atan2(&parts.1, &parts.0)?);
             Ok(complex(0.5 * log_of_exact(&norm), angle))
         }
@@ -74,49 +73,6 @@ fn log_of_exact(value: &Number) -> f64 {
     } else {
         let (mantissa, exponent) = quotient_to_scaled(&numerator, denominator);
         log_scaled(mantissa, exponent)
-    }
-}
-
-/// `(log value base)`. Exact powers of an exact base give the integral flonum without error.
-pub fn log_base(value: &Number, base: &Number) -> Result<Number, NumberError> {
-    if let (Number::Flonum(x), Some(b @ (2 | 10))) = (value, integral_base(base))
-        && *x >= 0.0
-    {
-        return Ok(Number::Flonum(if b == 2 { x.log2() } else { x.log10() }));
-    }
-    let denominator = log(base)?;
-    if is_zero(&denominator) && is_exact(&denominator) {
-        return Err(NumberError::DivisionByZero);
-    }
-    let quotient = real::div(&log(value)?, &denominator)?;
-    if let Number::Flonum(estimate) = quotient
-        && is_exact_power(value, base, estimate.round())?
-    {
-        return Ok(Number::Flonum(estimate.round()));
-    }
-    Ok(quotient)
-}
-
-/// Whether two exact positive numbers are related by this integral exponent; powers that would be
-/// much longer than `value` are not computed.
-fn is_exact_power(value: &Number, base: &Number, exponent: f64) -> Result<bool, NumberError> {
-    let both_exact = is_exact_rational(value) && is_exact_rational(base);
-    if !both_exact || !is_positive(value)? || !is_positive(base)? {
-        return Ok(false);
-    }
-    let length = base.exact_bits() as f64 * exponent.abs();
-    if !length.is_finite() || length > 4.0 * value.exact_bits() as f64 + 1024.0 {
-        return Ok(false);
-    }
-    Ok(expt(base, &Number::Fixnum(exponent as i64))? == *value)
-}
-
-fn integral_base(base: &Number) -> Option<i64> {
-    match base {
-        Number::Fixnum(small) => Some(*small),
-        Number::Flonum(flonum) if *flonum == 2.0 => Some(2),
-        Number::Flonum(flonum) if *flonum == 10.0 => Some(10),
-        _ => None,
     }
 }
 

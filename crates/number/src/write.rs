@@ -9,6 +9,14 @@ use crate::convert::decode;
 use crate::number::Number;
 use dashu_base::DivRem;
 use dashu_int::{IBig, UBig};
+use std::fmt;
+
+/// Writes the number in radix 10, as `number->string` does.
+impl fmt::Display for Number {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&write_number(self, 10))
+    }
+}
 
 /// `(number->string value radix)`. The caller has checked the radix; one outside 2 to 36 is taken
 /// as 10.
@@ -17,10 +25,6 @@ pub fn write_number(value: &Number, radix: u32) -> String {
     let mut out = String::new();
     write_any(&mut out, value, radix);
     out
-}
-
-pub(crate) fn write_decimal(value: &Number) -> String {
-    write_number(value, 10)
 }
 
 /// A flonum in radix 10.

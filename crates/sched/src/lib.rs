@@ -15,6 +15,7 @@
 mod blocking;
 pub mod hook;
 mod interest;
+mod names;
 mod notice;
 mod offload;
 mod parking;
@@ -23,30 +24,29 @@ mod policy;
 mod poller;
 mod pool;
 mod queues;
-mod quiet;
-mod ready;
 mod slices;
 mod statistics;
-mod steward;
 mod sync;
 #[cfg(test)]
 mod tests;
 mod tickets;
 mod timers;
-mod waiting;
+mod word;
 mod workers;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 pub use interest::{Interest, Wake};
+pub use names::{Ticket, WorkerId};
 pub use notice::{Notice, Seen};
 pub use policy::{Decision, Observation, Policy, Reason};
-pub use pool::{Host, Idle, Lane, Next, Pool, PoolConfig};
+pub use pool::{Host, Idle, Pool, PoolConfig};
 pub use rustix::process::Pid;
 pub use statistics::{PoolStatistics, TraceSink};
-pub use tickets::{Deposit, Ticket};
-pub use workers::{WorkerId, WorkerKind};
+pub use tickets::Deposit;
+pub use word::{Lane, Next};
+pub use workers::WorkerKind;
 
 /// Waits until one of `interests` is ready, `deadline` has passed or `interrupt` is set; the flag is read and
 /// never cleared. Readiness counts before an expired deadline: a wait whose deadline lies in the past is a

@@ -15,11 +15,9 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::Wake;
-use super::pool::Pool;
+use super::names::Ticket;
 use super::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use super::sync::{Condvar, Mutex};
-use super::tickets::Ticket;
 
 /// Something that threads wait for and other threads give. It has no memory beyond a count: test the
 /// condition that it is about after [`Notice::look`] and before waiting.
@@ -32,6 +30,11 @@ pub struct Notice {
     given: Condvar,
 }
 
+/// Has tickets, and wakes one whose interest with this number is ready. It is a pool.
+pub(crate) trait Waker: Send + Sync {
+    fn wake_ready(&self, ticket: Ticket, index: usize);
+}
+
 /// The tickets that wait for a notice.
 #[derive(Debug, Default)]
 pub(crate) struct ParkedList {
@@ -40,7 +43,7 @@ pub(crate) struct ParkedList {
 
 #[derive(Debug)]
 struct Parked {
-    pool: Weak<Pool>,
+    waker: Weak<dyn Waker>,
     ticket: Ticket,
     index: usize,
 }
@@ -82,18 +85,23 @@ impl Notice {
             let list = self.lock.lock().clone();
             let entries = list.map(|list| std::mem::take(&mut *list.entries.lock()));
             for entry in entries.into_iter().flatten() {
-                if let Some(pool) = entry.pool.upgrade() {
-                    pool.wake(entry.ticket, Wake::Ready(entry.index));
+                if let Some(waker) = entry.waker.upgrade() {
+                    waker.wake_ready(entry.ticket, entry.index);
                 }
             }
         }
     }
 
     /// Lets a ticket wait. The caller looks afterwards whether the notice was given meanwhile.
-    pub(crate) fn park(&self, pool: &Weak<Pool>, ticket: Ticket, index: usize) -> Arc<ParkedList> {
+    pub(crate) fn park(
+        &self,
+        waker: Weak<dyn Waker>,
+        ticket: Ticket,
+        index: usize,
+    ) -> Arc<ParkedList> {
         let list = Arc::clone(self.lock.lock().get_or_insert_default());
         list.entries.lock().push(Parked {
-            pool: Weak::clone(pool),
+            waker,
             ticket,
             index,
         });

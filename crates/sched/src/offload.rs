@@ -1,19 +1,15 @@
 //! Helper threads for work that blocks: looking up names, slow files. They come when jobs wait and go
 //! when none come.
 //!
-//! A helper knows no words: the one that a job is for is parked, and its ticket wakes when the job has
-//! ended, by return or by panic.
+//! A helper knows no words and no tickets: whom to wake when a job has ended is the job's own matter.
+//! A job does not panic.
 
 use std::collections::VecDeque;
 use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Weak;
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::Wake;
-use super::pool::Pool;
 use super::sync::{Condvar, Mutex, spawn};
-use super::tickets::Ticket;
 
 /// At most so many helpers; further jobs wait.
 const HELPERS_MAX: usize = 64;
@@ -21,11 +17,7 @@ const HELPERS_MAX: usize = 64;
 /// A helper goes when it was idle so long.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-struct Job {
-    body: Box<dyn FnOnce() + Send>,
-    ticket: Ticket,
-    index: usize,
-}
+type Job = Box<dyn FnOnce() + Send>;
 
 #[derive(Default)]
 struct Jobs {
@@ -43,28 +35,18 @@ pub(crate) struct Offload {
 
 impl Offload {
     /// Gives a job to a helper. It fails if there is none and the system has no thread for one.
-    pub(crate) fn submit(
-        &self,
-        pool: &Weak<Pool>,
-        ticket: Ticket,
-        index: usize,
-        body: Box<dyn FnOnce() + Send>,
-    ) -> io::Result<()> {
+    pub(crate) fn submit(self: &Arc<Offload>, job: Job) -> io::Result<()> {
         let mut jobs = self.jobs.lock();
         let needs_helper = jobs.waiting.len() >= jobs.idle && jobs.helpers < HELPERS_MAX;
         if needs_helper {
-            let pool = Weak::clone(pool);
-            match spawn("canny-helper", move || help(&pool)) {
+            let offload = Arc::clone(self);
+            match spawn("canny-helper", move || offload.help()) {
                 Ok(()) => jobs.helpers += 1,
                 Err(error) if jobs.helpers == 0 => return Err(error),
                 Err(_) => {}
             }
         }
-        jobs.waiting.push_back(Job {
-            body,
-            ticket,
-            index,
-        });
+        jobs.waiting.push_back(job);
         drop(jobs);
         self.come.notify_one();
         Ok(())
@@ -99,14 +81,10 @@ impl Offload {
             is_patient = !was_in_vain;
         }
     }
-}
 
-fn help(pool: &Weak<Pool>) {
-    // The pool stays while its helper waits for jobs; it ends when it is shut down.
-    let Some(pool) = pool.upgrade() else { return };
-    while let Some(job) = pool.offload_queue().next() {
-        // A job that panics has ended, too; the waiting task finds no result.
-        let _ = catch_unwind(AssertUnwindSafe(job.body));
-        pool.wake(job.ticket, Wake::Ready(job.index));
+    fn help(&self) {
+        while let Some(job) = self.next() {
+            job();
+        }
     }
 }

@@ -16,7 +16,7 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::time::Duration;
 
-use super::tickets::Ticket;
+use super::names::Ticket;
 
 /// The result of a sleep in the poller.
 #[derive(Clone, Copy, Debug)]

@@ -25,10 +25,10 @@
 
 use std::collections::VecDeque;
 
+use super::names::Ticket;
 use super::sync::Mutex;
 use super::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use super::tickets::Ticket;
-use super::{Next, Wake};
+use super::word::{Next, wake_number, wake_of_number};
 
 /// The items of a line.
 #[derive(Clone, Copy, Debug)]
@@ -46,27 +46,6 @@ impl From<Next> for Item {
             None => Item::Word(next.word),
             wake => Item::Woken(wake_number(wake), next.word),
         }
-    }
-}
-
-/// Why a word woke, as a number.
-pub(crate) fn wake_number(wake: Option<Wake>) -> u32 {
-    match wake {
-        // Nobody makes a ticket ready with `Parked`, which a wait gives and not a ticket.
-        None | Some(Wake::Parked) => 0,
-        Some(Wake::TimedOut) => 1,
-        Some(Wake::Interrupted) => 2,
-        Some(Wake::Ready(index)) => 3 + u32::try_from(index).unwrap_or(u32::MAX - 3),
-    }
-}
-
-/// The inverse of [`wake_number`].
-pub(crate) fn wake_of_number(number: u32) -> Option<Wake> {
-    match number {
-        0 => None,
-        1 => Some(Wake::TimedOut),
-        2 => Some(Wake::Interrupted),
-        _ => Some(Wake::Ready(number as usize - 3)),
     }
 }
 

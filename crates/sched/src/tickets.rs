@@ -25,17 +25,11 @@
 use std::os::fd::{OwnedFd, RawFd};
 use std::sync::Arc;
 
+use super::Wake;
+use super::names::Ticket;
 use super::notice::ParkedList;
-use super::queues::{wake_number, wake_of_number};
 use super::timers::{Moment, Timers};
-use super::{Lane, Next, Wake};
-
-/// The number of a parked word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ticket {
-    index: u32,
-    generation: u32,
-}
+use super::word::{Lane, Next, wake_number, wake_of_number};
 
 /// The cleanup when a ticket wakes.
 #[derive(Debug)]
@@ -49,21 +43,6 @@ pub(crate) enum Registration {
 
 /// Those of one ticket.
 pub(crate) type Registrations = Option<Box<[Registration]>>;
-
-impl Ticket {
-    /// A number of 60 bits that stands for the ticket.
-    pub fn number(self) -> u64 {
-        u64::from(self.generation) << 32 | u64::from(self.index)
-    }
-
-    /// The ticket with a number.
-    pub fn with_number(number: u64) -> Ticket {
-        Ticket {
-            index: number as u32,
-            generation: (number >> 32) as u32,
-        }
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::tickets::Ticket;
+use super::names::Ticket;
 
 /// Nanoseconds since the pool was made.
 pub(crate) type Moment = u64;

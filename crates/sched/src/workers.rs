@@ -25,30 +25,11 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use super::names::WorkerId;
 use super::partners::Partners;
 use super::queues::{NextSlot, Ring, SharedLine};
 use super::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use super::sync::{Condvar, Mutex};
-
-/// The number of a worker. Numbers of workers that went are used again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct WorkerId(u32);
-
-impl WorkerId {
-    /// The first thread that came to the pool.
-    pub const MAIN: WorkerId = WorkerId(0);
-
-    /// A small number that no other worker has at the time.
-    #[inline]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
-
-    /// The worker with a number.
-    pub fn from_index(index: usize) -> WorkerId {
-        WorkerId(index as u32)
-    }
-}
 
 /// The purpose of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use rustls::RootCertStore;
 
-use crate::context::ContextError;
+use crate::error::ContextError;
 
 /// The authorities that the system trusts. They are read once.
 pub(crate) fn of_the_system() -> Result<RootCertStore, ContextError> {

@@ -4,7 +4,6 @@
 //! A context is immutable and shared by many sessions. Files are read when it is made, and an error
 //! names the file. A client verifies servers unless it was explicitly told to trust all.
 
-use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -16,28 +15,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, DigitallySignedStruct, RootCertStore, ServerConfig, SignatureScheme};
 
 use crate::authorities;
-
-/// Why a context cannot be made: what is wrong, and with which file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ContextError {
-    pub message: String,
-    pub file: String,
-}
-
-impl ContextError {
-    pub(crate) fn new(message: &str, file: &str) -> ContextError {
-        ContextError {
-            message: message.to_owned(),
-            file: file.to_owned(),
-        }
-    }
-}
-
-impl fmt::Display for ContextError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.message)
-    }
-}
+use crate::error::ContextError;
 
 /// A certificate with those that vouch for it, and its private key: names of PEM files.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use canny_io::{Awaited, ByteDevice};
 
-use crate::session::Shared;
+use crate::connection::Shared;
 
 /// Bytes that are encrypted at once: one record.
 const RECORD_BYTES: usize = 16 * 1024;

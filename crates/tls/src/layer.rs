@@ -8,8 +8,9 @@ use std::os::fd::BorrowedFd;
 
 use rustls::ServerConnection;
 
-use crate::context::{ContextError, TlsContext};
-use crate::session::Carrier;
+use crate::connection::Carrier;
+use crate::context::TlsContext;
+use crate::error::ContextError;
 
 /// The session of a connection.
 #[derive(Debug)]

@@ -13,13 +13,16 @@
 #![forbid(unsafe_code)]
 
 mod authorities;
+mod connection;
 mod context;
 mod device;
+mod error;
 mod layer;
 mod session;
 #[cfg(test)]
 mod tests;
 
-pub use context::{ClientOptions, ContextError, Identity, TlsContext, Trust};
+pub use context::{ClientOptions, Identity, TlsContext, Trust};
+pub use error::ContextError;
 pub use layer::ServerLayer;
 pub use session::{Handshake, TlsSession, wrap};

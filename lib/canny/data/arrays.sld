@@ -163,7 +163,7 @@
                     (loop (cdr rest))))))))
 
     ;; An array over the storage of another one. `mapper` takes a list of indexes and gives the list
-    ;; of the indexes in the other array, by an affine function; it is called for the first element
+    ;; of the indexes in the other array, by an affine function. It is called for the first element
     ;; and for its neighbors. Its range must stay within the other array.
     (define (share who array lows highs mapper)
       (if (eqv? 0 (size-of lows highs))

@@ -1,7 +1,7 @@
 ;;; (canny data balanced-trees): persistent ordered maps as weight-balanced trees.
 ;;;
-;;; Y. Hirai and K. Yamamoto, "Balancing weight-balanced trees" (2011): the weight of a tree is its
-;;; size plus one, and no subtree weighs more than `delta` times its sibling; a single rotation is
+;;; Y. Hirai and K. Yamamoto, "Balancing weight-balanced trees" (2011). The weight of a tree is its
+;;; size plus one, and no subtree weighs more than `delta` times its sibling. A single rotation is
 ;;; right when the inner grandchild weighs less than `gamma` times the outer one. The empty tree is
 ;;; #f.
 ;;;

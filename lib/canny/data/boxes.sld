@@ -1,7 +1,7 @@
 ;;; (canny data boxes): boxes of any number of values, SRFI 111 and 195.
 ;;;
 ;;; A box holds what `values` returns: the object itself when it is one, else the machine's object
-;;; for several values; so that `unbox` is a plain accessor.
+;;; for several values. So `unbox` is a plain accessor.
 
 (define-library (canny data boxes)
   (export box box? unbox set-box! box-arity unbox-value set-box-value!)

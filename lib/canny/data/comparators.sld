@@ -1,12 +1,12 @@
 ;;; (canny data comparators): SRFI 128 and 162, with what the SRFIs that build on them share.
 ;;;
 ;;; A comparator is a record of four procedures.  One without an ordering or a hash function has a
-;;; procedure in its place that raises an error, so that users of a comparator never test for #f.
+;;; procedure in its place that raises an error. So users of a comparator never test for #f.
 ;;;
-;;; The default comparator orders by type first, in the order of `type-rank`; then registered types,
-;;; in the order of registration; then all else, by a number that every object keeps while it lives.
-;;; `compare` is its three-way form, and with `exactly?` that of the comparator of equal?: there 1
-;;; comes before 1.0, and registrations do not count.
+;;; The default comparator orders by type first, in the order of `type-rank`. Then come registered
+;;; types, in the order of registration, then all else, by a number that every object keeps while it
+;;; lives. `compare` is its three-way form, and with `exactly?` that of the comparator of equal?:
+;;; there 1 comes before 1.0, and registrations do not count.
 ;;;
 ;;; Hashes are the same in every run: the salt is a constant.  Hash tables of the machine use seeds
 ;;; of their own.

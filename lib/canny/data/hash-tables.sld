@@ -3,7 +3,7 @@
 ;;; A table whose equivalence is eq?, eqv?, equal? or string=? is a table of the machine.  Any other
 ;;; is a `custom-table`: a table of the machine that maps hash values to buckets, each an
 ;;; association list, and its own count.  A bucket is replaced, never changed in place, except for
-;;; the value of an entry; so that an equivalence procedure may be left by a continuation.
+;;; the value of an entry. So an equivalence procedure may be left by a continuation.
 
 (define-library (canny data hash-tables)
   (export make-hash-table hash-table? alist->hash-table

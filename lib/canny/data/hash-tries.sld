@@ -2,7 +2,7 @@
 ;;;
 ;;; P. Bagwell, "Ideal Hash Trees" (2001). A trie is #f, a leaf, a branch, or a bucket of leaves
 ;;; with one hash. A branch at depth d has a child for each value of the hash's bits from 5d on that
-;;; occurs; its bitmap says which, and its children are in a vector in the order of these values.
+;;; occurs. Its bitmap says which, and its children are in a vector in the order of these values.
 ;;; Branches know how many associations they have.
 ;;;
 ;;; Hashes are cut to 60 bits.  Each procedure takes the hash of its key, and the equality of keys.

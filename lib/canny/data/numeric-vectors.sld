@@ -1,7 +1,7 @@
 ;;; (canny data numeric-vectors): the procedures of SRFIs 4 and 160 for any element type.
 ;;;
-;;; Each `numeric:NAME` takes the code of an element type and the name of the procedure to blame,
-;;; and gives the procedure for vectors of that type. `define-numeric-procedures` defines a family.
+;;; Each `numeric:NAME` takes the code of an element type and the name of the procedure to blame. It
+;;; gives the procedure for vectors of that type. `define-numeric-procedures` defines a family.
 ;;; Element access is generic here; what a program calls directly, `f64vector-ref` and the like, are
 ;;; primitives.
 

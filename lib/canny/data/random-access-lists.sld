@@ -1,7 +1,7 @@
 ;;; (canny data random-access-lists): the purely functional random-access lists of SRFI 101.
 ;;;
-;;; They are the skew binary lists of C. Okasaki, "Purely Functional Random-Access Lists" (1995): a
-;;; list is a chain of complete binary trees whose sizes are 1, 3, 7, … and do not decrease; only
+;;; They are the skew binary lists of C. Okasaki, "Purely Functional Random-Access Lists" (1995). A
+;;; list is a chain of complete binary trees whose sizes are 1, 3, 7, … and do not decrease. Only
 ;;; the first two may be equal. A pair is one link of the chain: the size of its first tree, the
 ;;; tree, and the rest. A tree of size 1 is its element; a larger one is a node with the first
 ;;; element and two trees of half the size. The chain ends in any object that is no pair of this

@@ -1,9 +1,9 @@
 ;;; Part of (canny fs): names that fit a pattern, `glob` and `glob-match?`.
 
 ;; A pattern is expanded into patterns without braces, and each is split at slashes. A part is a
-;; string, the symbol `deep` for `**`, or a vector of tokens: characters, `one`, `many`, and
-;; lists for sets, `(#t . items)` or, with ^ or ! first, `(#f . items)`, each item a character
-;; or a pair of first and last.
+;; string, the symbol `deep` for `**`, or a vector of tokens. Tokens are characters, `one`,
+;; `many`, and lists for sets, `(#t . items)` or, with ^ or ! first, `(#f . items)`. Each item
+;; is a character or a pair of first and last.
 
 (define (expand-braces pattern)
   (let ((length (string-length pattern)))
@@ -140,7 +140,7 @@
 (define any-name (vector 'many))
 
 ;; Names of files that fit a pattern, sorted. `*` fits any characters but slashes, `?` one,
-;; `[a-z]` and `[!a-z]` one of a set or none of it, `**` any directories, `{a,b}` is one or the
+;; `[a-z]` and `[!a-z]` one of a set or none of it, `**` any directories. `{a,b}` is one or the
 ;; other; `\` takes the meaning away. Names with a dot first are fitted by a dot only, unless
 ;; `#:hidden` is true. Relative patterns begin at `#:directory`. Directories that cannot be read
 ;; count as empty.

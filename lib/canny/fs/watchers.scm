@@ -123,8 +123,8 @@
   (set-watcher-open! watcher #f)
   (%watch-close (watcher-handle watcher)))
 
-;; Calls a procedure with each change of a file or directory, until it returns a false value or,
-;; with `#:timeout`, nothing changed for so many seconds.
+;; Calls a procedure with each change of a file or directory, until it returns a false value.
+;; With `#:timeout` it ends, too, when nothing changed for so many seconds.
 (define* (for-each-change procedure path #:key (recursive #f) (timeout #f))
   (check-procedure 'for-each-change 1 procedure)
   (let ((watcher (open-watcher path #:recursive recursive)))

@@ -345,7 +345,7 @@
   (open? call-site-open? set-call-site-open!))
 
 (define places-of-call-site 2)
-;; Entries that are made in turn, and misses that are waited for, before a call is taken for one
+;; Entries that are made in turn, and misses that are waited for. Then a call is taken for one
 ;; that sees too many classes, or whose classes are not to be cached.
 (define changes-max 8)
 (define misses-max 64)

@@ -62,14 +62,14 @@
 
 ;; An encoding made of two procedures.
 ;;
-;; `(decode bytes last? state)` gives four values: the text of as many bytes as form whole
-;; characters, the number of these bytes, the state behind them, and the length of a malformed
-;; sequence that comes next, or 0. Bytes that it does not take it gets again, with more behind
-;; them; `last?` says that there are no more.
+;; `(decode bytes last? state)` gives four values. The first three are the text of as many
+;; bytes as form whole characters, the number of these bytes, and the state behind them. The
+;; last one is the length of a malformed sequence that comes next, or 0. Bytes that it does
+;; not take it gets again, with more behind them; `last?` says that there are no more.
 ;;
-;; `(encode text last? state)` gives three values: a bytevector, the state, and the index of the
-;; first character that has no bytes, or `#f` if all of them were encoded. The state is `#f` at
-;; first.
+;; `(encode text last? state)` gives three values. These are a bytevector, the state, and the
+;; index of the first character that has no bytes, or `#f` if all of them were encoded. The
+;; state is `#f` at first.
 (define (make-encoding name decode encode)
   (check-argument 'make-encoding 1 string? "string" name)
   (check-procedure 'make-encoding 2 decode)

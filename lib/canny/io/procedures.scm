@@ -13,8 +13,8 @@
       (%range-error who 2 "a count of what there is room for" count)
       count))
 
-;; A binary input port whose bytes a procedure makes: `(read! bytevector start count)` puts at
-;; most `count` bytes into the bytevector from `start` on and gives their number; 0 is the end.
+;; A binary input port whose bytes a procedure makes. `(read! bytevector start count)` puts at
+;; most `count` bytes into the bytevector from `start` on and gives their number. 0 is the end.
 (define* (make-binary-input name read! #:key (position #f) (set-position! #f) (close #f))
   (check-argument 'make-binary-input 1 string? "string" name)
   (check-procedure 'make-binary-input 2 read!)
@@ -63,8 +63,8 @@
       (char-ready? port)
       (u8-ready? port)))
 
-;; A textual input port whose characters a procedure makes: `(read! string start count)` puts at
-;; most `count` characters into the string from `start` on and gives their number; 0 is the end.
+;; A textual input port whose characters a procedure makes. `(read! string start count)` puts at
+;; most `count` characters into the string from `start` on and gives their number. 0 is the end.
 ;; With `position` it is called for one character at a time.
 (define* (make-textual-input name read! #:key (position #f) (set-position! #f) (close #f)
                              (lines 'any))
@@ -217,7 +217,7 @@
           (if port (finish-output port))
           (next (cdr rest))))))
 
-;; A binary output port whose bytes a procedure takes: `(write! bytevector start count)` takes
+;; A binary output port whose bytes a procedure takes. `(write! bytevector start count)` takes
 ;; at least one of `count` bytes from `start` on and gives the number of those that it took.
 (define* (make-binary-output name write! #:key (position #f) (set-position! #f) (close #f)
                              (flush #f))

@@ -1,7 +1,7 @@
 ;;; (canny machine classes): the classes of objects that are not records.
 ;;;
 ;;; A class is a record type. Objects of the machine's own kinds have classes too: record types that
-;;; have no records. `(canny generic)` knows which object belongs to which; this library has only
+;;; have no records. `(canny generic)` knows which object belongs to which. This library has only
 ;;; the types, so that a library can derive a record type from one of them without loading the rest.
 
 (define-library (canny machine classes)

@@ -31,11 +31,11 @@
 ;;; resumes.
 ;;;
 ;;; If no handler takes an exception, `raise` calls the primitive %uncaught with the object while
-;;; the frames of the raise still exist, so that the report can show them. %uncaught ends the
-;;; program, or the form of the REPL, and runs no winders.
+;;; the frames of the raise still exist. So the report can show them. %uncaught ends the program,
+;;; or the form of the REPL, and runs no winders.
 ;;;
-;;; When a handler returns from `raise`, a condition of kind `handler-returned` with the object as
-;;; its irritant is raised in the dynamic environment of the handler.
+;;; When a handler returns from `raise`, a condition of kind `handler-returned` is raised, with
+;;; the object as its irritant. It is raised in the dynamic environment of the handler.
 
 (define-library (canny machine control)
   (export call-with-current-continuation
@@ -202,15 +202,15 @@
       (preempt-procedure))
 
     ;; guard. The body returns an ordinary result or, by way of its handler, a `caught` record with
-    ;; a procedure that evaluates what the guard gives. The continuation must be a full one: a
-    ;; continuation captured in the body may enter it again after guard has returned, and so may an
+    ;; a procedure that evaluates what the guard gives. The continuation must be a full one. A
+    ;; continuation captured in the body may enter it again after guard has returned. So may an
     ;; after procedure that is run on the way out. It is thrown to, which leaves winders and
-    ;; registers alone: the winders are run here, where the frames of the body, which may have used
+    ;; registers alone. The winders are run here, where the frames of the body, which may have used
     ;; up the stack, are gone. When a composable continuation has put the frames of the guard
     ;; elsewhere, that is where it is thrown to.
     ;;
     ;; Tests of clauses are evaluated where the object was raised, if there are no winders to be run
-    ;; first: then nothing has to be captured for the case that no clause takes the object.
+    ;; first. Then nothing has to be captured for the case that no clause takes the object.
     ;; Otherwise the raise is captured and entered again in that case.
 
     (define-record-type caught
@@ -315,7 +315,7 @@
         ((_ clause ...)
          (cond clause ...))))
 
-    ;; Parameters.  A parameter object is a procedure that gives its cell when it is called with
+    ;; Parameters.  A parameter object is a procedure. It gives its cell when it is called with
     ;; the request object, and its value when it is called without arguments.  With any other
     ;; argument it changes its innermost binding (SRFI 39).
 
@@ -419,7 +419,7 @@
     ;; A prompt is a record that knows the continuation of its `call-with-prompt`. While its thunk
     ;; runs, it stands in all three registers: among the winders, among the handlers, and as a key
     ;; among the parameters. So a part of a register's list belongs to the part of the continuation
-    ;; above the prompt, and can be put on top of another list. The handlers and parameters around
+    ;; above the prompt. It can be put on top of another list. The handlers and parameters around
     ;; the prompt are also kept in it, for an abort by a handler that runs outside of the prompt's
     ;; own.
 
@@ -650,7 +650,7 @@
                            (set-promise-content! result content))
                        (force-promise promise))))))))
 
-    ;; Guardians, as in Chez Scheme: with an argument a guardian registers it, without one it gives
+    ;; Guardians, as in Chez Scheme. With an argument a guardian registers it; without one it gives
     ;; the next registered object that nothing else keeps alive, or #f.
 
     (define (make-guardian)

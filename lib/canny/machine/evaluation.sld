@@ -1,6 +1,6 @@
 ;;; (canny machine evaluation): eval and load.
 ;;;
-;;; The primitives compile; the thunks that they return are run here, so that no Rust frame stands
+;;; The primitives compile. The thunks that they return are run here, so that no Rust frame stands
 ;;; between the caller of eval and the evaluated program.
 
 (define-library (canny machine evaluation)

@@ -2,9 +2,9 @@
 ;;;
 ;;; Both sides must agree on where they are. An exchange begins and ends with a server that is
 ;;; ready. After an error of the server its messages are read up to the one that it is ready again;
-;;; only then is it raised. If something else ends an exchange, above all a cancellation of the
-;;; task, the server is asked to cancel the statement, over a connection of its own, and then the
-;;; same follows. If the server is not ready within `patience` the connection is closed.
+;;; only then is it raised. Something else may end an exchange, above all a cancellation of the
+;;; task. Then the server is asked to cancel the statement, over a connection of its own. After
+;;; that the same follows. If the server is not ready within `patience` the connection is closed.
 ;;;
 ;;; | field | changed by | under |
 ;;; |---|---|---|

@@ -4,7 +4,7 @@
 ;;; |---|---|
 ;;; | free, closed | the lock |
 ;;;
-;;; There are as many permits as there may be connections in use; free ones are taken before new
+;;; There are as many permits as there may be connections in use. Free ones are taken before new
 ;;; ones are made, so that there are never more open than permits.
 
 (define-library (canny postgresql pools)

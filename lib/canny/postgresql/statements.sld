@@ -3,7 +3,7 @@
 ;;;
 ;;; Prepared statements are kept by their text, as many as an option of `open-postgresql` says; the
 ;;; one that was not used for longest goes first. Rows come all at once, or a hundred at a time out
-;;; of a portal, which is what the protocol calls a cursor; that lives in a transaction.
+;;; of a portal, which is what the protocol calls a cursor. That lives in a transaction.
 ;;;
 ;;; Arguments and rows are converted by (canny postgresql values).
 

@@ -1,6 +1,6 @@
 ;;; (canny postgresql transactions): transactions, and savepoints within them.
 ;;;
-;;; A transaction holds the lock of its connection from beginning to end; the depth of the
+;;; A transaction holds the lock of its connection from beginning to end. The depth of the
 ;;; connection is how many the task has open within one another.
 
 (define-library (canny postgresql transactions)

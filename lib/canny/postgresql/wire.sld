@@ -2,7 +2,7 @@
 ;;; (canny net).
 ;;;
 ;;; Input is kept in a buffer of the wire's own, so that a task which is cancelled while it waits
-;;; loses nothing: the next message is read from where the last one ended.
+;;; loses nothing. The next message is read from where the last one ended.
 ;;;
 ;;; | field | changed by | under |
 ;;; |---|---|---|

@@ -1,7 +1,7 @@
 ;;; (canny process async): child processes as sources of events.
 ;;;
 ;;; Output arrives as a supply, the end as a future. A supply of a command runs it once for each
-;;; tap, and ends it when the tap is closed before; one of a port or process reads on where the port
+;;; tap, and ends it when the tap is closed before. One of a port or process reads on where the port
 ;;; is, so that it has one tap.
 ;;;
 ;;; A producer waits for its consumer: a program that writes faster than its lines are taken blocks

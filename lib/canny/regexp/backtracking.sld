@@ -1,10 +1,10 @@
 ;;; (canny regexp backtracking): an engine for all SREs, in Scheme.
 ;;;
-;;; An SRE is compiled to closures that match from left to right and backtrack; each takes the run,
+;;; An SRE is compiled to closures that match from left to right and backtrack. Each takes the run,
 ;;; the place in the string, and gives the place behind the match or #f.  The first way that matches
 ;;; wins: alternatives in their order, repetitions as long as possible unless they are non-greedy.
 ;;;
-;;; A choice that failed at a place fails there again: without back references the rest of the match
+;;; A choice that failed at a place fails there again. Without back references the rest of the match
 ;;; does not depend on the path to the place. So the places where a choice failed are remembered
 ;;; once a run has made many choices. Time is at most proportional to the size of the expression
 ;;; times the length of the string. The memory is kept while the same string is searched on.
@@ -290,8 +290,8 @@
             copy)
           (compile-sequence sres context next)))
 
-    ;; Any number of times.  A turn that matches nothing is no turn, else it could match forever:
-    ;; the place where a turn began is kept in the run's vector beside the submatches.
+    ;; Any number of times.  A turn that matches nothing is no turn, else it could match forever.
+    ;; The place where a turn began is kept in the run's vector beside the submatches.
     (define (repeat-loop sres greedy? context next)
       (let* ((slot (next-counter! context 5))
              (loop #f)

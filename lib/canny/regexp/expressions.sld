@@ -17,10 +17,10 @@
           (srfi 14))
   (begin
 
-    ;; `fast` is the expression of the machine and `pattern` its text, or both are #f; `whole`
+    ;; `fast` is the expression of the machine and `pattern` its text, or both are #f. `whole`
     ;; matches whole ranges and is made when it is needed.  For the backtracking engine `matcher`
     ;; matches, `starters` is a set of the characters that matches begin with, or #f if one may be
-    ;; empty; `names` maps names to lists of submatch numbers; `choices` counts what may be
+    ;; empty. `names` maps names to lists of submatch numbers. `choices` counts what may be
     ;; remembered, or is #f if nothing may.
     (define-record-type <regexp>
       (make-regexp sre fast pattern whole matcher starters count names choices)
@@ -38,8 +38,9 @@
     (define (bad-sre message . irritants)
       (raise (%make-condition 'regexp message irritants 'regexp)))
 
-    ;; Contexts of compilation: how letters compare, and counters in a vector shared by all:
-    ;; submatches, choices, names, whether there are back references, and the number of nodes.
+    ;; Contexts of compilation: how letters compare, and counters in a vector shared by all.
+    ;; The counters are of submatches, choices, names, whether there are back references, and
+    ;; the number of nodes.
     (define-record-type <context>
       (make-context nocase? ascii? capture? counters)
       context?

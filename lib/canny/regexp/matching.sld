@@ -264,8 +264,8 @@
         (and places
              (make-match string places (regexp-names re)))))
 
-    ;; Calls `found` with the state, the match and where the last one ended, for each match in turn;
-    ;; an empty match right behind the last one is none.
+    ;; Calls `found` with the state, the match and where the last one ended, for each match in turn.
+    ;; An empty match right behind the last one is none.
     (define (fold-matches re string start end state found finish)
       (let loop ((place start) (last start) (run (new-run re string start end #f)) (state state))
         (let ((match (and (<= place end) (search re run place))))

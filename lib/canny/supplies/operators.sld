@@ -1,7 +1,7 @@
 ;;; (canny supplies operators): supplies from supplies, from lists and generators, and back.
 ;;;
 ;;; Each tap of a result has a state of its own. A pushed value is processed in the task that pushed
-;;; it, so that a slow consumer blocks the emitter; if values are queued, the text of the procedure
+;;; it, so that a slow consumer blocks the emitter. If values are queued, the text of the procedure
 ;;; says how many.
 
 (define-library (canny supplies operators)

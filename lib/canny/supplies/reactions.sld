@@ -165,9 +165,10 @@
               (void))))
          (lambda () (close-block! block)))))
 
-    ;; Evaluates the body, in which `whenever` says what to do for the values of supplies, and waits
-    ;; until these have all ended or `(done)` was called. The bodies of its whenevers run in this
-    ;; task, one at a time. An error ends the form, and what a supply ends with as an error is one.
+    ;; Evaluates the body, in which `whenever` says what to do for the values of supplies. Then
+    ;; waits until these have all ended or `(done)` was called. The bodies of its whenevers run in
+    ;; this task, one at a time. An error ends the form, and what a supply ends with as an error is
+    ;; one.
     (define-syntax react
       (syntax-rules ()
         ((_ body0 body ...)

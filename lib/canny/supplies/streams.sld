@@ -259,7 +259,7 @@
 
     ;; Suppliers.
 
-    ;; The entries are pairs of gates and taps, in the order of arrival; the ending is #f, `done` or
+    ;; The entries are pairs of gates and taps, in the order of arrival. The ending is #f, `done` or
     ;; a pair of `quit` and an object.
     (define-record-type supplier
       (make-supplier-record lock entries ending)

@@ -144,7 +144,7 @@
         default)))
 
 ;; Failures that no task waits for. A guardian returns the futures that no task can wait for any
-;; more; the list of weak pairs has all, for the end of the program.
+;; more. The list of weak pairs has all, for the end of the program.
 
 (define-record-type register
   (make-register %lock guardian futures reporters)

@@ -30,8 +30,8 @@
             ((%task-waits? task) 'waiting)
             (else 'ready)))
 
-    ;; The object that a task waits for: another task or future, a lock, a channel, or the symbol
-    ;; `sleep` or `io`; #f if it does not wait.
+    ;; The object that a task waits for. It is another task or future, a lock, a channel, or the
+    ;; symbol `sleep` or `io`; #f if it does not wait.
     (define (task-waits-for task)
       (and (eq? (task-state task) 'waiting)
            (%task-waits-for task)))

@@ -1,16 +1,16 @@
 ;;; Part of (canny tasks): how a task waits and is woken, and how cancelling it ends its wait.
 ;;;
-;;; Each wait has a *waiter*, a record that everything gets that can end the wait: a future, a
-;;; timer, a channel, a task that cancels this one. The first event to claim it wakes the task and
-;;; gives it a value; later ones find it claimed and do nothing. A task that waits puts its
-;;; continuation into its record first, so that it may be woken, and resume elsewhere, before its
-;;; thread has finished parking it.
+;;; Each wait has a *waiter*, a record that everything gets that can end the wait. That may be a
+;;; future, a timer, a channel, a task that cancels this one. The first event to claim it wakes
+;;; the task and gives it a value; later ones find it claimed and do nothing. A task that waits
+;;; puts its continuation into its record first. So it may be woken, and resume elsewhere, before
+;;; its thread has finished parking it.
 ;;;
-;;; The task of the main program ends a wait as well when its thread is idle: with the condition
-;;; that no task can run any more, or with an interrupt.
+;;; The task of the main program ends a wait as well when its thread is idle. It ends with the
+;;; condition that no task can run any more, or with an interrupt.
 
 ;; Parks the current task. `(publish waiter)` hands the waiter to the objects that may end the
-;; wait; it returns #f, or the result of the wait if there is one at once, and must not raise.
+;; wait. It returns #f, or the result of the wait if there is one at once, and must not raise.
 ;; Returns the value that the task is woken with: the symbol `cancelled` if it was cancelled.
 (define (%park why publish)
   (let ((task (%current-task)))
@@ -121,8 +121,8 @@
         (else (cons (car list) (%remove-waiter waiter (cdr list))))))
 
 ;; Lets other tasks run first. It raises only if the task is forced to end, a handler takes
-;; that, and no procedure of the library was interrupted, which may be in the middle of
-;; something.
+;; that, and no procedure of the library was interrupted. Such a procedure may be in the
+;; middle of something.
 (define (give-way)
   (let* ((in-library? (%preempted-in-library?))
          (task (%current-task))

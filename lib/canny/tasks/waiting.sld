@@ -1,6 +1,6 @@
 ;;; (canny tasks waiting): how tasks wait in queues, for channels and locks.
 ;;;
-;;; A waiting task stands in a queue with an *entry*; a select has one in the queue of each of its
+;;; A waiting task stands in a queue with an *entry*. A select has one in the queue of each of its
 ;;; channels, all of them with the same waiter. A task that has an object for a queue takes its
 ;;; first entry and tries to wake the waiter with it. That fails if the wait has ended in another
 ;;; way, by another channel, its time limit or a cancellation; then the next entry is tried. So an

@@ -1,13 +1,13 @@
 ;;; (canny test differences): where two values differ.
 ;;;
 ;;; (differences expected actual) gives lines for people, or the empty list when the two are so
-;;; small that they show it themselves. A line that begins with "at" says where: [3] is an element
-;;; of a list, a vector or a bytevector, .name a field of a record, {key} the value of a key in a
+;;; small that they show it themselves. A line that begins with "at" says where. [3] is an element
+;;; of a list, a vector or a bytevector. .name is a field of a record, {key} the value of a key in a
 ;;; hash table. Below stand lines that begin with "- " for what was expected and "+ " for what came.
 ;;; Of long texts the lines that differ are shown between their neighbours.
 ;;;
-;;; Sequences are laid beside each other by a longest common subsequence if what is left without
-;;; their common beginning and end is small, else position by position.
+;;; Sequences are laid beside each other by a longest common subsequence if little is left
+;;; without their common beginning and end. Else they are laid position by position.
 
 (define-library (canny test differences)
   (export differences same? show-value)

@@ -1,7 +1,7 @@
 ;;; (canny test report): what a suite reports to `canny test`.
 ;;;
-;;; When the variable CANNY_TEST_REPORT names a file, each result becomes a line of it, a datum,
-;;; which is written out at once: reports of a suite that crashes are not lost. The lines:
+;;; When the variable CANNY_TEST_REPORT names a file, each result becomes a line of it, a datum.
+;;; It is written out at once: reports of a suite that crashes are not lost. The lines:
 ;;;
 ;;;   (pass PATH MICROSECONDS)       PATH is a list of strings: the groups, then the test's name
 ;;;   (xfail PATH MICROSECONDS)      it failed, as it was expected to

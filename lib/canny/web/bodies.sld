@@ -4,7 +4,7 @@
 ;;;     ... (form-value request "name") ... (request-json request)
 ;;;
 ;;; Everything is limited. A malformed body is answered by 400, one that is too large by 413, one of
-;;; another type by 415; a handler sees none of them.
+;;; another type by 415. A handler sees none of them.
 
 (define-library (canny web bodies)
   (export parse-bodies request-form form-value form-values request-parts request-part request-json)
@@ -53,7 +53,7 @@
       (and body (not (eqv? 0 (request-body-length request)))))
 
     ;; A middleware that reads the bodies of kinds that are known, and notes what is in them for
-    ;; handlers; other bodies are left to them, unless `#:only?` is true. `#:limit` is for the bytes
+    ;; handlers. Other bodies are left to them, unless `#:only?` is true. `#:limit` is for the bytes
     ;; of forms and JSON, `#:total-limit` and `#:part-limit` for those of forms with files,
     ;; `#:fields-limit` for fields. Files are in temporary files if they have more than
     ;; `#:memory-limit` bytes, and go when the handler has answered.

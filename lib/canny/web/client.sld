@@ -19,7 +19,7 @@
 ;;; | status | `check-http-response` |
 ;;;
 ;;; A connection is with its request from `acquire-link` until the body has ended, and then goes
-;;; back to the pool or is closed; `settle!` ensures that this happens once.
+;;; back to the pool or is closed. `settle!` ensures that this happens once.
 ;;;
 ;;; Clients and errors are in `client/clients.scm`, responses in `client/responses.scm`.
 

@@ -6,7 +6,7 @@
 ;;; no cookie.
 ;;;
 ;;; A jar is a table of domains with lists of cookies, the newest first; its lock is held for
-;;; moments. There is no list of public suffixes: a domain of one label is refused, unless it is the
+;;; moments. There is no list of public suffixes. A domain of one label is refused, unless it is the
 ;;; host itself, and addresses have cookies of their own only.
 
 (define-library (canny web cookies)

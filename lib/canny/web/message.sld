@@ -136,9 +136,9 @@
       (check-request 'request-secure? request)
       (flag-set? request request-flag/secure))
 
-    ;; The fields behind a body that came in chunks, as `request-fields` gives those of the head:
-    ;; when the body was read to its end, and before it is answered. Those that would change what
-    ;; the request is are left out.
+    ;; The fields behind a body that came in chunks, as `request-fields` gives those of the head.
+    ;; They are there when the body was read to its end, and before it is answered. Those that
+    ;; would change what the request is are left out.
     (define (request-trailers request)
       (check-request 'request-trailers request)
       (if (%request-server request) (%http-trailers request) '()))
@@ -221,7 +221,7 @@
       (reverse (or (malformed-headers request) '())))
 
     ;; The address, without a port, of the client, or of the one for which a trusted proxy made the
-    ;; request; #f if that is not known.
+    ;; request. It is #f if that is not known.
     (define (request-client request)
       (check-request 'request-client request)
       (or (and (%request-server request) (%http-client request))

@@ -6,8 +6,8 @@
 ;;;     (with-middleware (router-handler app)
 ;;;                      (access-log) (answer-errors) (security-headers) (compress-responses))
 ;;;
-;;; None of these trusts what a client sends: what goes to logs and headers is escaped or checked,
-;;; and what is kept for each client is limited.
+;;; None of these trusts what a client sends. Text that goes to logs and headers is escaped or
+;;; checked, and what is kept for each client is limited.
 
 (define-library (canny web middleware)
   (export compose-middleware with-middleware call-handler
@@ -123,8 +123,8 @@
       (cadr (error-object-irritants condition)))
 
     ;; Answers what handlers raise. A condition of `raise-http-error` gives its own answer, a body
-    ;; that is malformed, too long or too slow 400, 413 or 408. Anything else is answered by 500: in
-    ;; production without a word about it, in development by a page with the condition, its place in
+    ;; that is malformed, too long or too slow 400, 413 or 408. Anything else is answered by 500. In
+    ;; production there is no word about it, in development a page with the condition, its place in
     ;; the source and the frames. Without `#:mode` it is development where `canny serve` runs the
     ;; program. `#:report` is called with the request and the condition, and may write to a log.
     (define* (answer-errors #:key (mode #f) (report #f))
@@ -167,7 +167,7 @@
             (text-response 500 "Internal Server Error"))))
 
     ;; Pages of the application's own for statuses from 400 on, no matter which handler answered.
-    ;; `page` is called with the request and the response and gives SXML, which takes the place of
+    ;; `page` is called with the request and the response and gives SXML. That takes the place of
     ;; the body, another response, or #f to leave this one. If it fails itself, the response stays
     ;; as it was.
     (define (error-pages page)

@@ -23,7 +23,7 @@
       (%hash-password password memory passes lanes))
 
     ;; Whether a password is the one that a hash was made of. `#f` as a hash takes as long as any
-    ;; other and never matches, so that the time does not reveal whether there is such a user.
+    ;; other and never matches. So the time does not reveal whether there is such a user.
     (define (password-matches? password hash)
       (check-argument 'password-matches? 1 string? "string" password)
       (if hash

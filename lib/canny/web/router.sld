@@ -8,8 +8,8 @@
 ;;;     (run-server (router-handler app))
 ;;;
 ;;; Routes are in a tree, one level for each segment of a path. Matching visits a node of it at most
-;;; once and never goes back over a segment's text, so that it takes time in proportion to any path.
-;;; Segments are taken apart before they are decoded, each is decoded once, and a path with a
+;;; once and never goes back over a segment's text. So it takes time in proportion to any path.
+;;; Segments are taken apart before they are decoded, and each is decoded once. A path with a
 ;;; segment `.` or `..`, or with a control character, matches nothing.
 
 (define-library (canny web router)
@@ -216,9 +216,9 @@
 
     ;;; The tree
 
-    ;; Nodes behind literal segments are in a table; behind parameters in a list of pairs of a type
-    ;; and a node, types that convert before those that take everything; `rest` and `here` are
-    ;; methods with endpoints.
+    ;; Nodes behind literal segments are in a table. Those behind parameters are in a list of pairs
+    ;; of a type and a node, types that convert before those that take everything. `rest` and
+    ;; `here` are methods with endpoints.
     (define-record-type <node>
       (make-node literals parameters here rest)
       node?
@@ -288,9 +288,9 @@
 
     ;;; Matching
 
-    ;; The decoded segments of a path as a client wrote it, without the slash at its beginning; `#f`
-    ;; for a path that none should have: with broken escapes, bytes that are no UTF-8, control
-    ;; characters, or segments `.` and `..`.
+    ;; The decoded segments of a path as a client wrote it, without the slash at its beginning.
+    ;; Gives `#f` for a path that none should have: with broken escapes, bytes that are no UTF-8,
+    ;; control characters, or segments `.` and `..`.
     (define (path-segments path)
       (and (> (string-length path) 0)
            (char=? #\/ (string-ref path 0))

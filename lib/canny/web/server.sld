@@ -5,14 +5,14 @@
 ;;;                           "Hello, World!"))
 ;;;                 #:port 8080)
 ;;;
-;;; A handler takes a request and its body (a binary input port, or #f) and gives a response, or the
+;;; A handler takes a request and its body (a binary input port, or #f). It gives a response, or the
 ;;; headers and the body of one whose status is 200. It runs in a task, on any thread of the pool,
 ;;; and may wait for anything.
 ;;;
 ;;; How requests come to handlers. The connections are the machine's: one that has no request has no
 ;;; task. Some tasks, the *servers*, take the next request, answer it and take another one. One of
 ;;; them waits when there is none. A task that takes a request *calls* another one, to stand by on
-;;; the same worker: it runs there as soon as the handler waits, or has used up its slice. So a
+;;; the same worker. That runs there as soon as the handler waits, or has used up its slice. So a
 ;;; handler that does not wait costs no switch of tasks, and one that does blocks no other.
 ;;;
 ;;; A task that was away in the middle of a request, since its handler waited or was preempted,
@@ -230,7 +230,7 @@
           (if (eq? all (presents serving))
               (set-presents! serving left)))))
 
-    ;; Cancels the handlers of requests whose clients have gone, as was seen twice: a client that
+    ;; Cancels the handlers of requests whose clients have gone, as was seen twice. A client that
     ;; has only ended its own direction has until then to get its answer.
     (define (cancel-abandoned! server)
       (forget-ended!)

@@ -272,9 +272,10 @@
               (else #t))))
 
     ;; A middleware that answers 403 to requests that change something and that no page of this site
-    ;; sent. Requests of other methods than `GET`, `HEAD`, `OPTIONS` and `TRACE` need the token of
-    ;; the session in a field of the form or in a header, and an origin that is this host or one of
-    ;; `#:origins`, if the browser sends one. It stands within `parse-bodies` and `sessions`.
+    ;; sent. Requests need the token of the session in a field of the form or a header, unless
+    ;; their method is `GET`, `HEAD`, `OPTIONS` or `TRACE`. They also need an origin that is this
+    ;; host or one of `#:origins`, if the browser sends one. It stands within `parse-bodies` and
+    ;; `sessions`.
     (define* (csrf-protection #:key (field "csrf-token") (header 'x-csrf-token) (origins '()))
       (lambda (handler)
         (lambda (request body)

@@ -4,7 +4,7 @@
 ;;;       (GET "/" home)
 ;;;       (mount "/assets" (static-files "public" #:max-age 3600)))
 ;;;
-;;; A file is found by segments that were decoded once, none of which has a slash, a backslash or a
+;;; A file is found by segments that were decoded once. None of them has a slash, a backslash or a
 ;;; control character, or begins with a dot. Then its real name, without symbolic links, has to be
 ;;; below the real name of the root. Both together are why no request gets out of it. The file that
 ;;; is sent is the one that was checked, or one that took its place meanwhile.
@@ -66,7 +66,7 @@
               ((char=? #\/ (string-ref name index)) "")
               (else (loop (- index 1))))))
 
-    ;; The media type of a file by its name, as the value of `content-type`; `#:types` is an
+    ;; The media type of a file by its name, as the value of `content-type`. `#:types` is an
     ;; association list of extensions and symbols that counts for more than the table of the
     ;; library.
     (define* (media-type-of name #:key (types '()))
@@ -113,8 +113,8 @@
     ;; More ranges than that, or more bytes than the file has in all, are an attack or a mistake.
     (define ranges-max 16)
 
-    ;; The ranges that are to be sent, pairs of the first byte and the length; `#f` for the whole
-    ;; file and `()` for none that there is.
+    ;; The ranges that are to be sent, pairs of the first byte and the length. Gives `#f` for the
+    ;; whole file and `()` for none that there is.
     (define (wanted-ranges request tag modified size)
       (let ((range (request-header request 'range))
             (if-range (request-header request 'if-range
@@ -311,7 +311,7 @@
       (or (string=? path root)
           (string-prefix? (if (string=? root "/") root (string-append root "/")) path)))
 
-    ;; Names that change with their content: a part of eight hexadecimal digits and more, one of
+    ;; Names that change with their content. A part of eight hexadecimal digits and more, one of
     ;; which is a digit, stands between dots or hyphens before the extension.
     (define (fingerprinted? name)
       (let ((length (string-length name)))

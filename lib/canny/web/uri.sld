@@ -538,9 +538,9 @@
 
     ;; Normalization.
 
-    ;; An equivalent URI in normal form, by sections 6.2.2 and 6.2.3 of RFC 3986: scheme and host in
-    ;; lower case, escapes in upper case and only where they are needed, no segments . and .., no
-    ;; port and no empty path that the scheme implies.
+    ;; An equivalent URI in normal form, by sections 6.2.2 and 6.2.3 of RFC 3986. Scheme and host
+    ;; are in lower case, escapes in upper case and only where they are needed. There are no
+    ;; segments . and .., and no port and no empty path that the scheme implies.
     (define (normalize-uri uri)
       (let* ((uri (as-uri 'normalize-uri 1 uri))
              (scheme (scheme-of uri))
@@ -764,8 +764,8 @@
                         (write-char #\xFFFD port)
                         (loop (- index step) (- index step))))))))))
 
-    ;; A text as people type it, with escapes for all that cannot be in a URI: blanks, characters
-    ;; outside of ASCII (but in a host), and the like. Escapes that are there stay.
+    ;; A text as people type it, with escapes for all that cannot be in a URI. These are blanks,
+    ;; characters outside of ASCII (but in a host), and the like. Escapes that are there stay.
     (define (escape-uri text)
       (check-argument 'escape-uri 1 string? "string" text)
       (let* ((end (string-length text))
@@ -830,7 +830,7 @@
                 (loop (cdr segments)))))))
 
     ;; The names and values of a form as a query or a body has them
-    ;; (`application/x-www-form-urlencoded`), as the URL Standard of the WHATWG says: nothing is an
+    ;; (`application/x-www-form-urlencoded`), as the URL Standard of the WHATWG says. Nothing is an
     ;; error but more than `#:limit` fields.
     (define* (query->alist query #:key (limit #f))
       (check-argument 'query->alist 1 string? "string" query)

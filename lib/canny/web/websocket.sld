@@ -49,7 +49,7 @@
       (protocol protocol)
       (compressed compressed?)
       ;; Whether each message is compressed with what the ones before have in common with it, so
-      ;; that none may be left out, and whether one was, when its sender was cancelled.
+      ;; that none may be left out. Also whether one was, when its sender was cancelled.
       (fragile fragile?)
       (torn torn? set-torn!)
       (code code set-code!)
@@ -269,8 +269,8 @@
       (and (real? object) (> object 0)))
 
     ;; The response that makes a request's connection a WebSocket, with which the procedure is
-    ;; called in a task of its own; one that names the error of a request that is none for a
-    ;; WebSocket.
+    ;; called in a task of its own. For a request that is none for a WebSocket, one that names
+    ;; the error of a request that is none for a WebSocket.
     (define* (websocket-response request procedure
                                  #:key (protocols '()) (origins #t)
                                  (max-message-bytes 1048576) (ping-interval 30)
@@ -338,7 +338,7 @@
     ;; still send data.
     (define patience 5)
 
-    ;; Ends a connection in order: both sides send a closing frame, and this side reads on until the
+    ;; Ends a connection in order. Both sides send a closing frame, and this side reads on until the
     ;; other's has come: the system discards sent bytes if unread ones arrive.
     (define (part socket)
       (let ((end (+ (%clock-nanoseconds clock/monotonic) (* patience 1000000000))))

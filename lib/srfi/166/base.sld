@@ -149,9 +149,9 @@
           (lambda (state) (%run object state))
           (lambda (state) (%run ((%ref state writer) object) state))))
 
-    ;; The numbers of labels by object: of the pairs and vectors that are reached from inside of
-    ;; themselves, or with `shared?` of all that occur more often than once.  The value is #t until
-    ;; a label is given.
+    ;; The numbers of labels by object. Pairs and vectors have one that are reached from inside of
+    ;; themselves, or with `shared?` all that occur more often than once.  The value is #t until a
+    ;; label is given.
     (define (%find-labels object shared?)
       (let ((seen (%make-hash-table 'eq #f 16)) (labels (%make-hash-table 'eq #f 8)))
         (define (enter object walk-parts)

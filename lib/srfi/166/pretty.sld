@@ -1,9 +1,9 @@
 ;;; (srfi 166 pretty): pretty printing.
 ;;;
 ;;; A datum that fits in the rest of the line is written on it. Otherwise a form of the language has
-;;; its first parts on the line and its body indented by two, a call has its operands below each
-;;; other, and a list of data is a table, or has an element on each line. Lists may be endless when
-;;; no labels are wanted: nothing walks a whole list that is not a proper one.
+;;; its first parts on the line and its body indented by two. A call has its operands below each
+;;; other. A list of data is a table, or has an element on each line. Lists may be endless when no
+;;; labels are wanted: nothing walks a whole list that is not a proper one.
 
 (define-library (srfi 166 pretty)
   (export pretty pretty-shared pretty-simply (rename pretty pretty-with-color))

@@ -25,7 +25,7 @@
     (define-auxiliary fields mutable immutable parent protocol sealed opaque nongenerative
       generative parent-rtd)
 
-    ;; Names are made by a macro that is a procedure, which is defined where it is used: there is no
+    ;; Names are made by a macro that is a procedure, which is defined where it is used. There is no
     ;; such macro when this library is compiled. It completes the names and continues with
     ;; `collect`.
     (define-syntax define-record-type

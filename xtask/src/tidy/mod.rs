@@ -19,6 +19,7 @@ mod protocols;
 mod ratchet;
 mod rust_source;
 mod scheme_layout;
+mod sentences;
 mod words;
 
 pub use layers::crate_names;
@@ -37,8 +38,9 @@ committed, that ARCHITECTURE.md lists the crates and docs/srfis.md the SRFIs, th
 docs/missing.md has the missing features, that the how-tos list the places to touch, that long modules
 have headers, that the Scheme sources are laid out by `canny fmt`, that libraries which programs do
 not import are in directories of lib/canny, that numbers which Rust and Scheme share come from the rows
-in crates/tables, that charts are what their CSV files say, and that comments and documents use the
-terms of the field for some words that hide them.
+in crates/tables, that charts are what their CSV files say, that comments and documents use the
+terms of the field for some words that hide them, that sentences in comments of lib are short,
+and that texts of primitives do not begin with a clause.
   --update    record in xtask/ratchet.txt what has become smaller
 ";
 
@@ -106,6 +108,7 @@ pub fn check(update: bool) -> Result<(), String> {
     complaints.extend(library_rooms::check(&root)?);
     complaints.extend(charts::check(&root)?);
     complaints.extend(words::check(&root)?);
+    complaints.extend(sentences::check(&root)?);
     complaints.extend(missing::check(&root)?);
     complaints.extend(places::check(&root, &files)?);
     complaints.extend(protocols::check(&root, &files)?);

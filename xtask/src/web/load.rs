@@ -272,15 +272,14 @@ impl Client<'_> {
         let mut next = now + Duration::from_millis(100);
         for index in 0..self.connections.len() {
             let connection = &mut self.connections[index];
-            match connection.is_waiting {
-                true if connection.asked + LIMIT < now => self.lose(index, "no answer"),
-                true => {}
-                false if connection.due <= now => {
-                    if let Err(error) = connection.ask() {
-                        self.lose(index, &error);
-                    }
+            if connection.is_waiting {
+                if connection.asked + LIMIT < now {
+                    self.lose(index, "no answer");
                 }
-                false => next = next.min(connection.due),
+            } else if connection.due > now {
+                next = next.min(connection.due);
+            } else if let Err(error) = connection.ask() {
+                self.lose(index, &error);
             }
         }
         next

@@ -49,7 +49,7 @@ const INHERITED: [&str; 3] = [SERVE_WORKER, FORWARDED, TEST_REPORT];
 pub struct Environment {
     /// Directories to search for libraries.
     pub library_path: Vec<PathBuf>,
-    /// Where compiled libraries and packages are kept.
+    /// Where compiled libraries and packages are kept, if a variable says so.
     pub cache_directory: Option<PathBuf>,
     /// The file of the prompt's history; an empty path for none.
     pub history: Option<PathBuf>,
@@ -89,6 +89,21 @@ impl Default for Environment {
             is_serve_worker: false,
             is_forwarded: false,
         }
+    }
+}
+
+impl Environment {
+    /// Where compiled libraries and packages are kept; `None` if there is no place.
+    pub fn cache_directory(&self) -> Option<PathBuf> {
+        if let Some(directory) = &self.cache_directory {
+            return Some(directory.clone());
+        }
+        let base = std::env::var_os("XDG_CACHE_HOME").filter(|directory| !directory.is_empty());
+        let base = match base {
+            Some(directory) => PathBuf::from(directory),
+            None => PathBuf::from(std::env::var_os("HOME")?).join(".cache"),
+        };
+        Some(base.join("canny"))
     }
 }
 

@@ -30,8 +30,6 @@ mod server;
 
 use canny_lib::evaluation::INTERACTION;
 
-pub use editor::size as terminal_size;
-
 use crate::exit_code;
 use crate::options::Options;
 use crate::session::{Failure, Session};

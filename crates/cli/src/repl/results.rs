@@ -11,6 +11,7 @@ use canny_value::Value;
 use super::editor;
 use super::prompt::Prompt;
 use crate::session::Session;
+use crate::terminal_size::terminal_size;
 
 /// How much of a value is shown.
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +34,7 @@ impl Default for Printing {
 impl Printing {
     /// Columns to fill.
     pub fn columns(&self) -> usize {
-        self.width.unwrap_or_else(|| editor::size().0)
+        self.width.unwrap_or_else(|| terminal_size().0)
     }
 }
 

@@ -63,7 +63,8 @@ fn run(mut parser: Parser, environment: &'static Environment) -> Result<u8, Stri
     }
     let directories = environment.library_path.iter().cloned();
     options.last_directories.splice(0..0, directories);
-    options.cache = crate::session::cache_directory(environment)
+    options.cache = environment
+        .cache_directory()
         .unwrap_or_else(|| std::env::temp_dir().join(format!("canny-{}", std::process::id())));
     // Paths of documents are absolute.
     let absolute = |path: &mut PathBuf| {

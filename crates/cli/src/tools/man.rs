@@ -7,11 +7,11 @@ use std::fmt::Write;
 
 use lexopt::Parser;
 
+use super::help::{DESCRIPTION, EXIT_CODES, FORMS, environment};
 use super::table::{COMMON_OPTIONS, Row};
 use super::{TOOLS, Tool, programs};
 use crate::environment::Environment;
 use crate::environment::table::Audience;
-use crate::help::{DESCRIPTION, EXIT_CODES, FORMS, environment};
 
 pub const TOOL: Tool = Tool {
     name: "man",

@@ -8,6 +8,7 @@ mod completions;
 pub mod doc;
 mod files;
 mod fmt;
+pub mod help;
 mod lsp;
 mod man;
 mod new;
@@ -84,7 +85,7 @@ pub fn run(
     let rest: Vec<OsString> = words.collect();
     let result = match table::check(tool, &rest) {
         Ok(Checked::Help) => {
-            crate::print_all(&crate::help::of_command(tool));
+            crate::print_all(&help::of_command(tool));
             return Some(0);
         }
         Ok(Checked::Fine) => (tool.run)(

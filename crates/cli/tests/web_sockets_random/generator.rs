@@ -149,15 +149,15 @@ fn farewell(random: &mut Random) -> Vec<u8> {
 /// A message in one frame or several, with control frames in between.
 fn message(random: &mut Random, frames: &mut Vec<Vec<u8>>, writer: Option<&mut Writer>) {
     let is_text = random.once_in(2);
-    let mut payload = match is_text {
-        true => text(random),
+    let mut payload = if is_text {
+        text(random)
+    } else if writer.is_some() && random.once_in(2) {
         // Something that is worth compressing.
-        false if writer.is_some() && random.once_in(2) => {
-            let part = binary(random);
-            let part = &part[..part.len().min(20)];
-            part.repeat(length(random) / part.len().max(1))
-        }
-        false => binary(random),
+        let part = binary(random);
+        let part = &part[..part.len().min(20)];
+        part.repeat(length(random) / part.len().max(1))
+    } else {
+        binary(random)
     };
     let mut opcode = if is_text { 1 } else { 2 };
     if let Some(writer) = writer

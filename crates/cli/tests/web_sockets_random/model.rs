@@ -161,12 +161,13 @@ fn frame(bytes: &mut Bytes<'_>, server: &mut Server, said: &mut Vec<Said>) -> Re
         message.content = content;
         let is_wrong = stop == Stop::Corrupt
             || message.kind == 1 && !is_text(&message.content, is_end && stop != Stop::Within);
-        match message.content.len() > LIMIT {
-            _ if stop == Stop::Doubtful => return Err(End::Doubtful),
-            true if is_wrong => return Err(End::Doubtful),
-            true => return Err(End::Refused(1009)),
-            false if stop == Stop::Corrupt => return Err(End::Refused(1007)),
-            false => {}
+        let is_long = message.content.len() > LIMIT;
+        if stop == Stop::Doubtful || is_long && is_wrong {
+            return Err(End::Doubtful);
+        } else if is_long {
+            return Err(End::Refused(1009));
+        } else if stop == Stop::Corrupt {
+            return Err(End::Refused(1007));
         }
         if is_end {
             server.is_doubtful = stop == Stop::Within;

@@ -10,7 +10,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use canny_io::device::{Awaited, ByteDevice};
+use canny_io::handle::{Awaited, ByteDevice};
 use canny_io::{Access, Handle};
 use rustix::net::Shutdown;
 

@@ -18,9 +18,12 @@
 //! another operation is just waiting for the descriptor, which then goes with that.
 
 mod closing;
+mod device;
 mod files;
 #[cfg(test)]
 mod tests;
+
+pub use device::{Awaited, ByteDevice};
 
 use std::fmt;
 use std::io::{self, SeekFrom};
@@ -34,9 +37,9 @@ use canny_sched::{Interest, Notice, Seen, Wake};
 use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 
-use crate::device::{Awaited, ByteDevice, ChannelDevice, MemoryDevice};
 use crate::error::{IoError, Operation, Service};
 use crate::wait::Wait;
+use device::{ChannelDevice, MemoryDevice};
 
 /// How much of a blocking pipe, terminal or socket can surely be written without sleeping once `poll`
 /// has found it writable: `PIPE_BUF` of the systems that Canny runs on.

@@ -2,7 +2,7 @@
 //!
 //! A [`SharedPort`] is a port behind a lock, beside which lies a [`Loan`]: addresses that generated
 //! code may go through, one character at a time, on the thread that the port is lent to, and what
-//! generated code calls through, a line or a short text at a time ([`SharedPort::put_through_loan`];
+//! generated code calls through, a line or a short text at a time (`put_through_loan`;
 //! lines are made where the machine makes objects). Everybody else, and that thread for everything
 //! else, locks the port, which takes the loan back first: the used part is reported to the port
 //! ([`Lender::take_back`]), so that who holds the lock sees the port as if every character had gone
@@ -55,8 +55,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 
 use canny_locks::{Mutex, MutexGuard};
-
-use crate::port::{BinaryOutput, TextOutput};
 
 /// The kind of a loan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -285,7 +283,12 @@ impl<P: Lender> SharedPort<P> {
     /// one, and whether it did. To be called on the borrower's system thread. A port of text is given
     /// ASCII, or `is_wide` text in UTF-8.
     #[inline]
-    fn put_bytes_through_loan(&self, borrower: &Borrower, bytes: &[u8], is_wide: bool) -> bool {
+    pub(crate) fn put_bytes_through_loan(
+        &self,
+        borrower: &Borrower,
+        bytes: &[u8],
+        is_wide: bool,
+    ) -> bool {
         borrower.store(1, Ordering::Relaxed);
         // The thread that revokes the loan issues the barrier; see above.
         compiler_fence(Ordering::SeqCst);
@@ -322,97 +325,6 @@ impl<P: Lender> SharedPort<P> {
         let next = cursor + text.len() as u64;
         self.loan.cursor.store(next, Ordering::Relaxed);
         true
-    }
-}
-
-impl SharedPort<BinaryOutput> {
-    /// Puts bytes where the port lends room to the borrower, and whether it did. To be called on the
-    /// borrower's system thread.
-    #[inline]
-    pub fn put_through_loan(&self, borrower: &Borrower, bytes: &[u8]) -> bool {
-        self.put_bytes_through_loan(borrower, bytes, false)
-    }
-
-    /// Writes bytes if the port is free and has room for them, or can make room without waiting, and
-    /// lends room for more; whether it did. An error has no effect but that it did not.
-    #[inline(never)]
-    pub fn put_at_once(&self, borrower: &Borrower, bytes: &[u8]) -> bool {
-        let Some(mut port) = self.try_lock() else {
-            return false;
-        };
-        port.provide_room();
-        let done = port.put_bytes_at_once(bytes);
-        port.release_to(borrower);
-        done
-    }
-}
-
-impl SharedPort<TextOutput> {
-    /// Puts ASCII where the port lends room to the borrower, as generated code on its thread does with
-    /// one character, and whether it did. To be called on the borrower's system thread.
-    #[inline]
-    pub fn put_through_loan(&self, borrower: &Borrower, text: &[u8]) -> bool {
-        debug_assert!(text.is_ascii());
-        self.put_bytes_through_loan(borrower, text, false)
-    }
-
-    /// Puts text in UTF-8 where the port lends room that takes it, and whether it did. To be called on
-    /// the borrower's system thread.
-    #[inline]
-    pub fn put_text_through_loan(&self, borrower: &Borrower, text: &[u8]) -> bool {
-        debug_assert!(std::str::from_utf8(text).is_ok());
-        self.put_bytes_through_loan(borrower, text, true)
-    }
-
-    /// Writes text in UTF-8 if the port is free, encodes text so and has room for it, or can make room
-    /// without waiting, and lends room for more; whether it did. An error has no effect but that it did
-    /// not.
-    #[inline(never)]
-    pub fn put_text_at_once(&self, borrower: &Borrower, text: &[u8]) -> bool {
-        debug_assert!(std::str::from_utf8(text).is_ok());
-        let Some(mut port) = self.try_lock() else {
-            return false;
-        };
-        port.provide_room();
-        let done = port.put_text_at_once(text);
-        port.release_to(borrower);
-        done
-    }
-
-    /// Writes ASCII if the port is free and has room for it, or can make room without waiting, and
-    /// lends room for more; whether it did. An error has no effect but that it did not.
-    #[inline(never)]
-    pub fn put_at_once(&self, borrower: &Borrower, text: &[u8]) -> bool {
-        debug_assert!(text.is_ascii());
-        let Some(mut port) = self.try_lock() else {
-            return false;
-        };
-        port.provide_room();
-        let done = port.put_ascii_at_once(text);
-        port.release_to(borrower);
-        done
-    }
-}
-
-impl SharedPort<TextOutput> {
-    /// Whether the port is free and open, and flushing it would do nothing.
-    pub fn is_flushed(&self, borrower: &Borrower) -> bool {
-        self.try_lock().is_some_and(|port| {
-            let is_flushed = port.is_flushed();
-            port.release_to(borrower);
-            is_flushed
-        })
-    }
-}
-
-impl SharedPort<BinaryOutput> {
-    /// Whether the port is free and open, and flushing it would do nothing.
-    pub fn is_flushed(&self, borrower: &Borrower) -> bool {
-        self.try_lock().is_some_and(|port| {
-            let is_flushed = port.is_flushed();
-            port.release_to(borrower);
-            is_flushed
-        })
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, compiler_fence};
 
 use super::*;
 use crate::Handle;
-use crate::port::EncodeOptions;
+use crate::port::{EncodeOptions, TextOutput};
 use crate::wait::Wait;
 
 /// Gives out the numbers from `next` up to `end`, as addresses that are never read.

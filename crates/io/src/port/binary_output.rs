@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::error::IoError;
 use crate::handle::Handle;
-use crate::lending::{Lender, Lent};
+use crate::lending::{Borrower, Lender, Lent, SharedPort};
 use crate::port::output_buffer::{Buffering, OutputBuffer};
 use crate::port::room::LentRoom;
 use crate::wait::Wait;
@@ -153,5 +153,36 @@ impl Lender for BinaryOutput {
     fn take_back(&mut self, count: usize) {
         self.room
             .take_back(count, |bytes| self.buffer.bytes.extend_from_slice(bytes));
+    }
+}
+
+impl SharedPort<BinaryOutput> {
+    /// Puts bytes where the port lends room to the borrower, and whether it did. To be called on the
+    /// borrower's system thread.
+    #[inline]
+    pub fn put_through_loan(&self, borrower: &Borrower, bytes: &[u8]) -> bool {
+        self.put_bytes_through_loan(borrower, bytes, false)
+    }
+
+    /// Writes bytes if the port is free and has room for them, or can make room without waiting, and
+    /// lends room for more; whether it did. An error has no effect but that it did not.
+    #[inline(never)]
+    pub fn put_at_once(&self, borrower: &Borrower, bytes: &[u8]) -> bool {
+        let Some(mut port) = self.try_lock() else {
+            return false;
+        };
+        port.provide_room();
+        let done = port.put_bytes_at_once(bytes);
+        port.release_to(borrower);
+        done
+    }
+
+    /// Whether the port is free and open, and flushing it would do nothing.
+    pub fn is_flushed(&self, borrower: &Borrower) -> bool {
+        self.try_lock().is_some_and(|port| {
+            let is_flushed = port.is_flushed();
+            port.release_to(borrower);
+            is_flushed
+        })
     }
 }

@@ -11,10 +11,10 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::decoder::DecodeOptions;
-use crate::device::ByteDevice;
 use crate::encoding::{Ascii, ByteOrderMark, CodingPolicy, Latin1, by_name};
 use crate::error::IoError;
 use crate::file::{OutputMode, open_input, open_output};
+use crate::handle::ByteDevice;
 use crate::handle::{Access, Handle};
 use crate::line_separator::LineSeparator;
 use crate::registry::flush_all;

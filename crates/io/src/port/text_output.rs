@@ -12,7 +12,7 @@ use memchr::{memchr, memrchr};
 use crate::encoding::{ByteOrderMark, CodingPolicy, Encoder, Encoding, Utf8};
 use crate::error::{IoError, UnencodableOutput};
 use crate::handle::Handle;
-use crate::lending::{Lender, Lent};
+use crate::lending::{Borrower, Lender, Lent, SharedPort};
 use crate::port::BinaryOutput;
 use crate::port::output_buffer::{Buffering, OutputBuffer};
 use crate::port::room::LentRoom;
@@ -424,5 +424,61 @@ impl Lender for TextOutput {
     #[inline]
     fn text_limit(&self, lent: &Range<usize>) -> usize {
         if self.is_utf8 { lent.end } else { 0 }
+    }
+}
+
+impl SharedPort<TextOutput> {
+    /// Puts ASCII where the port lends room to the borrower, as generated code on its thread does with
+    /// one character, and whether it did. To be called on the borrower's system thread.
+    #[inline]
+    pub fn put_through_loan(&self, borrower: &Borrower, text: &[u8]) -> bool {
+        debug_assert!(text.is_ascii());
+        self.put_bytes_through_loan(borrower, text, false)
+    }
+
+    /// Puts text in UTF-8 where the port lends room that takes it, and whether it did. To be called on
+    /// the borrower's system thread.
+    #[inline]
+    pub fn put_text_through_loan(&self, borrower: &Borrower, text: &[u8]) -> bool {
+        debug_assert!(std::str::from_utf8(text).is_ok());
+        self.put_bytes_through_loan(borrower, text, true)
+    }
+
+    /// Writes text in UTF-8 if the port is free, encodes text so and has room for it, or can make room
+    /// without waiting, and lends room for more; whether it did. An error has no effect but that it did
+    /// not.
+    #[inline(never)]
+    pub fn put_text_at_once(&self, borrower: &Borrower, text: &[u8]) -> bool {
+        debug_assert!(std::str::from_utf8(text).is_ok());
+        let Some(mut port) = self.try_lock() else {
+            return false;
+        };
+        port.provide_room();
+        let done = port.put_text_at_once(text);
+        port.release_to(borrower);
+        done
+    }
+
+    /// Writes ASCII if the port is free and has room for it, or can make room without waiting, and
+    /// lends room for more; whether it did. An error has no effect but that it did not.
+    #[inline(never)]
+    pub fn put_at_once(&self, borrower: &Borrower, text: &[u8]) -> bool {
+        debug_assert!(text.is_ascii());
+        let Some(mut port) = self.try_lock() else {
+            return false;
+        };
+        port.provide_room();
+        let done = port.put_ascii_at_once(text);
+        port.release_to(borrower);
+        done
+    }
+
+    /// Whether the port is free and open, and flushing it would do nothing.
+    pub fn is_flushed(&self, borrower: &Borrower) -> bool {
+        self.try_lock().is_some_and(|port| {
+            let is_flushed = port.is_flushed();
+            port.release_to(borrower);
+            is_flushed
+        })
     }
 }

@@ -21,7 +21,7 @@
 pub(crate) mod tests;
 mod x64;
 
-use crate::machine::{Relocation, Target};
+use crate::relocation::{Relocation, Target};
 
 pub(crate) use x64::{
     ACCUMULATOR, ARGUMENTS, Condition, DOUBLES, DoubleRegister, FP, Memory, NativeFrame, Register,

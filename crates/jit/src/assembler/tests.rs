@@ -3,7 +3,7 @@
 use iced_x86::{Decoder, DecoderOptions, Formatter, IntelFormatter, Mnemonic};
 
 use super::*;
-use crate::machine::Stub;
+use crate::relocation::Stub;
 
 /// Where the code stands for the disassembler.
 const START: u64 = 0x1000;

@@ -5,7 +5,7 @@
 //! [`Assembler::load_double`], which thereby have the same length for all registers.
 
 use super::{Ahead, Assembler, Place};
-use crate::machine::Target;
+use crate::relocation::Target;
 
 /// A general register, by its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

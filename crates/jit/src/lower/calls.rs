@@ -19,8 +19,8 @@ use super::Root;
 use super::segment::{Segment, TRUSTED};
 use crate::JitError;
 use crate::arguments::{Doubles, doubles_of, in_registers, known_types};
-use crate::install::{RETURN_FIXNUM, RETURN_FLOAT, RETURN_NATIVE};
-use crate::machine::{Stub, Target};
+use crate::descriptors::{RETURN_FIXNUM, RETURN_FLOAT, RETURN_NATIVE};
+use crate::relocation::{Stub, Target};
 use crate::slots::instruction;
 use crate::values::is_float;
 

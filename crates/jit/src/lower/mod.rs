@@ -36,6 +36,7 @@ use crate::compiled::{
     Compiled, ExitPlan, InlinedPlan, LinkPlan, NO_PLACE, ResumptionPlan, ReturnPlan, Starts,
 };
 use crate::continuations::{Continuation, Wanted};
+use crate::cut_choice::choose_cuts;
 use crate::cuts::Cuts;
 use crate::exits::{ExitTail, Way};
 use crate::joins::Joins;
@@ -73,7 +74,7 @@ pub fn compile(graph: &Graph, environment: &Environment) -> Result<Compiled, Jit
         })
         .count();
     let cuts = if instructions_in_runtime <= RUNTIME_CUTS_MAX {
-        Cuts::new(graph, &values, &slots)?
+        choose_cuts(graph, &values, &slots)?
     } else {
         Cuts::none_at_runtime()
     };

@@ -18,7 +18,7 @@ use super::segment::Segment;
 use super::values::flonum_word;
 use crate::JitError;
 use crate::exits::{Constant, ExitTail};
-use crate::machine::{Stub, Target};
+use crate::relocation::{Stub, Target};
 use crate::slots::SlotStore;
 
 /// A side exit to the interpreter.

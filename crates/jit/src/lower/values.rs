@@ -16,7 +16,7 @@ use cranelift_codegen::ir::{
 use cranelift_frontend::Variable;
 
 use super::segment::{Segment, TRUSTED};
-use crate::machine::Target;
+use crate::relocation::Target;
 use crate::slots::SlotStore;
 use crate::trampoline;
 use crate::values::is_float;

@@ -53,16 +53,14 @@ fn weighted_sum(
     let arguments: Vec<NodeId> = (0..count)
         .map(|argument| {
             let register = argument as u32;
-            match is_double(mask, argument) {
-                true if takes_doubles => b.typed(Op::FloatSlot(register), Type::FLONUM),
-                true => {
-                    let word = b.typed(Op::Slot(register), Type::FLONUM);
-                    b.typed(Op::Unbox(word), Type::FLONUM)
-                }
-                false => {
-                    let word = b.typed(Op::Slot(register), Type::FIXNUM);
-                    b.typed(Op::FixnumToFloat(word), Type::FLONUM)
-                }
+            if !is_double(mask, argument) {
+                let word = b.typed(Op::Slot(register), Type::FIXNUM);
+                b.typed(Op::FixnumToFloat(word), Type::FLONUM)
+            } else if takes_doubles {
+                b.typed(Op::FloatSlot(register), Type::FLONUM)
+            } else {
+                let word = b.typed(Op::Slot(register), Type::FLONUM);
+                b.typed(Op::Unbox(word), Type::FLONUM)
             }
         })
         .collect();

@@ -10,7 +10,7 @@ use canny_spesh::verify::verify;
 use iced_x86::{Decoder, DecoderOptions, Formatter, Instruction, IntelFormatter};
 
 use super::support::World;
-use crate::machine::Target;
+use crate::relocation::Target;
 use crate::trampoline;
 use crate::{Compiled, Environment, Processor, compile};
 

@@ -13,6 +13,7 @@
 //! where expansion takes its time, they are answered from the newest analysis there is, through a
 //! [`View`].
 
+mod requests;
 mod surroundings;
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -29,17 +30,18 @@ use serde_json::{Value, json};
 
 use crate::Options;
 use crate::catalog::Catalog;
+use crate::changes::{Change, Changes};
+use crate::event::Event;
 use crate::features::{actions, diagnostics, tokens};
 use crate::library_sources::LibrarySources;
 use crate::places::{Places, Search};
-use crate::requests;
 use crate::snapshot::Snapshot;
 use crate::text::{Encoding, Text};
 use crate::transport::{
     Failure, Incoming, MessageReader, code, response, write_body, write_message,
 };
 use crate::uri;
-use crate::view::{Change, Changes, View};
+use crate::view::View;
 use crate::worker::{Job, Run, Task, Worker};
 
 /// How long a text must rest before it is looked at.
@@ -53,31 +55,6 @@ const ANALYSIS_TIME_MAX: Duration = Duration::from_secs(8);
 
 /// Larger texts are not looked at: names and errors in them are nobody's work.
 pub const TEXT_BYTES_MAX: usize = 4 << 20;
-
-/// An event for the thread that answers.
-pub enum Event {
-    /// The client said something.
-    Incoming(Incoming),
-    /// The client is gone.
-    End,
-    /// The worker has looked at a version.
-    Analyzed {
-        uri: String,
-        generation: u64,
-        snapshot: Arc<Snapshot>,
-    },
-    /// The worker has done something else.
-    Idle,
-    /// A request was answered elsewhere.
-    Answered {
-        id: Value,
-        result: Result<Value, Failure>,
-    },
-    /// The standard libraries have been looked through.
-    Catalog(Arc<Catalog>),
-    /// The user's libraries, too.
-    FullCatalog(Arc<Search>, Arc<Catalog>),
-}
 
 /// A request that waits.
 struct Waiting {

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Event, Server};
+use super::{Server, requests};
 use crate::catalog::Catalog;
-use crate::requests;
+use crate::event::Event;
 use crate::snapshot::Snapshot;
 
 impl Server {

@@ -11,6 +11,8 @@
 mod blocking;
 #[path = "../interest.rs"]
 mod interest;
+#[path = "../names.rs"]
+mod names;
 #[path = "../notice.rs"]
 mod notice;
 #[path = "../offload.rs"]
@@ -23,26 +25,20 @@ mod partners;
 mod policy;
 #[path = "../poller.rs"]
 mod poller;
-#[path = "../pool.rs"]
+#[path = "../pool/mod.rs"]
 mod pool;
 #[path = "../queues.rs"]
 mod queues;
-#[path = "../quiet.rs"]
-mod quiet;
-#[path = "../ready.rs"]
-mod ready;
 #[path = "../slices.rs"]
 mod slices;
 #[path = "../statistics.rs"]
 mod statistics;
-#[path = "../steward.rs"]
-mod steward;
 #[path = "../tickets.rs"]
 mod tickets;
 #[path = "../timers.rs"]
 mod timers;
-#[path = "../waiting.rs"]
-mod waiting;
+#[path = "../word.rs"]
+mod word;
 #[path = "../workers.rs"]
 mod workers;
 
@@ -51,13 +47,15 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use interest::{Interest, Wake};
+use names::WorkerId;
 use notice::Notice;
-use pool::{Host, Idle, Lane, Next, Pool, PoolConfig};
+use pool::{Host, Idle, Pool, PoolConfig};
 use queues::{Item, NextSlot, Ring, SharedLine};
 use shuttle::sync::atomic::{AtomicUsize, Ordering};
 use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
-use workers::{WorkerId, WorkerKind};
+use word::{Lane, Next};
+use workers::WorkerKind;
 
 mod sync {
     use std::sync::atomic::Ordering;

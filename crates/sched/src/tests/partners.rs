@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use crate::steward::Round;
+use crate::pool::steward::Round;
 use crate::workers::WorkerState;
 use crate::{Host, Lane, Pool, PoolConfig, WorkerId, WorkerKind};
 

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::{io, iter};
 
+use crate::pool::steward::{Round, TICK};
 use crate::slices::SLICE_MIN;
-use crate::steward::{Round, TICK};
 use crate::timers::Moment;
 use crate::workers::WorkerState;
 use crate::{Host, Lane, Pool, PoolConfig, WorkerId, WorkerKind};

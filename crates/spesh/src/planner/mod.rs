@@ -334,10 +334,12 @@ impl Planner {
         let has_short_loops = statistics.loop_hits > 0
             && statistics.hits >= SHORT_LOOP_CALLS
             && statistics.loop_hits / statistics.hits < SHORT_LOOP_ITERATIONS;
-        match has_short_loops {
-            false => (calls, iterations),
-            true if statistics.loop_hits < iterations => (calls, iterations * SHORT_LOOP_DELAY),
-            true => (SHORT_LOOP_CALLS, iterations * SHORT_LOOP_DELAY),
+        if !has_short_loops {
+            (calls, iterations)
+        } else if statistics.loop_hits < iterations {
+            (calls, iterations * SHORT_LOOP_DELAY)
+        } else {
+            (SHORT_LOOP_CALLS, iterations * SHORT_LOOP_DELAY)
         }
     }
 

@@ -38,6 +38,6 @@ rows! {
     "char-general-category" (1) [FOLDABLE PURE] "char -> symbol"
         "The Unicode general category, such as Lu." slow Rare;
     "%character-ranges" (1) [PURE ALLOCATES] "list -> vector"
-        "Where the characters with a general category of the list, or with the property lower-case or \
-         upper-case, begin and end, by turns." slow Makes;
+        "The starts and ends, by turns, of the ranges of characters with a general category of the list, \
+         or with the property lower-case or upper-case." slow Makes;
 }

@@ -78,5 +78,6 @@ rows! {
     "%set-parameters!" (1) [NEVER_RAISES] "list -> unspecified" "Stores in the parameters register.";
     "%parameter-ref" (2) [PURE NEVER_RAISES] "any any -> any"
         "The value of the first entry of the parameters register whose key is eq?, or the default.";
-    "%parameter-entry" (1) [PURE NEVER_RAISES] "any -> pair-or-false" "That entry itself.";
+    "%parameter-entry" (1) [PURE NEVER_RAISES] "any -> pair-or-false"
+        "The entry in which %parameter-ref finds the value, or #f.";
 }

@@ -54,31 +54,31 @@ rows! {
          there will be no more.";
     "%http-close-log!" (1) [] "any -> unspecified" "Nothing is logged any more.";
     "%http-log-dropped!" (1) [] "any -> integer"
-        "How many lines were dropped since this was asked, since nobody took those before.";
+        "The number of lines dropped since the last call because the queue was full.";
     "%http-trouble!" (1) [] "any -> any"
-        "Why a server could not accept connections, a string, once; else #f.";
+        "The reason why a server could not accept connections, a string, once; else #f.";
     "%http-measured" (1) [] "any -> any"
         "Numbers about requests, a list of `measured`, or #f if they are not measured.";
     "%http-read-response" (4) [] "bytevector index index string -> any"
         "The head of a response at the start of some bytes, to a request with a method: a list of \
          `response-head`, or #f if it is not whole.";
     "%websocket-accept" (2) [] "string boolean -> any"
-        "What a server answers to the extensions that a client offers, a string before a vector of \
+        "The server's answer to the extensions that a client offers, a string before a vector of \
          `websocket-agreement`, or #f: whether contexts of compression are kept.";
     "%websocket-offer" (1) [] "boolean -> string" "The extension that a client offers.";
     "%websocket-agreed" (2) [] "string boolean -> any"
-        "What a server's answer to that means, a vector of `websocket-agreement`, or #f if it is none.";
+        "The agreement in a server's answer to that, a vector of `websocket-agreement`, or #f.";
     "%websocket-codec" (3) [] "boolean index any -> external"
-        "What reads and makes the frames of a WebSocket: whether as a client, greatest bytes of a message, \
+        "The reader and writer of a WebSocket's frames: whether as a client, greatest bytes of a message, \
          a vector of `websocket-agreement` or #f.";
     "%websocket-next!" (2) [] "external port -> any"
-        "What arrives next: a message, a string or a bytevector; a pair of a `websocket-event` and bytes for \
+        "The next event: a message, a string or a bytevector; a pair of a `websocket-event` and bytes for \
          a ping, `(code . reason)` for what has to end the connection or for a close frame, or #f for one \
          without a code; #t for a pong; its end.";
     "%websocket-frame" (3) [] "external frame any -> bytevector"
         "The frame of a kind with a string or bytevector, masked if it is a client's.";
     "%websocket-release!" (1) [] "external -> unspecified"
         "Lets go of what is kept for a WebSocket that has ended.";
-    "%http-reason" (1) [] "index -> string" "What usually goes with a status.";
+    "%http-reason" (1) [] "index -> string" "The usual reason phrase of a status.";
     "%http-date" (1) [] "integer -> string" "The date of so many seconds since 1970.";
 }

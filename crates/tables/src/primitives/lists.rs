@@ -24,7 +24,7 @@ rows! {
     "append-reverse" (2) [PURE ALLOCATES] "list any -> any"
         "The reverse of the first list in front of the second argument.";
     "append-reverse!" (2) [] "list any -> any"
-        "As append-reverse, reusing the pairs of the first list." slow Changes;
+        "Reverses a list in front of another object, reusing the pairs of the list." slow Changes;
     "concatenate" (1) [PURE ALLOCATES] "list -> any" "The lists in a list joined." slow Work;
     "concatenate!" (1) [] "list -> any"
         "The lists in a list joined by changing their last pairs." slow Changes;

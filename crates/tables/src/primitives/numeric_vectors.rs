@@ -11,7 +11,7 @@ rows! {
     "%numeric-element?" (2) [FOLDABLE PURE] "element-type any -> boolean"
         "Whether vectors of that type hold the object." slow Rare;
     "%numeric-element-description" (1) [FOLDABLE PURE] "element-type -> string"
-        "What vectors of that type hold, for messages." slow Errors;
+        "The kind of element that vectors of a type hold, for messages." slow Errors;
     "%make-numeric-vector" (2) [PURE ALLOCATES] "element-type index -> any"
         "A numeric vector of type and length, of zeros." slow Makes;
     "%numeric-vector-length" (1) [PURE] "any -> index" "The number of elements.";

@@ -37,13 +37,13 @@ rows! {
     "open-input-string" (1) [PURE ALLOCATES] "string -> port" "A textual port that reads a copy of a string.";
     "open-output-string" (0) [PURE NEVER_RAISES ALLOCATES] "-> port"
         "A textual port that collects what is written.";
-    "get-output-string" (1) [PURE ALLOCATES] "port -> string" "What was written to a string port so far.";
+    "get-output-string" (1) [PURE ALLOCATES] "port -> string" "The text written to a string port so far.";
     "open-input-bytevector" (1) [PURE ALLOCATES] "bytevector -> port"
         "A binary port that reads a copy of a bytevector.";
     "open-output-bytevector" (0) [PURE NEVER_RAISES ALLOCATES] "-> port"
         "A binary port that collects what is written.";
     "get-output-bytevector" (1) [PURE ALLOCATES] "port -> bytevector"
-        "What was written to a bytevector port so far.";
+        "The bytes written to a bytevector port so far.";
     "read-char" (0, 1) [] "[port] -> char-or-eof" "The next character.";
     "peek-char" (0, 1) [] "[port] -> char-or-eof" "The next character, left in place.";
     "read-line" (0, 1) [] "[port] -> string-or-eof"
@@ -103,9 +103,9 @@ rows! {
         "A textual port in the place of a binary one: encoding, malformed, byte order mark, \
          buffering." slow Makes;
     "%set-port-buffering!" (2) [] "port any -> unspecified"
-        "When an output port hands its bytes on: a symbol." slow Administration;
+        "Stores the buffering of an output port: a symbol." slow Administration;
     "%set-port-lines!" (2) [] "port any -> unspecified"
-        "What ends a line of a textual input port from here on." slow Administration;
+        "Stores the line separator of a textual input port." slow Administration;
     "%port-encoding" (1) [] "port -> any" "The name of a textual port's encoding." slow Administration;
     "%encoding-name" (1) [PURE] "string -> any" "The usual name of an encoding, or #f." slow Administration;
     "encoding-names" (0) [PURE ALLOCATES] "-> list"
@@ -147,5 +147,5 @@ rows! {
     "%try-read" (2, 3) [] "port try-read [index] -> any"
         "Reads without waiting; #f if it must wait." slow System;
     "read-available" (0, 1) [] "[port] -> any"
-        "What has arrived of a port, as a string or bytevector; waits only if there is nothing." slow System;
+        "The characters or bytes that have arrived at a port; waits only if there are none." slow System;
 }

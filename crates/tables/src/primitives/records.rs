@@ -21,7 +21,8 @@ rows! {
     "record-type-name" (1) [FOLDABLE PURE] "record-type -> symbol" "The name of a record type." slow Rare;
     "record-type-field-names" (1) [PURE] "record-type -> vector"
         "The names of all fields, parent's first." slow Rare;
-    "%record-type-extension" (1) [] "record-type -> any" "What libraries attached to the type, or #f.";
+    "%record-type-extension" (1) [] "record-type -> any"
+        "The object that libraries attached to the type, or #f.";
     "%set-record-type-extension!" (2) [] "record-type any -> unspecified"
         "Attaches an object to the type." slow Administration;
     "%class-key" (1) [FOLDABLE PURE NEVER_RAISES] "any -> fixnum"

@@ -34,17 +34,17 @@ rows! {
         "Sends a datagram, to an address or, for #f, to where the socket is connected.";
     "%socket-receive" (3) [] "any index any -> list"
         "The next datagram, with at most so many of its bytes: a list of `datagram`.";
-    "%socket-address" (1) [] "any -> any" "Where the socket is.";
-    "%socket-peer-address" (1) [] "any -> any" "Where the other side is, or #f.";
-    "%socket-option" (2) [] "any symbol -> any" "What an option is set to.";
+    "%socket-address" (1) [] "any -> any" "The address of the socket.";
+    "%socket-peer-address" (1) [] "any -> any" "The address of the other side, or #f.";
+    "%socket-option" (2) [] "any symbol -> any" "The value of an option.";
     "%set-socket-option!" (3) [] "any symbol any -> unspecified" "Sets an option.";
     "%set-socket-membership!" (3) [] "any string any -> unspecified"
         "Joins a group of receivers, or leaves it.";
     "%tls-client-context" (4) [] "any any any list -> any"
-        "What clients of TLS are made with: whom to trust (#t those of the system, #f anybody, a file), \
+        "The settings of clients of TLS: whom to trust (#t those of the system, #f anybody, a file), \
          files of a certificate and a key, protocols.";
     "%tls-server-context" (4) [] "string string any list -> any"
-        "What servers of TLS are made with: files of a certificate and a key, a file of who vouches for \
+        "The settings of servers of TLS: files of a certificate and a key, a file of who vouches for \
          clients, protocols.";
     "%socket-release" (3) [] "any port port -> unspecified"
         "Takes an open connection from its ports, which must have nothing unread.";

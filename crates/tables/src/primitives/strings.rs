@@ -59,9 +59,9 @@ rows! {
         "The parts between occurrences of a character or string; runs of white space if none is \
          given." slow Work;
     "string-contains" (2, 4) [PURE] "string string [index] [index] -> index-or-false"
-        "Where the second string first occurs in a range of the first.";
+        "The index of the first occurrence of the second string in a range of the first, or #f.";
     "string-search-forward" (3) [PURE] "string string index -> index-or-false"
-        "Where a pattern first occurs in a string from an index on.";
+        "The index of the first occurrence of a pattern in a string from an index on, or #f.";
     "string-search-backward" (3) [PURE] "string string index -> index-or-false"
         "The end of the last occurrence of a pattern that ends at or before an index." slow Work;
     "string-search-all" (2) [PURE ALLOCATES] "string string -> list"
@@ -94,7 +94,7 @@ rows! {
     "%string-normalized?" (2) [PURE] "string normal-form -> boolean"
         "Whether a string is in a normalization form." slow Work;
     "%text-boundaries" (2, 4) [PURE ALLOCATES] "string division [index] [index] -> vector"
-        "Where the parts of a range begin and end." slow Work;
+        "The indexes at which the parts of a range begin and end." slow Work;
     "%grapheme-count" (1, 3) [PURE] "string [index] [index] -> index"
         "The number of graphemes in a range." slow Work;
     "%text-width" (1, 3) [PURE] "string [index] [index] -> index"

@@ -18,7 +18,8 @@ rows! {
         "The current time on the TAI scale, in seconds since 1970." slow System;
     "cpu-time" (0) [NEVER_RAISES] "-> real" "The processor time used by the process, in seconds." slow System;
     "%processor-count" (0) [NEVER_RAISES] "-> index"
-        "How many processors the process may use at once, limits of its group included." slow Administration;
+        "The number of processors that the process may use at once, limits of its group \
+         included." slow Administration;
     "command-line" (0) [NEVER_RAISES] "-> list" "The program and its arguments." slow Administration;
     "%live-instances" (1) [ALLOCATES] "record-type -> list"
         "All records of a type that are alive, after a full collection." slow Administration;
@@ -26,8 +27,9 @@ rows! {
         "Ends the process with an exit code made of the object, output flushed, no winders \
          run." slow Administration;
     "%set-exit-hook!" (1) [] "closure -> unspecified"
-        "What is called, without arguments, when the program ends." slow Administration;
-    "%take-exit-hook!" (0) [] "-> any" "That procedure, which is forgotten, or #f." slow Administration;
+        "Stores the procedure that is called, without arguments, when the program ends." slow Administration;
+    "%take-exit-hook!" (0) [] "-> any"
+        "Removes and returns the procedure called at the end of the program, or #f." slow Administration;
     "get-environment-variable" (1) [] "string -> string-or-false"
         "The value of an environment variable, or #f." slow System;
     "get-environment-variables" (0) [NEVER_RAISES] "-> list" "Pairs of name and value." slow System;
@@ -41,7 +43,7 @@ rows! {
     "interaction-environment" (0) [NEVER_RAISES] "-> environment"
         "The environment of the REPL and of programs without import." slow Administration;
     "%served-value" (0) [] "-> any"
-        "What the program that `canny serve` ran gave; unspecified in any other." slow Administration;
+        "The value of the program that `canny serve` ran; unspecified in any other." slow Administration;
     "%compile" (2) [] "any environment -> list"
         "The thunks that evaluate a datum in an environment." slow Expansion;
     "%open-source" (2) [] "string environment -> loader"
@@ -69,15 +71,15 @@ rows! {
     "%library-names" (0) [] "-> list"
         "The names of the libraries that can be imported, as strings, sorted." slow Administration;
     "%library-exports" (1) [] "any -> list-or-false"
-        "What a library exports: lists of name and kind, or #f without such a library." slow Administration;
+        "The exports of a library: lists of name and kind, or #f without such a library." slow Administration;
     "%library-environment" (1) [] "any -> pair"
         "An environment inside of a library, and the thunks that instantiate it." slow Administration;
     "%name-information" (1) [] "symbol -> list-or-false"
-        "What a name means at the prompt: a list of `name-information`." slow Administration;
+        "The meaning of a name at the prompt: a list of `name-information`." slow Administration;
     "%procedure-parameters" (1) [] "procedure -> list"
         "The parameters of each clause: a list of `parameter-list`." slow Administration;
     "%definition-position" (1) [] "any -> list-or-false"
-        "Where a procedure is defined: a list of `definition-position`." slow Administration;
+        "The place of a procedure's definition: a list of `definition-position`." slow Administration;
     "%interrupt-pending?" (0) [NEVER_RAISES] "-> boolean"
         "Takes note of an interrupt: whether one was pending." slow Administration;
 }

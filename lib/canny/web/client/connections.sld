@@ -1,8 +1,8 @@
 ;;; (canny web client connections): the connections of a client of HTTP: how they are made, directly
-;;; and by way of proxies, and the pool that keeps those that can be used again.
+;;; and by way of proxies. The pool keeps those that can be used again.
 ;;;
 ;;; A *place* is where requests with the same scheme, host, port and proxy go. It has as many
-;;; permits as it may have connections in use; idle ones are taken before new ones are made, so that
+;;; permits as it may have connections in use. Idle ones are taken before new ones are made, so that
 ;;; there are never more open than permits.
 ;;;
 ;;; | field | changed under |
@@ -295,9 +295,9 @@
 
     ;; Proxies.
 
-    ;; The proxy for a URI, itself a URI, or #f. `choice` is a URI, #f for none, or `environment`:
-    ;; what the variables http_proxy, https_proxy, all_proxy and no_proxy say, which hold for all
-    ;; but this machine itself.
+    ;; The proxy for a URI, itself a URI, or #f. `choice` is a URI, #f for none, or `environment`.
+    ;; That is what the variables http_proxy, https_proxy, all_proxy and no_proxy say, which hold
+    ;; for all but this machine itself.
     (define (proxy-for uri choice)
       (cond ((eq? choice 'environment)
              (if (or (loopback? (uri-host uri)) (excepted? uri))

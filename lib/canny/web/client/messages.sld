@@ -4,7 +4,7 @@
 ;;; A *reader* has the bytes that have arrived of a connection and were not taken yet. It waits no
 ;;; longer than its patience, nor beyond its deadline, a time of the monotonic clock in nanoseconds.
 ;;;
-;;; A *source* gives the bytes of a body: it is called with a bytevector, a place and a count, puts
+;;; A *source* gives the bytes of a body. It is called with a bytevector, a place and a count, puts
 ;;; bytes there and gives their number, 0 at the end.
 ;;;
 ;;; `read-head` is all that knows how a head is parsed.

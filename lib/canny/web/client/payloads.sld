@@ -15,8 +15,8 @@
     ;; The value of an argument that was not given.
     (define unset (list 'unset))
 
-    ;; A body: its bytes, or a procedure that writes it to a port, its length or #f, its content
-    ;; type or #f, whether it can be written again.
+    ;; A body: its bytes, or a procedure that writes it to a port, and its length or #f. It also
+    ;; has its content type or #f, and whether it can be written again.
     (define-record-type payload
       (make-payload bytes write length type again?)
       payload?

@@ -1,6 +1,6 @@
 ;;; (canny web headers dates): dates of HTTP as seconds since 1970, and back.
 ;;;
-;;; A date of a header is an exact integer, the seconds since 1970 in UTC: it is compared with `<`,
+;;; A date of a header is an exact integer, the seconds since 1970 in UTC. It is compared with `<`,
 ;;; computed with, and costs no record. Three forms are read (RFC 9110, 5.6.7), the first is
 ;;; written:
 ;;;   Sun, 06 Nov 1994 08:49:37 GMT

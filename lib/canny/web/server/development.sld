@@ -2,7 +2,8 @@
 ;;;
 ;;; `canny serve` says here that it serves. `answer-errors` then notes the object that a handler
 ;;; raised in the request. The server shows it in place of the middleware's answer, which may be a
-;;; page of the application's own, a compressed one, or one with headers that do not suit.
+;;; page of the application's own. It may also be a compressed one, or one with headers that do
+;;; not suit.
 ;;;
 ;;; A *failure* is an object that was raised with the frames at that time, as `%backtrace` gives
 ;;; them.
@@ -212,7 +213,7 @@
                     script-names policy)))
 
     ;; Returns a response whose policies let a page load a script of this host and send requests to
-    ;; it, and the nonce that the script has to name, or #f.
+    ;; it. The second value is the nonce that the script has to name, or #f.
     (define (allow-reloading response)
       (let* ((value (response-header response 'content-security-policy))
              (policies (if (string? value)

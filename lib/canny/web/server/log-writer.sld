@@ -1,9 +1,9 @@
 ;;; (canny web server log-writer): where the access log of a server goes.
 ;;;
-;;; The machine makes the lines; one task takes all that have come, writes them at once and rests
-;;; for a moment, so that a busy server writes large pieces and handlers never wait for a disk.
+;;; The machine makes the lines. One task takes all that have come, writes them at once and rests
+;;; for a moment. So a busy server writes large pieces and handlers never wait for a disk.
 ;;;
-;;; Lines that cannot be written are lost, and the server keeps serving: that is reported once on
+;;; Lines that cannot be written are lost, and the server keeps serving. That is reported once on
 ;;; standard error, and again when the log can be written.
 
 (define-library (canny web server log-writer)

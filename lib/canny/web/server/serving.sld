@@ -1,12 +1,12 @@
 ;;; (canny web server serving): what `canny serve` does.
 ;;;
 ;;; Without `--watch` one process serves. With it there are two: this one, the *keeper*, has the
-;;; socket and watches the sources; a *worker*, whose standard input is the socket, serves one
+;;; socket and watches the sources. A *worker*, whose standard input is the socket, serves one
 ;;; version of the program. When a source has changed the keeper starts another worker. When that is
 ;;; ready, the one before gets a signal to end: it answers its requests, while the new one takes new
 ;;; connections. No client is refused, since the socket listens all the time.
 ;;;
-;;; A version that cannot be loaded is shown: its worker's messages come up in the terminal and, by
+;;; A version that cannot be loaded is shown. Its worker's messages come up in the terminal and, by
 ;;; a server of the keeper, in the browser, until the next change. The version before is ended,
 ;;; since a page that has silently stayed the old one is what one looks for longest.
 ;;;

@@ -19,10 +19,11 @@ pub use candidates::{Completions, What};
 use keys::{Decoder, Key};
 use screen::{Screen, View};
 pub use screen::{Styled, text_width};
-pub use terminal::{is_capable, is_ready, read as read_bytes, size};
+pub use terminal::{is_capable, is_ready, read as read_bytes};
 
 use super::history::History;
 use super::lexis::Scanner;
+use crate::terminal_size::terminal_size;
 
 /// An Escape that is followed by nothing for so long is a key.
 const ESCAPE_WAIT: Duration = Duration::from_millis(40);
@@ -119,7 +120,7 @@ enum Step {
 
 impl Editor {
     pub fn new(is_coloured: bool) -> Editor {
-        let (columns, rows) = terminal::size();
+        let (columns, rows) = terminal_size();
         Editor {
             buffer: Buffer::default(),
             decoder: Decoder::default(),
@@ -156,7 +157,7 @@ impl Editor {
             self.decoder.push(&keys);
         } else {
             // Nothing was typed and shown, so what stands on the line was written, by whatever program.
-            let (columns, rows) = terminal::size();
+            let (columns, rows) = terminal_size();
             self.screen.resize(columns, rows);
             let mut out = String::new();
             self.screen.begin_line(&mut out);
@@ -233,7 +234,7 @@ impl Editor {
                 if raw.resume()? {
                     self.screen.forget();
                     self.draw(view);
-                } else if terminal::size() != (self.screen.columns(), self.screen.rows()) {
+                } else if terminal_size() != (self.screen.columns(), self.screen.rows()) {
                     self.draw(view);
                 }
             }
@@ -246,7 +247,7 @@ impl Editor {
     }
 
     fn draw(&mut self, shown: &Shown) {
-        let (columns, rows) = terminal::size();
+        let (columns, rows) = terminal_size();
         self.screen.resize(columns, rows);
         if shown.assistant.end_line_of_program() {
             self.screen.forget();

@@ -1,4 +1,4 @@
-//! The terminal: raw mode, its size, reading and writing.
+//! The terminal: raw mode, reading and writing.
 //!
 //! [`Raw`] owns the mode and restores it when dropped, when the process is stopped, and when it is
 //! continued. This is the only module of the editor that makes system calls.
@@ -11,8 +11,7 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Signal, kill_current_process_group};
 use rustix::termios::{
-    InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize,
-    tcsetattr,
+    InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
 };
 
 /// Bytes asked for at once.
@@ -115,17 +114,6 @@ fn continued() -> &'static Arc<AtomicBool> {
 impl Drop for Raw {
     fn drop(&mut self) {
         self.give_back();
-    }
-}
-
-/// Columns and rows of the window.
-pub fn size() -> (usize, usize) {
-    match tcgetwinsize(rustix::stdio::stdout()) {
-        Ok(size) if size.ws_col > 0 => {
-            let rows = if size.ws_row > 0 { size.ws_row } else { 24 };
-            (size.ws_col.into(), rows.into())
-        }
-        _ => (80, 24),
     }
 }
 

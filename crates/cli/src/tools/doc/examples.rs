@@ -382,17 +382,18 @@ fn difference(expected: &Expectation, result: &str) -> Option<String> {
             let printed = printed.trim_end_matches('\n');
             let lines: Vec<&str> = printed.lines().collect();
             let wanted: Vec<&str> = expected.trim_end_matches('\n').lines().collect();
-            match result.starts_with('P') {
-                true if console::agree(&lines, &wanted) => None,
-                true => Some(format!(
+            if !result.starts_with('P') {
+                return Some(format!(
+                    "the example raises `{text}` and does not print what it says"
+                ));
+            }
+            (!console::agree(&lines, &wanted)).then(|| {
+                format!(
                     "the example prints\n{}\nnot\n{}",
                     indented(printed),
                     indented(expected)
-                )),
-                false => Some(format!(
-                    "the example raises `{text}` and does not print what it says"
-                )),
-            }
+                )
+            })
         }
         Expectation::Unreadable(_) => None,
     }

@@ -185,7 +185,7 @@ fn plain_line(markdown: &str) -> String {
 /// Prints Markdown, on a terminal page by page if it is longer than the window.
 fn print(text: &str) {
     let is_terminal = std::io::stdout().is_terminal();
-    let (columns, rows) = crate::repl::terminal_size();
+    let (columns, rows) = crate::terminal_size::terminal_size();
     let width = if is_terminal { columns } else { 80 };
     let colours = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let shown = terminal::render(text, width.clamp(20, 100), is_terminal && colours);

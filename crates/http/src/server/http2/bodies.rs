@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use bytes::{Buf, Bytes};
-use canny_io::device::{Awaited, ByteDevice};
+use canny_io::handle::{Awaited, ByteDevice};
 use canny_io::{Access, Handle};
 use canny_sched::{Notice, Seen};
 

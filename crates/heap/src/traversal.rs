@@ -1,59 +1,15 @@
-//! Visits every live object, for heap snapshots and tests.
+//! Visits objects and their tagged words, block by block, while the world is stopped.
 //!
-//! The walk runs while the world is stopped, after a full collection, so that every object it meets
-//! is live. An object shows its kind, its bytes and its outgoing edges, weak references included;
-//! it must not be kept beyond the walk, since nothing roots it.
+//! The visitor gets what it needs to interpret an object: its address, the content of its block and
+//! its bytes.
 
-use canny_tables::kinds::Kind;
 use canny_tables::layout::{GRANULE_BYTES, code};
-use canny_value::{Header, Value};
+use canny_value::Header;
 
 use crate::block::{Block, Space, state};
-use crate::collector;
 use crate::heap::HeapState;
-use crate::mark;
-use crate::mutator::Mutator;
 use crate::shape;
 use crate::sweep;
-
-/// A live object or pair, seen while the world is stopped.
-#[derive(Clone, Copy, Debug)]
-pub struct LiveObject {
-    address: usize,
-    content: u8,
-    bytes: usize,
-    kind: Option<Kind>,
-}
-
-impl LiveObject {
-    /// Its reference.
-    pub fn value(&self) -> Value {
-        // SAFETY: a live object at this address.
-        unsafe { shape::value(shape::reference_to(self.address)) }
-    }
-
-    /// Its kind, or `None` for a pair.
-    pub fn kind(&self) -> Option<Kind> {
-        self.kind
-    }
-
-    /// Bytes that it takes in the heap.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
-    /// Calls `visit` for each reference that it holds, weak ones included.
-    pub fn for_each_edge(&self, mut visit: impl FnMut(Value)) {
-        for_each_slot(self.address, self.content, self.bytes, |slot| {
-            // SAFETY: a tagged word of a live object.
-            let word = unsafe { shape::read(slot) };
-            if shape::is_reference(word) {
-                // SAFETY: as above.
-                visit(unsafe { shape::value(word) });
-            }
-        });
-    }
-}
 
 /// Calls `visit` with the address of each tagged word of an object.
 pub(crate) fn for_each_slot(
@@ -81,7 +37,7 @@ pub(crate) fn for_each_slot(
             for offset in [code::NAME, code::DEBUG, code::PARAMETERS] {
                 visit(tagged.wrapping_add_signed(offset as isize));
             }
-            let (pool, length) = mark::pool_of(address);
+            let (pool, length) = shape::pool_of(address);
             for index in 0..length {
                 visit(pool + 8 * index);
             }
@@ -121,29 +77,5 @@ pub(crate) fn for_each_object(
             }
             at += bytes.max(GRANULE_BYTES);
         }
-    }
-}
-
-impl Mutator {
-    /// Collects fully, then calls `visit` for every live object while the world is stopped. `visit`
-    /// must not use the heap.
-    pub fn walk(&mut self, mut visit: impl FnMut(&LiveObject)) {
-        while self
-            .stop_the_world(|heap, state| {
-                collector::collect(heap, state, true);
-                for_each_object(&heap.space, state, |address, content, bytes| {
-                    // SAFETY: an object starts here.
-                    let first = unsafe { shape::read(address) };
-                    let kind = Header::is_header(first).then(|| Header(first).kind());
-                    visit(&LiveObject {
-                        address,
-                        content,
-                        bytes,
-                        kind,
-                    });
-                });
-            })
-            .is_none()
-        {}
     }
 }

@@ -12,14 +12,15 @@
 use std::sync::atomic::AtomicBool as InterruptFlag;
 use std::time::{Duration, Instant};
 
-use super::parking::{SOON, Woken};
-use super::policy::Policy;
-use super::poller::Fired;
-use super::pool::{Idle, Pool};
-use super::statistics::count;
-use super::sync::atomic::Ordering;
-use super::timers::{Moment, NEVER};
-use super::workers::{Sleeper, Worker, WorkerId, WorkerKind, WorkerState};
+use super::super::names::WorkerId;
+use super::super::parking::{SOON, Woken};
+use super::super::policy::Policy;
+use super::super::poller::Fired;
+use super::super::statistics::count;
+use super::super::sync::atomic::Ordering;
+use super::super::timers::{Moment, NEVER};
+use super::super::workers::{Sleeper, Worker, WorkerKind, WorkerState};
+use super::{Idle, Pool};
 
 /// The longest sleep of a wait with an interrupt flag, if nothing wakes it when the flag is set.
 const INTERRUPT_SLICE: Duration = Duration::from_millis(100);

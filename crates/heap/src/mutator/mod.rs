@@ -5,6 +5,15 @@
 //!
 //! A [`Value`] in a local variable is safe across allocations: native stacks pin what they refer to.
 
+mod accounts;
+mod large;
+mod limit;
+mod safepoint;
+mod walk;
+
+pub use safepoint::NativeRegion;
+pub use walk::LiveObject;
+
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -17,13 +26,10 @@ use crate::block::{BLOCK_BYTES, LARGE_ABOVE_BYTES, state};
 use crate::collector;
 use crate::handles::Handle;
 use crate::heap::{Heap, HeapExhausted};
-use crate::large;
-use crate::limit::refusal;
-use crate::mark;
+use crate::mutator_entry::{MutatorEntry, PollingMutator, SafepointRequest, Status};
 use crate::native_stack::NativeContext;
 use crate::nursery::{self, AllocationArea, AreaKind, LocalAreas};
 use crate::roots::Roots;
-use crate::safepoint::{MutatorEntry, PollingMutator, SafepointRequest, Status};
 use crate::shape;
 
 /// A thread that uses a heap. It counts as running, so collections of other threads wait for it to
@@ -252,7 +258,7 @@ impl Mutator {
         let (at, taken) = state
             .code
             .allocate(&heap.space, &mut state.pool, bytes)
-            .ok_or_else(|| refusal(&heap, bytes))?;
+            .ok_or_else(|| heap.refusal(bytes))?;
         state.young_blocks += usize::from(taken);
         state.old_bytes += bytes;
         state.statistics.bytes_allocated += bytes as u64;
@@ -265,7 +271,7 @@ impl Mutator {
     fn checked_bytes(&self, kind: Kind, length: usize) -> Result<usize, HeapExhausted> {
         match shape::object_bytes(kind, length) {
             Some(bytes) if bytes <= self.heap.limit_bytes() => Ok(bytes),
-            bytes => Err(refusal(&self.heap, bytes.unwrap_or(usize::MAX))),
+            bytes => Err(self.heap.refusal(bytes.unwrap_or(usize::MAX))),
         }
     }
 
@@ -394,7 +400,11 @@ impl Mutator {
         state.accounts.note_opened(local.account);
         local.opened += 1;
         local.is_untouched = false;
-        if heap.any_ending.load(Ordering::Relaxed) && state.accounts.gives_way(local, &heap) {
+        let (account, opened) = (local.account, local.opened);
+        let reserve = heap.reserve_blocks;
+        if heap.any_ending.load(Ordering::Relaxed)
+            && state.accounts.gives_way(account, opened, reserve)
+        {
             state.entry(id).request.request();
         }
         let content = match kind {
@@ -673,7 +683,7 @@ impl Mutator {
         let account = self.account_of_large();
         let mut state = heap.lock();
         large::allocate(&heap, &mut state, content, bytes, account)
-            .ok_or_else(|| refusal(&heap, bytes))
+            .ok_or_else(|| heap.refusal(bytes))
     }
 
     /// Records that a reference was stored at `slot`.
@@ -731,7 +741,7 @@ impl Mutator {
     /// If the index is not below the pool's length.
     pub fn store_code_pool(&mut self, code_object: Value, index: usize, value: Value) {
         let address = code_object.as_kind(Kind::Code).map(|o| o.value().address());
-        let (pool, length) = mark::pool_of(address.expect("a code object"));
+        let (pool, length) = shape::pool_of(address.expect("a code object"));
         assert!(index < length, "pool index out of range");
         // SAFETY: a pool word of a live code object.
         unsafe { shape::write(pool + 8 * index, value.bits()) };

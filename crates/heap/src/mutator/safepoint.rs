@@ -10,58 +10,13 @@
 //! collection ends the *resumer* sets every `AtSafepoint` mutator to `Running` before it lets go of
 //! the lock, so a second collection cannot start before the woken threads have stopped again.
 
-use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use canny_value::Value;
 
+use super::Mutator;
 use crate::heap::{Heap, HeapState};
-use crate::mutator::Mutator;
-use crate::native_stack::NativeContext;
-use crate::nursery::{AllocationArea, LocalAreas};
-use crate::roots::Roots;
-
-/// How the heap tells a running mutator to come to a safepoint soon.
-pub trait SafepointRequest: Send + Sync {
-    /// Makes the mutator call [`Mutator::safepoint`] soon, for instance by zeroing its stack limit.
-    /// May be called several times and when the mutator is about to stop anyway.
-    ///
-    /// A mutator that is notified resets the notice *first* and calls `safepoint` then, so that a
-    /// notice which comes in between is not lost.
-    fn request(&self);
-
-    /// Says whether the heap has other mutators from now on. That there are some is said while this one
-    /// stands at a safepoint; that there are none any more may be said at any time.
-    fn set_has_others(&self, _has_others: bool) {}
-}
-
-/// For mutators that call [`Mutator::safepoint`] or allocate often enough by themselves.
-#[derive(Debug)]
-pub struct PollingMutator;
-
-impl SafepointRequest for PollingMutator {
-    fn request(&self) {}
-}
-
-/// State of a mutator with regard to safepoints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Status {
-    Running,
-    AtSafepoint,
-    InNative,
-}
-
-/// The heap's record of an attached mutator.
-pub(crate) struct MutatorEntry {
-    pub(crate) id: u64,
-    pub(crate) status: Status,
-    pub(crate) context: NativeContext,
-    pub(crate) area: NonNull<AllocationArea>,
-    pub(crate) local: NonNull<LocalAreas>,
-    pub(crate) roots: Option<NonNull<dyn Roots>>,
-    pub(crate) request: Arc<dyn SafepointRequest>,
-}
+use crate::mutator_entry::Status;
 
 impl Mutator {
     /// Stops here if another thread wants to collect, and makes a collection that this one owes. Cheap
@@ -213,36 +168,5 @@ impl NativeRegion<'_> {
 impl Drop for NativeRegion<'_> {
     fn drop(&mut self) {
         self.mutator.leave_native();
-    }
-}
-
-impl HeapState {
-    /// The entry of a mutator that is attached.
-    pub(crate) fn entry(&mut self, id: u64) -> &mut MutatorEntry {
-        self.mutators
-            .iter_mut()
-            .find(|entry| entry.id == id)
-            .expect("the mutator is attached")
-    }
-
-    /// A running mutator stops running.
-    pub(crate) fn stop(&mut self, id: u64, status: Status, heap: &Heap) {
-        let entry = self.entry(id);
-        debug_assert_eq!(entry.status, Status::Running);
-        entry.status = status;
-        self.running -= 1;
-        if self.running == 0 {
-            heap.stopped.notify_all();
-        }
-    }
-
-    fn resume_all(&mut self) {
-        for entry in &mut self.mutators {
-            if entry.status == Status::AtSafepoint {
-                entry.status = Status::Running;
-                self.running += 1;
-            }
-        }
-        self.stopping = false;
     }
 }

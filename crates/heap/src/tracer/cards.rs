@@ -5,8 +5,8 @@
 //! tagged words only, it processes every object when any card is dirty. Afterwards nothing old
 //! refers to anything young (there is nothing young), and all cards are clear.
 
+use super::Tracer;
 use crate::block::{BLOCK_BYTES, BLOCK_CARDS, Block, CARD_BYTES, state};
-use crate::evacuate::Tracer;
 use crate::shape;
 use crate::sweep;
 

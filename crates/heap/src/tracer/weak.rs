@@ -9,7 +9,7 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout;
 use canny_value::Header;
 
-use crate::evacuate::Tracer;
+use super::Tracer;
 use crate::shape;
 
 /// Header flags of weak entries: which words do not keep their objects alive.

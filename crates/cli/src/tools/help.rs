@@ -5,10 +5,10 @@
 
 use canny_lib::features::FEATURES;
 
+use super::programs::RUN;
+use super::table::{COMMON_OPTIONS, Row};
+use super::{TOOLS, Tool};
 use crate::environment::table::{Audience, OTHERS, listed};
-use crate::tools::programs::RUN;
-use crate::tools::table::{COMMON_OPTIONS, Row};
-use crate::tools::{TOOLS, Tool};
 
 /// Ways to run programs without naming a command.
 pub const FORMS: &[Row] = &[

@@ -4,7 +4,10 @@
 //! operations then differ only in what they do with each pair. Exact operations on complex numbers
 //! stay exact.
 
-use crate::complex;
+mod complex;
+
+pub(crate) use complex::norm;
+
 use crate::convert::real_to_f64;
 use crate::error::NumberError;
 use crate::number::{EXACT_BITS_MAX, Number};

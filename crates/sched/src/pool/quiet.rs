@@ -4,10 +4,11 @@
 //! looks by itself whenever it is awake. Words from outside, such as those of a thread of another library,
 //! are not foreseen.
 
-use super::pool::Pool;
-use super::statistics::read;
-use super::sync::atomic::Ordering;
-use super::workers::{WorkerId, WorkerState};
+use super::super::names::WorkerId;
+use super::super::statistics::read;
+use super::super::sync::atomic::Ordering;
+use super::super::workers::WorkerState;
+use super::Pool;
 
 impl Pool {
     /// Whether nothing can happen any more. A worker that goes idle has pushed what it had to push

@@ -13,17 +13,19 @@ use canny_syntax::recording::Meaning;
 use canny_syntax::span::SourceId;
 use serde_json::{Value, json};
 
+use super::{Server, TEXT_BYTES_MAX};
+use crate::changes::Changes;
+use crate::event::Event;
 use crate::features::{
     actions, completion, formatting, hover, navigation, rename, signature, structure, symbols,
     tokens,
 };
 use crate::places::Places;
-use crate::server::{Event, Server, TEXT_BYTES_MAX};
 use crate::snapshot::Snapshot;
 use crate::text::Text;
 use crate::transport::Failure;
 use crate::uri;
-use crate::view::{Changes, View};
+use crate::view::View;
 use crate::worker::{Task, Worker};
 
 /// The data from which an answer is made.

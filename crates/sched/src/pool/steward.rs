@@ -13,15 +13,14 @@
 
 use std::time::Duration;
 
-use super::Host;
-use super::policy::{Decision, FIRST_WAIT, Observation, Policy, Reason};
-use super::pool::Pool;
-use super::slices::{self, Ask, Load, Turns};
-use super::statistics::{count, read};
-use super::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use super::sync::{is_blocked, processor_time, spawn};
-use super::timers::{Moment, NEVER};
-use super::workers::{Sleeper, Worker, WorkerKind, WorkerState};
+use super::super::policy::{Decision, FIRST_WAIT, Observation, Policy, Reason};
+use super::super::slices::{self, Ask, Load, Turns};
+use super::super::statistics::{count, read};
+use super::super::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use super::super::sync::{is_blocked, processor_time, spawn};
+use super::super::timers::{Moment, NEVER};
+use super::super::workers::{Sleeper, Worker, WorkerKind, WorkerState};
+use super::{Host, Pool};
 
 /// How often it looks around while work waits and no item has to yield.
 pub(crate) const TICK: Duration = Duration::from_millis(5);

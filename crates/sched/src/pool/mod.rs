@@ -7,23 +7,29 @@
 //! No lock is held while anything waits. Locks are taken in this order, most often one alone: parked
 //! words; a worker's line, then the injector's; idle workers.
 
+mod parks;
+mod quiet;
+mod ready;
+pub(crate) mod steward;
+mod waiting;
+
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use super::Wake;
+use super::names::WorkerId;
 use super::offload::Offload;
 use super::parking::Parking;
 use super::poller::Poller;
 use super::queues::{Ring, SharedLine};
 use super::statistics::{Counters, PoolStatistics, Trace, TraceSink, read};
-use super::steward::Steward;
 use super::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use super::sync::{Mutex, now, thread_number};
 use super::timers::{Moment, NEVER};
-use super::waiting::NOBODY;
-use super::workers::{IdleWorkers, Worker, WorkerId, WorkerKind, WorkerState, Workers};
+use super::workers::{IdleWorkers, Worker, WorkerKind, WorkerState, Workers};
+use steward::Steward;
+use waiting::NOBODY;
 
 /// The procedures that the pool needs from its user.
 pub trait Host: Send + Sync {
@@ -32,25 +38,6 @@ pub trait Host: Send + Sync {
 
     /// Asks what runs on a worker to give way soon, by [`Pool::yield_word`]. It must not wait.
     fn preempt(&self, worker: WorkerId);
-}
-
-/// The workers that may run a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lane {
-    /// Any worker but that for timers.
-    General,
-    /// Any worker, before other work.
-    Timer,
-    /// This worker only, while there is one.
-    Pinned(WorkerId),
-}
-
-/// A word to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Next {
-    pub word: u64,
-    /// If it was parked, why it woke.
-    pub wake: Option<Wake>,
 }
 
 /// Why a worker's sleep ended.
@@ -139,7 +126,7 @@ pub struct Pool {
     /// The steward looks often, and wants to know when steps began.
     pub(crate) is_hurried: AtomicBool,
     pub(crate) steward: Steward,
-    pub(crate) offload: Offload,
+    pub(crate) offload: Arc<Offload>,
     pub(crate) counters: Counters,
     pub(crate) trace: Trace,
     pub(crate) epoch: Instant,
@@ -170,7 +157,7 @@ impl Pool {
             interruptible: AtomicUsize::new(0),
             is_hurried: AtomicBool::new(false),
             steward: Steward::default(),
-            offload: Offload::default(),
+            offload: Arc::default(),
             counters: Counters::default(),
             trace: Trace::default(),
             epoch: now(),
@@ -190,14 +177,14 @@ impl Pool {
     }
 
     /// A worker's thread is there.
-    pub(super) fn arrive(&self, id: WorkerId) {
+    pub(crate) fn arrive(&self, id: WorkerId) {
         let worker = self.workers.get(id);
         worker.thread.store(thread_number(), Ordering::SeqCst);
         worker.pinned.open();
         worker.set_state(WorkerState::Running);
     }
 
-    pub(super) fn worker(&self, id: WorkerId) -> &Worker {
+    pub(crate) fn worker(&self, id: WorkerId) -> &Worker {
         let worker = self.workers.get(id);
         if worker.state() == WorkerState::Starting {
             self.arrive(id);
@@ -205,7 +192,7 @@ impl Pool {
         worker
     }
 
-    pub(super) fn ring<'a>(&self, worker: &'a Worker) -> &'a Ring {
+    pub(crate) fn ring<'a>(&self, worker: &'a Worker) -> &'a Ring {
         worker.ring(self.config.local_queue)
     }
 
@@ -292,7 +279,7 @@ impl Pool {
         self.pretended.store(now, Ordering::Relaxed);
     }
 
-    pub(super) fn moment(&self, instant: Instant) -> Moment {
+    pub(crate) fn moment(&self, instant: Instant) -> Moment {
         let since = instant.saturating_duration_since(self.epoch).as_nanos();
         u64::try_from(since).unwrap_or(NEVER - 1)
     }

@@ -7,10 +7,10 @@
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 
-use crate::accounts::Account;
+use super::Mutator;
+use crate::account::Account;
 use crate::block::{BLOCK_BYTES, Block, state};
 use crate::heap::{Heap, HeapExhausted, HeapState};
-use crate::mutator::Mutator;
 use crate::shape;
 
 /// A large object of at most so many blocks is committed at once when it is allocated; of a larger one

@@ -3,13 +3,15 @@
 //! A word is made visible first, and then a worker is woken for it; see the workers' module for why no call
 //! is lost.
 
-use super::pool::{Lane, Next, Pool};
-use super::queues::{Item, Ring, wake_of_number};
-use super::slices::Order;
-use super::statistics::count;
-use super::sync::atomic::{Ordering, fence};
+use super::super::names::WorkerId;
+use super::super::queues::{Item, Ring};
+use super::super::slices::Order;
+use super::super::statistics::count;
+use super::super::sync::atomic::{Ordering, fence};
+use super::super::word::{Lane, Next, wake_of_number};
+use super::super::workers::{Sleeper, Worker, WorkerKind};
+use super::Pool;
 use super::waiting::role_of;
-use super::workers::{Sleeper, Worker, WorkerId, WorkerKind};
 
 /// Each so many turns a worker looks at the injector first.
 const INJECTOR_TURNS: u64 = 61;
@@ -374,7 +376,7 @@ impl Pool {
             })
     }
 
-    pub(super) fn has_work_for(&self, worker: &Worker) -> bool {
+    pub(crate) fn has_work_for(&self, worker: &Worker) -> bool {
         worker.pinned.len() > 0
             || self.timed.len() > 0
             || !worker.serves_timers_only() && self.has_any_work()

@@ -3,8 +3,8 @@
 
 use canny_tables::layout::{GRANULE_BYTES, TAG_MASK, TAG_PAIR, code};
 
+use super::Tracer;
 use crate::block::state;
-use crate::evacuate::Tracer;
 use crate::shape;
 
 impl Tracer<'_> {
@@ -53,23 +53,7 @@ impl Tracer<'_> {
         self.trace_slot(at(code::NAME));
         self.trace_slot(at(code::DEBUG));
         self.trace_slot(at(code::PARAMETERS));
-        let (pool, length) = pool_of(address);
+        let (pool, length) = shape::pool_of(address);
         self.scan_range(pool, pool + 8 * length);
     }
-}
-
-/// Address and number of the pool words of a code object. A length that its host has not written yet
-/// counts as zero words, and one that exceeds the object as none.
-pub(crate) fn pool_of(address: usize) -> (usize, usize) {
-    let tagged = shape::reference_to_object(address) as usize;
-    let pool = tagged.wrapping_add_signed(code::POOL as isize);
-    // SAFETY: a code object has at least its fixed fields, which the allocation zeroed.
-    let (length, bytes) = unsafe {
-        let length = *(tagged.wrapping_add_signed(code::POOL_LENGTH as isize) as *const u32);
-        (length as usize, shape::bytes_at(address))
-    };
-    if pool + 8 * length > address + bytes {
-        return (pool, 0);
-    }
-    (pool, length)
 }

@@ -11,9 +11,9 @@
 //! The accounts that have used up the memory are notified when the reserve is entered
 //! ([`Mutator::take_exhausted`]).
 
+use super::Mutator;
 use crate::block::BLOCK_BYTES;
-use crate::heap::{Heap, HeapExhausted, HeapState};
-use crate::mutator::Mutator;
+use crate::heap::{HeapExhausted, HeapState};
 use crate::nursery::AreaKind;
 
 /// Whether an allocation may fail if there is no room for it.
@@ -35,7 +35,7 @@ impl Mutator {
             return Ok(at);
         }
         if !self.has_room_for(1, Urgency::MayFail) {
-            return Err(refusal(self.heap(), BLOCK_BYTES));
+            return Err(self.heap().refusal(BLOCK_BYTES));
         }
         Ok(self.refill(kind, bytes))
     }
@@ -103,14 +103,7 @@ impl Mutator {
         if self.has_room_for(blocks, Urgency::MayFail) {
             Ok(())
         } else {
-            Err(refusal(self.heap(), blocks.saturating_mul(BLOCK_BYTES)))
+            Err(self.heap().refusal(blocks.saturating_mul(BLOCK_BYTES)))
         }
-    }
-}
-
-pub(crate) fn refusal(heap: &Heap, requested_bytes: usize) -> HeapExhausted {
-    HeapExhausted {
-        requested_bytes,
-        limit_bytes: heap.limit_bytes(),
     }
 }

@@ -9,20 +9,30 @@
 //! A pair's copy is found through its old car, [`FORWARDED`], and its old cdr, the new reference;
 //! an object's through its old header, which the new reference replaces (no header has its tag).
 
+mod cards;
+mod mark;
+pub mod weak;
+
 use canny_tables::layout::{GRANULE_BYTES, TAG_MASK, TAG_PAIR};
 
-use crate::accounts::Account;
+use crate::account::Account;
 use crate::block::{
     BLOCK_BYTES, BLOCK_GRANULES, BLOCK_SHIFT, Block, PARTIAL, Space, UNCLEAN, state,
 };
 use crate::block_pool::BlockPool;
-use crate::roots::CollectionMode;
 use crate::shape::{self, FORWARDED};
-use crate::sweep;
-use crate::weak::WeakWork;
+use crate::sweep::{self, HOLE_BYTES_MIN};
+use weak::WeakWork;
 
-/// A hole shorter than this is not allocated into.
-pub(crate) const HOLE_BYTES_MIN: usize = 256;
+/// The generations that a collection covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CollectionMode {
+    /// The nursery only. Objects that have survived a collection keep their places, so a root that
+    /// has not changed since the last collection need not be visited.
+    Minor,
+    /// Everything.
+    Full,
+}
 
 /// Where copies of one content go.
 #[derive(Debug, Default)]

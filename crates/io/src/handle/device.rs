@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use canny_sched::{Notice, Seen};
 
-use crate::handle::Handle;
+use super::Handle;
 
 /// A source or sink of bytes. Every operation may be left out; it then reports `Unsupported`.
 pub trait ByteDevice: Send {
