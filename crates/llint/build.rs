@@ -19,6 +19,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         &archive,
         canny_llint_generator::archive("llint.o", &fs::read(&object_path)?),
     )?;
+    let stencils = canny_llint_generator::stencils(&target)?;
+    fs::write(
+        out.join("stencils.rs"),
+        canny_llint_generator::stencil_source(&stencils),
+    )?;
     println!("cargo:rustc-link-search=native={}", out.display());
     println!("cargo:rustc-link-lib=static=canny_llint_handlers");
     Ok(())

@@ -48,7 +48,10 @@ mod values;
 
 pub use compiled::Compiled;
 pub use error::JitError;
-pub use install::{ExitInfo, Installed, Link, LinkGoal, ReturnDescriptor, StartEntries};
+pub use install::{
+    ExitInfo, Installed, InstalledStitches, Link, LinkGoal, ReturnDescriptor, StartEntries,
+    StitchedCode,
+};
 pub use lower::compile;
 pub use memory::{CodeMemory, MemoryOptions};
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::JitError;
 use crate::compiled::Compiled;
-use crate::install::{self, Installed};
+use crate::install::{self, Installed, InstalledStitches, StitchedCode};
 use crate::perf_map::PerfMap;
 use crate::region::Region;
 use crate::relocation::Stub;
@@ -65,6 +65,11 @@ impl CodeMemory {
     /// what exits report.
     pub fn install(&self, compiled: &Compiled, candidate: u64) -> Result<Installed, JitError> {
         install::install(&self.region, compiled, candidate)
+    }
+
+    /// Copies stitched code into the memory and makes its descriptors.
+    pub fn install_stitched(&self, code: &StitchedCode) -> Result<InstalledStitches, JitError> {
+        install::install_stitched(&self.region, code)
     }
 
     /// Addresses of code and descriptors.

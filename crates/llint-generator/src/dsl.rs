@@ -5,11 +5,24 @@
 //! of a handler `pc` is the address after the first instruction word.
 
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{self, thread};
+use canny_tables::layout::{self, descriptor, thread};
+use canny_tables::opcodes::Opcode;
+use canny_tables::stencils::Hole;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I8, I32, I64};
 use cranelift_codegen::ir::{Block, FuncRef, InstBuilder, MemFlagsData, SigRef, Type, Value};
 use cranelift_frontend::FunctionBuilder;
+
+use crate::stencils::mark;
+
+/// Where a stencil ends, beside real dispatches.
+#[derive(Clone, Copy)]
+pub struct Exits {
+    /// The instruction behind this one.
+    pub next: FuncRef,
+    /// The target of the branch.
+    pub taken: FuncRef,
+}
 
 const TRUSTED: MemFlagsData = MemFlagsData::trusted();
 
@@ -34,6 +47,9 @@ pub struct Handler<'a, 'b> {
     entry: [Value; 5],
     keeps_instruction: bool,
     leaves: bool,
+    /// Set where a stencil is written.
+    exits: Option<Exits>,
+    first_pc: Value,
 }
 
 impl<'a, 'b> Handler<'a, 'b> {
@@ -59,6 +75,36 @@ impl<'a, 'b> Handler<'a, 'b> {
             entry: registers,
             keeps_instruction: true,
             leaves: false,
+            exits: None,
+            first_pc: pc,
+        }
+    }
+
+    /// Writes a stencil of the handler from here on: operands are holes, and the next instruction is
+    /// the one behind this one in the code that stencils make together. That code keeps frame and thread
+    /// in their registers. `frees` the others costs moves at the exits.
+    pub fn begin_stencil(&mut self, exits: Exits, frees: bool) {
+        self.exits = Some(exits);
+        if frees {
+            self.entry = self.frame_alone();
+        }
+    }
+
+    /// In a stencil, the operand that is put into a hole.
+    fn hole(&mut self, hole: Hole) -> Option<Value> {
+        self.exits?;
+        Some(self.builder.ins().iconst(I64, mark(hole)))
+    }
+
+    /// In a stencil, goes to the slow path unless the thread executes plainly: nobody wants a safepoint,
+    /// and nothing is logged.
+    pub fn expect_plain_mode(&mut self) {
+        if let Some(plain) = self.hole(Hole::PlainLoop) {
+            let plain = self.load(plain, 0);
+            let table = self.load(self.thread, thread::TABLE);
+            let now = self.load(table, 8 * Opcode::Loop as i32);
+            let other = self.compare(IntCC::NotEqual, plain, now);
+            self.slow_if(other);
         }
     }
 
@@ -305,30 +351,95 @@ impl<'a, 'b> Handler<'a, 'b> {
 
     /// Writes the register that field a names.
     pub fn set_a(&mut self, value: Value) {
+        if self.exits.is_some() {
+            return self.store(value, self.fp, mark(Hole::A) as i32);
+        }
         let a = self.a();
         self.set_register(a, value);
     }
 
+    /// Address of the slot of the register that field a names.
+    pub fn slot_a(&mut self) -> Value {
+        if self.exits.is_some() {
+            return self.add_constant(self.fp, mark(Hole::A));
+        }
+        let a = self.a();
+        self.slot(a)
+    }
+
+    /// Field b as a number of arguments or captured values, 32 bits.
+    pub fn count_b(&mut self) -> Value {
+        if self.exits.is_some() {
+            return self.builder.ins().iconst(I32, mark(Hole::CountB));
+        }
+        let b = self.b();
+        self.builder.ins().ireduce(I32, b)
+    }
+
+    /// Content of a register that a field names, which a hole stands for.
+    fn register_of(&mut self, hole: Hole, field: fn(&mut Self) -> Value) -> Value {
+        if self.exits.is_some() {
+            return self.load(self.fp, mark(hole) as i32);
+        }
+        let register = field(self);
+        self.register(register)
+    }
+
     /// Content of the register that field a names.
     pub fn ra(&mut self) -> Value {
-        let a = self.a();
-        self.register(a)
+        self.register_of(Hole::A, Self::a)
     }
 
     /// Content of the register that field b names.
     pub fn rb(&mut self) -> Value {
-        let b = self.b();
-        self.register(b)
+        self.register_of(Hole::B, Self::b)
     }
 
     /// Content of the register that field c names.
     pub fn rc(&mut self) -> Value {
-        let c = self.c();
-        self.register(c)
+        self.register_of(Hole::C, Self::c)
+    }
+
+    /// The 16-bit field as a tagged word of its own, or as a fixnum.
+    pub fn wide_word(&mut self) -> Value {
+        self.hole(Hole::WideWord)
+            .unwrap_or_else(|| self.wide_signed())
+    }
+
+    /// The 16-bit field as a fixnum.
+    pub fn wide_fixnum(&mut self) -> Value {
+        if let Some(fixnum) = self.hole(Hole::WideFixnum) {
+            return fixnum;
+        }
+        let n = self.wide_signed();
+        self.shift_left(n, layout::FIXNUM_SHIFT as i64)
+    }
+
+    /// Field c as a fixnum.
+    pub fn c_fixnum(&mut self) -> Value {
+        if let Some(fixnum) = self.hole(Hole::CFixnum) {
+            return fixnum;
+        }
+        let n = self.c_signed();
+        self.shift_left(n, layout::FIXNUM_SHIFT as i64)
+    }
+
+    /// The word of an object's payload that the 16-bit field numbers, `offset` bytes further.
+    pub fn payload_wide(&mut self, object: Value, offset: i32) -> Value {
+        if self.exits.is_some() {
+            return self.load(object, mark(Hole::WideBytes) as i32 + offset);
+        }
+        let index = self.wide();
+        let bytes = self.shift_left(index, 3);
+        let slot = self.add(object, bytes);
+        self.load(slot, offset)
     }
 
     /// Content of the pool slot that the 16-bit field names.
     pub fn pool_wide(&mut self) -> Value {
+        if let Some(slot) = self.hole(Hole::PoolWide) {
+            return self.load(slot, 0);
+        }
         let distance = self.wide();
         let bytes = self.shift_left(distance, 2);
         let slot = self.builder.ins().isub(self.pc, bytes);
@@ -337,6 +448,9 @@ impl<'a, 'b> Handler<'a, 'b> {
 
     /// Content of the pool slot that extension word 0 names.
     pub fn pool_extension(&mut self) -> Value {
+        if let Some(slot) = self.hole(Hole::PoolExtension) {
+            return self.load(slot, 0);
+        }
         let distance = self.load_u32(self.pc, 0);
         let bytes = self.shift_left(distance, 2);
         let slot = self.builder.ins().isub(self.pc, bytes);
@@ -345,8 +459,58 @@ impl<'a, 'b> Handler<'a, 'b> {
 
     // Control.
 
+    /// The return address of a call: behind its live map, and in a stencil the descriptor that stands for
+    /// that.
+    pub fn return_address(&mut self) -> Value {
+        self.hole(Hole::Return)
+            .unwrap_or_else(|| self.add_constant(self.pc, 4))
+    }
+
+    /// Goes back to a loop's head by the far field.
+    pub fn take_loop(&mut self) {
+        if let Some(word) = self.hole(Hole::Behind) {
+            self.expect_plain_mode();
+            // There may be better code for the loop by now.
+            let opcode = self.load_u8(word, -4);
+            let other = self.compare_constant(IntCC::NotEqual, opcode, Opcode::Loop as i64);
+            self.slow_if(other);
+        }
+        self.take_jump();
+    }
+
+    /// Jumps by the far field.
+    pub fn take_jump(&mut self) {
+        if let Some(exits) = self.exits {
+            return self.exit(exits.taken);
+        }
+        let offset = self.far();
+        let bytes = self.shift_left(offset, 2);
+        self.pc = self.add(self.pc, bytes);
+        self.next();
+    }
+
+    /// Takes the branch whose offset is in extension word 0.
+    pub fn take_branch(&mut self) {
+        if let Some(exits) = self.exits {
+            return self.exit(exits.taken);
+        }
+        let offset = self.load_i32(self.pc, 0);
+        let bytes = self.shift_left(offset, 2);
+        let target = self.add(self.pc, bytes);
+        self.pc = self.add_constant(target, 4);
+        self.next();
+    }
+
+    /// Leaves a stencil.
+    fn exit(&mut self, exit: FuncRef) {
+        self.builder.ins().return_call(exit, &self.entry);
+    }
+
     /// Goes to the instruction `words` extension words further.
     pub fn next_after(&mut self, words: i64) {
+        if let Some(exits) = self.exits {
+            return self.exit(exits.next);
+        }
         if words > 0 {
             self.pc = self.add_constant(self.pc, 4 * words);
         }
@@ -355,6 +519,20 @@ impl<'a, 'b> Handler<'a, 'b> {
 
     /// Goes to the instruction at `pc`.
     pub fn next(&mut self) {
+        if let Some(exits) = self.exits {
+            if self.pc == self.first_pc {
+                return self.exit(exits.next);
+            }
+            // From one code of stencils into another without a look at the table.
+            let opcode = self.load_u8(self.pc, 0);
+            let is_stitched =
+                self.compare_constant(IntCC::Equal, opcode, Opcode::Stitched as i64);
+            self.when(is_stitched, |h| {
+                let target = h.load(h.pc, descriptor::NATIVE as i32);
+                h.go(target);
+            });
+            self.reload_table();
+        }
         let word = self.load_as(I32, self.pc, 0);
         let pc = self.add_constant(self.pc, 4);
         let opcode = self.builder.ins().ireduce(I8, word);
@@ -383,11 +561,7 @@ impl<'a, 'b> Handler<'a, 'b> {
         self.builder.ins().brif(condition, taken, &[], fall, &[]);
         let pc = self.pc;
         self.builder.switch_to_block(taken);
-        let offset = self.load_i32(pc, 0);
-        let bytes = self.shift_left(offset, 2);
-        let target = self.add(pc, bytes);
-        self.pc = self.add_constant(target, 4);
-        self.next();
+        self.take_branch();
         self.builder.switch_to_block(fall);
         self.pc = pc;
         self.next_after(1);

@@ -6,7 +6,7 @@
 //! compiled calls of code that is not compiled go), and `canny_llint_native_capture` and
 //! `canny_llint_native_continue` (where those of the machine's own go).
 
-use canny_tables::layout::thread;
+use canny_tables::layout::{self, thread};
 use canny_tables::opcodes::{LOG_FULL_ENTRY, NATIVE_ENTER_ENTRY, Opcode, TABLE_ENTRIES};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -18,12 +18,16 @@ use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{
-    DataDescription, FuncId, Linkage, Module, ModuleReloc, default_libcall_names,
+    DataDescription, FuncId, Linkage, Module, ModuleReloc, ModuleRelocTarget,
+    default_libcall_names,
 };
 use cranelift_object::{ObjectBuilder, ObjectModule};
 
-use crate::dsl::Handler;
-use crate::handlers::{Implementation, Writer, continuations, implementation, logging};
+use crate::dsl::{Exits, Handler};
+use crate::handlers::{
+    Implementation, Writer, continuations, control, implementation, logging, stencil_writers,
+};
+use crate::stencils::{Exit, Stencil, reads, take_apart};
 use crate::strip::strip_frame;
 
 /// Why the interpreter could not be generated; the text names the opcode.
@@ -82,12 +86,127 @@ pub fn emit_object(target: &str) -> Result<Vec<u8>, GenerateError> {
     }
     handlers[NATIVE_ENTER_ENTRY] = emitter.native_enter(invalid)?;
     logging_handlers[NATIVE_ENTER_ENTRY] = emitter.logged_native_enter(invalid)?;
+    logging_handlers[Opcode::Stitched as usize] = emitter.unstitch()?;
     emitter.table("canny_llint_table", &handlers)?;
     emitter.table("canny_llint_logging_table", &logging_handlers)?;
     emitter.table("canny_llint_slow", &stubs)?;
     emitter.entry()?;
     emitter.native_to_bytecode()?;
+    emitter.stitched_slow()?;
     emitter.module.finish().emit().map_err(error)
+}
+
+/// The stencils of an opcode: the first, and the one for what it leaves.
+pub type StencilPair = (Stencil, Option<Stencil>);
+
+/// The stencils of all opcodes that have some, by opcode; none for targets without stencils.
+pub fn stencils(target: &str) -> Result<Vec<Option<StencilPair>>, GenerateError> {
+    if !target.starts_with("x86_64") {
+        return Ok(Vec::new());
+    }
+    let builder = ObjectBuilder::new(isa(target)?, "canny-stencils", default_libcall_names())
+        .map_err(error)?;
+    let mut module = ObjectModule::new(builder);
+    // Functions that are never defined: jumps to them are found and patched.
+    let mut exit = |name| {
+        module
+            .declare_function(name, Linkage::Local, &handler_signature())
+            .map_err(error)
+    };
+    let exits = [exit("next")?, exit("taken")?, exit("slow")?];
+    let mut cutter = StencilCutter {
+        builder_context: FunctionBuilderContext::new(),
+        module,
+        exits,
+    };
+    let mut all = Vec::new();
+    for &opcode in Opcode::ALL {
+        let pair = match stencil_writers(opcode) {
+            None => None,
+            Some((first, second)) => {
+                let mut cut = |writer| {
+                    let sparing = cutter.cut(opcode, writer, false);
+                    sparing.or_else(|_| cutter.cut(opcode, writer, true))
+                };
+                let first = cut(first)?;
+                let second = second.map(cut).transpose()?;
+                Some((first, second))
+            }
+        };
+        all.push(pair);
+    }
+    Ok(all)
+}
+
+struct StencilCutter {
+    module: ObjectModule,
+    builder_context: FunctionBuilderContext,
+    /// Next, taken, slow.
+    exits: [FuncId; 3],
+}
+
+impl StencilCutter {
+    fn cut(&mut self, opcode: Opcode, write: Writer, frees: bool) -> Result<Stencil, GenerateError> {
+        let name = opcode.row().name;
+        let mut context = self.module.make_context();
+        context.set_disasm(true);
+        context.func.signature = handler_signature();
+        let [next, taken, slow] = self
+            .exits
+            .map(|exit| self.module.declare_func_in_func(exit, &mut context.func));
+        let mut builder = FunctionBuilder::new(&mut context.func, &mut self.builder_context);
+        let entry = builder.create_block();
+        builder.append_block_params_for_function_params(entry);
+        builder.switch_to_block(entry);
+        let p = builder.block_params(entry);
+        let registers = [p[0], p[1], p[2], p[3], p[4]];
+        let signature = builder.import_signature(handler_signature());
+        let mut handler = Handler::new(&mut builder, registers, signature, slow);
+        handler.begin_stencil(Exits { next, taken }, frees);
+        write(opcode, &mut handler);
+        handler.finish();
+        builder.seal_all_blocks();
+        builder.finalize(self.module.target_config());
+        let needs_pc = reads(&context.func, registers[0]);
+        let needs_word = reads(&context.func, registers[4]);
+        context
+            .compile(self.module.isa(), &mut Default::default())
+            .map_err(|e| error(format!("stencil of {name}: {:?}", e.inner)))?;
+        let compiled = context
+            .compiled_code()
+            .ok_or_else(|| error(format!("stencil of {name}: no code")))?;
+        let listing = compiled.vcode.as_deref().unwrap_or_default();
+        let wrong = |what: String| error(format!("stencil of {name}: {what}\n{listing}"));
+        let mut code = compiled.code_buffer().to_vec();
+        let mut relocations: Vec<ModuleReloc> = compiled
+            .buffer
+            .relocs()
+            .iter()
+            .map(|relocation| ModuleReloc::from_mach_reloc(relocation, &context.func, self.exits[0]))
+            .collect();
+        strip_frame(&mut code, &mut relocations).map_err(wrong)?;
+        let mut exits = Vec::new();
+        for relocation in &relocations {
+            let named = self
+                .exits
+                .iter()
+                .zip([Exit::Next, Exit::Taken, Exit::Slow])
+                .find(|(id, _)| {
+                    let (namespace, index) = (0, id.as_u32());
+                    matches!(relocation.name, ModuleRelocTarget::User { namespace: n, index: i }
+                        if (n, i) == (namespace, index))
+                })
+                .ok_or_else(|| wrong("it refers to something".into()))?;
+            exits.push((relocation.offset, named.1));
+        }
+        let (usual, rare) = take_apart(&code, &exits).map_err(wrong)?;
+        Ok(Stencil {
+            usual,
+            rare,
+            needs_word,
+            needs_pc,
+        })
+    }
 }
 
 fn isa(target: &str) -> Result<OwnedTargetIsa, GenerateError> {
@@ -217,6 +336,83 @@ impl Emitter {
         self.frameless(name, Linkage::Local, [invalid, invalid], |handler, _| {
             logging::write_native_enter(handler);
         })
+    }
+
+    /// `stitched` while the thread logs: what is logged is bytecode.
+    fn unstitch(&mut self) -> Result<FuncId, GenerateError> {
+        let leaves = [self.invalid, self.invalid];
+        self.frameless("log_stitched", Linkage::Local, leaves, |handler, _| {
+            control::write_retired(Opcode::Stitched, handler);
+        })
+    }
+
+    /// `canny_llint_stitched_slow`: the slow path of an instruction of stitched code. In place of the
+    /// dispatch table comes the address of a record: where the next instruction is in the bytecode, and
+    /// where the target of the branch is, each followed by the code that continues there. If the runtime
+    /// says something else, the interpreter continues.
+    fn stitched_slow(&mut self) -> Result<(), GenerateError> {
+        let name = "canny_llint_stitched_slow";
+        let signature = handler_signature();
+        let id = self
+            .module
+            .declare_function(name, Linkage::Export, &signature)
+            .map_err(error)?;
+        let mut runtime_signature = self.module.make_signature();
+        for kind in [I64, I64, I64, I32] {
+            runtime_signature.params.push(AbiParam::new(kind));
+        }
+        runtime_signature.returns.push(AbiParam::new(I64));
+        let mut context = self.module.make_context();
+        context.func.signature = signature.clone();
+        self.build(&mut context, |builder, [pc, fp, block, back, word], _| {
+            let trusted = MemFlagsData::trusted();
+            let signature = builder.import_signature(signature);
+            let runtime_signature = builder.import_signature(runtime_signature);
+            builder.ins().store(trusted, pc, block, thread::PC);
+            builder.ins().store(trusted, fp, block, thread::FP);
+            let entries = builder.ins().load(I64, trusted, block, thread::RUNTIME);
+            let opcode = builder.ins().ireduce(I8, word);
+            let opcode = builder.ins().uextend(I64, opcode);
+            let offset = builder.ins().ishl_imm_u(opcode, 3);
+            let slot = builder.ins().iadd(entries, offset);
+            let entry = builder.ins().load(I64, trusted, slot, 0);
+            let arguments = [block, fp, pc, word];
+            let call = builder
+                .ins()
+                .call_indirect(runtime_signature, entry, &arguments);
+            let next = builder.inst_results(call)[0];
+            let go_on = builder.create_block();
+            let leave = builder.create_block();
+            builder.set_cold_block(leave);
+            builder.ins().brif(next, go_on, &[], leave, &[]);
+            builder.switch_to_block(leave);
+            let result = builder.ins().load(I64, trusted, block, thread::RESULT);
+            builder.ins().return_(&[result]);
+            builder.switch_to_block(go_on);
+            let fp = builder.ins().load(I64, trusted, block, thread::FP);
+            let table = builder.ins().load(I64, trusted, block, thread::TABLE);
+            let registers = [next, fp, block, table, word];
+            for offset in [0, layout::stitched::SIZE] {
+                let expected = builder.ins().load(I64, trusted, back, offset);
+                let as_expected = builder.ins().icmp(IntCC::Equal, next, expected);
+                let stay = builder.create_block();
+                let elsewhere = builder.create_block();
+                builder.ins().brif(as_expected, stay, &[], elsewhere, &[]);
+                builder.switch_to_block(stay);
+                let code = offset + layout::stitched::CODE;
+                let target = builder.ins().iadd_imm_s(back, i64::from(code));
+                builder
+                    .ins()
+                    .return_call_indirect(signature, target, &registers);
+                builder.switch_to_block(elsewhere);
+            }
+            let fallback = FuncRef::from_u32(0);
+            let mut handler = Handler::new(builder, registers, signature, fallback);
+            handler.next();
+        });
+        self.module
+            .define_function(id, &mut context)
+            .map_err(|e| error(format!("{name}: {e:?}")))
     }
 
     /// A function in the handlers' convention without a frame of its own; it may leave to a fallback
@@ -442,6 +638,17 @@ impl Emitter {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn every_stencil_is_cut() {
+        let all = super::stencils("x86_64-unknown-linux-gnu").unwrap();
+        for (opcode, pair) in super::Opcode::ALL.iter().zip(&all) {
+            if let Some((first, second)) = pair {
+                eprintln!("{} usual {} rare {} word {} pc {} {:?} {:?}", opcode.row().name, first.usual.code.len(), first.rare.code.len(), first.needs_word, first.needs_pc, first.holes(), second.is_some());
+            }
+        }
+        assert!(all.iter().flatten().count() > 50);
+    }
+
     #[test]
     fn every_handler_is_generated_without_a_frame() {
         let object = super::emit_object("x86_64-unknown-linux-gnu").unwrap();

@@ -10,7 +10,10 @@ mod archive;
 mod dsl;
 mod emit;
 mod handlers;
+mod source;
+mod stencils;
 mod strip;
 
 pub use archive::archive;
-pub use emit::{GenerateError, emit_object};
+pub use emit::{GenerateError, emit_object, stencils};
+pub use source::stencil_source;

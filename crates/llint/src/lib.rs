@@ -9,6 +9,9 @@
 //! A mode of the machine is a dispatch table: a thread works on its own copy of [`fast_table`], and an
 //! interrupt is requested by putting [`slow_stub`] of `loop` into it.
 
+mod stencils;
+pub mod stitch;
+
 use canny_tables::opcodes::{Opcode, TABLE_ENTRIES};
 
 /// Called by a slow stub with thread block, frame pointer, address after the first instruction word,
@@ -34,6 +37,7 @@ unsafe extern "C" {
     fn canny_llint_native_to_bytecode();
     fn canny_llint_native_capture();
     fn canny_llint_native_continue();
+    fn canny_llint_stitched_slow();
 }
 
 /// The table of plain execution.
@@ -58,6 +62,11 @@ pub fn slow_stub(opcode: Opcode) -> usize {
 /// Address where compiled calls of code that is not compiled go; see `canny_tables::layout::code::NATIVE`.
 pub fn native_to_bytecode() -> usize {
     canny_llint_native_to_bytecode as *const () as usize
+}
+
+/// Address where stitched code goes for the slow path of an instruction.
+fn stitched_slow() -> usize {
+    canny_llint_stitched_slow as *const () as usize
 }
 
 /// Address where compiled calls of `call-with-current-continuation` go.

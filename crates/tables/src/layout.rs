@@ -447,6 +447,16 @@ pub mod descriptor {
     pub const SIZE: usize = 24;
 }
 
+/// Where stitched code continues behind an instruction that the runtime did: two records, for the next
+/// instruction and for the target of the branch. Each has an address of the bytecode, and code that
+/// leads to the code for what is there.
+pub mod stitched {
+    /// Offset of the code.
+    pub const CODE: i32 = 8;
+    /// Bytes of a record.
+    pub const SIZE: i32 = 16;
+}
+
 /// Frame layout, in words relative to fp.
 pub mod frame {
     /// The closure, and after the return the value.

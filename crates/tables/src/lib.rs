@@ -13,3 +13,4 @@ pub mod leaves;
 pub mod opcodes;
 pub mod primitives;
 pub mod protocols;
+pub mod stencils;

@@ -550,12 +550,15 @@ opcodes! {
         "return-exit" [None None None] [] Stub Stop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER]
             "Leaves the interpreter with the value returned.";
 
-    // Compiled code. The first three are not instructions of code objects: they begin descriptors (see
+    // Compiled code. The first four are not instructions of code objects: they begin descriptors (see
     // `layout::descriptor`), which stand where return addresses, entries and places to resume at are wanted.
     Native "native" [None None None] [] Stub Stop [MACHINE INTERPRETER]
         "Continues in compiled code, at the machine address of the descriptor.";
     Retired "retired" [None None None] [] Stub Stop [MACHINE INTERPRETER]
         "Resumes in the bytecode, at the descriptor's address there: compiled code was retired.";
+    Stitched "stitched" [None None None] [] Stub Stop [MACHINE INTERPRETER]
+        "Continues in code that was put together from stencils, at the machine address of the descriptor; in the \
+         bytecode while the thread logs.";
     Leave "leave" [None None None] [] Stub Stop [RUNTIME_ONLY MACHINE INTERPRETER]
         "Compiled code was left because a guess was wrong: counts the exit, and resumes at the descriptor's \
          address in the bytecode.";

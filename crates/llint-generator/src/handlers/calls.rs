@@ -8,7 +8,7 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::{self, FIELD0, code, frame, thread};
 use canny_tables::opcodes::Opcode;
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::I32;
+use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
 
 use crate::dsl::Handler;
@@ -20,14 +20,20 @@ enum Arity {
     Variadic,
 }
 
-/// Checks that `callee` is a closure whose code takes `count` arguments; gives the code.
-fn guard_callee(h: &mut Handler, callee: Value, count: Value, arity: Arity) -> Value {
+/// Checks that `callee` is a closure whose code takes the arguments of the call; gives the code.
+fn guard_callee(h: &mut Handler, callee: Value, arity: Arity) -> Value {
+    if arity == Arity::Variadic {
+        // Stored early to free its register; only a variadic callee's entry reads it.
+        let count = h.count_b();
+        let count = h.builder.ins().uextend(I64, count);
+        h.store(count, h.thread, thread::ARGUMENT_COUNT);
+    }
     h.guard_kind(callee, Kind::Closure);
     let target = h.load(callee, FIELD0);
     let wanted = h.load_as(I32, target, code::ARITY);
     let other = match arity {
         Arity::Exact => {
-            let count = h.builder.ins().ireduce(I32, count);
+            let count = h.count_b();
             h.builder.ins().icmp(IntCC::NotEqual, count, wanted)
         }
         Arity::Variadic => {
@@ -59,17 +65,12 @@ pub fn write_variadic_call(_: Opcode, h: &mut Handler) {
 }
 
 fn call(h: &mut Handler, arity: Arity) {
-    let base = h.a();
-    let base = h.slot(base);
+    h.expect_plain_mode();
+    let base = h.slot_a();
     let callee = h.load(base, 0);
-    let count = h.b();
-    if arity == Arity::Variadic {
-        // Stored early to free its register; only a variadic callee's entry reads it.
-        h.store(count, h.thread, thread::ARGUMENT_COUNT);
-    }
-    let target = guard_callee(h, callee, count, arity);
+    let target = guard_callee(h, callee, arity);
     guard_stack(h);
-    let return_pc = h.add_constant(h.pc, 4);
+    let return_pc = h.return_address();
     h.store(return_pc, base, 8);
     h.fp = h.add_constant(base, 8 * frame::LINK_WORDS as i64);
     h.pc = h.load(target, code::ENTRY);
@@ -87,16 +88,12 @@ pub fn write_variadic_tail_call(_: Opcode, h: &mut Handler) {
 }
 
 fn tail_call(h: &mut Handler, arity: Arity) {
+    h.expect_plain_mode();
     h.release_table();
     guard_stack(h);
-    let base = h.a();
-    let base = h.slot(base);
+    let base = h.slot_a();
     let callee = h.load(base, 0);
-    let count = h.b();
-    if arity == Arity::Variadic {
-        h.store(count, h.thread, thread::ARGUMENT_COUNT);
-    }
-    let target = guard_callee(h, callee, count, arity);
+    let target = guard_callee(h, callee, arity);
     h.store(callee, h.fp, 8 * frame::CLOSURE);
     // The count is read again, so that no register held it over the checks.
     let count = match arity {

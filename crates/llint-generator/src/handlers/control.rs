@@ -21,12 +21,8 @@ pub fn write(opcode: Opcode, h: &mut Handler) {
             h.builder.ins().return_(&[value]);
         }
         Opcode::Return => write_return(h),
-        Opcode::Jump | Opcode::Loop => {
-            let offset = h.far();
-            let bytes = h.shift_left(offset, 2);
-            h.pc = h.add(h.pc, bytes);
-            h.next();
-        }
+        Opcode::Jump => h.take_jump(),
+        Opcode::Loop => h.take_loop(),
         Opcode::JumpRecord | Opcode::JumpNotRecord => write_record_test(opcode, h),
         Opcode::JumpKind | Opcode::JumpNotKind => write_kind_test(opcode, h),
         Opcode::CaseEntry => {
@@ -76,7 +72,7 @@ fn test(opcode: Opcode, h: &mut Handler, x: Value) -> Value {
             )
         }
         Opcode::JumpEqImmediate | Opcode::JumpNotEqImmediate => {
-            let y = h.wide_signed();
+            let y = h.wide_word();
             h.compare(
                 if opcode == Opcode::JumpEqImmediate {
                     Equal
@@ -167,7 +163,7 @@ fn write_kind_test(opcode: Opcode, h: &mut Handler) {
         if on_kind {
             h.next_after(1)
         } else {
-            take_branch(h)
+            h.take_branch()
         }
     });
     let kind = h.load_u8(x, layout::HEADER + 1);
@@ -184,15 +180,6 @@ fn write_kind_test(opcode: Opcode, h: &mut Handler) {
     h.branch(condition);
 }
 
-/// Takes the branch without a condition.
-fn take_branch(h: &mut Handler) {
-    let offset = h.load_i32(h.pc, 0);
-    let bytes = h.shift_left(offset, 2);
-    let target = h.add(h.pc, bytes);
-    h.pc = h.add_constant(target, 4);
-    h.next();
-}
-
 /// Everything is decided here, unless what is wanted is not a record type.
 fn write_record_test(opcode: Opcode, h: &mut Handler) {
     let (x, wanted) = (h.ra(), h.rb());
@@ -200,7 +187,7 @@ fn write_record_test(opcode: Opcode, h: &mut Handler) {
     h.guard_kind(wanted, Kind::RecordType);
     let go = move |h: &mut Handler, branches: bool| {
         if branches {
-            take_branch(h)
+            h.take_branch()
         } else {
             h.next_after(1)
         }

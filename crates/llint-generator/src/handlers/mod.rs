@@ -6,7 +6,7 @@
 
 mod calls;
 pub mod continuations;
-mod control;
+pub mod control;
 pub mod logging;
 mod numbers;
 mod objects;
@@ -94,11 +94,21 @@ fn handler(opcode: Opcode) -> Option<Implementation> {
             continuations::write_underflow,
             continuations::write_recovery,
         ),
-        Native => Fast(control::write_native),
+        Native | Stitched => Fast(control::write_native),
         Retired => Fast(control::write_retired),
         Call => Staged(calls::write_call, calls::write_variadic_call),
         TailCall => Staged(calls::write_tail_call, calls::write_variadic_tail_call),
         Entry | Unpack => Fast(calls::write_entry),
         _ => return None,
     })
+}
+
+/// The fast handlers of an opcode that can be stencils, the second for what the first leaves.
+pub fn stencil_writers(opcode: Opcode) -> Option<(Writer, Option<Writer>)> {
+    let is_of_machine = opcode.has(OpcodeFlags::MACHINE) || opcode == Opcode::Halt;
+    match handler(opcode).filter(|_| !is_of_machine)? {
+        Implementation::Fast(writer) => Some((writer, None)),
+        Implementation::Staged(first, second) => Some((first, Some(second))),
+        Implementation::Stub | Implementation::Forgetful(..) => None,
+    }
 }

@@ -15,8 +15,7 @@ use crate::dsl::Handler;
 /// Second operand of an arithmetic opcode as a tagged word.
 fn second(opcode: Opcode, h: &mut Handler) -> Value {
     if opcode == Opcode::AddImmediate {
-        let n = h.c_signed();
-        h.shift_left(n, FIXNUM_SHIFT as i64)
+        h.c_fixnum()
     } else {
         h.rc()
     }
@@ -266,8 +265,7 @@ pub fn write_flonum_comparison(opcode: Opcode, h: &mut Handler) {
 pub fn write_immediate_comparison(opcode: Opcode, h: &mut Handler) {
     let x = h.ra();
     h.guard_fixnum(x);
-    let n = h.wide_signed();
-    let y = h.shift_left(n, FIXNUM_SHIFT as i64);
+    let y = h.wide_fixnum();
     branch_integers(opcode, h, x, y);
 }
 

@@ -20,7 +20,7 @@ pub fn write(opcode: Opcode, h: &mut Handler) {
             h.next();
         }
         Opcode::LoadImmediate => {
-            let value = h.wide_signed();
+            let value = h.wide_word();
             h.set_a(value);
             h.next();
         }
@@ -36,10 +36,7 @@ pub fn write(opcode: Opcode, h: &mut Handler) {
         }
         Opcode::Free => {
             let closure = h.load(h.fp, 8 * frame::CLOSURE);
-            let index = h.wide();
-            let bytes = h.shift_left(index, 3);
-            let slot = h.add(closure, bytes);
-            let value = h.load(slot, FIELD0 + 8);
+            let value = h.payload_wide(closure, FIELD0 + 8);
             h.set_a(value);
             h.next();
         }

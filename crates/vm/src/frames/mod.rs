@@ -38,11 +38,12 @@ use crate::thread::Thread;
 pub(crate) fn bytecode_of(pc: *const u32) -> *const u32 {
     const NATIVE: u8 = Opcode::Native as u8;
     const RETIRED: u8 = Opcode::Retired as u8;
+    const STITCHED: u8 = Opcode::Stitched as u8;
     // SAFETY: a return address or entry is an instruction or a descriptor, whose opcode says which; the
     // address is in its place, which descriptors have aligned.
     unsafe {
         match *pc.cast::<u8>() {
-            NATIVE | RETIRED => *pc.byte_add(descriptor::BYTECODE).cast::<*const u32>(),
+            NATIVE | RETIRED | STITCHED => *pc.byte_add(descriptor::BYTECODE).cast::<*const u32>(),
             _ => pc,
         }
     }

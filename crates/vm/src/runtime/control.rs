@@ -6,6 +6,7 @@
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::continuation;
+use canny_tables::opcodes::field_far;
 
 use super::calls::Passed;
 use super::{Next, Site};
@@ -17,7 +18,13 @@ use crate::thread::Thread;
 pub(crate) fn safepoint(site: &mut Site) -> Next {
     Ok(match site.thread.poll()? {
         Some(interrupt) => interrupt,
-        None => site.again(),
+        None => {
+            // SAFETY: verified offsets lead to an instruction of the same code.
+            let head = unsafe { site.thread.pc.offset(field_far(site.word) as isize) };
+            site.thread
+                .stitched_loop(head)
+                .unwrap_or_else(|| site.again())
+        }
     })
 }
 

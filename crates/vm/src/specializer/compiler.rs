@@ -15,7 +15,7 @@ use canny_spesh::build::{Options, build};
 use canny_spesh::graph::check_text;
 use canny_spesh::graph::{EntryPoint, Graph};
 use canny_spesh::planner::{Plan, Selection};
-use canny_spesh::snapshot::{CodeSource, CodeWord, Profile, WithoutGuesses};
+use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord, Profile, WithoutGuesses};
 use canny_spesh::switches::{PASSES, turn_off};
 use canny_spesh::types::Type;
 use canny_spesh::verify::verify;
@@ -32,11 +32,16 @@ const GUESSING_RETRACTIONS_MAX: u32 = 6;
 /// How often a plan waits for snapshots of what the code calls, or for room for its machine code.
 const WAITS_MAX: u32 = 2;
 
+/// What turns stitched code off, as the name of a pass does.
+const STITCHING: &str = "stitching";
+
 /// Switches of the compiler.
 #[derive(Clone, Debug)]
 pub struct CompilerOptions {
     /// The passes that run.
     passes: Options,
+    /// Code is stitched before it is worth compiling.
+    stitches: bool,
     /// Check every graph before it is compiled; debug builds always do.
     pub verifies: bool,
 }
@@ -45,6 +50,7 @@ impl Default for CompilerOptions {
     fn default() -> CompilerOptions {
         CompilerOptions {
             passes: Options::default(),
+            stitches: true,
             verifies: cfg!(debug_assertions),
         }
     }
@@ -53,11 +59,16 @@ impl Default for CompilerOptions {
 impl CompilerOptions {
     /// The names of the passes that can be turned off.
     pub fn passes() -> Vec<&'static str> {
-        PASSES.iter().map(|pass| pass.name).collect()
+        let passes = PASSES.iter().map(|pass| pass.name);
+        passes.chain([STITCHING]).collect()
     }
 
     /// Turns a pass off; the error says that there is none of this name.
     pub fn turn_off(&mut self, pass: &str) -> Result<(), String> {
+        if pass == STITCHING {
+            self.stitches = false;
+            return Ok(());
+        }
         turn_off(&mut self.passes, pass)
     }
 }
@@ -66,6 +77,7 @@ impl CompilerOptions {
 pub struct Compiler {
     specializer: Arc<Specializer>,
     options: Options,
+    stitches: bool,
     /// Check every graph before it is compiled, which takes a good part of the time that compiling takes.
     verifies: bool,
     installed: Vec<(CandidateId, Plan)>,
@@ -82,6 +94,7 @@ impl Compiler {
         Compiler {
             specializer,
             options: options.passes,
+            stitches: options.stitches,
             verifies: options.verifies,
             installed: Vec::new(),
             waits: HashMap::new(),
@@ -164,6 +177,12 @@ impl Compile for Compiler {
                 }
             }
             Err(error) => Outcome::Refused(error.to_string()),
+        }
+    }
+
+    fn stitch(&mut self, codes: &[Arc<CodeSnapshot>]) {
+        if self.stitches {
+            self.specializer.stitch(codes);
         }
     }
 

@@ -84,7 +84,7 @@ impl MachineCode {
         }
     }
 
-    fn memory(&self) -> Result<&CodeMemory, JitError> {
+    pub(super) fn memory(&self) -> Result<&CodeMemory, JitError> {
         let memory = self.memory.get_or_init(|| {
             CodeMemory::new(&memory_options(&self.config)).map_err(|error| error.to_string())
         });

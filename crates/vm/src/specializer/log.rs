@@ -219,6 +219,11 @@ impl Thread {
         }
     }
 
+    /// Whether what is interpreted is logged.
+    pub(crate) fn logs(&self) -> bool {
+        !self.specializer.log.buffer.is_empty()
+    }
+
     /// Begins a new buffer if the quota allows, else stops logging.
     pub(crate) fn resume_log(&mut self) {
         if !self.specializer.log.buffer.is_empty() {
@@ -238,6 +243,17 @@ impl Thread {
             }
         }
         self.use_table(self.specializer.log.table());
+        if !self.logs() {
+            self.poll_at_next_loop();
+        }
+    }
+
+    /// A loop that was interpreted because it was logged may have better code by now.
+    fn poll_at_next_loop(&mut self) {
+        let entry = &raw mut self.dispatch[Opcode::Loop as usize];
+        // SAFETY: the entry is a valid word of this thread's table; other threads write it atomically too.
+        unsafe { AtomicUsize::from_ptr(entry) }
+            .store(canny_llint::slow_stub(Opcode::Loop), Ordering::Relaxed);
     }
 
     fn empty_log(&mut self) {

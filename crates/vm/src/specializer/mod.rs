@@ -8,6 +8,7 @@
 //!
 //! - [`registry`]: known code and candidates; publishing and retiring.
 //! - [`retired`]: machine code out of use, and when it is freed.
+//! - [`stitched`]: code put together from stencils, until the compiler's is there.
 //! - [`snapshot`]: immutable copies of code objects.
 //! - [`watches`]: global variables on whose value compiled code relies.
 //! - [`compiler`]: builds, compiles and installs what the worker plans.
@@ -33,6 +34,7 @@ pub(crate) mod registry;
 mod report;
 mod retired;
 mod snapshot;
+mod stitched;
 pub(crate) mod thread;
 mod watches;
 pub mod worker;

@@ -19,7 +19,7 @@ use std::sync::atomic::Ordering;
 
 use canny_heap::{CollectionMode, DependentVisitor, RootVisitor, Roots, WeakRoots, WeakVisitor};
 use canny_jit::publication::{self, Way};
-use canny_jit::{Installed, LinkGoal};
+use canny_jit::{Installed, InstalledStitches, LinkGoal};
 use canny_spesh::code_map::FastMap;
 use canny_spesh::graph::EntryPoint;
 use canny_spesh::snapshot::{CodeSnapshot, CodeWord, PoolItem, is_call};
@@ -51,6 +51,8 @@ struct KnownCode {
     entered: Vec<CandidateId>,
     /// How many candidates were retired because their guesses were wrong.
     retirements: u32,
+    /// Stitched code, which calls enter behind all candidates in place of the bytecode.
+    stitched: Option<CandidateId>,
 }
 
 /// Compiled code.
@@ -107,6 +109,8 @@ pub(super) struct Registry {
     links: FastMap<CodeWord, Vec<(CandidateId, usize)>>,
     /// By address of the loop's head.
     loops: FastMap<u64, Loop>,
+    /// By address of the loop's head: stitched code, and the descriptor that leads to the loop there.
+    stitched_loops: FastMap<u64, (CandidateId, u64)>,
     places: HashMap<(CodeWord, usize), Place>,
     pub(super) watches: Watches,
     pub(super) retired: RetiredCode,
@@ -189,6 +193,7 @@ impl Registry {
                 snapshot: Some(snapshot),
                 entered: Vec::new(),
                 retirements: 0,
+                stitched: None,
             });
     }
 
@@ -264,6 +269,59 @@ impl Registry {
         }
     }
 
+    /// Whether a code is known and was not stitched before.
+    pub(super) fn can_be_stitched(&self, code: CodeWord) -> bool {
+        let known = self.codes.get(&code);
+        known.is_some_and(|known| known.stitched.is_none())
+    }
+
+    /// Lets calls enter stitched code in place of the bytecode. Gives the code back if that of the
+    /// procedure died meanwhile.
+    pub(super) fn publish_stitched(
+        &mut self,
+        id: CandidateId,
+        snapshot: &Arc<CodeSnapshot>,
+        stitched: InstalledStitches,
+    ) -> Result<(), Installed> {
+        let InstalledStitches { installed, loops } = stitched;
+        let word = snapshot.word;
+        match self.codes.get_mut(&word) {
+            Some(known) if known.stitched.is_none() => known.stitched = Some(id),
+            _ => return Err(installed),
+        }
+        self.usage.bytes += bytes_of(&installed);
+        for (head, descriptor) in loops {
+            self.stitched_loops.insert(head, (id, descriptor));
+        }
+        self.candidates.insert(
+            id,
+            Candidate {
+                code: word,
+                entry: EntryPoint::Start,
+                required: Vec::new(),
+                watched: Vec::new(),
+                installed,
+                exits: Vec::new(),
+                exits_total: 0,
+                entries: 0,
+                is_retired: false,
+                retired_by: None,
+                exits_before: Vec::new(),
+                codes: vec![snapshot.clone()],
+                leaf_calls: HashSet::new(),
+                is_shown: false,
+            },
+        );
+        self.link_chain(word);
+        Ok(())
+    }
+
+    /// The descriptor of the stitched code of a loop.
+    pub(super) fn stitched_loop(&self, head: u64) -> Option<u64> {
+        let (_, descriptor) = self.stitched_loops.get(&head)?;
+        Some(*descriptor)
+    }
+
     /// Puts a candidate among those that calls of a code enter: behind those that ask for as much or
     /// more, in place of one that asks for the same.
     fn join_chain(&mut self, id: CandidateId, code: CodeWord, required: &[(u32, Type)]) {
@@ -290,6 +348,10 @@ impl Registry {
         };
         let mut native = canny_llint::native_to_bytecode();
         let mut entry = code_object.start() as u64;
+        if let Some(stitched) = known.stitched.and_then(|id| self.candidates.get(&id)) {
+            native = stitched.installed.native_entry;
+            entry = stitched.installed.entry_descriptor as u64;
+        }
         // From the end, so that nobody is led to what leads nowhere yet.
         for id in known.entered.iter().rev() {
             if let Some(Candidate { installed, .. }) = self.candidates.get(id) {
@@ -508,6 +570,8 @@ impl Registry {
                 of_loop.candidates.retain(|id| !orphans.contains(id));
                 !of_loop.candidates.is_empty()
             });
+            self.stitched_loops
+                .retain(|_, (id, _)| !orphans.contains(id));
         }
     }
 

@@ -98,6 +98,9 @@ pub trait Compile: Send {
         log: Option<&mut dyn Write>,
     ) -> Outcome;
 
+    /// Stitches code that is worth it.
+    fn stitch(&mut self, _codes: &[Arc<CodeSnapshot>]) {}
+
     /// Specializations retired since the last call, for the planner.
     fn retracted(&mut self) -> Vec<Retired> {
         Vec::new()
@@ -605,6 +608,8 @@ impl Worker {
         touched.extend(self.pending.drain());
         let snapshots = self.snapshots(&touched, waits.then_some(&*quota));
         self.statistics.learn(&snapshots);
+        let codes: Vec<Arc<CodeSnapshot>> = snapshots.0.values().cloned().collect();
+        self.compile.stitch(&codes);
         let replayed = arrival.elapsed();
         let retired = self.compile.retracted();
         for Retired { plan, .. } in &retired {
