@@ -37,8 +37,19 @@ pub(crate) enum Passed {
     Unmade,
 }
 
+/// Polls before a call, unless it comes from compiled code with other arguments than the instruction has,
+/// as `apply` does: the collector knows only the registers that are live by the instruction.
+fn poll_before_call(site: &mut Site) -> Result<Option<*const u32>, Raise> {
+    // SAFETY: pc is behind the first word of an instruction of bytecode.
+    let written = unsafe { *site.thread.pc.sub(1) };
+    if written != site.word {
+        return Ok(None);
+    }
+    site.thread.poll()
+}
+
 pub(crate) fn call(site: &mut Site) -> Next {
-    if let Some(interrupt) = site.thread.poll()? {
+    if let Some(interrupt) = poll_before_call(site)? {
         return Ok(interrupt);
     }
     let base = site.a_index();
@@ -58,7 +69,7 @@ pub(crate) fn call(site: &mut Site) -> Next {
 }
 
 pub(crate) fn tail_call(site: &mut Site) -> Next {
-    if let Some(interrupt) = site.thread.poll()? {
+    if let Some(interrupt) = poll_before_call(site)? {
         return Ok(interrupt);
     }
     let base = site.a_index();
