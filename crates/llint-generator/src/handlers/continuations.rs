@@ -354,10 +354,11 @@ fn return_to(
     let slice = h.add_constant(continuation, i64::from(field(SLICE)));
     let end = h.add(slice, bytes);
     let back = h.builder.ins().isub(base, slice);
-    copy_up(h, slice, end, back);
+    // The object consists of granules, and above the copy is room for the value.
+    let top = copy_pairs(h, slice, end, back);
     let underflow = h.load(h.thread, thread::UNDERFLOW);
+    let base = h.load(h.thread, thread::STACK_BASE);
     h.store(underflow, base, 8);
-    let top = h.add(end, back);
     h.store(value, top, 0);
     let count = h.load_u8(resume, -7);
     let registers = h.shift_left(count, 3);
@@ -367,18 +368,26 @@ fn return_to(
     h.next();
 }
 
-/// Copies the words from `start` up to `end`, of which there are some, to the same place plus `distance`.
-fn copy_up(h: &mut Handler, start: Value, end: Value, distance: Value) {
+/// Copies the words from `start` up to `end`, of which there are some, to the same place plus `distance`;
+/// one more if their number is odd. Gives the end of the copy. The end is a parameter of the loop so that
+/// nothing that it was computed from takes a register.
+fn copy_pairs(h: &mut Handler, start: Value, end: Value, distance: Value) -> Value {
     let head = h.builder.create_block();
     let done = h.builder.create_block();
     let at = h.builder.append_block_param(head, I64);
-    h.builder.ins().jump(head, &[start.into()]);
+    let end_now = h.builder.append_block_param(head, I64);
+    h.builder.ins().jump(head, &[start.into(), end.into()]);
     h.builder.switch_to_block(head);
-    let value = h.load(at, 0);
     let to = h.add(at, distance);
-    h.store(value, to, 0);
-    let next = h.add_constant(at, 8);
-    let more = h.compare(IntCC::NotEqual, next, end);
-    h.builder.ins().brif(more, head, &[next.into()], done, &[]);
+    for offset in [0, 8] {
+        let value = h.load(at, offset);
+        h.store(value, to, offset);
+    }
+    let next = h.add_constant(at, 16);
+    let more = h.compare(IntCC::UnsignedLessThan, next, end_now);
+    h.builder
+        .ins()
+        .brif(more, head, &[next.into(), end_now.into()], done, &[]);
     h.builder.switch_to_block(done);
+    h.add(end_now, distance)
 }

@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use canny_jit::{CodeMemory, Environment, JitError, MemoryOptions, Processor};
-use canny_spesh::graph::{Callee, Condition, EntryPoint, Graph, Op, Terminator, Test};
+use canny_spesh::graph::{Condition, EntryPoint, Graph, Op, Terminator, Test};
 use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord};
 use canny_spesh::types::Type;
 use canny_tables::opcodes::Opcode;
@@ -266,9 +266,7 @@ fn mentioned(graph: &Graph) -> BTreeSet<CodeWord> {
             Op::Require(Condition::Test(asked, _), _) | Op::Boolean(Condition::Test(asked, _)) => {
                 test(&mut words, asked);
             }
-            Op::Call(Callee::Known { code, .. }, ..) => {
-                words.insert(CodeWord(*code));
-            }
+            Op::Call(callee, ..) => words.extend(callee.codes().map(CodeWord)),
             _ => {}
         }
     }
@@ -278,9 +276,7 @@ fn mentioned(graph: &Graph) -> BTreeSet<CodeWord> {
                 condition: Condition::Test(asked, _),
                 ..
             } => test(&mut words, asked),
-            Terminator::TailCall(Callee::Known { code, .. }, ..) => {
-                words.insert(CodeWord(*code));
-            }
+            Terminator::TailCall(callee, ..) => words.extend(callee.codes().map(CodeWord)),
             _ => {}
         }
     }
