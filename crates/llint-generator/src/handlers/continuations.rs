@@ -10,7 +10,8 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::continuation::{
     DEPTH, HANDLERS, PARAMETERS, PARENT, RESUME_PC, SLICE, SMALL_SLICE_BYTES, WINDERS,
 };
-use canny_tables::layout::{self, FIELD0, HEADER_LENGTH_SHIFT, code, escape, frame, thread};
+use canny_tables::layout::{self, FIELD0, HEADER_LENGTH_SHIFT};
+use canny_tables::layout::{code, descriptor, escape, frame, thread};
 use canny_tables::opcodes::Opcode;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
@@ -359,6 +360,14 @@ fn return_to(
     let underflow = h.load(h.thread, thread::UNDERFLOW);
     let base = h.load(h.thread, thread::STACK_BASE);
     h.store(underflow, base, 8);
+    let opcode = h.load_u8(resume, 0);
+    let is_compiled = h.compare_constant(IntCC::Equal, opcode, Opcode::Native as i64);
+    h.when(is_compiled, |h| {
+        h.pc = value;
+        h.fp = h.add_constant(top, LINK_BYTES);
+        let target = h.load(resume, descriptor::RETURN_NATIVE as i32);
+        h.go(target);
+    });
     h.store(value, top, 0);
     let count = h.load_u8(resume, -7);
     let registers = h.shift_left(count, 3);
