@@ -107,6 +107,17 @@ impl Segment<'_, '_> {
         }
         let value = self.value(closure);
         self.store_slot(value, window);
+        if let Callee::Capture { repeats: true, .. } = callee {
+            for (word, slot) in passed.words.iter().zip(first..) {
+                self.store_slot(*word, slot);
+            }
+            let descriptor = self.address(Target::Return(index));
+            self.store_slot(descriptor, window + 1);
+            let fp = self.slot_address(first);
+            let target = self.word(self.environment().capture_apart as u64);
+            self.jump_to(target, &[fp, fp, self.thread]);
+            return Ok(());
+        }
         let target = match callee {
             Callee::Known { code, .. } | Callee::Capture { code, .. } => {
                 self.link(*code, arguments)
@@ -155,8 +166,7 @@ impl Segment<'_, '_> {
         let base = self.load(I64, self.thread, thread::STACK_BASE);
         let start = self.slot_address(frame::CLOSURE);
         let is_alone = self.builder.ins().icmp(IntCC::Equal, start, base);
-        let (alone, below_limit, other) =
-            (self.new_block(), self.new_block(), self.cold_block());
+        let (alone, below_limit, other) = (self.new_block(), self.new_block(), self.cold_block());
         self.builder.ins().brif(is_alone, alone, &[], other, &[]);
         self.begin(alone);
         let depth = self.load(I64, self.thread, thread::SEALED_BYTES);

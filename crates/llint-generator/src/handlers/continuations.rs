@@ -17,6 +17,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
 
+use super::Writer;
 use super::variables::header_bits;
 use crate::dsl::Handler;
 
@@ -27,6 +28,14 @@ pub fn native_entry(opcode: Opcode) -> Option<&'static str> {
         Opcode::ContinueStub => Some("canny_llint_native_continue"),
         _ => None,
     }
+}
+
+/// Another handler of an opcode that compiled code goes to: its name, and what writes it.
+pub fn native_variant(opcode: Opcode) -> Option<(&'static str, Writer)> {
+    (opcode == Opcode::CaptureStub).then_some((
+        "canny_llint_native_capture_apart",
+        write_capture_apart as Writer,
+    ))
 }
 
 const LINK_BYTES: i64 = 8 * frame::LINK_WORDS as i64;
@@ -50,6 +59,15 @@ const DYNAMIC_STATE: [(i32, usize); 3] = [
 
 /// `capture-stub`: R0 is the receiver, which takes one argument.
 pub fn write_capture(_: Opcode, h: &mut Handler) {
+    write_captures(h, false);
+}
+
+/// The same with the newest frame in a continuation of its own.
+fn write_capture_apart(_: Opcode, h: &mut Handler) {
+    write_captures(h, true);
+}
+
+fn write_captures(h: &mut Handler, keeps_newest_apart: bool) {
     h.forget_instruction();
     let receiver = h.load(h.fp, 0);
     h.guard_kind(receiver, Kind::Closure);
@@ -68,7 +86,9 @@ pub fn write_capture(_: Opcode, h: &mut Handler) {
     let resume = h.load(h.fp, 8 * frame::RETURN_PC);
     check_frame(h, resume);
     h.store(base, h.thread, OLDEST);
-    seal_older_frames(h, base, top, resume);
+    if keeps_newest_apart {
+        seal_older_frames(h, base, top, resume);
+    }
     let top = h.add_constant(h.fp, -LINK_BYTES);
     let resume = h.load(h.fp, 8 * frame::RETURN_PC);
     copy_frames(h, top, resume);
@@ -124,8 +144,8 @@ fn check_frame(h: &mut Handler, pc: Value) {
 }
 
 /// Seals all frames but the newest, which was checked, into an object of their own, if there are some.
-/// So the newest alone comes back, and what captures again and again copies its own frame only. A
-/// frame that compiled code inlined stays with the one that it belongs to.
+/// So the newest alone comes back, and a loop that captures again and again copies its own frame only.
+/// A frame that compiled code inlined stays with the one that it belongs to.
 fn seal_older_frames(h: &mut Handler, base: Value, top: Value, resume: Value) {
     let several = h.builder.create_block();
     let apart = h.builder.create_block();

@@ -121,11 +121,14 @@ impl Builder<'_> {
                 closure,
                 code: snapshot.word.0,
                 receiver,
+                repeats: !activation.loops.is_empty(),
             },
-            (Some(snapshot), _) if takes_directly(snapshot, site.arguments.len()) => Callee::Known {
-                closure,
-                code: snapshot.word.0,
-            },
+            (Some(snapshot), _) if takes_directly(snapshot, site.arguments.len()) => {
+                Callee::Known {
+                    closure,
+                    code: snapshot.word.0,
+                }
+            }
             _ => Callee::Unknown(closure),
         };
         let takes_floats = self.options.passes_floats && matches!(callee, Callee::Known { .. });

@@ -218,6 +218,8 @@ pub enum Callee {
         code: u64,
         /// The same of the argument's.
         receiver: u64,
+        /// Whether the call is in a loop, so that its frame may be captured again.
+        repeats: bool,
     },
 }
 

@@ -236,8 +236,13 @@ impl Text for Callee {
                 closure,
                 code,
                 receiver,
+                repeats,
             } => {
-                out.push_str("Capture(");
+                out.push_str(if *repeats {
+                    "CaptureAgain("
+                } else {
+                    "Capture("
+                });
                 closure.write(out);
                 for code in [code, receiver] {
                     out.push_str(", ");
@@ -253,6 +258,7 @@ impl Text for Callee {
             "Unknown" => 0,
             "Known" => 1,
             "Capture" => 2,
+            "CaptureAgain" => 3,
             name => return Err(reader.wrong(format!("{name} is no callee"))),
         };
         reader.expect("(")?;
@@ -271,6 +277,7 @@ impl Text for Callee {
                 closure,
                 code: code()?,
                 receiver: code()?,
+                repeats: codes == 3,
             },
         };
         reader.expect(")")?;

@@ -126,6 +126,7 @@ fn environment(leaves: &[LeafFunction], disassembles: bool, leaves_at_random: bo
         leaves: leaves.iter().map(|function| *function as usize).collect(),
         call_slow_stub: canny_llint::slow_stub(Opcode::Call),
         tail_call_slow_stub: canny_llint::slow_stub(Opcode::TailCall),
+        capture_apart: canny_llint::native_capture_apart(),
         allocate: compiled::allocate as *const () as usize,
         box_flonum: compiled::box_flonum as *const () as usize,
         disassembles,
