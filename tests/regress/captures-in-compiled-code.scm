@@ -42,7 +42,7 @@
 
 (test-group "each of two captures of a frame is entered, several times"
   (test (list 'x 'z 4)
-                (repeat 2000 (lambda () (all-entered 1 2)))))
+        (repeat 2000 (lambda () (all-entered 1 2)))))
 
 (define (leave-early? k) (odd? k))
 
@@ -61,8 +61,8 @@
 
 (test-group "a loop captures in each iteration, below other frames"
   (test '(frame 24997500 5001.0)
-                (let ((result (in-a-frame 10000)))
-                  (list (car result) (- (cadr result) 2500) (caddr result)))))
+        (let ((result (in-a-frame 10000)))
+          (list (car result) (- (cadr result) 2500) (caddr result)))))
 
 (define (ctak x y z)
   (call/cc (lambda (k) (ctak-aux k x y z))))
@@ -101,7 +101,7 @@
 
 (define (several n)
   (call-with-values
-      (lambda () (call/cc (lambda (return) (if (odd? n) (return n 2) (values n 3)))))
+    (lambda () (call/cc (lambda (return) (if (odd? n) (return n 2) (values n 3)))))
     list))
 
 (test-group "several values"

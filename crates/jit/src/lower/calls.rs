@@ -145,7 +145,7 @@ impl Segment<'_, '_> {
 
     /// Captures the continuation of a call with the return descriptor `index`, if it is the slice of
     /// this frame alone on the stack, as is usual once a continuation was called, and enters the receiver.
-    /// What else there may be is left to the code that follows. Live registers are in their slots.
+    /// All other cases are left to the code that follows. Live registers are in their slots.
     fn capture(
         &mut self,
         receiver: NodeId,
