@@ -6,7 +6,7 @@ use canny_tables::layout::descriptor;
 
 /// Offset in a return descriptor of the machine address to which compiled returns jump, with the value
 /// in the register of pc and the callee's fp; the interpreter does not know of it.
-pub(crate) const RETURN_NATIVE: usize = descriptor::SIZE;
+pub(crate) const RETURN_NATIVE: usize = descriptor::RETURN_NATIVE;
 /// Offset in an entry's descriptor of the machine address to which calls are passed on that have
 /// arguments of other types.
 pub(crate) const NEXT: usize = descriptor::SIZE;

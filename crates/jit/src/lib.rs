@@ -72,6 +72,8 @@ pub struct Environment {
     pub call_slow_stub: usize,
     /// Slow stub of the interpreter's `tail-call`.
     pub tail_call_slow_stub: usize,
+    /// Handler that captures for a call in a loop; its frame is ready.
+    pub capture_apart: usize,
     /// `extern "C" fn(thread: *mut u8, bytes: usize) -> usize`: memory for a scannable object of so
     /// many bytes (a multiple of the granule), from a new block if need be; never collects, and asks
     /// for a safepoint instead.

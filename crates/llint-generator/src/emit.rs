@@ -259,6 +259,11 @@ impl Emitter {
             }
             Implementation::Forgetful(first, second) => {
                 let second = self.handler(&format!("op_{name}_recovery"), opcode, second, stub)?;
+                if let Some((name, writer)) = continuations::native_variant(opcode) {
+                    self.frameless(name, Linkage::Export, [second, second], |handler, _| {
+                        writer(opcode, handler)
+                    })?;
+                }
                 let (name, linkage) = match continuations::native_entry(opcode) {
                     Some(symbol) => (symbol.to_owned(), Linkage::Export),
                     None => (format!("op_{name}"), Linkage::Local),

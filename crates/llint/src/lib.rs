@@ -36,6 +36,7 @@ unsafe extern "C" {
     // In the handlers' convention, not to be called from Rust.
     fn canny_llint_native_to_bytecode();
     fn canny_llint_native_capture();
+    fn canny_llint_native_capture_apart();
     fn canny_llint_native_continue();
     fn canny_llint_stitched_slow();
 }
@@ -72,6 +73,12 @@ fn stitched_slow() -> usize {
 /// Address where compiled calls of `call-with-current-continuation` go.
 pub fn native_capture() -> usize {
     canny_llint_native_capture as *const () as usize
+}
+
+/// The same for calls in loops, with only frame and thread in registers: the newest frame becomes a
+/// continuation of its own.
+pub fn native_capture_apart() -> usize {
+    canny_llint_native_capture_apart as *const () as usize
 }
 
 /// Address where compiled calls of continuations go.

@@ -191,7 +191,10 @@ fn check_representations(graph: &Graph, id: NodeId) -> Result<(), String> {
         return Ok(());
     }
     let op = &graph.node(id).op;
-    let is_unknown_call = matches!(op, Op::Call(Callee::Unknown(_), ..));
+    let is_unknown_call = matches!(
+        op,
+        Op::Call(Callee::Unknown(_) | Callee::Capture { .. }, ..)
+    );
     let mut result = Ok(());
     op.each_operand(|input, wanted| {
         let wanted = match wanted {

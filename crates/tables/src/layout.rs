@@ -445,6 +445,8 @@ pub mod descriptor {
     pub const BYTECODE: usize = 16;
     /// Bytes from the address on.
     pub const SIZE: usize = 24;
+    /// Behind a descriptor of a call: where compiled code returns a word, with the callee's fp.
+    pub const RETURN_NATIVE: usize = SIZE;
 }
 
 /// Where stitched code continues behind an instruction that the runtime did: two records, for the next

@@ -9,13 +9,14 @@
 use canny_spesh::graph::{BlockId, Callee, Edge, NodeId, SlotContent, StateId};
 use canny_spesh::types::Type;
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{self, FIELD0, code, descriptor, frame, thread};
+use canny_tables::layout::{self, FIELD0, code, continuation, descriptor, frame, thread};
 use canny_tables::opcodes::Opcode;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I32, I64};
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value};
 
 use super::Root;
+use super::objects::{object_bytes, object_header};
 use super::segment::{Segment, TRUSTED};
 use crate::JitError;
 use crate::arguments::{Doubles, doubles_of, in_registers, known_types};
@@ -99,14 +100,31 @@ impl Segment<'_, '_> {
         {
             self.store_slot(*word, slot);
         }
-        let (Callee::Unknown(closure) | Callee::Known { closure, .. }) = callee;
-        let value = self.value(*closure);
+        let closure = callee.closure();
+        let index = self.output.return_descriptor(id, state, root);
+        if let Callee::Capture { receiver, .. } = callee {
+            self.capture(arguments[0], *receiver, state, index)?;
+        }
+        let value = self.value(closure);
         self.store_slot(value, window);
+        if let Callee::Capture { repeats: true, .. } = callee {
+            for (word, slot) in passed.words.iter().zip(first..) {
+                self.store_slot(*word, slot);
+            }
+            let descriptor = self.address(Target::Return(index));
+            self.store_slot(descriptor, window + 1);
+            let fp = self.slot_address(first);
+            let target = self.word(self.environment().capture_apart as u64);
+            self.jump_to(target, &[fp, fp, self.thread]);
+            return Ok(());
+        }
         let target = match callee {
-            Callee::Known { code, .. } => self.link(*code, arguments),
+            Callee::Known { code, .. } | Callee::Capture { code, .. } => {
+                self.link(*code, arguments)
+            }
             Callee::Unknown(_) => {
                 let slow = self.cold_block();
-                let target = self.callee_code(*closure, value, arguments.len(), slow);
+                let target = self.callee_code(closure, value, arguments.len(), slow);
                 let fast = self.builder.current_block();
                 self.begin(slow);
                 let pc = self.word(site.behind);
@@ -118,11 +136,96 @@ impl Segment<'_, '_> {
                 target
             }
         };
-        let index = self.output.return_descriptor(id, state, root);
         let descriptor = self.address(Target::Return(index));
         self.store_slot(descriptor, window + 1);
         let fp = self.slot_address(first);
         self.enter_callee(callee, target, fp, &passed);
+        Ok(())
+    }
+
+    /// Captures the continuation of a call with the return descriptor `index`, if it is the slice of
+    /// this frame alone on the stack, as is usual once a continuation was called, and enters the receiver.
+    /// All other cases are left to the code that follows. Live registers are in their slots.
+    fn capture(
+        &mut self,
+        receiver: NodeId,
+        code: u64,
+        state: StateId,
+        index: u32,
+    ) -> Result<(), JitError> {
+        let graph = self.procedure.graph;
+        let call = instruction(graph, state)?;
+        let live = graph.code_of(graph.state(state).frame).instructions[call.pc + 1];
+        let words = frame::LINK_WORDS + call.a();
+        let is_small = 8 * words as i64 <= continuation::SMALL_SLICE_BYTES;
+        if self.procedure.frame_base(state) != 0 || live & frame::WIDE_MAP != 0 || !is_small {
+            return Ok(());
+        }
+        let receiver = self.value(receiver);
+        let fp = self.fp();
+        let base = self.load(I64, self.thread, thread::STACK_BASE);
+        let start = self.slot_address(frame::CLOSURE);
+        let is_alone = self.builder.ins().icmp(IntCC::Equal, start, base);
+        let (alone, below_limit, other) = (self.new_block(), self.new_block(), self.cold_block());
+        self.builder.ins().brif(is_alone, alone, &[], other, &[]);
+        self.begin(alone);
+        let depth = self.load(I64, self.thread, thread::SEALED_BYTES);
+        let sum = self.builder.ins().iadd_imm_s(depth, 8 * words as i64);
+        let limit = self.load(I64, self.thread, thread::CAPTURE_LIMIT);
+        let fits = self.builder.ins().icmp(IntCC::UnsignedLessThan, sum, limit);
+        self.builder.ins().brif(fits, below_limit, &[], other, &[]);
+        self.begin(below_limit);
+        let length = continuation::SLICE + words;
+        let bytes = object_bytes(length);
+        let address = self.allocate(bytes);
+        if bytes != 8 * (1 + length) {
+            let zero = self.word(0);
+            self.store(zero, address, bytes as i32 - 8);
+        }
+        let header = self.word(object_header(Kind::Closure, length));
+        self.store(header, address, 0);
+        let field = |index: usize| 8 * (1 + index) as i32;
+        for (register, index) in [
+            (thread::CONTINUATION_CODE, continuation::CODE),
+            (thread::WINDERS, continuation::WINDERS),
+            (thread::HANDLERS, continuation::HANDLERS),
+            (thread::PARAMETERS, continuation::PARAMETERS),
+            (thread::SEALED, continuation::PARENT),
+            (thread::SEALED_PC, continuation::SLICE + 1),
+        ] {
+            let value = self.load(I64, self.thread, register);
+            self.store(value, address, field(index));
+        }
+        self.store(depth, address, field(continuation::DEPTH));
+        let resume = self.address(Target::Return(index));
+        self.store(resume, address, field(continuation::RESUME_PC));
+        let closure = self.load_slot(frame::CLOSURE);
+        self.store(closure, address, field(continuation::SLICE));
+        for register in 0..call.a() {
+            let value = if live >> register & 1 != 0 {
+                self.load_slot(register as i32)
+            } else {
+                self.word(0)
+            };
+            let index = continuation::SLICE + frame::LINK_WORDS + register;
+            self.store(value, address, field(index));
+        }
+        let object = self
+            .builder
+            .ins()
+            .iadd_imm_s(address, layout::TAG_OBJECT as i64);
+        self.store(object, self.thread, thread::SEALED);
+        self.store(sum, self.thread, thread::SEALED_BYTES);
+        self.store(resume, self.thread, thread::SEALED_PC);
+        // The receiver's frame takes the place of this one.
+        self.store_slot(receiver, frame::CLOSURE);
+        let underflow = self.load(I64, self.thread, thread::UNDERFLOW);
+        self.store_slot(underflow, frame::RETURN_PC);
+        let link = self.output.link(code, vec![Type::CLOSURE]);
+        let link = self.address(Target::Link(link));
+        let target = self.load(I64, link, 0);
+        self.jump_directly(target, fp, &[object], &[]);
+        self.begin(other);
         Ok(())
     }
 
@@ -139,14 +242,16 @@ impl Segment<'_, '_> {
                 "a tail call in place of an inlined frame".into(),
             ));
         }
-        let (Callee::Unknown(closure) | Callee::Known { closure, .. }) = callee;
-        let closure_value = self.value(*closure);
+        let closure = callee.closure();
+        let closure_value = self.value(closure);
         let target = match callee {
-            Callee::Known { code, .. } => self.link(*code, arguments),
+            Callee::Known { code, .. } | Callee::Capture { code, .. } => {
+                self.link(*code, arguments)
+            }
             Callee::Unknown(_) => {
                 let site = self.site(state)?;
                 let slow = self.cold_block();
-                let target = self.callee_code(*closure, closure_value, arguments.len(), slow);
+                let target = self.callee_code(closure, closure_value, arguments.len(), slow);
                 let fast = self.builder.current_block();
                 self.begin(slow);
                 let stores = self.procedure.slots.at_end(id).to_vec();
@@ -161,7 +266,7 @@ impl Segment<'_, '_> {
             }
         };
         // Every argument is read before a slot is written: values are in registers.
-        let mut moves = vec![(frame::CLOSURE, *closure, closure_value)];
+        let mut moves = vec![(frame::CLOSURE, closure, closure_value)];
         let passed = self.passed(callee, arguments);
         let others = arguments.iter().enumerate().skip(passed.in_registers());
         for ((slot, argument), word) in others.zip(&passed.in_slots) {
@@ -185,7 +290,7 @@ impl Segment<'_, '_> {
     fn passed(&mut self, callee: &Callee, arguments: &[NodeId]) -> Passed {
         let mut passed = Passed::default();
         let (in_registers, doubles) = match callee {
-            Callee::Known { .. } => {
+            Callee::Known { .. } | Callee::Capture { .. } => {
                 let types = known_types(self.procedure.graph, arguments);
                 (in_registers(arguments.len()), doubles_of(&types))
             }

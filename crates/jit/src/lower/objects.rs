@@ -319,10 +319,7 @@ impl Segment<'_, '_> {
     pub(super) fn new_object(&mut self, kind: Kind, fields: &[Value]) -> Value {
         let bytes = object_bytes(fields.len());
         let address = self.object_memory(bytes);
-        let header = layout::TAG_IMMEDIATE
-            | (kind as u64) << HEADER_KIND_SHIFT
-            | (fields.len() as u64) << HEADER_LENGTH_SHIFT;
-        let header = self.word(header);
+        let header = self.word(object_header(kind, fields.len()));
         self.store(header, address, 0);
         for (value, offset) in fields.iter().zip((8..).step_by(8)) {
             self.store(*value, address, offset);
@@ -335,6 +332,13 @@ impl Segment<'_, '_> {
             .ins()
             .iadd_imm_s(address, layout::TAG_OBJECT as i64)
     }
+}
+
+/// The header of an object with so many fields.
+pub(super) fn object_header(kind: Kind, fields: usize) -> u64 {
+    layout::TAG_IMMEDIATE
+        | (kind as u64) << HEADER_KIND_SHIFT
+        | (fields as u64) << HEADER_LENGTH_SHIFT
 }
 
 /// Bytes of an object with a header and fields.

@@ -21,6 +21,7 @@ fn environment() -> Environment {
     Environment {
         call_slow_stub: 0xca11,
         tail_call_slow_stub: 0x7a11ca11,
+        capture_apart: 0xca97,
         allocate: 0xa110c,
         box_flonum: 0xb0f10,
         leaves: (0..canny_tables::leaves::ROWS.len())

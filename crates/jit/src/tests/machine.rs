@@ -131,6 +131,7 @@ impl Machine {
         Environment {
             call_slow_stub: canny_llint::slow_stub(Opcode::Call),
             tail_call_slow_stub: canny_llint::slow_stub(Opcode::TailCall),
+            capture_apart: canny_llint::native_capture_apart(),
             allocate: allocate as *const () as usize,
             box_flonum: box_flonum as *const () as usize,
             disassembles: std::env::var_os("CANNY_JIT_LISTING").is_some_and(|value| value == "1"),

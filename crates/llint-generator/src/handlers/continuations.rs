@@ -10,12 +10,14 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::continuation::{
     DEPTH, HANDLERS, PARAMETERS, PARENT, RESUME_PC, SLICE, SMALL_SLICE_BYTES, WINDERS,
 };
-use canny_tables::layout::{self, FIELD0, HEADER_LENGTH_SHIFT, code, escape, frame, thread};
+use canny_tables::layout::{self, FIELD0, HEADER_LENGTH_SHIFT};
+use canny_tables::layout::{code, descriptor, escape, frame, thread};
 use canny_tables::opcodes::Opcode;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
 
+use super::Writer;
 use super::variables::header_bits;
 use crate::dsl::Handler;
 
@@ -26,6 +28,14 @@ pub fn native_entry(opcode: Opcode) -> Option<&'static str> {
         Opcode::ContinueStub => Some("canny_llint_native_continue"),
         _ => None,
     }
+}
+
+/// Another handler of an opcode that compiled code goes to: its name, and what writes it.
+pub fn native_variant(opcode: Opcode) -> Option<(&'static str, Writer)> {
+    (opcode == Opcode::CaptureStub).then_some((
+        "canny_llint_native_capture_apart",
+        write_capture_apart as Writer,
+    ))
 }
 
 const LINK_BYTES: i64 = 8 * frame::LINK_WORDS as i64;
@@ -49,6 +59,15 @@ const DYNAMIC_STATE: [(i32, usize); 3] = [
 
 /// `capture-stub`: R0 is the receiver, which takes one argument.
 pub fn write_capture(_: Opcode, h: &mut Handler) {
+    write_captures(h, false);
+}
+
+/// The same with the newest frame in a continuation of its own.
+fn write_capture_apart(_: Opcode, h: &mut Handler) {
+    write_captures(h, true);
+}
+
+fn write_captures(h: &mut Handler, keeps_newest_apart: bool) {
     h.forget_instruction();
     let receiver = h.load(h.fp, 0);
     h.guard_kind(receiver, Kind::Closure);
@@ -63,13 +82,39 @@ pub fn write_capture(_: Opcode, h: &mut Handler) {
         give_same_again(h);
         enter_receiver(h, h.fp);
     });
-    capture(h, base, top);
+    check_room(h, base, top);
+    let resume = h.load(h.fp, 8 * frame::RETURN_PC);
+    check_frame(h, resume);
+    h.store(base, h.thread, OLDEST);
+    if keeps_newest_apart {
+        seal_older_frames(h, base, top, resume);
+    }
+    let top = h.add_constant(h.fp, -LINK_BYTES);
+    let resume = h.load(h.fp, 8 * frame::RETURN_PC);
+    copy_frames(h, top, resume);
+    let top = h.add_constant(h.fp, -LINK_BYTES);
+    let resume = h.load(h.fp, 8 * frame::RETURN_PC);
+    let object = seal(h, top, resume);
+    for (register, index) in DYNAMIC_STATE {
+        let value = h.load(h.thread, register);
+        h.store(value, object, field(index));
+    }
+    let receiver = h.load(h.fp, 0);
     let base = h.load(h.thread, thread::STACK_BASE);
+    h.store(receiver, base, 0);
+    let underflow = h.load(h.thread, thread::UNDERFLOW);
+    h.store(underflow, base, 8);
+    h.store(object, base, 16);
     enter_receiver(h, base);
 }
 
-/// Seals the frames between `base` and `top` and moves the current frame's link to the base.
-fn capture(h: &mut Handler, base: Value, top: Value) {
+/// Where the oldest of the frames begins that are being sealed: a word of the thread block that
+/// nothing else uses meanwhile.
+const OLDEST: i32 = thread::CARRIED;
+
+/// Leaves if the frames between `base` and `top` are too many, or if there is no room for them: for
+/// two objects at most.
+fn check_room(h: &mut Handler, base: Value, top: Value) {
     let bytes = h.builder.ins().isub(top, base);
     let large = h.compare_constant(IntCC::UnsignedGreaterThan, bytes, SMALL_SLICE_BYTES);
     h.slow_if(large);
@@ -78,59 +123,115 @@ fn capture(h: &mut Handler, base: Value, top: Value) {
     let limit = h.load(h.thread, thread::CAPTURE_LIMIT);
     let deep = h.compare(IntCC::UnsignedGreaterThanOrEqual, sum, limit);
     h.slow_if(deep);
-    // Header and payload, rounded up to the granule.
-    let size = h.add_constant(bytes, i64::from(word(SLICE)) + 8);
-    let size = h.and_constant(size, !15);
+    let most = 2 * (i64::from(word(SLICE)) + 8);
+    let size = h.add_constant(bytes, most);
     let address = h.load(h.thread, thread::SCAN_CURSOR);
     let end = h.add(address, size);
     let limit = h.load(h.thread, thread::SCAN_LIMIT);
     let full = h.compare(IntCC::UnsignedGreaterThan, end, limit);
     h.slow_if(full);
-    // The granule's last word may be no part of the object.
-    let zero = h.constant(0);
-    h.store(zero, end, -8);
-    copy_frames(h, top);
-    // From here on nothing is left to the runtime.
-    let base = h.load(h.thread, thread::STACK_BASE);
+}
+
+/// Leaves if the frame that resumes at `pc` is not an ordinary one, or has a wide live map.
+fn check_frame(h: &mut Handler, pc: Value) {
+    let opcode = h.load_u8(pc, 0);
+    let moved = h.add_constant(opcode, -(Opcode::ReturnUnderflow as i64));
+    let special = h.compare_constant(IntCC::UnsignedLessThan, moved, STUBS);
+    h.slow_if(special);
+    let live = h.load_i32(pc, -4);
+    let wide = h.compare_constant(IntCC::SignedLessThan, live, 0);
+    h.slow_if(wide);
+}
+
+/// Seals all frames but the newest, which was checked, into an object of their own, if there are some.
+/// So the newest alone comes back, and a loop that captures again and again copies its own frame only.
+/// A frame that compiled code inlined stays with the one that it belongs to.
+fn seal_older_frames(h: &mut Handler, base: Value, top: Value, resume: Value) {
+    let several = h.builder.create_block();
+    let apart = h.builder.create_block();
+    let done = h.builder.create_block();
+    let start = start_of_frame(h, top, resume);
+    let one = h.compare(IntCC::Equal, start, base);
+    h.builder.ins().brif(one, done, &[], several, &[]);
+    h.builder.switch_to_block(several);
+    let below = h.load(start, 8);
+    let opcode = h.load_u8(below, 0);
+    let inlined = h.compare_constant(IntCC::Equal, opcode, Opcode::Retired as i64);
+    h.builder.ins().brif(inlined, done, &[], apart, &[]);
+    h.builder.switch_to_block(apart);
+    copy_frames(h, start, below);
+    let top = h.add_constant(h.fp, -LINK_BYTES);
+    let resume = h.load(h.fp, 8 * frame::RETURN_PC);
+    let start = start_of_frame(h, top, resume);
+    let below = h.load(start, 8);
+    let object = seal(h, start, below);
+    // Nobody can call it.
+    for (_, index) in DYNAMIC_STATE {
+        let nothing = h.constant(layout::FALSE);
+        h.store(nothing, object, field(index));
+    }
+    let top = h.add_constant(h.fp, -LINK_BYTES);
+    let resume = h.load(h.fp, 8 * frame::RETURN_PC);
+    let start = start_of_frame(h, top, resume);
+    h.store(start, h.thread, OLDEST);
+    h.builder.ins().jump(done, &[]);
+    h.builder.switch_to_block(done);
+}
+
+/// Where the link of the frame begins that ends at `top` and resumes at `resume`.
+fn start_of_frame(h: &mut Handler, top: Value, resume: Value) -> Value {
+    let count = h.load_u8(resume, -7);
+    let bytes = h.shift_left(count, 3);
+    let fp = h.builder.ins().isub(top, bytes);
+    h.add_constant(fp, -LINK_BYTES)
+}
+
+/// Bytes of a continuation with the frames up to `top`.
+fn object_size(h: &mut Handler, top: Value) -> Value {
+    let oldest = h.load(h.thread, OLDEST);
+    let bytes = h.builder.ins().isub(top, oldest);
+    let size = h.add_constant(bytes, i64::from(word(SLICE)) + 8);
+    h.and_constant(size, !15)
+}
+
+/// Makes a continuation of frames up to `top` that were copied, the newest of which resumes at
+/// `resume`. Its dynamic state is left to the caller.
+fn seal(h: &mut Handler, top: Value, resume: Value) -> Value {
     let address = h.load(h.thread, thread::SCAN_CURSOR);
+    h.store(resume, address, word(RESUME_PC));
+    h.store(resume, h.thread, thread::SEALED_PC);
+    let size = object_size(h, top);
+    let end = h.add(address, size);
+    h.store(end, h.thread, thread::SCAN_CURSOR);
     let parent = h.load(h.thread, thread::SEALED);
     h.store(parent, address, word(PARENT));
     let object = h.add_constant(address, layout::TAG_OBJECT as i64);
     h.store(object, h.thread, thread::SEALED);
+    let oldest = h.load(h.thread, OLDEST);
+    let bytes = h.builder.ins().isub(top, oldest);
     let depth = h.load(h.thread, thread::SEALED_BYTES);
     h.store(depth, address, word(DEPTH));
-    let top = h.add_constant(h.fp, -LINK_BYTES);
-    let bytes = h.builder.ins().isub(top, base);
     let sum = h.add(depth, bytes);
     h.store(sum, h.thread, thread::SEALED_BYTES);
-    let resume = h.load(h.fp, 8 * frame::RETURN_PC);
-    h.store(resume, address, word(RESUME_PC));
-    h.store(resume, h.thread, thread::SEALED_PC);
     let length = h.shift_left(bytes, i64::from(HEADER_LENGTH_SHIFT) - 3);
     let header = h.constant(header_bits(Kind::Closure, SLICE as u64));
     let header = h.add(header, length);
     h.store(header, address, 0);
     let own = h.load(h.thread, thread::CONTINUATION_CODE);
     h.store(own, address, 8);
-    for (register, index) in DYNAMIC_STATE {
-        let value = h.load(h.thread, register);
-        h.store(value, address, word(index));
-    }
-    let size = h.add_constant(bytes, i64::from(word(SLICE)) + 8);
-    let size = h.and_constant(size, !15);
-    let end = h.add(address, size);
-    h.store(end, h.thread, thread::SCAN_CURSOR);
-    let receiver = h.load(h.fp, 0);
-    h.store(receiver, base, 0);
-    let underflow = h.load(h.thread, thread::UNDERFLOW);
-    h.store(underflow, base, 8);
-    h.store(object, base, 16);
+    object
 }
 
 /// Copies links and live registers of the frames below `top` to the slice of an object where the next
-/// one will be. Leaves if one of them is not an ordinary frame. There are nine registers: values
-/// that can be loaded are not kept.
-fn copy_frames(h: &mut Handler, top: Value) {
+/// one will be. The newest of them resumes at `resume`. Leaves if one of them is not an ordinary
+/// frame. There are nine registers: values that can be loaded are not kept.
+fn copy_frames(h: &mut Handler, top: Value, resume: Value) {
+    // The granule's last word may be no part of the object.
+    let size = object_size(h, top);
+    let address = h.load(h.thread, thread::SCAN_CURSOR);
+    let end = h.add(address, size);
+    let zero = h.constant(0);
+    h.store(zero, end, -8);
     let frames = h.builder.create_block();
     let registers = h.builder.create_block();
     let link = h.builder.create_block();
@@ -140,25 +241,18 @@ fn copy_frames(h: &mut Handler, top: Value) {
     let pc = h.builder.append_block_param(frames, I64);
     let at = h.builder.append_block_param(registers, I64);
     let map = h.builder.append_block_param(registers, I64);
-    let pc_now = h.load(h.fp, 8 * frame::RETURN_PC);
-    let start = [top.into(), pc_now.into()];
-    h.builder.ins().jump(frames, &start);
+    h.builder.ins().jump(frames, &[top.into(), resume.into()]);
 
     h.builder.switch_to_block(frames);
-    let opcode = h.load_u8(pc, 0);
-    let moved = h.add_constant(opcode, -(Opcode::ReturnUnderflow as i64));
-    let special = h.compare_constant(IntCC::UnsignedLessThan, moved, STUBS);
-    h.slow_if(special);
+    check_frame(h, pc);
     let live = h.load_i32(pc, -4);
-    let wide = h.compare_constant(IntCC::SignedLessThan, live, 0);
-    h.slow_if(wide);
     let count = h.load_u8(pc, -7);
     let bytes = h.shift_left(count, 3);
     let fp = h.builder.ins().isub(end, bytes);
     // The distance from the stack to the slice.
     let address = h.load(h.thread, thread::SCAN_CURSOR);
-    let base = h.load(h.thread, thread::STACK_BASE);
-    let distance = h.builder.ins().isub(address, base);
+    let oldest = h.load(h.thread, OLDEST);
+    let distance = h.builder.ins().isub(address, oldest);
     let distance = h.add_constant(distance, word(SLICE).into());
     h.builder
         .ins()
@@ -184,9 +278,9 @@ fn copy_frames(h: &mut Handler, top: Value) {
     let closure = h.load(fp, 8 * frame::CLOSURE);
     h.store(closure, copy, 8 * frame::CLOSURE);
     let start = h.add_constant(fp, -LINK_BYTES);
-    let base = h.load(h.thread, thread::STACK_BASE);
-    let oldest = h.compare(IntCC::Equal, start, base);
-    h.builder.ins().brif(oldest, done, &[], older, &[]);
+    let first = h.load(h.thread, OLDEST);
+    let is_oldest = h.compare(IntCC::Equal, start, first);
+    h.builder.ins().brif(is_oldest, done, &[], older, &[]);
 
     h.builder.switch_to_block(older);
     let return_pc = h.load(fp, 8 * frame::RETURN_PC);
@@ -354,10 +448,19 @@ fn return_to(
     let slice = h.add_constant(continuation, i64::from(field(SLICE)));
     let end = h.add(slice, bytes);
     let back = h.builder.ins().isub(base, slice);
-    copy_up(h, slice, end, back);
+    // The object consists of granules, and above the copy is room for the value.
+    let top = copy_pairs(h, slice, end, back);
     let underflow = h.load(h.thread, thread::UNDERFLOW);
+    let base = h.load(h.thread, thread::STACK_BASE);
     h.store(underflow, base, 8);
-    let top = h.add(end, back);
+    let opcode = h.load_u8(resume, 0);
+    let is_compiled = h.compare_constant(IntCC::Equal, opcode, Opcode::Native as i64);
+    h.when(is_compiled, |h| {
+        h.pc = value;
+        h.fp = h.add_constant(top, LINK_BYTES);
+        let target = h.load(resume, descriptor::RETURN_NATIVE as i32);
+        h.go(target);
+    });
     h.store(value, top, 0);
     let count = h.load_u8(resume, -7);
     let registers = h.shift_left(count, 3);
@@ -367,18 +470,26 @@ fn return_to(
     h.next();
 }
 
-/// Copies the words from `start` up to `end`, of which there are some, to the same place plus `distance`.
-fn copy_up(h: &mut Handler, start: Value, end: Value, distance: Value) {
+/// Copies the words from `start` up to `end`, of which there are some, to the same place plus `distance`;
+/// one more if their number is odd. Gives the end of the copy. The end is a parameter of the loop so that
+/// nothing that it was computed from takes a register.
+fn copy_pairs(h: &mut Handler, start: Value, end: Value, distance: Value) -> Value {
     let head = h.builder.create_block();
     let done = h.builder.create_block();
     let at = h.builder.append_block_param(head, I64);
-    h.builder.ins().jump(head, &[start.into()]);
+    let end_now = h.builder.append_block_param(head, I64);
+    h.builder.ins().jump(head, &[start.into(), end.into()]);
     h.builder.switch_to_block(head);
-    let value = h.load(at, 0);
     let to = h.add(at, distance);
-    h.store(value, to, 0);
-    let next = h.add_constant(at, 8);
-    let more = h.compare(IntCC::NotEqual, next, end);
-    h.builder.ins().brif(more, head, &[next.into()], done, &[]);
+    for offset in [0, 8] {
+        let value = h.load(at, offset);
+        h.store(value, to, offset);
+    }
+    let next = h.add_constant(at, 16);
+    let more = h.compare(IntCC::UnsignedLessThan, next, end_now);
+    h.builder
+        .ins()
+        .brif(more, head, &[next.into(), end_now.into()], done, &[]);
     h.builder.switch_to_block(done);
+    h.add(end_now, distance)
 }

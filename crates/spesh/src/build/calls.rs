@@ -112,11 +112,23 @@ impl Builder<'_> {
             new.copied().unwrap_or(node)
         };
         let (base, closure) = (instruction.a(), now(self, site.closure));
-        let callee = match callee {
-            Some(snapshot) if takes_directly(snapshot, site.arguments.len()) => Callee::Known {
+        let is_last = site.is_tail && self.graph.frame(activation.frame).caller.is_none();
+        let receiver = callee
+            .filter(|_| !is_last)
+            .and_then(|snapshot| self.receiver(snapshot, site));
+        let callee = match (callee, receiver) {
+            (Some(snapshot), Some(receiver)) => Callee::Capture {
                 closure,
                 code: snapshot.word.0,
+                receiver,
+                repeats: !activation.loops.is_empty(),
             },
+            (Some(snapshot), _) if takes_directly(snapshot, site.arguments.len()) => {
+                Callee::Known {
+                    closure,
+                    code: snapshot.word.0,
+                }
+            }
             _ => Callee::Unknown(closure),
         };
         let takes_floats = self.options.passes_floats && matches!(callee, Callee::Known { .. });
@@ -147,6 +159,20 @@ impl Builder<'_> {
                 self.return_value(activation, value);
             }
         }
+    }
+
+    /// The code of the closure that a call passes to `call-with-current-continuation`, if that is what
+    /// is called and the closure takes the continuation.
+    fn receiver(&self, callee: &CodeSnapshot, site: &Site) -> Option<u64> {
+        let first = Instruction::decode(&callee.instructions, 0).ok()?;
+        let [argument] = site.arguments[..] else {
+            return None;
+        };
+        if first.opcode != Opcode::CaptureStub {
+            return None;
+        }
+        let receiver = self.source.snapshot(*self.known_code.get(&argument)?)?;
+        takes_directly(&receiver, 1).then_some(receiver.word.0)
     }
 
     /// Calls; gives the value, as a double where it has always been a flonum.

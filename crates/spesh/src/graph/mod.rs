@@ -210,6 +210,17 @@ pub enum Callee {
         /// Tagged word of the code object.
         code: u64,
     },
+    /// `call-with-current-continuation`, with a closure over known code that takes one argument.
+    Capture {
+        /// The machine's own closure.
+        closure: NodeId,
+        /// Tagged word of its code object.
+        code: u64,
+        /// The same of the argument's.
+        receiver: u64,
+        /// Whether the call is in a loop, so that its frame may be captured again.
+        repeats: bool,
+    },
 }
 
 /// A node.
@@ -504,14 +515,28 @@ impl Callee {
     /// Returns the closure that is called.
     pub fn closure(&self) -> NodeId {
         match self {
-            Callee::Unknown(closure) | Callee::Known { closure, .. } => *closure,
+            Callee::Unknown(closure)
+            | Callee::Known { closure, .. }
+            | Callee::Capture { closure, .. } => *closure,
         }
+    }
+
+    /// Returns the tagged words of the code objects that are known.
+    pub fn codes(&self) -> impl Iterator<Item = u64> {
+        let (code, receiver) = match self {
+            Callee::Unknown(_) => (None, None),
+            Callee::Known { code, .. } => (Some(*code), None),
+            Callee::Capture { code, receiver, .. } => (Some(*code), Some(*receiver)),
+        };
+        code.into_iter().chain(receiver)
     }
 
     /// Replaces the operand.
     pub fn map_inputs(&mut self, change: &mut impl FnMut(&mut NodeId)) {
         match self {
-            Callee::Unknown(closure) | Callee::Known { closure, .. } => change(closure),
+            Callee::Unknown(closure)
+            | Callee::Known { closure, .. }
+            | Callee::Capture { closure, .. } => change(closure),
         }
     }
 }

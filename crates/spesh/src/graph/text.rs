@@ -232,24 +232,53 @@ impl Text for Callee {
                 out.push_str(", ");
                 code.write(out);
             }
+            Callee::Capture {
+                closure,
+                code,
+                receiver,
+                repeats,
+            } => {
+                out.push_str(if *repeats {
+                    "CaptureAgain("
+                } else {
+                    "Capture("
+                });
+                closure.write(out);
+                for code in [code, receiver] {
+                    out.push_str(", ");
+                    code.write(out);
+                }
+            }
         }
         out.push(')');
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<Callee, Wrong> {
-        let is_known = match reader.name()? {
-            "Known" => true,
-            "Unknown" => false,
+        let codes = match reader.name()? {
+            "Unknown" => 0,
+            "Known" => 1,
+            "Capture" => 2,
+            "CaptureAgain" => 3,
             name => return Err(reader.wrong(format!("{name} is no callee"))),
         };
         reader.expect("(")?;
         let closure = NodeId::read(reader)?;
-        let callee = if is_known {
+        let mut code = || {
             reader.expect(",")?;
-            let code = u64::read(reader)?;
-            Callee::Known { closure, code }
-        } else {
-            Callee::Unknown(closure)
+            u64::read(reader)
+        };
+        let callee = match codes {
+            0 => Callee::Unknown(closure),
+            1 => Callee::Known {
+                closure,
+                code: code()?,
+            },
+            _ => Callee::Capture {
+                closure,
+                code: code()?,
+                receiver: code()?,
+                repeats: codes == 3,
+            },
         };
         reader.expect(")")?;
         Ok(callee)

@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use canny_jit::{CodeMemory, Environment, JitError, MemoryOptions, Processor};
-use canny_spesh::graph::{Callee, Condition, EntryPoint, Graph, Op, Terminator, Test};
+use canny_spesh::graph::{Condition, EntryPoint, Graph, Op, Terminator, Test};
 use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord};
 use canny_spesh::types::Type;
 use canny_tables::opcodes::Opcode;
@@ -126,6 +126,7 @@ fn environment(leaves: &[LeafFunction], disassembles: bool, leaves_at_random: bo
         leaves: leaves.iter().map(|function| *function as usize).collect(),
         call_slow_stub: canny_llint::slow_stub(Opcode::Call),
         tail_call_slow_stub: canny_llint::slow_stub(Opcode::TailCall),
+        capture_apart: canny_llint::native_capture_apart(),
         allocate: compiled::allocate as *const () as usize,
         box_flonum: compiled::box_flonum as *const () as usize,
         disassembles,
@@ -266,9 +267,7 @@ fn mentioned(graph: &Graph) -> BTreeSet<CodeWord> {
             Op::Require(Condition::Test(asked, _), _) | Op::Boolean(Condition::Test(asked, _)) => {
                 test(&mut words, asked);
             }
-            Op::Call(Callee::Known { code, .. }, ..) => {
-                words.insert(CodeWord(*code));
-            }
+            Op::Call(callee, ..) => words.extend(callee.codes().map(CodeWord)),
             _ => {}
         }
     }
@@ -278,9 +277,7 @@ fn mentioned(graph: &Graph) -> BTreeSet<CodeWord> {
                 condition: Condition::Test(asked, _),
                 ..
             } => test(&mut words, asked),
-            Terminator::TailCall(Callee::Known { code, .. }, ..) => {
-                words.insert(CodeWord(*code));
-            }
+            Terminator::TailCall(callee, ..) => words.extend(callee.codes().map(CodeWord)),
             _ => {}
         }
     }
