@@ -76,6 +76,21 @@ impl Type {
         Type { kinds, class: 0 }
     }
 
+    /// The kinds as bits, for what outlives the process: class keys do not.
+    pub const fn kind_bits(self) -> u32 {
+        self.kinds
+    }
+
+    /// The type with these kinds, records of any type included; bits without a kind do not count.
+    pub const fn of_kind_bits(bits: u32) -> Type {
+        Type::of_kinds(bits & Type::ANY.kinds)
+    }
+
+    /// Whether all its values are of one kind.
+    pub const fn is_single(self) -> bool {
+        self.kinds.is_power_of_two()
+    }
+
     /// Records of exactly the record type with a class key, if a single type has it.
     pub const fn record_of(class: i64) -> Type {
         let is_single = class >= class_key::FIRST_SERIAL && class < class_key::END;

@@ -306,6 +306,27 @@ impl Planner {
         }
     }
 
+    /// Takes a plan of an earlier run over, as if it had been made now; false if there is one already
+    /// that serves the same. What the statistics tell of loops so far is what led to it.
+    pub fn adopt(&mut self, plan: &Plan, statistics: &Statistics) -> bool {
+        if !self.take_note(plan) {
+            return false;
+        }
+        if let Some(of_code) = statistics.code(plan.code) {
+            let planned = self.planned.entry(plan.code).or_default();
+            planned.settle(of_code, Some(statistics.version()));
+        }
+        true
+    }
+
+    /// Specializations of an entry point were retired in earlier runs. Some more may be.
+    pub fn restore_retractions(&mut self, code: CodeWord, entry: EntryPoint, count: u32) {
+        let planned = self.planned.entry(code).or_default();
+        planned
+            .retractions
+            .push((entry, count.min(RETRACTIONS_MAX / 2)));
+    }
+
     /// How often a specialization of an entry point was retired.
     pub(super) fn retractions(&self, code: CodeWord, entry: EntryPoint) -> u32 {
         let planned = self.planned.get(&code);
@@ -642,6 +663,18 @@ fn loop_head(snapshot: &CodeSnapshot, pc: usize) -> Option<usize> {
     }
     let head = usize::try_from(instruction.branch_target()?).ok()?;
     (head < snapshot.instructions.len()).then_some(head)
+}
+
+/// Whether some loop instruction goes back to the instruction at `head`.
+pub(crate) fn is_loop_head(snapshot: &CodeSnapshot, head: usize) -> bool {
+    let mut pc = 0;
+    while let Ok(instruction) = Instruction::decode(&snapshot.instructions, pc) {
+        if loop_head(snapshot, pc) == Some(head) {
+            return true;
+        }
+        pc += instruction.opcode.words();
+    }
+    false
 }
 
 /// Times that depths are passed on from callers to callees: chains longer than that are rare in one plan.

@@ -13,6 +13,7 @@
 //! - [`compiler`]: builds, compiles and installs what the worker plans.
 //! - [`compiled`]: functions that compiled code calls.
 //! - [`ledger`], [`report`]: the specializer's actions, for people.
+//! - [`kept`]: profiles that outlive the process.
 //! - [`log`]: the logs that threads write while they interpret, and when.
 //! - [`worker`]: the thread that reads logs, plans and has plans compiled.
 //!
@@ -25,6 +26,7 @@
 pub(crate) mod compiled;
 pub mod compiler;
 mod install;
+mod kept;
 pub mod ledger;
 pub(crate) mod log;
 mod mapped;
@@ -49,6 +51,7 @@ use canny_spesh::types::Type;
 
 use crate::leaf::LeafFunction;
 
+pub use canny_spesh::kept::KeptProfile;
 pub use install::InstallError;
 pub use registry::CodeUsage;
 use registry::Registry;

@@ -99,6 +99,31 @@ struct Place {
     was_cold_call: bool,
 }
 
+impl Place {
+    /// Which guesses failed, a bit each.
+    fn flags(&self) -> u8 {
+        let flags = [
+            self.is_unstable,
+            self.declines,
+            self.fails_before_loop,
+            self.was_cold_call,
+        ];
+        let bits = flags.iter().enumerate();
+        bits.fold(0, |all, (bit, flag)| all | u8::from(*flag) << bit)
+    }
+
+    fn of_flags(operands: Type, flags: u8) -> Place {
+        let flag = |bit: u8| flags >> bit & 1 == 1;
+        Place {
+            operands,
+            is_unstable: flag(0),
+            declines: flag(1),
+            fails_before_loop: flag(2),
+            was_cold_call: flag(3),
+        }
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Registry {
     codes: HashMap<CodeWord, KnownCode>,
@@ -630,6 +655,37 @@ impl Registry {
             is_retired: candidate.is_retired,
             retired_by: candidate.retired_by,
         })
+    }
+
+    /// Whether a candidate of an entry point is in use.
+    pub(super) fn is_in_use(&self, code: CodeWord, entry: EntryPoint) -> bool {
+        let Some(known) = self.codes.get(&code) else {
+            return false;
+        };
+        match (entry, CodeRef::of_value(known.code)) {
+            (EntryPoint::Start, _) => !known.entered.is_empty(),
+            (EntryPoint::Loop(pc), Some(code)) => {
+                let head = code.start() as u64 + 4 * pc as u64;
+                self.loops.contains_key(&head)
+            }
+            (EntryPoint::Loop(_), None) => false,
+        }
+    }
+
+    /// The places at which guesses failed: code, word index, kinds of the operands, which guesses.
+    pub(super) fn kept_places(&self) -> Vec<(CodeWord, usize, u32, u8)> {
+        let places = self.places.iter();
+        let mut kept: Vec<_> = places
+            .map(|((code, pc), place)| (*code, *pc, place.operands.kind_bits(), place.flags()))
+            .collect();
+        kept.sort();
+        kept
+    }
+
+    /// Takes over a place at which guesses failed in an earlier run.
+    pub(super) fn restore_place(&mut self, code: CodeWord, pc: usize, operands: u32, flags: u8) {
+        let place = Place::of_flags(Type::of_kind_bits(operands), flags);
+        self.places.entry((code, pc)).or_insert(place);
     }
 
     /// The first candidate that calls of a code enter.

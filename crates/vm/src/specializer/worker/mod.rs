@@ -6,10 +6,13 @@
 //! them. The compiler is behind [`Compile`], and the machine behind [`Machine`], so that the worker can
 //! be tested without either.
 //!
+//! A profile that an earlier run of the program left is taken in with the first log, see [`kept`].
+//!
 //! A failure here never takes the program down: a plan whose compilation panics is turned off, a
 //! panic anywhere else turns the worker off; both say so in the specializer's log.
 
 pub(super) mod account;
+pub(super) mod kept;
 mod retirement;
 #[cfg(test)]
 mod tests;
@@ -37,6 +40,7 @@ use canny_spesh::statistics::{Log, Statistics};
 use canny_spesh::types::Type;
 
 pub(super) use account::WorkerAccount;
+use kept::{KeptPlans, Learned, Restored};
 pub use retirement::Retired;
 
 use super::ledger::Ledger;
@@ -102,6 +106,9 @@ pub trait Compile: Send {
     fn retracted(&mut self) -> Vec<Retired> {
         Vec::new()
     }
+
+    /// So many specializations of an entry point were retired in earlier runs of the program.
+    fn restore_retractions(&mut self, _code: CodeWord, _entry: EntryPoint, _count: u32) {}
 
     /// How many specializations of a procedure there can be.
     fn selection(&self) -> Selection {
@@ -237,6 +244,8 @@ pub(crate) struct LogWorker {
     is_blocking: AtomicBool,
     next_thread: AtomicU32,
     state: Mutex<WorkerState>,
+    /// What the worker knows, for the profile that is kept at the end.
+    learned: Mutex<Option<Arc<Learned>>>,
 }
 
 #[derive(Default)]
@@ -260,6 +269,7 @@ impl LogWorker {
         self.is_blocking
             .store(options.is_blocking, Ordering::Relaxed);
         let worker = Box::new(Worker::new(options, machine, compile));
+        *self.learned.lock() = Some(worker.learned.clone());
         *self.lock() = WorkerState::Ready(worker);
         self.is_wanted.store(true, Ordering::Release);
     }
@@ -386,14 +396,28 @@ struct Return {
     was_useful: bool,
 }
 
+/// What became of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compiled {
+    Installed,
+    /// It is not tried again.
+    No,
+    /// Another try may succeed.
+    NotNow,
+}
+
 /// See the module.
 pub(crate) struct Worker {
     options: WorkerOptions,
     file: Option<File>,
     machine: Box<dyn Machine>,
     compile: Box<dyn Compile>,
-    statistics: Statistics,
+    learned: Arc<Learned>,
     planner: Planner,
+    /// The profile of earlier runs, until the first log comes.
+    restored: Option<Restored>,
+    /// Plans of earlier runs that are to be compiled.
+    kept: KeptPlans,
     /// Instructions of the code in the statistics: another object may get the address of one that died.
     known: HashMap<CodeWord, Arc<[u32]>>,
     /// Code that is to be looked at again although no log told anything new.
@@ -506,8 +530,10 @@ impl Worker {
             file,
             machine,
             compile,
-            statistics: Statistics::new(),
+            learned: Learned::new(),
             planner,
+            restored: None,
+            kept: KeptPlans::default(),
             known: HashMap::new(),
             pending: CodeSet::default(),
             compiled: 0,
@@ -553,7 +579,9 @@ impl Worker {
                         is_off = true;
                     }
                 }
-                Message::ThreadEnded(thread) => self.statistics.forget_thread(thread),
+                Message::ThreadEnded(thread) => {
+                    self.learned.statistics.write().forget_thread(thread);
+                }
                 Message::Account(to) => {
                     // Nobody waits any more if it took too long.
                     let _ = to.send(self.account(is_off));
@@ -593,8 +621,9 @@ impl Worker {
             waits,
         } = log;
         self.forget_dead();
+        self.restore_profile();
         let words = buffer.get(..used_words).unwrap_or_default();
-        let mut touched = self.statistics.add(
+        let mut touched = self.learned.statistics.write().add(
             Log {
                 thread: quota.thread,
                 is_continued,
@@ -604,30 +633,42 @@ impl Worker {
         );
         touched.extend(self.pending.drain());
         let snapshots = self.snapshots(&touched, waits.then_some(&*quota));
-        self.statistics.learn(&snapshots);
+        self.learned.statistics.write().learn(&snapshots);
         let replayed = arrival.elapsed();
         let retired = self.compile.retracted();
         for Retired { plan, .. } in &retired {
             self.planner
                 .retract(plan.code, plan.entry, &plan.parameter_types);
+            self.learned.note_retired(plan);
         }
+        let compiled_kept = self.compile_kept(&touched, waits.then_some(&*quota));
         let has_budget = !waits && !self.options.is_eager;
         self.planner.set_budget(has_budget.then(|| self.budget()));
         let plans = self
             .planner
-            .plan(&mut self.statistics, &touched, &snapshots);
+            .plan(&mut self.learned.statistics.write(), &touched, &snapshots);
         if self.file.is_some() {
             for retired in &retired {
                 self.say(&retirement::retired_text(retired, &*self.machine));
             }
             self.describe(&quota, words.len(), &touched, &snapshots, &plans, replayed);
         }
-        let was_useful = !plans.is_empty();
+        let was_useful = compiled_kept || !plans.is_empty();
         for plan in plans {
-            self.compile_plan(&plan, &snapshots);
+            match self.compile_plan(&plan, &snapshots) {
+                Compiled::Installed => self.learned.note_used(plan, true),
+                Compiled::No => {}
+                Compiled::NotNow => {
+                    self.planner
+                        .invalidate(plan.code, plan.entry, &plan.parameter_types);
+                    self.pending.insert(plan.code);
+                }
+            }
         }
+        let learned = self.learned.clone();
+        let statistics = learned.statistics.read();
         self.known
-            .retain(|code, _| self.statistics.code(*code).is_some());
+            .retain(|code, _| statistics.code(*code).is_some());
         self.idle_logs = match (was_useful, self.planner.deferred()) {
             (true, _) => 0,
             (false, 0) => self.idle_logs + 1,
@@ -639,7 +680,7 @@ impl Worker {
         } else if is_first {
             REST_FIRST
         } else {
-            let age = (self.statistics.version() / LOGS_PER_AGE).min(AGE_MAX);
+            let age = (statistics.version() / LOGS_PER_AGE).min(AGE_MAX);
             (REST_MIN * (1 << (age + self.idle_logs).min(10))).min(REST_MAX)
         };
         let back = Return {
@@ -659,10 +700,11 @@ impl Worker {
     fn forget_dead(&mut self) {
         let dead = self.machine.take_dead();
         for code in &dead {
-            self.statistics.forget(*code);
+            self.learned.statistics.write().forget(*code);
             self.planner.forget(*code);
             self.known.remove(code);
             self.pending.remove(code);
+            self.kept.forget(*code);
         }
         self.compile.forget(&dead);
     }
@@ -675,8 +717,8 @@ impl Worker {
             words => self.time_compiling / words as u32,
         };
         Budget {
-            events: self.statistics.events(),
-            elapsed,
+            events: self.learned.statistics.read().events(),
+            elapsed: elapsed + self.kept.time_before,
             cost_per_word,
             is_exhausted: self.time_compiling
                 > TIME_FREE
@@ -688,34 +730,48 @@ impl Worker {
     /// The snapshots of what was touched and ran more than a few times, and of what that called; those
     /// with most hits first if there are many.
     fn snapshots(&mut self, touched: &CodeSet, waiting: Option<&LogQuota>) -> Snapshots {
+        let statistics = self.learned.statistics.read();
         let mut wanted: Vec<(u32, CodeWord)> = touched
             .iter()
             .filter_map(|code| {
-                let of_code = self.statistics.code(*code)?;
+                let of_code = statistics.code(*code)?;
                 let hits = of_code.hits.saturating_add(of_code.loop_hits);
                 let is_warm = hits >= SNAPSHOT_HITS || self.options.is_eager;
                 is_warm.then_some((hits, *code))
             })
             .collect();
+        drop(statistics);
         wanted.sort_by_key(|(hits, code)| (std::cmp::Reverse(*hits), *code));
         let mut found = Snapshots::default();
+        let wanted = wanted.into_iter().map(|(_, code)| code);
+        let missing = self.fetch(wanted, waiting, &mut found);
+        // The next log may find their snapshots made.
+        self.pending.extend(missing);
+        found
+    }
+
+    /// Finds the snapshots of some codes, and waits a little for those that are not made yet. Gives
+    /// the codes that it found none of.
+    fn fetch(
+        &mut self,
+        wanted: impl Iterator<Item = CodeWord>,
+        waiting: Option<&LogQuota>,
+        found: &mut Snapshots,
+    ) -> Vec<CodeWord> {
         let mut missing: Vec<CodeWord> = Vec::new();
-        let mut wishes = 0;
-        for (_, code) in wanted {
-            if wishes >= SNAPSHOTS_MAX {
-                self.pending.insert(code);
+        let mut not_asked: Vec<CodeWord> = Vec::new();
+        for code in wanted {
+            if missing.len() >= SNAPSHOTS_MAX {
+                not_asked.push(code);
                 continue;
             }
             match self.machine.snapshot(code) {
-                Some(snapshot) => self.add_snapshot(code, snapshot, &mut found),
-                None => {
-                    wishes += 1;
-                    missing.push(code);
-                }
+                Some(snapshot) => self.add_snapshot(code, snapshot, found),
+                None => missing.push(code),
             }
         }
         if missing.is_empty() {
-            return found;
+            return not_asked;
         }
         let patience = Instant::now() + SNAPSHOT_WAIT;
         if let Some(quota) = waiting {
@@ -724,7 +780,7 @@ impl Worker {
         loop {
             missing.retain(|code| match self.machine.snapshot(*code) {
                 Some(snapshot) => {
-                    self.add_snapshot(*code, snapshot, &mut found);
+                    self.add_snapshot(*code, snapshot, found);
                     false
                 }
                 None => true,
@@ -734,9 +790,8 @@ impl Worker {
             }
             std::thread::sleep(Duration::from_micros(200));
         }
-        // The next log may find their snapshots made.
-        self.pending.extend(missing);
-        found
+        missing.extend(not_asked);
+        missing
     }
 
     fn add_snapshot(&mut self, code: CodeWord, snapshot: Arc<CodeSnapshot>, found: &mut Snapshots) {
@@ -745,14 +800,15 @@ impl Worker {
             .get(&code)
             .is_some_and(|known| **known != *snapshot.instructions);
         if is_another {
-            self.statistics.forget(code);
+            self.learned.statistics.write().forget(code);
             self.planner.forget(code);
+            self.kept.forget(code);
         }
         self.known.insert(code, snapshot.instructions.clone());
         found.0.insert(code, snapshot);
     }
 
-    fn compile_plan(&mut self, plan: &Plan, snapshots: &Snapshots) {
+    fn compile_plan(&mut self, plan: &Plan, snapshots: &Snapshots) -> Compiled {
         let title = code_title(plan.code, snapshots);
         if self
             .options
@@ -761,7 +817,7 @@ impl Worker {
         {
             self.say(&format!("Not compiled, the limit is reached: {title}\n\n"));
             self.note_refusal(plan, "CANNY_SPESH_LIMIT is reached", Duration::ZERO);
-            return;
+            return Compiled::No;
         }
         if self.compiled == 0 {
             mapped::give_back();
@@ -771,31 +827,33 @@ impl Worker {
         let start = processor_time();
         let Worker {
             compile,
-            statistics,
+            learned,
             machine,
             file,
             ..
         } = self;
+        let learned = learned.clone();
+        let statistics = learned.statistics.read();
         let profile = WorkerProfile {
-            statistics,
+            statistics: &statistics,
             machine: &**machine,
             plan,
         };
         let log = file.as_mut().map(|file| file as &mut dyn Write);
         let outcome = guarded(|| compile.compile(plan, &profile, log));
-        let is_installed = matches!(outcome, Ok(Outcome::Installed(_)));
+        drop(statistics);
+        let compiled = match outcome {
+            Ok(Outcome::Installed(_)) => Compiled::Installed,
+            Ok(Outcome::TryAgain(_)) => Compiled::NotNow,
+            Ok(Outcome::Refused(_)) | Err(_) => Compiled::No,
+        };
         let text = match outcome {
             Ok(Outcome::Installed(text)) => format!("installed {text}"),
             Ok(Outcome::Refused(text)) => format!("refused: {text}"),
-            Ok(Outcome::TryAgain(text)) => {
-                self.planner
-                    .invalidate(plan.code, plan.entry, &plan.parameter_types);
-                self.pending.insert(plan.code);
-                format!("not now: {text}")
-            }
+            Ok(Outcome::TryAgain(text)) => format!("not now: {text}"),
             Err(panic) => format!("turned off by an internal error: {panic}"),
         };
-        if !is_installed {
+        if compiled != Compiled::Installed {
             self.note_refusal(plan, &text, processor_time().saturating_sub(start));
         }
         let time = processor_time().saturating_sub(start);
@@ -807,6 +865,7 @@ impl Worker {
         self.say(&format!(
             "Candidate {number}, {title}: {text} ({microseconds} us)\n\n"
         ));
+        compiled
     }
 
     fn describe(
@@ -818,9 +877,11 @@ impl Worker {
         plans: &[Plan],
         replayed: Duration,
     ) {
+        let learned = self.learned.clone();
+        let statistics = learned.statistics.read();
         let mut text = format!(
             "Log {} of thread {}, {} words, taken in within {} us\n\n==========\n\n",
-            self.statistics.version(),
+            statistics.version(),
             quota.thread,
             words,
             replayed.as_micros()
@@ -833,7 +894,7 @@ impl Worker {
             snapshots,
             machine: &*self.machine,
         };
-        text.push_str(&statistics_text(&self.statistics, warm, &source));
+        text.push_str(&statistics_text(&statistics, warm, &source));
         let plural = if plans.len() == 1 { "" } else { "s" };
         text.push_str(&format!(
             "Plan of {} specialization{plural}\n\n",

@@ -1,0 +1,276 @@
+//! Profiles that outlive a process: statistics and plans of a program as plain numbers.
+//!
+//! ```text
+//! profile
+//!  ├─ units, codes          names of code: unit, index in the unit, fingerprint
+//!  ├─ statistics            of the hottest codes, the hottest first
+//!  ├─ plans                 of the specializations that were in use at the end
+//!  ├─ retractions           how often such an entry point was retired
+//!  └─ places                instructions at which guesses failed
+//! ```
+//!
+//! Code is named by the number of its row in `codes`, an instruction by its word index in the code.
+//! Nothing refers to the heap: record types are not told apart, since their class keys differ from
+//! run to run. A profile is a hint. Whoever restores one takes indices and types for what they are,
+//! numbers that anybody may have written: a number without a meaning is left out.
+
+use serde::{Deserialize, Serialize};
+
+use crate::graph::EntryPoint;
+use crate::planner::{Plan, Reason};
+use crate::snapshot::{CodeSnapshot, CodeWord};
+use crate::types::Type;
+
+/// Codes whose statistics are kept.
+pub const CODES_MAX: usize = 512;
+/// Plans that are kept.
+pub const PLANS_MAX: usize = 512;
+/// Places that are kept.
+pub const PLACES_MAX: usize = 4096;
+/// Name of the unit whose codes are those of the primitives as values, by number.
+pub const PRIMITIVES: &str = "";
+
+/// See the module.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptProfile {
+    /// Names of units.
+    pub units: Vec<String>,
+    /// The codes that the profile names.
+    pub codes: Vec<KeptCode>,
+    /// What was seen of them, the hottest first.
+    pub statistics: Vec<KeptStatistics>,
+    /// Specializations in use.
+    pub plans: Vec<KeptPlan>,
+    /// Retired ones, by entry point.
+    pub retractions: Vec<KeptRetractions>,
+    /// Where guesses failed.
+    pub places: Vec<KeptPlace>,
+    /// How long the program ran, in all runs that the profile is of, up to a limit.
+    pub milliseconds: u32,
+}
+
+/// The name of a code.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct KeptCode {
+    /// Row of its unit.
+    pub unit: u32,
+    /// Its index there.
+    pub index: u32,
+    /// Of its instructions.
+    pub fingerprint: u64,
+}
+
+/// Counts of a few items, as [`crate::statistics::Histogram`] has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptCounts {
+    /// Types as bits of their kinds, or codes.
+    pub counts: Vec<(u32, u32)>,
+    /// Count of all others.
+    pub others: u32,
+}
+
+/// Observations at an instruction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptSite {
+    /// The instruction.
+    pub pc: u32,
+    /// Types of its results.
+    pub types: KeptCounts,
+    /// Code that it entered.
+    pub callees: KeptCounts,
+}
+
+/// Calls with certain types.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptTuple {
+    /// Kinds of the arguments.
+    pub types: Vec<u32>,
+    /// Calls, iterations of loops in them, greatest depth.
+    pub counts: [u32; 3],
+    /// Observations.
+    pub sites: Vec<KeptSite>,
+}
+
+/// Calls with a number of arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptCallsite {
+    /// Number of arguments.
+    pub argument_count: u8,
+    /// Calls, iterations of loops in them, greatest depth.
+    pub counts: [u32; 3],
+    /// Types by position.
+    pub positions: Vec<KeptCounts>,
+    /// By types.
+    pub tuples: Vec<KeptTuple>,
+}
+
+/// A loop.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptLoop {
+    /// The loop instruction.
+    pub pc: u32,
+    /// Times that it went back.
+    pub hits: u32,
+    /// Types of registers, without those at the end that have none.
+    pub registers: Vec<KeptCounts>,
+}
+
+/// Statistics of a code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptStatistics {
+    /// The code.
+    pub code: u32,
+    /// Calls, iterations of loops, greatest depth.
+    pub counts: [u32; 3],
+    /// Entries of logs about it.
+    pub events: u32,
+    /// Its loops.
+    pub loops: Vec<KeptLoop>,
+    /// By number of arguments.
+    pub callsites: Vec<KeptCallsite>,
+    /// Observations that belong to no callsite.
+    pub sites: Vec<KeptSite>,
+}
+
+/// A specialization.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptPlan {
+    /// The code.
+    pub code: u32,
+    /// Head of the loop; `None` for the start.
+    pub head: Option<u32>,
+    /// Kinds of the parameters.
+    pub types: Vec<u32>,
+    /// Calls that it served, those of the callsite or loop, depth.
+    pub counts: [u32; 3],
+}
+
+/// Retired specializations of an entry point.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptRetractions {
+    /// The code.
+    pub code: u32,
+    /// Head of the loop; `None` for the start.
+    pub head: Option<u32>,
+    /// How many.
+    pub count: u32,
+}
+
+/// What failed at an instruction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptPlace {
+    /// The code.
+    pub code: u32,
+    /// The instruction.
+    pub pc: u32,
+    /// Kinds of the operands with which guesses failed.
+    pub operands: u32,
+    /// Which guesses, a bit each; the machine's registry of compiled code knows them.
+    pub flags: u8,
+}
+
+/// A code of this process that a row of [`KeptProfile::codes`] names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResolvedCode {
+    /// The code.
+    pub word: CodeWord,
+    /// Address of its first instruction.
+    pub start: u64,
+    /// Words of its instructions.
+    pub words: usize,
+}
+
+impl ResolvedCode {
+    /// The address of an instruction.
+    pub(crate) fn address(&self, pc: u32) -> Option<u64> {
+        let is_inside = (pc as usize) < self.words;
+        is_inside.then(|| self.start + 4 * u64::from(pc))
+    }
+}
+
+/// Codes of this process by row; none for rows that name none.
+pub type ResolvedCodes = [Option<ResolvedCode>];
+
+/// Finds a code by its row.
+pub fn resolved(codes: &ResolvedCodes, row: u32) -> Option<ResolvedCode> {
+    codes.get(row as usize).copied().flatten()
+}
+
+/// An entry point as it is kept.
+pub fn kept_head(entry: EntryPoint) -> Option<u32> {
+    match entry {
+        EntryPoint::Start => None,
+        EntryPoint::Loop(pc) => Some(pc as u32),
+    }
+}
+
+/// The entry point that was kept.
+pub fn entry_of(head: Option<u32>) -> EntryPoint {
+    head.map_or(EntryPoint::Start, |pc| EntryPoint::Loop(pc as usize))
+}
+
+impl KeptPlan {
+    /// The plan as it is kept, for the code of a row; none if a record type chooses it.
+    pub fn of(plan: &Plan, code: u32) -> Option<KeptPlan> {
+        let has_class = plan
+            .parameter_types
+            .iter()
+            .any(|ty| ty.record_class().is_some());
+        (!has_class).then(|| KeptPlan {
+            code,
+            head: kept_head(plan.entry),
+            types: plan.parameter_types.iter().map(|ty| ty.kind_bits()).collect(),
+            counts: [plan.hits, plan.hits_of_all, plan.depth_max],
+        })
+    }
+
+    /// The plan for a code of this process.
+    pub fn plan(&self, code: CodeWord) -> Plan {
+        let parameter_types: Vec<Type> = self
+            .types
+            .iter()
+            .map(|bits| Type::of_kind_bits(*bits))
+            .map(|ty| if ty.is_single() { ty } else { Type::ANY })
+            .collect();
+        let [hits, hits_of_all, depth_max] = self.counts;
+        let is_open = parameter_types.iter().all(|ty| *ty == Type::ANY);
+        Plan {
+            code,
+            entry: entry_of(self.head),
+            reason: match self.head {
+                Some(_) => Reason::Loop,
+                None if is_open => Reason::Certain,
+                None => Reason::Derived,
+            },
+            parameter_types,
+            hits,
+            hits_of_all,
+            depth_max,
+        }
+    }
+}
+
+/// Whether a plan fits the code that it is for.
+pub fn fits(plan: &Plan, snapshot: &CodeSnapshot) -> bool {
+    use canny_tables::layout::code::VARIADIC;
+    let count = plan.parameter_types.len();
+    match plan.entry {
+        EntryPoint::Start => {
+            count == 0 || snapshot.arity == VARIADIC || count == snapshot.arity as usize
+        }
+        EntryPoint::Loop(head) => {
+            count == snapshot.frame_words as usize && crate::planner::is_loop_head(snapshot, head)
+        }
+    }
+}
+
+/// Mixes the words of a code into a number that tells it from other code.
+pub fn fingerprint(instructions: &[u32], frame_words: u32) -> u64 {
+    instructions
+        .iter()
+        .chain([&frame_words])
+        .fold(0xcbf2_9ce4_8422_2325, |hash: u64, word| {
+            let mixed = (hash ^ u64::from(*word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            mixed ^ mixed >> 29
+        })
+}
