@@ -10,12 +10,13 @@
 //! ```
 //!
 //! Code is named by the number of its row in `codes`, an instruction by its word index in the code.
-//! Nothing refers to the heap: record types are not told apart, since their class keys differ from
-//! run to run. A profile is a hint. Whoever restores one takes indices and types for what they are,
+//! Nothing refers to the heap. Record types are told apart by their names, if no two have the same,
+//! since their class keys differ from run to run. A profile is a hint. Whoever restores one takes indices and types for what they are,
 //! numbers that anybody may have written: a number without a meaning is left out.
 
 use serde::{Deserialize, Serialize};
 
+use crate::code_map::FastMap;
 use crate::graph::EntryPoint;
 use crate::planner::{Plan, Reason};
 use crate::snapshot::{CodeSnapshot, CodeWord};
@@ -35,6 +36,8 @@ pub const PRIMITIVES: &str = "";
 pub struct KeptProfile {
     /// Names of units.
     pub units: Vec<String>,
+    /// Names of record types.
+    pub record_types: Vec<String>,
     /// The codes that the profile names.
     pub codes: Vec<KeptCode>,
     /// What was seen of them, the hottest first.
@@ -63,7 +66,7 @@ pub struct KeptCode {
 /// Counts of a few items, as [`crate::statistics::Histogram`] has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptCounts {
-    /// Types as bits of their kinds, or codes.
+    /// Types, as [`Classes`] writes them, or codes.
     pub counts: Vec<(u32, u32)>,
     /// Count of all others.
     pub others: u32,
@@ -83,7 +86,7 @@ pub struct KeptSite {
 /// Calls with certain types.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptTuple {
-    /// Kinds of the arguments.
+    /// Types of the arguments.
     pub types: Vec<u32>,
     /// Calls, iterations of loops in them, greatest depth.
     pub counts: [u32; 3],
@@ -139,10 +142,14 @@ pub struct KeptPlan {
     pub code: u32,
     /// Head of the loop; `None` for the start.
     pub head: Option<u32>,
-    /// Kinds of the parameters.
+    /// Types of the parameters.
     pub types: Vec<u32>,
     /// Calls that it served, those of the callsite or loop, depth.
     pub counts: [u32; 3],
+    /// Logs before it was planned: what is hot is planned early.
+    pub logs: u32,
+    /// Time to compile it.
+    pub microseconds: u32,
 }
 
 /// Retired specializations of an entry point.
@@ -188,12 +195,54 @@ impl ResolvedCode {
     }
 }
 
-/// Codes of this process by row; none for rows that name none.
-pub type ResolvedCodes = [Option<ResolvedCode>];
+/// What the rows of a profile are in this process.
+#[derive(Clone, Debug, Default)]
+pub struct Resolved {
+    /// Codes by row; none for rows that name none.
+    pub codes: Vec<Option<ResolvedCode>>,
+    /// Class keys of record types by row.
+    pub classes: Vec<Option<u32>>,
+}
 
-/// Finds a code by its row.
-pub fn resolved(codes: &ResolvedCodes, row: u32) -> Option<ResolvedCode> {
-    codes.get(row as usize).copied().flatten()
+impl Resolved {
+    /// Finds a code by its row.
+    pub fn code(&self, row: u32) -> Option<ResolvedCode> {
+        self.codes.get(row as usize).copied().flatten()
+    }
+
+    /// The type that a number stands for, never that of no value.
+    pub(crate) fn ty(&self, bits: u32) -> Type {
+        let kinds = match Type::of_kind_bits(bits) {
+            Type::NONE => Type::ANY,
+            kinds => kinds,
+        };
+        let row = (bits >> CLASS_SHIFT) as usize;
+        let class = row.checked_sub(1).and_then(|row| self.classes.get(row));
+        match class.copied().flatten() {
+            // Records of one type, and whatever else there is.
+            Some(class) => kinds.and(Type::record_of(class.into()).or(Type::RECORD_FREE)),
+            None => kinds,
+        }
+    }
+}
+
+/// Bits of a number that stands for a type: the kinds, and above them a record type's row, counted
+/// from one.
+const CLASS_SHIFT: u32 = 24;
+/// Record types that are told apart.
+pub const CLASSES_MAX: usize = 255;
+
+/// Rows of record types by class key.
+#[derive(Clone, Debug, Default)]
+pub struct Classes(pub FastMap<u32, u8>);
+
+impl Classes {
+    /// The number that stands for a type.
+    pub(crate) fn bits(&self, ty: Type) -> u32 {
+        let row = ty.record_class().and_then(|class| self.0.get(&class));
+        let row = row.map_or(0, |row| u32::from(*row) + 1);
+        ty.kind_bits() | row << CLASS_SHIFT
+    }
 }
 
 /// An entry point as it is kept.
@@ -210,26 +259,24 @@ pub fn entry_of(head: Option<u32>) -> EntryPoint {
 }
 
 impl KeptPlan {
-    /// The plan as it is kept, for the code of a row; none if a record type chooses it.
-    pub fn of(plan: &Plan, code: u32) -> Option<KeptPlan> {
-        let has_class = plan
-            .parameter_types
-            .iter()
-            .any(|ty| ty.record_class().is_some());
-        (!has_class).then(|| KeptPlan {
+    /// The plan as it is kept, for the code of a row.
+    pub fn of(plan: &Plan, code: u32, classes: &Classes) -> KeptPlan {
+        KeptPlan {
             code,
             head: kept_head(plan.entry),
-            types: plan.parameter_types.iter().map(|ty| ty.kind_bits()).collect(),
+            types: plan.parameter_types.iter().map(|ty| classes.bits(*ty)).collect(),
             counts: [plan.hits, plan.hits_of_all, plan.depth_max],
-        })
+            logs: 0,
+            microseconds: 0,
+        }
     }
 
     /// The plan for a code of this process.
-    pub fn plan(&self, code: CodeWord) -> Plan {
+    pub fn plan(&self, code: CodeWord, rows: &Resolved) -> Plan {
         let parameter_types: Vec<Type> = self
             .types
             .iter()
-            .map(|bits| Type::of_kind_bits(*bits))
+            .map(|bits| rows.ty(*bits))
             .map(|ty| if ty.is_single() { ty } else { Type::ANY })
             .collect();
         let [hits, hits_of_all, depth_max] = self.counts;

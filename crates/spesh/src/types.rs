@@ -72,6 +72,9 @@ impl Type {
         .or(Type::OTHER_NUMBER)
         .or(Type::COMPNUM);
 
+    /// Any value but records.
+    pub(crate) const RECORD_FREE: Type = Type::of_kinds(Type::ANY.kinds & !Type::RECORD.kinds);
+
     const fn of_kinds(kinds: u32) -> Type {
         Type { kinds, class: 0 }
     }

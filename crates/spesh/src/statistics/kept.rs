@@ -10,8 +10,8 @@ use super::{
 };
 use crate::code_map::CodeMap;
 use crate::kept::{
-    CODES_MAX, KeptCallsite, KeptCounts, KeptLoop, KeptProfile, KeptSite, KeptStatistics,
-    KeptTuple, ResolvedCode, ResolvedCodes, resolved,
+    CODES_MAX, Classes, KeptCallsite, KeptCounts, KeptLoop, KeptProfile, KeptSite,
+    KeptStatistics, KeptTuple, Resolved, ResolvedCode,
 };
 use crate::log::TypeTuple;
 use crate::snapshot::CodeWord;
@@ -32,19 +32,21 @@ type Rows<'a> = &'a mut dyn FnMut(CodeWord) -> Option<u32>;
 
 /// Divides the counts of a code.
 #[derive(Clone, Copy)]
-struct Scale(u32);
+struct Scale<'c> {
+    divisor: u32,
+    classes: &'c Classes,
+}
 
-impl Scale {
+impl Scale<'_> {
     fn count(self, count: u32) -> u32 {
-        count.div_ceil(self.0)
+        count.div_ceil(self.divisor)
     }
 
     fn types(self, types: &Histogram<Type>) -> KeptCounts {
-        let types = types.mapped(Type::any_record);
         let counts = types.iter();
         KeptCounts {
             counts: counts
-                .map(|(ty, count)| (ty.kind_bits(), self.count(*count)))
+                .map(|(ty, count)| (self.classes.bits(*ty), self.count(*count)))
                 .collect(),
             others: self.count(types.others()),
         }
@@ -97,7 +99,12 @@ impl Scale {
                 .tuples
                 .iter()
                 .map(|tuple| KeptTuple {
-                    types: tuple.types.types().iter().map(|ty| ty.kind_bits()).collect(),
+                    types: tuple
+                        .types
+                        .types()
+                        .iter()
+                        .map(|ty| self.classes.bits(*ty))
+                        .collect(),
                     counts: [
                         self.count(tuple.hits),
                         self.count(tuple.loop_hits),
@@ -126,8 +133,14 @@ impl Scale {
 }
 
 impl Statistics {
-    /// Statistics of the hottest codes that `rows` has a row for, the hottest first.
-    pub fn kept(&self, rows: Rows) -> Vec<KeptStatistics> {
+    /// Statistics of the hottest codes that `rows` has a row for, the hottest first. Those in `then`
+    /// are kept as they were: what is logged of code in use afterwards is what is rare.
+    pub fn kept(
+        &self,
+        then: &CodeMap<CodeStatistics>,
+        classes: &Classes,
+        rows: Rows,
+    ) -> Vec<KeptStatistics> {
         let mut codes: Vec<(CodeWord, &CodeStatistics)> = self
             .codes()
             .filter(|(_, of)| of.extent.is_some())
@@ -141,8 +154,13 @@ impl Statistics {
                 break;
             }
             let Some(row) = rows(code) else { continue };
+            let events = u32::try_from(of.events.div_ceil(events_scale)).unwrap_or(u32::MAX);
+            let of = then.get(&code).unwrap_or(of);
             let hits = of.hits.max(of.loop_hits);
-            let scale = Scale(hits.div_ceil(HITS_MAX).max(1));
+            let scale = Scale {
+                divisor: hits.div_ceil(HITS_MAX).max(1),
+                classes,
+            };
             kept.push(KeptStatistics {
                 code: row,
                 counts: [
@@ -150,7 +168,7 @@ impl Statistics {
                     scale.count(of.loop_hits),
                     of.depth_max,
                 ],
-                events: u32::try_from(of.events.div_ceil(events_scale)).unwrap_or(u32::MAX),
+                events,
                 loops: scale.loops(of),
                 callsites: of
                     .callsites
@@ -166,13 +184,13 @@ impl Statistics {
 
     /// Takes in what was kept of code that this process has too and knows nothing of yet; gives the
     /// entries of logs about each.
-    pub fn restore(&mut self, kept: &KeptProfile, codes: &ResolvedCodes) -> CodeMap<u64> {
+    pub fn restore(&mut self, kept: &KeptProfile, rows: &Resolved) -> CodeMap<u64> {
         let mut events = CodeMap::default();
         for of in kept.statistics.iter().take(CODES_MAX) {
-            if let Some(own) = resolved(codes, of.code)
+            if let Some(own) = rows.code(of.code)
                 && !self.codes.contains_key(&own.word)
             {
-                let restored = restored(of, &own, codes, self.version);
+                let restored = restored(of, &own, rows, self.version);
                 self.events += restored.events;
                 events.insert(own.word, restored.events);
                 self.extents
@@ -188,7 +206,7 @@ impl Statistics {
 fn restored(
     kept: &KeptStatistics,
     own: &ResolvedCode,
-    codes: &ResolvedCodes,
+    rows: &Resolved,
     version: u32,
 ) -> CodeStatistics {
     let [hits, loop_hits, depth_max] = kept.counts;
@@ -197,7 +215,7 @@ fn restored(
         loop_hits,
         events: kept.events.into(),
         depth_max,
-        sites: restored_sites(&kept.sites, own, codes),
+        sites: restored_sites(&kept.sites, own, rows),
         extent: Some((own.start, own.start + 4 * own.words as u64)),
         ..CodeStatistics::new(version)
     };
@@ -209,7 +227,7 @@ fn restored(
             };
             let registers = of.registers.iter().take(LOOP_REGISTERS_MAX);
             for (own, kept) in of_loop.registers.iter_mut().zip(registers) {
-                *own = restored_types(kept);
+                *own = restored_types(kept, rows);
             }
             statistics.loops.insert(address, of_loop);
         }
@@ -223,17 +241,17 @@ fn restored(
             ..CallsiteStatistics::new(of.argument_count)
         };
         for (own, kept) in callsite.positions.iter_mut().zip(&of.positions) {
-            *own = restored_types(kept);
+            *own = restored_types(kept, rows);
         }
         for tuple in of.tuples.iter().take(TUPLES_MAX) {
-            let types: Vec<Type> = tuple.types.iter().map(|bits| known_type(*bits)).collect();
+            let types: Vec<Type> = tuple.types.iter().map(|bits| rows.ty(*bits)).collect();
             let [hits, loop_hits, depth_max] = tuple.counts;
             callsite.tuples.push(TupleStatistics {
                 types: TypeTuple::of_call(of.argument_count, &types),
                 hits,
                 loop_hits,
                 depth_max,
-                sites: restored_sites(&tuple.sites, own, codes),
+                sites: restored_sites(&tuple.sites, own, rows),
             });
         }
         statistics.callsites.push(callsite);
@@ -241,23 +259,15 @@ fn restored(
     statistics
 }
 
-/// A type that was seen: never that of no value.
-fn known_type(bits: u32) -> Type {
-    match Type::of_kind_bits(bits) {
-        Type::NONE => Type::ANY,
-        ty => ty,
-    }
-}
-
-fn restored_types(kept: &KeptCounts) -> Histogram<Type> {
+fn restored_types(kept: &KeptCounts, rows: &Resolved) -> Histogram<Type> {
     let counts = kept.counts.iter();
     Histogram::of_counts(
-        counts.map(|(bits, count)| (known_type(*bits), *count)),
+        counts.map(|(bits, count)| (rows.ty(*bits), *count)),
         kept.others,
     )
 }
 
-fn restored_sites(kept: &[KeptSite], own: &ResolvedCode, codes: &ResolvedCodes) -> Sites {
+fn restored_sites(kept: &[KeptSite], own: &ResolvedCode, rows: &Resolved) -> Sites {
     let mut sites = Sites::default();
     for site in kept {
         let Some(address) = own.address(site.pc) else {
@@ -265,16 +275,16 @@ fn restored_sites(kept: &[KeptSite], own: &ResolvedCode, codes: &ResolvedCodes) 
         };
         let callees = site.callees.counts.iter();
         let known = callees.clone().filter_map(|(row, count)| {
-            resolved(codes, *row).map(|callee| (callee.word, *count))
+            rows.code(*row).map(|callee| (callee.word, *count))
         });
         let unknown: u32 = callees
-            .filter(|(row, _)| resolved(codes, *row).is_none())
+            .filter(|(row, _)| rows.code(*row).is_none())
             .fold(0, |sum, (_, count)| sum.saturating_add(*count));
         let others = site.callees.others.saturating_add(unknown);
         sites.insert(
             address,
             SiteStatistics {
-                types: restored_types(&site.types),
+                types: restored_types(&site.types, rows),
                 callees: Histogram::of_counts(known, others),
                 arguments: Histogram::default(),
             },

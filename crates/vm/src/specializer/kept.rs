@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use canny_spesh::code_map::CodeMap;
 use canny_spesh::kept::{
-    CODES_MAX, KeptCode, KeptPlace, KeptPlan, KeptProfile, KeptRetractions, PLACES_MAX, PLANS_MAX,
+    CLASSES_MAX, CODES_MAX, Classes, KeptCode, KeptPlace, KeptPlan, KeptProfile, KeptRetractions, PLACES_MAX, PLANS_MAX,
     PRIMITIVES, ResolvedCode, fingerprint, kept_head,
 };
 use canny_spesh::snapshot::CodeWord;
@@ -132,16 +132,28 @@ impl Thread {
             return None;
         }
         let mut names = Names::new(&vm);
-        let kept = statistics.kept(&mut |word| names.row(word));
+        let mut classes = Classes::default();
+        let mut record_types: Vec<_> = vm.specializer.named_record_types().into_iter().collect();
+        record_types.sort();
+        record_types.truncate(CLASSES_MAX);
+        for (row, (name, class)) in (0..).zip(record_types) {
+            names.profile.record_types.push(name);
+            classes.0.insert(class, row);
+        }
+        let kept = statistics.kept(&used.statistics, &classes, &mut |word| names.row(word));
         let registry = vm.specializer.lock();
         let mut plans: Vec<KeptPlan> = Vec::new();
-        for plan in &used.plans {
+        for used in &used.plans {
+            let plan = &used.plan;
             if plans.len() < PLANS_MAX
                 && registry.is_in_use(plan.code, plan.entry)
                 && let Some(row) = names.row(plan.code)
-                && let Some(kept) = KeptPlan::of(plan, row)
             {
-                plans.push(kept);
+                plans.push(KeptPlan {
+                    logs: used.logs,
+                    microseconds: used.time.as_micros().min(u32::MAX.into()) as u32,
+                    ..KeptPlan::of(plan, row, &classes)
+                });
             }
         }
         let mut retractions: Vec<KeptRetractions> = Vec::new();

@@ -184,6 +184,27 @@ impl Specializer {
         snapshot
     }
 
+    /// The snapshot of a code that was wished for, and whether it may still be made if there is none.
+    pub(crate) fn awaited(&self, code: CodeWord) -> (Option<Arc<CodeSnapshot>>, bool) {
+        self.lock().awaited(code)
+    }
+
+    /// The record types that have a name of their own, with their class keys.
+    pub(crate) fn named_record_types(&self) -> HashMap<String, u32> {
+        let known = self.record_types.lock();
+        let mut named: HashMap<String, Option<u32>> = HashMap::new();
+        for (class, record_type) in &*known {
+            named
+                .entry(record_type.name.clone())
+                .and_modify(|class| *class = None)
+                .or_insert(Some(*class));
+        }
+        let single = named.into_iter();
+        single
+            .filter_map(|(name, class)| Some((name, class?)))
+            .collect()
+    }
+
     /// The record type with a class key.
     pub fn record_type(&self, class: u32) -> Option<Arc<RecordTypeSnapshot>> {
         self.record_types.lock().get(&class).cloned()

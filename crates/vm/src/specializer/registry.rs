@@ -145,6 +145,8 @@ pub(super) struct Registry {
     pub(super) keeps_reports: bool,
     /// Code that somebody wants a snapshot of.
     wishes: Vec<CodeWord>,
+    /// Of these, code whose snapshots are being made.
+    granting: Vec<CodeWord>,
     /// A full collection has visited the roots and not yet the weak references: snapshots are not handed out.
     is_collecting: bool,
 }
@@ -202,7 +204,23 @@ impl Registry {
     }
 
     pub(super) fn take_wishes(&mut self) -> Vec<CodeWord> {
-        std::mem::take(&mut self.wishes)
+        let wishes = std::mem::take(&mut self.wishes);
+        self.granting.extend(&wishes);
+        wishes
+    }
+
+    /// The snapshots of these were made, if there can be any.
+    pub(super) fn has_granted(&mut self, wishes: &[CodeWord]) {
+        self.granting.retain(|code| !wishes.contains(code));
+    }
+
+    /// The snapshot of a code, and whether it may still be made if there is none.
+    pub(super) fn awaited(&self, code: CodeWord) -> (Option<Arc<CodeSnapshot>>, bool) {
+        if self.is_collecting {
+            return (None, true);
+        }
+        let is_awaited = self.wishes.contains(&code) || self.granting.contains(&code);
+        (self.snapshot(code), is_awaited)
     }
 
     pub(super) fn add_snapshot(&mut self, code: Value, snapshot: Arc<CodeSnapshot>) {

@@ -2,9 +2,10 @@
 //!
 //! A profile comes before the program runs, and waits for the first log: by then definitions have
 //! run, and snapshots do not show variables without values. The statistics are then taken for those
-//! of this run. The plans are compiled in the order of the time that their code took: those of code
-//! that ran already first, the others while the worker has taken less than a part of the program's
-//! time. They are hints like everything that comes from logs: a plan that does not fit its code is
+//! of this run. The plans are compiled in the order in which earlier runs found them, which is that
+//! of their heat, and those of one log by the time that their code took for the time that compiling it
+//! takes. Code that has not run yet waits if the worker has taken a good part of the program's time,
+//! and if variables in it have no values yet. They are hints like everything that comes from logs: a plan that does not fit its code is
 //! left out, guards protect the others, and a plan whose guesses fail is retired like any other.
 //!
 //! | [`Learned`] field | changed by | read by |
@@ -17,15 +18,15 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use canny_locks::{Mutex, RwLock};
-use canny_spesh::code_map::CodeSet;
+use canny_spesh::code_map::{CodeMap, CodeSet};
 use canny_spesh::dump::plan_text;
 use canny_spesh::graph::EntryPoint;
 use canny_spesh::kept::{
-    KeptProfile, PLANS_MAX, ResolvedCode, entry_of, fingerprint, fits, resolved,
+    KeptProfile, PLANS_MAX, Resolved, ResolvedCode, entry_of, fingerprint, fits,
 };
 use canny_spesh::planner::Plan;
 use canny_spesh::snapshot::{CodeSnapshot, CodeWord, PoolItem};
-use canny_spesh::statistics::Statistics;
+use canny_spesh::statistics::{CodeStatistics, Statistics};
 use canny_spesh::types::Type;
 
 use super::{Compiled, LogQuota, LogWorker, Named, Snapshots, Worker, WorkerState};
@@ -41,8 +42,12 @@ const ROUNDS: usize = 2;
 const TIME_FREE: Duration = Duration::from_millis(20);
 /// See [`TIME_FREE`].
 const TIME_SHARE: u32 = 2;
+/// Time until plans that wait are tried again; each time it is twice as long.
+const RETRY_FIRST: Duration = Duration::from_millis(1);
 /// Time of earlier runs that counts.
 const TIME_BEFORE_MAX: Duration = Duration::from_secs(2);
+/// Age of the logs of a program with a profile: there is less to be learned from them.
+const AGE: u32 = 3;
 
 /// What a worker knows, for the profile that is kept at the end.
 #[derive(Debug, Default)]
@@ -55,7 +60,9 @@ pub(crate) struct Learned {
 #[derive(Debug, Default)]
 pub(crate) struct Used {
     /// Those that were installed and of whose retirement the worker does not know.
-    pub(crate) plans: Vec<Plan>,
+    pub(crate) plans: Vec<UsedPlan>,
+    /// Statistics of their code and of what that calls, as they were when the plans were compiled.
+    pub(crate) statistics: CodeMap<CodeStatistics>,
     /// Retired ones.
     pub(crate) retractions: HashMap<(CodeWord, EntryPoint), u32>,
     /// Installed and retired ones of this run that no profile knew of.
@@ -63,6 +70,16 @@ pub(crate) struct Used {
     /// When the worker was made, and the time of earlier runs.
     pub(crate) birth: Option<Instant>,
     pub(crate) time_before: Duration,
+}
+
+/// A plan in use.
+#[derive(Debug)]
+pub(crate) struct UsedPlan {
+    pub(crate) plan: Plan,
+    /// Logs before it was planned.
+    pub(crate) logs: u32,
+    /// Time to compile it.
+    pub(crate) time: Duration,
 }
 
 impl Learned {
@@ -73,9 +90,22 @@ impl Learned {
     }
 
     /// A plan is in use; `is_new` if it was made in this run.
-    pub(super) fn note_used(&self, plan: Plan, is_new: bool) {
+    pub(super) fn note_used(&self, plan: UsedPlan, is_new: bool) {
+        let statistics = self.statistics.read();
         let mut used = self.used.lock();
         used.news += u32::from(is_new);
+        if let Some(of_code) = statistics.code(plan.plan.code) {
+            used.statistics.insert(plan.plan.code, of_code.clone());
+            of_code.each_site_table(|_, sites| {
+                let entered = sites.values().flat_map(|site| site.callees.iter());
+                for (callee, _) in entered {
+                    if let Some(of_callee) = statistics.code(*callee) {
+                        let known = used.statistics.entry(*callee);
+                        known.or_insert_with(|| of_callee.clone());
+                    }
+                }
+            });
+        }
         used.plans.push(plan);
     }
 
@@ -83,8 +113,9 @@ impl Learned {
     pub(super) fn note_retired(&self, plan: &Plan) {
         let mut used = self.used.lock();
         used.news += 1;
+        used.statistics.remove(&plan.code);
         *used.retractions.entry((plan.code, plan.entry)).or_default() += 1;
-        if let Some(at) = used.plans.iter().position(|other| other == plan) {
+        if let Some(at) = used.plans.iter().position(|other| other.plan == *plan) {
             used.plans.swap_remove(at);
         }
     }
@@ -106,16 +137,39 @@ pub(super) struct KeptPlans {
     ran: CodeSet,
     /// How long the program ran before.
     pub(super) time_before: Duration,
+    /// See [`AGE`]; zero without a profile.
+    pub(super) age: u32,
+    /// When plans are tried again, and how long the worker waits then.
+    retry: Option<(Instant, Duration)>,
 }
 
 struct WaitingPlan {
     plan: Plan,
+    /// Logs before it was planned first.
+    logs: u32,
     /// Of the instructions that it was made for.
     fingerprint: u64,
+    /// No earlier run knew of it.
+    is_new: bool,
     tries: u32,
 }
 
 impl KeptPlans {
+    /// When plans that wait are to be tried again.
+    pub(super) fn retry_at(&self) -> Option<Instant> {
+        self.retry.map(|(at, _)| at)
+    }
+
+    /// Sees to it that plans that wait are tried again soon, though no log may come.
+    pub(super) fn plan_retry(&mut self) {
+        let wait = match self.retry {
+            Some((_, wait)) => 2 * wait,
+            None => RETRY_FIRST,
+        };
+        let is_needed = !self.waiting.is_empty();
+        self.retry = is_needed.then(|| (Instant::now() + wait, wait));
+    }
+
     /// The code died, or is not the one that plans were for.
     pub(super) fn forget(&mut self, code: CodeWord) {
         self.waiting.retain(|waiting| waiting.plan.code != code);
@@ -150,12 +204,16 @@ impl Worker {
             return;
         };
         let start = Instant::now();
+        let known = self.machine.named_record_types();
+        let names = profile.record_types.iter();
+        let classes = names.map(|name| known.get(name).copied()).collect();
+        let rows = Resolved { codes, classes };
         let learned = self.learned.clone();
         let mut statistics = learned.statistics.write();
         let mut used = learned.used.lock();
-        let events = statistics.restore(&profile, &codes);
+        let events = statistics.restore(&profile, &rows);
         for row in &profile.retractions {
-            if let Some(code) = resolved(&codes, row.code) {
+            if let Some(code) = rows.code(row.code) {
                 let entry = entry_of(row.head);
                 self.planner
                     .restore_retractions(code.word, entry, row.count);
@@ -164,23 +222,28 @@ impl Worker {
                 used.retractions.insert((code.word, entry), row.count);
             }
         }
-        let mut waiting: Vec<WaitingPlan> = Vec::new();
+        let mut waiting: Vec<(WaitingPlan, u64)> = Vec::new();
         for kept in profile.plans.iter().take(PLANS_MAX) {
             let name = profile.codes.get(kept.code as usize);
-            if let (Some(code), Some(name)) = (resolved(&codes, kept.code), name) {
-                let plan = kept.plan(code.word);
+            if let (Some(code), Some(name)) = (rows.code(kept.code), name) {
+                let plan = kept.plan(code.word, &rows);
                 if self.planner.adopt(&plan, &statistics) {
                     statistics.keep(plan.code);
-                    waiting.push(WaitingPlan {
+                    let events = events.get(&plan.code).copied().unwrap_or(0);
+                    // A little is lost with each plan.
+                    let heat = events * 1000 / u64::from(kept.microseconds.max(100));
+                    let waits = WaitingPlan {
                         plan,
+                        logs: kept.logs,
                         fingerprint: name.fingerprint,
+                        is_new: false,
                         tries: 0,
-                    });
+                    };
+                    waiting.push((waits, heat));
                 }
             }
         }
-        let heat = |waiting: &WaitingPlan| events.get(&waiting.plan.code).copied();
-        waiting.sort_by_key(|waiting| std::cmp::Reverse(heat(waiting).unwrap_or(0)));
+        waiting.sort_by_key(|(waits, heat)| (waits.logs, std::cmp::Reverse(*heat)));
         used.time_before = Duration::from_millis(profile.milliseconds.into()).min(TIME_BEFORE_MAX);
         self.kept.time_before = used.time_before;
         let text = format!(
@@ -189,9 +252,32 @@ impl Worker {
             waiting.len(),
             start.elapsed().as_micros()
         );
-        self.kept.waiting = waiting;
+        self.kept.age = AGE;
+        self.kept.waiting = waiting.into_iter().map(|(waits, _)| waits).collect();
         drop((statistics, used));
         self.say(&text);
+    }
+
+    /// A plan of this run wants snapshots that are made now.
+    pub(super) fn try_soon(&mut self, plan: Plan, snapshots: &Snapshots) {
+        let Some(snapshot) = snapshots.0.get(&plan.code) else {
+            return;
+        };
+        self.kept.retry = None;
+        self.kept.waiting.push(WaitingPlan {
+            logs: self.learned.statistics.read().version(),
+            fingerprint: fingerprint(&snapshot.instructions, snapshot.frame_words),
+            is_new: true,
+            plan,
+            tries: 0,
+        });
+    }
+
+    /// Tries plans again that wait.
+    pub(super) fn retry_kept(&mut self) {
+        self.forget_dead();
+        self.compile_kept(&CodeSet::default(), None);
+        self.kept.plan_retry();
     }
 
     /// Compiles plans of earlier runs; whether any is in use now.
@@ -202,8 +288,7 @@ impl Worker {
                 break;
             }
             self.kept.ran.extend(touched.iter().copied());
-            let mut plans = std::mem::take(&mut self.kept.waiting);
-            plans.sort_by_key(|waiting| !self.kept.ran.contains(&waiting.plan.code));
+            let plans = std::mem::take(&mut self.kept.waiting);
             let mut later = Vec::new();
             let mut plans = plans.into_iter().peekable();
             while plans.peek().is_some() {
@@ -223,9 +308,11 @@ impl Worker {
                         continue;
                     }
                     match self.compile_one_kept(&one, &snapshots) {
-                        Compiled::Installed => {
+                        Compiled::Installed(time) => {
                             is_useful = true;
-                            self.learned.note_used(one.plan, false);
+                            let WaitingPlan { plan, logs, .. } = one;
+                            let used = UsedPlan { plan, logs, time };
+                            self.learned.note_used(used, one.is_new);
                         }
                         Compiled::No => {}
                         Compiled::NotNow if one.tries < TRIES_MAX => {

@@ -40,7 +40,7 @@ use canny_spesh::statistics::{Log, Statistics};
 use canny_spesh::types::Type;
 
 pub(super) use account::WorkerAccount;
-use kept::{KeptPlans, Learned, Restored};
+use kept::{KeptPlans, Learned, Restored, UsedPlan};
 pub use retirement::Retired;
 
 use super::ledger::Ledger;
@@ -128,9 +128,17 @@ pub trait Compile: Send {
 pub trait Machine: Send {
     /// The snapshot of a code if there is one now; else one is made soon.
     fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>>;
+    /// The same without wishing for one, and whether one may still be made that was wished for.
+    fn awaited(&self, code: CodeWord) -> (Option<Arc<CodeSnapshot>>, bool) {
+        (self.snapshot(code), true)
+    }
     /// The record type with a class key.
     fn record_type(&self, _class: u32) -> Option<Arc<RecordTypeSnapshot>> {
         None
+    }
+    /// Class keys of the record types that have a name of their own.
+    fn named_record_types(&self) -> HashMap<String, u32> {
+        HashMap::new()
     }
     /// File and line of an instruction, for people.
     fn place(&self, _code: CodeWord, _pc: usize) -> Option<String> {
@@ -167,8 +175,16 @@ impl Machine for Arc<super::Specializer> {
         super::Specializer::snapshot(self, code)
     }
 
+    fn awaited(&self, code: CodeWord) -> (Option<Arc<CodeSnapshot>>, bool) {
+        super::Specializer::awaited(self, code)
+    }
+
     fn record_type(&self, class: u32) -> Option<Arc<RecordTypeSnapshot>> {
         super::Specializer::record_type(self, class)
+    }
+
+    fn named_record_types(&self) -> HashMap<String, u32> {
+        super::Specializer::named_record_types(self)
     }
 
     fn place(&self, code: CodeWord, pc: usize) -> Option<String> {
@@ -399,7 +415,8 @@ struct Return {
 /// What became of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Compiled {
-    Installed,
+    /// It is in use; compiling it took so long.
+    Installed(Duration),
     /// It is not tried again.
     No,
     /// Another try may succeed.
@@ -549,12 +566,20 @@ impl Worker {
         // Set by an internal error: logs are only received, so that nobody waits in vain.
         let mut is_off = false;
         loop {
-            let message = match self.returns.iter().map(|back| back.due).min() {
+            let retry = self.kept.retry_at().filter(|_| !is_off);
+            let due = self.returns.iter().map(|back| back.due).chain(retry);
+            let message = match due.min() {
                 Some(due) => {
                     match messages.recv_timeout(due.saturating_duration_since(Instant::now())) {
                         Ok(message) => message,
                         Err(RecvTimeoutError::Timeout) => {
                             self.give_back_due();
+                            if retry.is_some_and(|at| at <= Instant::now())
+                                && let Err(message) = guarded(|| self.retry_kept())
+                            {
+                                self.turn_off(&message);
+                                is_off = true;
+                            }
                             continue;
                         }
                         Err(RecvTimeoutError::Disconnected) => return,
@@ -574,8 +599,7 @@ impl Worker {
                         quota.finish_turn();
                     }
                     if let Err(message) = result {
-                        self.say(&format!("The specializer is off: {message}\n"));
-                        self.returns.clear();
+                        self.turn_off(&message);
                         is_off = true;
                     }
                 }
@@ -589,6 +613,11 @@ impl Worker {
             }
             self.give_back_due();
         }
+    }
+
+    fn turn_off(&mut self, message: &str) {
+        self.say(&format!("The specializer is off: {message}\n"));
+        self.returns.clear();
     }
 
     fn give_back_due(&mut self) {
@@ -656,14 +685,21 @@ impl Worker {
         let was_useful = compiled_kept || !plans.is_empty();
         for plan in plans {
             match self.compile_plan(&plan, &snapshots) {
-                Compiled::Installed => self.learned.note_used(plan, true),
+                Compiled::Installed(time) => {
+                    let logs = self.learned.statistics.read().version();
+                    self.learned.note_used(UsedPlan { plan, logs, time }, true);
+                }
                 Compiled::No => {}
+                Compiled::NotNow if !waits => self.try_soon(plan, &snapshots),
                 Compiled::NotNow => {
                     self.planner
                         .invalidate(plan.code, plan.entry, &plan.parameter_types);
                     self.pending.insert(plan.code);
                 }
             }
+        }
+        if !waits {
+            self.kept.plan_retry();
         }
         let learned = self.learned.clone();
         let statistics = learned.statistics.read();
@@ -680,7 +716,7 @@ impl Worker {
         } else if is_first {
             REST_FIRST
         } else {
-            let age = (statistics.version() / LOGS_PER_AGE).min(AGE_MAX);
+            let age = (statistics.version() / LOGS_PER_AGE + self.kept.age).min(AGE_MAX);
             (REST_MIN * (1 << (age + self.idle_logs).min(10))).min(REST_MAX)
         };
         let back = Return {
@@ -759,10 +795,11 @@ impl Worker {
         found: &mut Snapshots,
     ) -> Vec<CodeWord> {
         let mut missing: Vec<CodeWord> = Vec::new();
-        let mut not_asked: Vec<CodeWord> = Vec::new();
+        // Not asked for, or in vain.
+        let mut without: Vec<CodeWord> = Vec::new();
         for code in wanted {
             if missing.len() >= SNAPSHOTS_MAX {
-                not_asked.push(code);
+                without.push(code);
                 continue;
             }
             match self.machine.snapshot(code) {
@@ -771,26 +808,31 @@ impl Worker {
             }
         }
         if missing.is_empty() {
-            return not_asked;
+            return without;
         }
         let patience = Instant::now() + SNAPSHOT_WAIT;
         if let Some(quota) = waiting {
             quota.ask_for_snapshots();
         }
         loop {
-            missing.retain(|code| match self.machine.snapshot(*code) {
-                Some(snapshot) => {
+            missing.retain(|code| match self.machine.awaited(*code) {
+                (Some(snapshot), _) => {
                     self.add_snapshot(*code, snapshot, found);
                     false
                 }
-                None => true,
+                (None, may_come) => {
+                    if !may_come {
+                        without.push(*code);
+                    }
+                    may_come
+                }
             });
             if missing.is_empty() || waiting.is_some() || Instant::now() > patience {
                 break;
             }
             std::thread::sleep(Duration::from_micros(200));
         }
-        missing.extend(not_asked);
+        missing.extend(without);
         missing
     }
 
@@ -842,8 +884,9 @@ impl Worker {
         let log = file.as_mut().map(|file| file as &mut dyn Write);
         let outcome = guarded(|| compile.compile(plan, &profile, log));
         drop(statistics);
+        let time = processor_time().saturating_sub(start);
         let compiled = match outcome {
-            Ok(Outcome::Installed(_)) => Compiled::Installed,
+            Ok(Outcome::Installed(_)) => Compiled::Installed(time),
             Ok(Outcome::TryAgain(_)) => Compiled::NotNow,
             Ok(Outcome::Refused(_)) | Err(_) => Compiled::No,
         };
@@ -853,10 +896,9 @@ impl Worker {
             Ok(Outcome::TryAgain(text)) => format!("not now: {text}"),
             Err(panic) => format!("turned off by an internal error: {panic}"),
         };
-        if compiled != Compiled::Installed {
-            self.note_refusal(plan, &text, processor_time().saturating_sub(start));
+        if !matches!(compiled, Compiled::Installed(_)) {
+            self.note_refusal(plan, &text, time);
         }
-        let time = processor_time().saturating_sub(start);
         self.time_compiling += time;
         self.words_compiled += snapshots
             .snapshot(plan.code)
