@@ -264,7 +264,11 @@ impl KeptPlan {
         KeptPlan {
             code,
             head: kept_head(plan.entry),
-            types: plan.parameter_types.iter().map(|ty| classes.bits(*ty)).collect(),
+            types: plan
+                .parameter_types
+                .iter()
+                .map(|ty| classes.bits(*ty))
+                .collect(),
             counts: [plan.hits, plan.hits_of_all, plan.depth_max],
             logs: 0,
             microseconds: 0,

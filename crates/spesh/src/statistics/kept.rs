@@ -10,8 +10,8 @@ use super::{
 };
 use crate::code_map::CodeMap;
 use crate::kept::{
-    CODES_MAX, Classes, KeptCallsite, KeptCounts, KeptLoop, KeptProfile, KeptSite,
-    KeptStatistics, KeptTuple, Resolved, ResolvedCode,
+    CODES_MAX, Classes, KeptCallsite, KeptCounts, KeptLoop, KeptProfile, KeptSite, KeptStatistics,
+    KeptTuple, Resolved, ResolvedCode,
 };
 use crate::log::TypeTuple;
 use crate::snapshot::CodeWord;
@@ -120,7 +120,10 @@ impl Scale<'_> {
         let loops = of.loops.iter();
         loops
             .filter_map(|(address, of_loop)| {
-                let used = of_loop.registers.iter().rposition(|types| !types.is_empty());
+                let used = of_loop
+                    .registers
+                    .iter()
+                    .rposition(|types| !types.is_empty());
                 let registers = &of_loop.registers[..used.map_or(0, |last| last + 1)];
                 Some(KeptLoop {
                     pc: of.pc(*address)? as u32,
@@ -274,9 +277,9 @@ fn restored_sites(kept: &[KeptSite], own: &ResolvedCode, rows: &Resolved) -> Sit
             continue;
         };
         let callees = site.callees.counts.iter();
-        let known = callees.clone().filter_map(|(row, count)| {
-            rows.code(*row).map(|callee| (callee.word, *count))
-        });
+        let known = callees
+            .clone()
+            .filter_map(|(row, count)| rows.code(*row).map(|callee| (callee.word, *count)));
         let unknown: u32 = callees
             .filter(|(row, _)| rows.code(*row).is_none())
             .fold(0, |sum, (_, count)| sum.saturating_add(*count));

@@ -6,12 +6,11 @@
 //! code objects, so a thread of the machine does them; the host reads and writes files.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use canny_spesh::code_map::CodeMap;
 use canny_spesh::kept::{
-    CLASSES_MAX, CODES_MAX, Classes, KeptCode, KeptPlace, KeptPlan, KeptProfile, KeptRetractions, PLACES_MAX, PLANS_MAX,
-    PRIMITIVES, ResolvedCode, fingerprint, kept_head,
+    CLASSES_MAX, CODES_MAX, Classes, KeptCode, KeptPlace, KeptPlan, KeptProfile, KeptRetractions,
+    PLACES_MAX, PLANS_MAX, PRIMITIVES, ResolvedCode, fingerprint, kept_head,
 };
 use canny_spesh::snapshot::CodeWord;
 use canny_value::Value;
@@ -23,8 +22,6 @@ use crate::thread::Thread;
 
 /// Codes that a profile names.
 const NAMES_MAX: usize = 4 * CODES_MAX;
-/// Running time below which nothing is kept.
-const TIME_MIN: Duration = Duration::from_millis(10);
 
 /// Where a code comes from: the number of its unit, or none for a primitive, and its index.
 type Origin = (Option<usize>, u32);
@@ -128,7 +125,7 @@ impl Thread {
         let statistics = learned.statistics.read();
         let used = learned.used.lock();
         let time = used.birth.map(|birth| birth.elapsed())?;
-        if used.news == 0 || time < TIME_MIN {
+        if used.news == 0 {
             return None;
         }
         let mut names = Names::new(&vm);
@@ -211,7 +208,11 @@ impl Thread {
                 .codes
                 .first()
                 .is_some_and(|code| code.primitive.is_some());
-            let name = if is_machine { PRIMITIVES } else { &metadata.name };
+            let name = if is_machine {
+                PRIMITIVES
+            } else {
+                &metadata.name
+            };
             if let Some(unit) = units.get(name)
                 && let Some((_, index)) = origin(metadata, number, code)
                 && let Some(row) = wanted.get(&(*unit, index))

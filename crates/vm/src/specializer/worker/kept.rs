@@ -388,6 +388,7 @@ impl Worker {
 
 /// Whether a code refers to a variable that has no value yet: its definition will follow.
 fn misses_values(snapshot: &CodeSnapshot) -> bool {
-    let is_unbound = |item: &PoolItem| matches!(item, PoolItem::Cell(cell) if cell.ty == Type::NONE);
+    let is_unbound =
+        |item: &PoolItem| matches!(item, PoolItem::Cell(cell) if cell.ty == Type::NONE);
     snapshot.pool.iter().any(is_unbound)
 }
