@@ -11,15 +11,14 @@
 //!
 //! Code is named by the number of its row in `codes`, an instruction by its word index in the code.
 //! Nothing refers to the heap. Record types are told apart by their names, if no two have the same,
-//! since their class keys differ from run to run. A profile is a hint. Whoever restores one takes indices and types for what they are,
-//! numbers that anybody may have written: a number without a meaning is left out.
+//! since their class keys differ from run to run. A profile is a hint, and its numbers may have been
+//! written by anybody: a number without a meaning is left out.
 
 use serde::{Deserialize, Serialize};
 
 use crate::code_map::FastMap;
 use crate::graph::EntryPoint;
-use crate::planner::{Plan, Reason};
-use crate::snapshot::{CodeSnapshot, CodeWord};
+use crate::snapshot::CodeWord;
 use crate::types::Type;
 
 /// Codes whose statistics are kept.
@@ -40,7 +39,7 @@ pub struct KeptProfile {
     pub record_types: Vec<String>,
     /// The codes that the profile names.
     pub codes: Vec<KeptCode>,
-    /// What was seen of them, the hottest first.
+    /// Observations of them, the hottest first.
     pub statistics: Vec<KeptStatistics>,
     /// Specializations in use.
     pub plans: Vec<KeptPlan>,
@@ -163,7 +162,7 @@ pub struct KeptRetractions {
     pub count: u32,
 }
 
-/// What failed at an instruction.
+/// An instruction at which guesses failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptPlace {
     /// The code.
@@ -172,7 +171,7 @@ pub struct KeptPlace {
     pub pc: u32,
     /// Kinds of the operands with which guesses failed.
     pub operands: u32,
-    /// Which guesses, a bit each; the machine's registry of compiled code knows them.
+    /// A bit for each sort of guess; the machine's registry of compiled code knows them.
     pub flags: u8,
 }
 
@@ -195,7 +194,7 @@ impl ResolvedCode {
     }
 }
 
-/// What the rows of a profile are in this process.
+/// The meaning of a profile's rows in this process.
 #[derive(Clone, Debug, Default)]
 pub struct Resolved {
     /// Codes by row; none for rows that name none.
@@ -256,63 +255,6 @@ pub fn kept_head(entry: EntryPoint) -> Option<u32> {
 /// The entry point that was kept.
 pub fn entry_of(head: Option<u32>) -> EntryPoint {
     head.map_or(EntryPoint::Start, |pc| EntryPoint::Loop(pc as usize))
-}
-
-impl KeptPlan {
-    /// The plan as it is kept, for the code of a row.
-    pub fn of(plan: &Plan, code: u32, classes: &Classes) -> KeptPlan {
-        KeptPlan {
-            code,
-            head: kept_head(plan.entry),
-            types: plan
-                .parameter_types
-                .iter()
-                .map(|ty| classes.bits(*ty))
-                .collect(),
-            counts: [plan.hits, plan.hits_of_all, plan.depth_max],
-            logs: 0,
-            microseconds: 0,
-        }
-    }
-
-    /// The plan for a code of this process.
-    pub fn plan(&self, code: CodeWord, rows: &Resolved) -> Plan {
-        let parameter_types: Vec<Type> = self
-            .types
-            .iter()
-            .map(|bits| rows.ty(*bits))
-            .map(|ty| if ty.is_single() { ty } else { Type::ANY })
-            .collect();
-        let [hits, hits_of_all, depth_max] = self.counts;
-        let is_open = parameter_types.iter().all(|ty| *ty == Type::ANY);
-        Plan {
-            code,
-            entry: entry_of(self.head),
-            reason: match self.head {
-                Some(_) => Reason::Loop,
-                None if is_open => Reason::Certain,
-                None => Reason::Derived,
-            },
-            parameter_types,
-            hits,
-            hits_of_all,
-            depth_max,
-        }
-    }
-}
-
-/// Whether a plan fits the code that it is for.
-pub fn fits(plan: &Plan, snapshot: &CodeSnapshot) -> bool {
-    use canny_tables::layout::code::VARIADIC;
-    let count = plan.parameter_types.len();
-    match plan.entry {
-        EntryPoint::Start => {
-            count == 0 || snapshot.arity == VARIADIC || count == snapshot.arity as usize
-        }
-        EntryPoint::Loop(head) => {
-            count == snapshot.frame_words as usize && crate::planner::is_loop_head(snapshot, head)
-        }
-    }
 }
 
 /// Mixes the words of a code into a number that tells it from other code.

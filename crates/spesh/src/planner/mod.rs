@@ -29,6 +29,7 @@
 //! was retired after failing may be planned again, at a threshold that doubles each time.
 
 mod choice;
+mod kept;
 mod obstacle;
 #[cfg(test)]
 mod tests;
@@ -49,6 +50,7 @@ use crate::statistics::{
 use crate::types::Type;
 
 pub use choice::STARTS_MAX;
+pub use kept::fits;
 pub use obstacle::Obstacle;
 
 /// Share of all calls that a type or number of arguments needs where one specialization serves all.
@@ -307,7 +309,7 @@ impl Planner {
     }
 
     /// Takes a plan of an earlier run over, as if it had been made now; false if there is one already
-    /// that serves the same. What the statistics tell of loops so far is what led to it.
+    /// that serves the same. The iterations of loops that the statistics tell of led to it.
     pub fn adopt(&mut self, plan: &Plan, statistics: &Statistics) -> bool {
         if !self.take_note(plan) {
             return false;
@@ -663,18 +665,6 @@ fn loop_head(snapshot: &CodeSnapshot, pc: usize) -> Option<usize> {
     }
     let head = usize::try_from(instruction.branch_target()?).ok()?;
     (head < snapshot.instructions.len()).then_some(head)
-}
-
-/// Whether some loop instruction goes back to the instruction at `head`.
-pub(crate) fn is_loop_head(snapshot: &CodeSnapshot, head: usize) -> bool {
-    let mut pc = 0;
-    while let Ok(instruction) = Instruction::decode(&snapshot.instructions, pc) {
-        if loop_head(snapshot, pc) == Some(head) {
-            return true;
-        }
-        pc += instruction.opcode.words();
-    }
-    false
 }
 
 /// Times that depths are passed on from callers to callees: chains longer than that are rare in one plan.

@@ -1,7 +1,7 @@
 //! Statistics as they are kept for the next start of a program, and their return.
 //!
 //! Counts of a code are divided so that they weigh no more than a log or two: what a run sees itself
-//! outweighs what earlier ones saw. What was seen at all stays seen, since code that was not is taken
+//! outweighs what earlier ones saw. A count of one stays, since code that was never seen is taken
 //! for cold.
 
 use super::{

@@ -1,4 +1,4 @@
-//! What the specializer learned of a program, as a profile for its next start, and back.
+//! The specializer's knowledge of a program as a profile for its next start, and back.
 //!
 //! A profile names code by its unit, its index there and a fingerprint of its instructions. The
 //! first unit of a name counts: of forms that are evaluated one after another all but the first have
@@ -116,7 +116,7 @@ impl Names {
 }
 
 impl Thread {
-    /// What the specializer has learned of the program; nothing if that is little, or if an earlier
+    /// The profile that the specializer has of the program; nothing if that is little, or if an earlier
     /// profile told the same.
     pub fn learned_profile(&mut self) -> Option<KeptProfile> {
         let vm = self.vm.clone();

@@ -100,7 +100,7 @@ struct Place {
 }
 
 impl Place {
-    /// Which guesses failed, a bit each.
+    /// A bit for each sort of guess that failed.
     fn flags(&self) -> u8 {
         let flags = [
             self.is_unstable,

@@ -5,8 +5,9 @@
 //! of this run. The plans are compiled in the order in which earlier runs found them, which is that
 //! of their heat, and those of one log by the time that their code took for the time that compiling it
 //! takes. Code that has not run yet waits if the worker has taken a good part of the program's time,
-//! and if variables in it have no values yet. They are hints like everything that comes from logs: a plan that does not fit its code is
-//! left out, guards protect the others, and a plan whose guesses fail is retired like any other.
+//! and if variables in it have no values yet. They are
+//! hints: a plan that does not fit its code is left out, guards protect the others, and a plan whose
+//! guesses fail is retired like any other.
 //!
 //! | [`Learned`] field | changed by | read by |
 //! |---|---|---|
@@ -21,10 +22,8 @@ use canny_locks::{Mutex, RwLock};
 use canny_spesh::code_map::{CodeMap, CodeSet};
 use canny_spesh::dump::plan_text;
 use canny_spesh::graph::EntryPoint;
-use canny_spesh::kept::{
-    KeptProfile, PLANS_MAX, Resolved, ResolvedCode, entry_of, fingerprint, fits,
-};
-use canny_spesh::planner::Plan;
+use canny_spesh::kept::{KeptProfile, PLANS_MAX, Resolved, ResolvedCode, entry_of, fingerprint};
+use canny_spesh::planner::{Plan, fits};
 use canny_spesh::snapshot::{CodeSnapshot, CodeWord, PoolItem};
 use canny_spesh::statistics::{CodeStatistics, Statistics};
 use canny_spesh::types::Type;
@@ -49,7 +48,7 @@ const TIME_BEFORE_MAX: Duration = Duration::from_secs(2);
 /// Age of the logs of a program with a profile: there is less to be learned from them.
 const AGE: u32 = 3;
 
-/// What a worker knows, for the profile that is kept at the end.
+/// A worker's knowledge, for the profile that is kept at the end.
 #[derive(Debug, Default)]
 pub(crate) struct Learned {
     pub(crate) statistics: RwLock<Statistics>,
@@ -177,7 +176,7 @@ impl KeptPlans {
 }
 
 impl LogWorker {
-    /// What the worker knows, if there is one.
+    /// The worker's knowledge, if there is one.
     pub(crate) fn learned(&self) -> Option<Arc<Learned>> {
         self.learned.lock().clone()
     }
@@ -261,6 +260,8 @@ impl Worker {
     /// A plan of this run wants snapshots that are made now.
     pub(super) fn try_soon(&mut self, plan: Plan, snapshots: &Snapshots) {
         let Some(snapshot) = snapshots.0.get(&plan.code) else {
+            self.planner
+                .invalidate(plan.code, plan.entry, &plan.parameter_types);
             return;
         };
         self.kept.retry = None;
