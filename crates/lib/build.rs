@@ -44,6 +44,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         .stack_size(STACK_BYTES)
         .spawn(move || build_image(&root, &features).map_err(|error| error.to_string()))?;
     let (image, names) = worker.join().map_err(|_| "the compiler panicked")??;
+    // Computing it at each start would take as long as the start itself.
+    let checksum = format!("{}_u64\n", canny_compiler::image::checksum(&image));
+    fs::write(out.join("standard-library.checksum"), checksum)?;
     fs::write(out.join("standard-library.image"), image)?;
     fs::write(out.join("public-names"), names)?;
     Ok(())

@@ -54,6 +54,8 @@ pub struct Options {
     pub heap_limit_bytes: Option<usize>,
     pub stack_limit_bytes: Option<usize>,
     pub use_cache: bool,
+    /// Keep what the specializer learns of a program for its next start, in the cache.
+    pub keeps_profiles: bool,
     /// Look for a project around the program.
     pub uses_project: bool,
     pub warnings: Warnings,
@@ -118,6 +120,7 @@ impl Options {
             heap_limit_bytes: None,
             stack_limit_bytes: None,
             use_cache: true,
+            keeps_profiles: true,
             uses_project: true,
             warnings: Warnings::default(),
             shows_values: true,
@@ -232,6 +235,7 @@ pub fn parse_rest(
             Arg::Long("no-jit") => options.compiles = false,
             Arg::Long("spesh-report") => options.reports_specializer = true,
             Arg::Long("no-cache") => options.use_cache = false,
+            Arg::Long("no-profiles") => options.keeps_profiles = false,
             Arg::Long("no-project") => options.uses_project = false,
             Arg::Long("listen") if verb == Some(Verb::Repl) => {
                 options.listen = Some(string(parser.value().map_err(text_of)?)?);

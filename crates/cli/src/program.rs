@@ -44,7 +44,11 @@ pub fn run(options: &Options, source: &Source) -> u8 {
         crate::repl::evaluate_and_print(&mut session, &name, &bytes)
     } else {
         let prepared = session.evaluation().prepare_program(&name, &bytes);
-        session.run(prepared).map(|_| ())
+        let result = match file {
+            Some(file) => session.run_program(options, file, prepared),
+            None => session.run(prepared),
+        };
+        result.map(|_| ())
     };
     session.end(options, result.map(|()| 0))
 }

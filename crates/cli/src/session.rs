@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use canny_heap::{HeapConfig, OutsideMemory, Statistics};
+use canny_lib::ProfileFile;
 use canny_lib::evaluation::{Evaluation, EvaluationConfig, Prepared};
 use canny_packages::project::Project;
 use canny_syntax::diagnostic::Diagnostic;
@@ -26,6 +27,8 @@ pub struct Session {
     pub thread: Box<Thread>,
     /// The settings from the environment variables of the process.
     pub environment: &'static Environment,
+    /// Where the profile of the program is kept, if one is.
+    profile: Option<ProfileFile>,
 }
 
 /// Why something did not run to its end.
@@ -113,6 +116,7 @@ impl Session {
             vm,
             thread,
             environment,
+            profile: None,
         };
         let prepared = Evaluation::of(&session.vm).prepare_machine();
         match session.run(prepared) {
@@ -138,6 +142,7 @@ impl Session {
             vm,
             thread,
             environment,
+            ..
         } = self;
         if options.reports_specializer {
             report::text(&vm.specializer_report());
@@ -156,6 +161,9 @@ impl Session {
         // `exit` has run it already.
         if !matches!(result, Err(Failure::Exit(Exit::Code(_)))) {
             self.run_exit_hook();
+        }
+        if matches!(result, Ok(_) | Err(Failure::Exit(Exit::Code(_)))) {
+            self.keep_profile();
         }
         let ended = self.finish(options);
         match result {
@@ -177,6 +185,50 @@ impl Session {
         Evaluation::of(&self.vm)
     }
 
+    /// Runs the program of a file, with what earlier runs learned of it.
+    pub fn run_program(
+        &mut self,
+        options: &Options,
+        file: &Path,
+        prepared: Result<Prepared, Vec<Diagnostic>>,
+    ) -> Result<Value, Failure> {
+        let is_wanted = options.use_cache
+            && options.keeps_profiles
+            && self.environment.keeps_profiles
+            // Plans are counted.
+            && self.environment.worker.limit.is_none()
+            && self.vm.specializer().is_enabled();
+        if is_wanted
+            && let Ok(prepared) = &prepared
+            && let Some(cache) = self.environment.cache_directory()
+        {
+            self.profile = ProfileFile::new(&cache, file, prepared);
+        }
+        self.run(prepared)
+    }
+
+    /// Gives the specializer what earlier runs learned of the program that was loaded just now.
+    fn restore_profile(&mut self) {
+        if let Some(file) = &self.profile {
+            match file.read() {
+                Ok(Some(profile)) => {
+                    self.thread.restore_profile(profile);
+                }
+                Ok(None) => {}
+                Err(sentence) => self.thread.note_for_specializer(&sentence),
+            }
+        }
+    }
+
+    /// Keeps what the specializer learned of the program.
+    fn keep_profile(&mut self) {
+        if let Some(file) = self.profile.take()
+            && let Some(profile) = self.thread.learned_profile()
+        {
+            file.write(profile);
+        }
+    }
+
     /// Runs what was prepared; gives the value of the last form.
     pub fn run(&mut self, prepared: Result<Prepared, Vec<Diagnostic>>) -> Result<Value, Failure> {
         let vm = self.vm.clone();
@@ -196,6 +248,7 @@ impl Session {
             return Err(Failure::Exit(Exit::Uncaught));
         };
         drop(prepared);
+        self.restore_profile();
         let mut value = Value::UNSPECIFIED;
         // The list stays on the native stack, which keeps it alive.
         while let Some(pair) = thunks.as_pair() {

@@ -145,6 +145,21 @@ pub fn checksum(bytes: &[u8]) -> u64 {
     })
 }
 
+/// Adds bytes to a digest, eight at a time: for much of which only a change is to be noticed.
+pub fn digest(digest: u64, bytes: &[u8]) -> u64 {
+    let (words, rest) = bytes.as_chunks::<8>();
+    let mut last = [0; 8];
+    last[..rest.len()].copy_from_slice(rest);
+    let length = (bytes.len() as u64).to_le_bytes();
+    words
+        .iter()
+        .chain([&last, &length])
+        .fold(digest, |hash, word| {
+            let mixed = (hash ^ u64::from_le_bytes(*word)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            mixed ^ mixed >> 32
+        })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -28,6 +28,7 @@ mod macros;
 mod misplaced;
 mod primitives;
 pub mod printer;
+mod profile_cache;
 pub(crate) mod public_names;
 #[cfg(test)]
 mod testing;
@@ -41,4 +42,5 @@ pub use host::{finish_output, open_standard_ports};
 pub use leaves::leaf_table;
 pub use primitives::evaluation::bytecode_text;
 pub use primitives::primitive_table;
+pub use profile_cache::ProfileFile;
 pub use uncaught::{Report, Uncaught};

@@ -66,8 +66,7 @@ fn exporters() -> &'static HashMap<Name, Vec<&'static str>> {
 
 /// Identifies the build, for what it leaves in the user's cache.
 pub(crate) fn standard_image_checksum() -> u64 {
-    static CHECKSUM: OnceLock<u64> = OnceLock::new();
-    *CHECKSUM.get_or_init(|| image::checksum(IMAGE))
+    include!(concat!(env!("OUT_DIR"), "/standard-library.checksum"))
 }
 
 /// Finds standard libraries in the image and others in the cache or in directories.

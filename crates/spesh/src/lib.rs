@@ -9,6 +9,7 @@ pub mod dump;
 pub mod elements;
 pub mod graph;
 pub mod hoist;
+pub mod kept;
 pub mod log;
 pub mod passes;
 pub mod planner;

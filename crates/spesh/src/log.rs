@@ -33,6 +33,14 @@ impl TypeTuple {
         tuple
     }
 
+    /// The tuple of a call with so many arguments, of which the first ones have these types.
+    pub fn of_call(argument_count: u8, types: &[Type]) -> TypeTuple {
+        TypeTuple {
+            count: argument_count,
+            ..TypeTuple::new(types)
+        }
+    }
+
     /// Number of arguments of the call.
     pub fn argument_count(&self) -> usize {
         self.count.into()

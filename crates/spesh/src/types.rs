@@ -72,8 +72,26 @@ impl Type {
         .or(Type::OTHER_NUMBER)
         .or(Type::COMPNUM);
 
+    /// Any value but records.
+    pub(crate) const RECORD_FREE: Type = Type::of_kinds(Type::ANY.kinds & !Type::RECORD.kinds);
+
     const fn of_kinds(kinds: u32) -> Type {
         Type { kinds, class: 0 }
+    }
+
+    /// The kinds as bits, for what outlives the process: class keys do not.
+    pub const fn kind_bits(self) -> u32 {
+        self.kinds
+    }
+
+    /// The type with these kinds, records of any type included; bits without a kind do not count.
+    pub const fn of_kind_bits(bits: u32) -> Type {
+        Type::of_kinds(bits & Type::ANY.kinds)
+    }
+
+    /// Whether all its values are of one kind.
+    pub const fn is_single(self) -> bool {
+        self.kinds.is_power_of_two()
     }
 
     /// Records of exactly the record type with a class key, if a single type has it.

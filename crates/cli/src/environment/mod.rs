@@ -59,6 +59,8 @@ pub struct Environment {
     pub reports_open_ports: bool,
     /// Compile code that runs often.
     pub compiles: bool,
+    /// Keep what the specializer learns of a program for its next start.
+    pub keeps_profiles: bool,
     pub specializer: SpecializerConfig,
     pub worker: WorkerOptions,
     pub compiler: CompilerOptions,
@@ -80,6 +82,7 @@ impl Default for Environment {
             statistics: None,
             reports_open_ports: false,
             compiles: true,
+            keeps_profiles: true,
             specializer: SpecializerConfig::default(),
             worker: WorkerOptions::default(),
             compiler: CompilerOptions::default(),

@@ -26,7 +26,11 @@ const MACHINE_OPTIONS: &[Row] = &[
     ),
     (
         "--no-cache",
-        "neither read nor write compiled libraries in the cache directory",
+        "neither read nor write compiled libraries and profiles in the cache directory",
+    ),
+    (
+        "--no-profiles",
+        "neither read nor write what the specializer learns of a program",
     ),
     (
         "-W WARNING",

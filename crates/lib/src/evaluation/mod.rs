@@ -120,6 +120,15 @@ pub struct Prepared {
     pub warnings: Vec<Diagnostic>,
 }
 
+impl Prepared {
+    /// A digest of the code that is not part of the standard library; none if it cannot be stored.
+    pub(crate) fn digest(&self) -> Option<u64> {
+        let own = self.units.iter().filter(|(_, is_standard)| !is_standard);
+        own.map(|(unit, _)| image::encode_unit(unit).ok())
+            .try_fold(0, |digest: u64, bytes| Some(image::digest(digest, &bytes?)))
+    }
+}
+
 /// The compiler's side of a machine.
 pub struct Evaluation {
     sources: Arc<SourceMap>,

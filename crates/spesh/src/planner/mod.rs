@@ -29,6 +29,7 @@
 //! was retired after failing may be planned again, at a threshold that doubles each time.
 
 mod choice;
+mod kept;
 mod obstacle;
 #[cfg(test)]
 mod tests;
@@ -49,6 +50,7 @@ use crate::statistics::{
 use crate::types::Type;
 
 pub use choice::STARTS_MAX;
+pub use kept::fits;
 pub use obstacle::Obstacle;
 
 /// Share of all calls that a type or number of arguments needs where one specialization serves all.
@@ -304,6 +306,27 @@ impl Planner {
                 .specializations
                 .retain(|(at, types)| *at != entry || types != parameter_types);
         }
+    }
+
+    /// Takes a plan of an earlier run over, as if it had been made now; false if there is one already
+    /// that serves the same. The iterations of loops that the statistics tell of led to it.
+    pub fn adopt(&mut self, plan: &Plan, statistics: &Statistics) -> bool {
+        if !self.take_note(plan) {
+            return false;
+        }
+        if let Some(of_code) = statistics.code(plan.code) {
+            let planned = self.planned.entry(plan.code).or_default();
+            planned.settle(of_code, Some(statistics.version()));
+        }
+        true
+    }
+
+    /// Specializations of an entry point were retired in earlier runs. Some more may be.
+    pub fn restore_retractions(&mut self, code: CodeWord, entry: EntryPoint, count: u32) {
+        let planned = self.planned.entry(code).or_default();
+        planned
+            .retractions
+            .push((entry, count.min(RETRACTIONS_MAX / 2)));
     }
 
     /// How often a specialization of an entry point was retired.

@@ -35,6 +35,18 @@ impl<T: Copy + PartialEq> Histogram<T> {
         }
     }
 
+    /// Such counts. Items that are equal are counted together.
+    pub fn of_counts(counts: impl IntoIterator<Item = (T, u32)>, others: u32) -> Histogram<T> {
+        let mut histogram = Histogram {
+            counts: Vec::new(),
+            others,
+        };
+        for (item, count) in counts {
+            histogram.add_all(&Histogram::of(item, count));
+        }
+        histogram
+    }
+
     /// Counts one more, among the others if `kinds_max` are counted apart already.
     pub fn add(&mut self, item: T, kinds_max: usize) {
         match self.counts.iter().position(|(known, _)| *known == item) {

@@ -20,6 +20,7 @@
 //! but observations from before such a pause count little once it is seen again.
 
 mod histogram;
+mod kept;
 mod replay;
 #[cfg(test)]
 mod tests;

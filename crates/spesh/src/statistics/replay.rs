@@ -390,7 +390,7 @@ impl CodeStatistics {
 }
 
 impl CallsiteStatistics {
-    fn new(argument_count: u8) -> CallsiteStatistics {
+    pub(super) fn new(argument_count: u8) -> CallsiteStatistics {
         CallsiteStatistics {
             argument_count,
             hits: 0,

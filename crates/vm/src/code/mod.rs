@@ -197,7 +197,7 @@ impl CodeRef {
         unsafe { std::slice::from_raw_parts(start as *const u64, (end - start) / 8) }
     }
 
-    fn metadata_index(self) -> Option<(usize, usize)> {
+    pub(crate) fn metadata_index(self) -> Option<(usize, usize)> {
         // SAFETY: the field holds a tagged word.
         let unit = unsafe { Value::from_bits(self.word_at(code::DEBUG)) }.as_index()?;
         // SAFETY: as above.

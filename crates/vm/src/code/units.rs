@@ -86,6 +86,21 @@ impl Units {
         Some(unit.metadata.clone())
     }
 
+    /// Shows every code object that is alive, with the metadata of its unit. The code of a unit that is
+    /// being loaded is left out.
+    pub(crate) fn each_code(&self, mut visit: impl FnMut(&UnitMetadata, usize, Value)) {
+        let places = self.lock();
+        for (number, unit) in places.units.iter().enumerate() {
+            if let Some(Unit {
+                metadata,
+                codes: Some(codes),
+            }) = unit
+            {
+                codes.iter().for_each(|code| visit(metadata, number, *code));
+            }
+        }
+    }
+
     /// Units that are known.
     pub(crate) fn count(&self) -> usize {
         self.lock().units.iter().flatten().count()

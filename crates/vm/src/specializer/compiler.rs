@@ -186,6 +186,10 @@ impl Compile for Compiler {
         }
     }
 
+    fn restore_retractions(&mut self, code: CodeWord, entry: EntryPoint, count: u32) {
+        self.retractions.insert((code, entry), count);
+    }
+
     fn divides_by_class(&self) -> bool {
         self.options.divides_by_class
     }

@@ -14,6 +14,7 @@
 //! - [`compiler`]: builds, compiles and installs what the worker plans.
 //! - [`compiled`]: functions that compiled code calls.
 //! - [`ledger`], [`report`]: the specializer's actions, for people.
+//! - [`kept`]: profiles that outlive the process.
 //! - [`log`]: the logs that threads write while they interpret, and when.
 //! - [`worker`]: the thread that reads logs, plans and has plans compiled.
 //!
@@ -26,6 +27,7 @@
 pub(crate) mod compiled;
 pub mod compiler;
 mod install;
+mod kept;
 pub mod ledger;
 pub(crate) mod log;
 mod mapped;
@@ -51,6 +53,7 @@ use canny_spesh::types::Type;
 
 use crate::leaf::LeafFunction;
 
+pub use canny_spesh::kept::KeptProfile;
 pub use install::InstallError;
 pub use registry::CodeUsage;
 use registry::Registry;
@@ -181,6 +184,27 @@ impl Specializer {
             self.heap.request_safepoints();
         }
         snapshot
+    }
+
+    /// The snapshot of a code that was wished for, and whether it may still be made if there is none.
+    pub(crate) fn awaited(&self, code: CodeWord) -> (Option<Arc<CodeSnapshot>>, bool) {
+        self.lock().awaited(code)
+    }
+
+    /// The record types that have a name of their own, with their class keys.
+    pub(crate) fn named_record_types(&self) -> HashMap<String, u32> {
+        let known = self.record_types.lock();
+        let mut named: HashMap<String, Option<u32>> = HashMap::new();
+        for (class, record_type) in &*known {
+            named
+                .entry(record_type.name.clone())
+                .and_modify(|class| *class = None)
+                .or_insert(Some(*class));
+        }
+        let single = named.into_iter();
+        single
+            .filter_map(|(name, class)| Some((name, class?)))
+            .collect()
     }
 
     /// The record type with a class key.

@@ -101,6 +101,31 @@ struct Place {
     was_cold_call: bool,
 }
 
+impl Place {
+    /// A bit for each sort of guess that failed.
+    fn flags(&self) -> u8 {
+        let flags = [
+            self.is_unstable,
+            self.declines,
+            self.fails_before_loop,
+            self.was_cold_call,
+        ];
+        let bits = flags.iter().enumerate();
+        bits.fold(0, |all, (bit, flag)| all | u8::from(*flag) << bit)
+    }
+
+    fn of_flags(operands: Type, flags: u8) -> Place {
+        let flag = |bit: u8| flags >> bit & 1 == 1;
+        Place {
+            operands,
+            is_unstable: flag(0),
+            declines: flag(1),
+            fails_before_loop: flag(2),
+            was_cold_call: flag(3),
+        }
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Registry {
     codes: HashMap<CodeWord, KnownCode>,
@@ -124,6 +149,8 @@ pub(super) struct Registry {
     pub(super) keeps_reports: bool,
     /// Code that somebody wants a snapshot of.
     wishes: Vec<CodeWord>,
+    /// Of these, code whose snapshots are being made.
+    granting: Vec<CodeWord>,
     /// A full collection has visited the roots and not yet the weak references: snapshots are not handed out.
     is_collecting: bool,
 }
@@ -181,7 +208,23 @@ impl Registry {
     }
 
     pub(super) fn take_wishes(&mut self) -> Vec<CodeWord> {
-        std::mem::take(&mut self.wishes)
+        let wishes = std::mem::take(&mut self.wishes);
+        self.granting.extend(&wishes);
+        wishes
+    }
+
+    /// The snapshots of these were made, if there can be any.
+    pub(super) fn has_granted(&mut self, wishes: &[CodeWord]) {
+        self.granting.retain(|code| !wishes.contains(code));
+    }
+
+    /// The snapshot of a code, and whether it may still be made if there is none.
+    pub(super) fn awaited(&self, code: CodeWord) -> (Option<Arc<CodeSnapshot>>, bool) {
+        if self.is_collecting {
+            return (None, true);
+        }
+        let is_awaited = self.wishes.contains(&code) || self.granting.contains(&code);
+        (self.snapshot(code), is_awaited)
     }
 
     pub(super) fn add_snapshot(&mut self, code: Value, snapshot: Arc<CodeSnapshot>) {
@@ -694,6 +737,37 @@ impl Registry {
             is_retired: candidate.is_retired,
             retired_by: candidate.retired_by,
         })
+    }
+
+    /// Whether a candidate of an entry point is in use.
+    pub(super) fn is_in_use(&self, code: CodeWord, entry: EntryPoint) -> bool {
+        let Some(known) = self.codes.get(&code) else {
+            return false;
+        };
+        match (entry, CodeRef::of_value(known.code)) {
+            (EntryPoint::Start, _) => !known.entered.is_empty(),
+            (EntryPoint::Loop(pc), Some(code)) => {
+                let head = code.start() as u64 + 4 * pc as u64;
+                self.loops.contains_key(&head)
+            }
+            (EntryPoint::Loop(_), None) => false,
+        }
+    }
+
+    /// The places at which guesses failed: code, word index, kinds of the operands, which guesses.
+    pub(super) fn kept_places(&self) -> Vec<(CodeWord, usize, u32, u8)> {
+        let places = self.places.iter();
+        let mut kept: Vec<_> = places
+            .map(|((code, pc), place)| (*code, *pc, place.operands.kind_bits(), place.flags()))
+            .collect();
+        kept.sort();
+        kept
+    }
+
+    /// Takes over a place at which guesses failed in an earlier run.
+    pub(super) fn restore_place(&mut self, code: CodeWord, pc: usize, operands: u32, flags: u8) {
+        let place = Place::of_flags(Type::of_kind_bits(operands), flags);
+        self.places.entry((code, pc)).or_insert(place);
     }
 
     /// The first candidate that calls of a code enter.

@@ -85,11 +85,12 @@ impl Thread {
         let wishes = specializer.lock().take_wishes();
         let ledger = specializer.ledger();
         ledger.time(PauseCause::MakeSnapshots, || {
-            self.grant(&specializer, wishes)
+            self.grant(&specializer, &wishes);
+            specializer.lock().has_granted(&wishes);
         });
     }
 
-    fn grant(&mut self, specializer: &Specializer, wishes: Vec<CodeWord>) {
+    fn grant(&mut self, specializer: &Specializer, wishes: &[CodeWord]) {
         let code_of = |word: &CodeWord| {
             // The word may come from a log, and its code may have died since.
             if !specializer.heap.is_code(word.0) {

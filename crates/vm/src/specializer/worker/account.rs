@@ -55,12 +55,13 @@ impl LogWorker {
 
 impl Worker {
     pub(super) fn account(&self, is_off: bool) -> WorkerAccount {
+        let statistics = self.learned.statistics.read();
         let mut account = WorkerAccount {
-            logs: self.statistics.version(),
+            logs: statistics.version(),
             is_off,
             ..WorkerAccount::default()
         };
-        for (code, seen) in self.statistics.codes() {
+        for (code, seen) in statistics.codes() {
             let snapshot = self.machine.snapshot(code);
             let obstacle = snapshot.map(|snapshot| self.planner.obstacle(&snapshot, seen));
             account.codes.push(SeenCode {

@@ -6,11 +6,15 @@
 //! them. The compiler is behind [`Compile`], and the machine behind [`Machine`], so that the worker can
 //! be tested without either.
 //!
+//! A profile that an earlier run of the program left is taken in with the first log, see [`kept`].
+//!
 //! A failure here never takes the program down: a plan whose compilation panics is turned off, a
 //! panic anywhere else turns the worker off; both say so in the specializer's log.
 
 pub(super) mod account;
+pub(super) mod kept;
 mod retirement;
+mod snapshots;
 #[cfg(test)]
 mod tests;
 
@@ -37,18 +41,13 @@ use canny_spesh::statistics::{Log, Statistics};
 use canny_spesh::types::Type;
 
 pub(super) use account::WorkerAccount;
+use kept::{KeptPlans, Learned, Restored, UsedPlan};
 pub use retirement::Retired;
 
 use super::ledger::Ledger;
 use super::log::LogQuota;
 use super::mapped;
 
-/// Calls and iterations from which on code is worth a snapshot.
-const SNAPSHOT_HITS: u32 = 8;
-/// Snapshots that one log may ask for: they are made on the program's thread.
-const SNAPSHOTS_MAX: usize = 48;
-/// How long the worker waits for snapshots.
-const SNAPSHOT_WAIT: Duration = Duration::from_millis(5);
 /// Time from the arrival of a log to the return of its quota, doubled for each log that led to nothing new.
 const REST_MIN: Duration = Duration::from_millis(2);
 /// The same for a thread's first log: a short program is over by then.
@@ -106,6 +105,9 @@ pub trait Compile: Send {
         Vec::new()
     }
 
+    /// So many specializations of an entry point were retired in earlier runs of the program.
+    fn restore_retractions(&mut self, _code: CodeWord, _entry: EntryPoint, _count: u32) {}
+
     /// How many specializations of a procedure there can be.
     fn selection(&self) -> Selection {
         Selection::One
@@ -124,9 +126,17 @@ pub trait Compile: Send {
 pub trait Machine: Send {
     /// The snapshot of a code if there is one now; else one is made soon.
     fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>>;
+    /// The same without wishing for one, and whether one may still be made that was wished for.
+    fn awaited(&self, code: CodeWord) -> (Option<Arc<CodeSnapshot>>, bool) {
+        (self.snapshot(code), true)
+    }
     /// The record type with a class key.
     fn record_type(&self, _class: u32) -> Option<Arc<RecordTypeSnapshot>> {
         None
+    }
+    /// Class keys of the record types that have a name of their own.
+    fn named_record_types(&self) -> HashMap<String, u32> {
+        HashMap::new()
     }
     /// File and line of an instruction, for people.
     fn place(&self, _code: CodeWord, _pc: usize) -> Option<String> {
@@ -163,8 +173,16 @@ impl Machine for Arc<super::Specializer> {
         super::Specializer::snapshot(self, code)
     }
 
+    fn awaited(&self, code: CodeWord) -> (Option<Arc<CodeSnapshot>>, bool) {
+        super::Specializer::awaited(self, code)
+    }
+
     fn record_type(&self, class: u32) -> Option<Arc<RecordTypeSnapshot>> {
         super::Specializer::record_type(self, class)
+    }
+
+    fn named_record_types(&self) -> HashMap<String, u32> {
+        super::Specializer::named_record_types(self)
     }
 
     fn place(&self, code: CodeWord, pc: usize) -> Option<String> {
@@ -240,6 +258,8 @@ pub(crate) struct LogWorker {
     is_blocking: AtomicBool,
     next_thread: AtomicU32,
     state: Mutex<WorkerState>,
+    /// The worker's knowledge, for the profile that is kept at the end.
+    learned: Mutex<Option<Arc<Learned>>>,
 }
 
 #[derive(Default)]
@@ -263,6 +283,7 @@ impl LogWorker {
         self.is_blocking
             .store(options.is_blocking, Ordering::Relaxed);
         let worker = Box::new(Worker::new(options, machine, compile));
+        *self.learned.lock() = Some(worker.learned.clone());
         *self.lock() = WorkerState::Ready(worker);
         self.is_wanted.store(true, Ordering::Release);
     }
@@ -389,14 +410,29 @@ struct Return {
     was_useful: bool,
 }
 
+/// The end of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Compiled {
+    /// It is in use; compiling it took so long.
+    Installed(Duration),
+    /// It is not tried again.
+    No,
+    /// Another try may succeed.
+    NotNow,
+}
+
 /// See the module.
 pub(crate) struct Worker {
     options: WorkerOptions,
     file: Option<File>,
     machine: Box<dyn Machine>,
     compile: Box<dyn Compile>,
-    statistics: Statistics,
+    learned: Arc<Learned>,
     planner: Planner,
+    /// The profile of earlier runs, until the first log comes.
+    restored: Option<Restored>,
+    /// Plans of earlier runs that are to be compiled.
+    kept: KeptPlans,
     /// Instructions of the code in the statistics: another object may get the address of one that died.
     known: HashMap<CodeWord, Arc<[u32]>>,
     /// Code that is to be looked at again although no log told anything new.
@@ -509,8 +545,10 @@ impl Worker {
             file,
             machine,
             compile,
-            statistics: Statistics::new(),
+            learned: Learned::new(),
             planner,
+            restored: None,
+            kept: KeptPlans::default(),
             known: HashMap::new(),
             pending: CodeSet::default(),
             compiled: 0,
@@ -526,12 +564,20 @@ impl Worker {
         // Set by an internal error: logs are only received, so that nobody waits in vain.
         let mut is_off = false;
         loop {
-            let message = match self.returns.iter().map(|back| back.due).min() {
+            let retry = self.kept.retry_at().filter(|_| !is_off);
+            let due = self.returns.iter().map(|back| back.due).chain(retry);
+            let message = match due.min() {
                 Some(due) => {
                     match messages.recv_timeout(due.saturating_duration_since(Instant::now())) {
                         Ok(message) => message,
                         Err(RecvTimeoutError::Timeout) => {
                             self.give_back_due();
+                            if retry.is_some_and(|at| at <= Instant::now())
+                                && let Err(message) = guarded(|| self.retry_kept())
+                            {
+                                self.turn_off(&message);
+                                is_off = true;
+                            }
                             continue;
                         }
                         Err(RecvTimeoutError::Disconnected) => return,
@@ -551,12 +597,13 @@ impl Worker {
                         quota.finish_turn();
                     }
                     if let Err(message) = result {
-                        self.say(&format!("The specializer is off: {message}\n"));
-                        self.returns.clear();
+                        self.turn_off(&message);
                         is_off = true;
                     }
                 }
-                Message::ThreadEnded(thread) => self.statistics.forget_thread(thread),
+                Message::ThreadEnded(thread) => {
+                    self.learned.statistics.write().forget_thread(thread);
+                }
                 Message::Account(to) => {
                     // Nobody waits any more if it took too long.
                     let _ = to.send(self.account(is_off));
@@ -564,6 +611,11 @@ impl Worker {
             }
             self.give_back_due();
         }
+    }
+
+    fn turn_off(&mut self, message: &str) {
+        self.say(&format!("The specializer is off: {message}\n"));
+        self.returns.clear();
     }
 
     fn give_back_due(&mut self) {
@@ -596,8 +648,9 @@ impl Worker {
             waits,
         } = log;
         self.forget_dead();
+        self.restore_profile();
         let words = buffer.get(..used_words).unwrap_or_default();
-        let mut touched = self.statistics.add(
+        let mut touched = self.learned.statistics.write().add(
             Log {
                 thread: quota.thread,
                 is_continued,
@@ -607,7 +660,7 @@ impl Worker {
         );
         touched.extend(self.pending.drain());
         let snapshots = self.snapshots(&touched, waits.then_some(&*quota));
-        self.statistics.learn(&snapshots);
+        self.learned.statistics.write().learn(&snapshots);
         let codes: Vec<Arc<CodeSnapshot>> = snapshots.0.values().cloned().collect();
         self.compile.stitch(&codes);
         let replayed = arrival.elapsed();
@@ -615,24 +668,43 @@ impl Worker {
         for Retired { plan, .. } in &retired {
             self.planner
                 .retract(plan.code, plan.entry, &plan.parameter_types);
+            self.learned.note_retired(plan);
         }
+        let compiled_kept = self.compile_kept(&touched, waits.then_some(&*quota));
         let has_budget = !waits && !self.options.is_eager;
         self.planner.set_budget(has_budget.then(|| self.budget()));
         let plans = self
             .planner
-            .plan(&mut self.statistics, &touched, &snapshots);
+            .plan(&mut self.learned.statistics.write(), &touched, &snapshots);
         if self.file.is_some() {
             for retired in &retired {
                 self.say(&retirement::retired_text(retired, &*self.machine));
             }
             self.describe(&quota, words.len(), &touched, &snapshots, &plans, replayed);
         }
-        let was_useful = !plans.is_empty();
+        let was_useful = compiled_kept || !plans.is_empty();
         for plan in plans {
-            self.compile_plan(&plan, &snapshots);
+            match self.compile_plan(&plan, &snapshots) {
+                Compiled::Installed(time) => {
+                    let logs = self.learned.statistics.read().version();
+                    self.learned.note_used(UsedPlan { plan, logs, time }, true);
+                }
+                Compiled::No => {}
+                Compiled::NotNow if !waits => self.try_soon(plan, &snapshots),
+                Compiled::NotNow => {
+                    self.planner
+                        .invalidate(plan.code, plan.entry, &plan.parameter_types);
+                    self.pending.insert(plan.code);
+                }
+            }
         }
+        if !waits {
+            self.kept.plan_retry();
+        }
+        let learned = self.learned.clone();
+        let statistics = learned.statistics.read();
         self.known
-            .retain(|code, _| self.statistics.code(*code).is_some());
+            .retain(|code, _| statistics.code(*code).is_some());
         self.idle_logs = match (was_useful, self.planner.deferred()) {
             (true, _) => 0,
             (false, 0) => self.idle_logs + 1,
@@ -644,7 +716,7 @@ impl Worker {
         } else if is_first {
             REST_FIRST
         } else {
-            let age = (self.statistics.version() / LOGS_PER_AGE).min(AGE_MAX);
+            let age = (statistics.version() / LOGS_PER_AGE + self.kept.age).min(AGE_MAX);
             (REST_MIN * (1 << (age + self.idle_logs).min(10))).min(REST_MAX)
         };
         let back = Return {
@@ -664,10 +736,11 @@ impl Worker {
     fn forget_dead(&mut self) {
         let dead = self.machine.take_dead();
         for code in &dead {
-            self.statistics.forget(*code);
+            self.learned.statistics.write().forget(*code);
             self.planner.forget(*code);
             self.known.remove(code);
             self.pending.remove(code);
+            self.kept.forget(*code);
         }
         self.compile.forget(&dead);
     }
@@ -680,8 +753,8 @@ impl Worker {
             words => self.time_compiling / words as u32,
         };
         Budget {
-            events: self.statistics.events(),
-            elapsed,
+            events: self.learned.statistics.read().events(),
+            elapsed: elapsed + self.kept.time_before,
             cost_per_word,
             is_exhausted: self.time_compiling
                 > TIME_FREE
@@ -690,74 +763,7 @@ impl Worker {
         }
     }
 
-    /// The snapshots of what was touched and ran more than a few times, and of what that called; those
-    /// with most hits first if there are many.
-    fn snapshots(&mut self, touched: &CodeSet, waiting: Option<&LogQuota>) -> Snapshots {
-        let mut wanted: Vec<(u32, CodeWord)> = touched
-            .iter()
-            .filter_map(|code| {
-                let of_code = self.statistics.code(*code)?;
-                let hits = of_code.hits.saturating_add(of_code.loop_hits);
-                let is_warm = hits >= SNAPSHOT_HITS || self.options.is_eager;
-                is_warm.then_some((hits, *code))
-            })
-            .collect();
-        wanted.sort_by_key(|(hits, code)| (std::cmp::Reverse(*hits), *code));
-        let mut found = Snapshots::default();
-        let mut missing: Vec<CodeWord> = Vec::new();
-        let mut wishes = 0;
-        for (_, code) in wanted {
-            if wishes >= SNAPSHOTS_MAX {
-                self.pending.insert(code);
-                continue;
-            }
-            match self.machine.snapshot(code) {
-                Some(snapshot) => self.add_snapshot(code, snapshot, &mut found),
-                None => {
-                    wishes += 1;
-                    missing.push(code);
-                }
-            }
-        }
-        if missing.is_empty() {
-            return found;
-        }
-        let patience = Instant::now() + SNAPSHOT_WAIT;
-        if let Some(quota) = waiting {
-            quota.ask_for_snapshots();
-        }
-        loop {
-            missing.retain(|code| match self.machine.snapshot(*code) {
-                Some(snapshot) => {
-                    self.add_snapshot(*code, snapshot, &mut found);
-                    false
-                }
-                None => true,
-            });
-            if missing.is_empty() || waiting.is_some() || Instant::now() > patience {
-                break;
-            }
-            std::thread::sleep(Duration::from_micros(200));
-        }
-        // The next log may find their snapshots made.
-        self.pending.extend(missing);
-        found
-    }
-
-    fn add_snapshot(&mut self, code: CodeWord, snapshot: Arc<CodeSnapshot>, found: &mut Snapshots) {
-        let is_another = self
-            .known
-            .get(&code)
-            .is_some_and(|known| **known != *snapshot.instructions);
-        if is_another {
-            self.statistics.forget(code);
-            self.planner.forget(code);
-        }
-        self.known.insert(code, snapshot.instructions.clone());
-        found.0.insert(code, snapshot);
-    }
-
-    fn compile_plan(&mut self, plan: &Plan, snapshots: &Snapshots) {
+    fn compile_plan(&mut self, plan: &Plan, snapshots: &Snapshots) -> Compiled {
         let title = code_title(plan.code, snapshots);
         if self
             .options
@@ -766,7 +772,7 @@ impl Worker {
         {
             self.say(&format!("Not compiled, the limit is reached: {title}\n\n"));
             self.note_refusal(plan, "CANNY_SPESH_LIMIT is reached", Duration::ZERO);
-            return;
+            return Compiled::No;
         }
         if self.compiled == 0 {
             mapped::give_back();
@@ -776,34 +782,36 @@ impl Worker {
         let start = processor_time();
         let Worker {
             compile,
-            statistics,
+            learned,
             machine,
             file,
             ..
         } = self;
+        let learned = learned.clone();
+        let statistics = learned.statistics.read();
         let profile = WorkerProfile {
-            statistics,
+            statistics: &statistics,
             machine: &**machine,
             plan,
         };
         let log = file.as_mut().map(|file| file as &mut dyn Write);
         let outcome = guarded(|| compile.compile(plan, &profile, log));
-        let is_installed = matches!(outcome, Ok(Outcome::Installed(_)));
+        drop(statistics);
+        let time = processor_time().saturating_sub(start);
+        let compiled = match outcome {
+            Ok(Outcome::Installed(_)) => Compiled::Installed(time),
+            Ok(Outcome::TryAgain(_)) => Compiled::NotNow,
+            Ok(Outcome::Refused(_)) | Err(_) => Compiled::No,
+        };
         let text = match outcome {
             Ok(Outcome::Installed(text)) => format!("installed {text}"),
             Ok(Outcome::Refused(text)) => format!("refused: {text}"),
-            Ok(Outcome::TryAgain(text)) => {
-                self.planner
-                    .invalidate(plan.code, plan.entry, &plan.parameter_types);
-                self.pending.insert(plan.code);
-                format!("not now: {text}")
-            }
+            Ok(Outcome::TryAgain(text)) => format!("not now: {text}"),
             Err(panic) => format!("turned off by an internal error: {panic}"),
         };
-        if !is_installed {
-            self.note_refusal(plan, &text, processor_time().saturating_sub(start));
+        if !matches!(compiled, Compiled::Installed(_)) {
+            self.note_refusal(plan, &text, time);
         }
-        let time = processor_time().saturating_sub(start);
         self.time_compiling += time;
         self.words_compiled += snapshots
             .snapshot(plan.code)
@@ -812,6 +820,7 @@ impl Worker {
         self.say(&format!(
             "Candidate {number}, {title}: {text} ({microseconds} us)\n\n"
         ));
+        compiled
     }
 
     fn describe(
@@ -823,9 +832,11 @@ impl Worker {
         plans: &[Plan],
         replayed: Duration,
     ) {
+        let learned = self.learned.clone();
+        let statistics = learned.statistics.read();
         let mut text = format!(
             "Log {} of thread {}, {} words, taken in within {} us\n\n==========\n\n",
-            self.statistics.version(),
+            statistics.version(),
             quota.thread,
             words,
             replayed.as_micros()
@@ -838,7 +849,7 @@ impl Worker {
             snapshots,
             machine: &*self.machine,
         };
-        text.push_str(&statistics_text(&self.statistics, warm, &source));
+        text.push_str(&statistics_text(&statistics, warm, &source));
         let plural = if plans.len() == 1 { "" } else { "s" };
         text.push_str(&format!(
             "Plan of {} specialization{plural}\n\n",
