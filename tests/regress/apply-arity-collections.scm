@@ -1,5 +1,5 @@
-;;; `apply` with a wrong number of arguments while the heap is collected: the error names the arguments,
-;;; which the collector has to find although the instruction does not name them.
+;;; `apply` with a wrong number of arguments while the heap is collected: the error names the
+;;; arguments, which the collector has to find although the instruction does not name them.
 
 (import (canny base) (scheme base) (scheme write) (canny test))
 

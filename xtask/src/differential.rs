@@ -68,12 +68,22 @@ const SLOW: &[Slow] = &[Slow {
     reason: "recurses a million frames deep, and each collection walks the whole stack",
 }];
 
+/// Code is stitched as soon as a log has it, and nothing is compiled.
+const STITCHED: Mode = Mode {
+    name: "stitched",
+    stress: None,
+    environment: &[("CANNY_SPESH_EAGER", "1"), ("CANNY_SPESH_LIMIT", "0")],
+};
+
 /// The modes of the CI share.
-const SHARE: &[Mode] = &[Mode {
-    name: "stress",
-    stress: Some(997),
-    environment: &[("CANNY_GC_POISON", "1"), ("CANNY_NURSERY", "262144")],
-}];
+const SHARE: &[Mode] = &[
+    Mode {
+        name: "stress",
+        stress: Some(997),
+        environment: &[("CANNY_GC_POISON", "1"), ("CANNY_NURSERY", "262144")],
+    },
+    STITCHED,
+];
 
 /// The modes of `--all`.
 const ALL: &[Mode] = &[
@@ -102,6 +112,7 @@ const ALL: &[Mode] = &[
         stress: None,
         environment: &[("CANNY_JIT", "0")],
     },
+    STITCHED,
     // Everything that runs twice is compiled, before the program continues.
     Mode {
         name: "eager",

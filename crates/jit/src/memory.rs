@@ -77,6 +77,12 @@ impl CodeMemory {
         self.region.addresses()
     }
 
+    /// Whether one part in `share` of the memory for code or descriptors is in use.
+    pub fn is_used_to(&self, share: usize) -> bool {
+        let (code, data) = self.region.capacities();
+        self.used_code_bytes() > code / share || self.used_data_bytes() > data / share
+    }
+
     /// Bytes of code memory in use.
     pub fn used_code_bytes(&self) -> usize {
         self.region.used_code_bytes()

@@ -72,6 +72,11 @@ impl Region {
         self.executable..self.executable + self.code_bytes + self.data_bytes
     }
 
+    /// Bytes of memory for code and for descriptors.
+    pub(crate) fn capacities(&self) -> (usize, usize) {
+        (self.code_bytes, self.data_bytes)
+    }
+
     /// Bytes of code in use.
     pub(crate) fn used_code_bytes(&self) -> usize {
         self.code_bytes - self.lock().code.free_bytes()

@@ -178,11 +178,20 @@ mod tests {
 
     #[test]
     fn another_program_or_build_has_another_profile() {
-        let file = file_of("digest", "(import (scheme base)) (define x 1)");
+        let file = file_of(
+            "digest",
+            "(import (scheme base) (scheme write)) (display 1)",
+        );
         file.write(profile());
-        let same = file_of("digest", "(import (scheme base)) (define x 1)");
+        let same = file_of(
+            "digest",
+            "(import (scheme base) (scheme write)) (display 1)",
+        );
         assert_eq!(same.read(), Ok(Some(profile())));
-        let other = file_of("digest", "(import (scheme base)) (define x 2)");
+        let other = file_of(
+            "digest",
+            "(import (scheme base) (scheme write)) (display 2)",
+        );
         assert_eq!(other.path, file.path);
         assert!(other.read().unwrap_err().contains("other code"));
         let contents = Contents {

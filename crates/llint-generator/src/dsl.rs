@@ -525,8 +525,7 @@ impl<'a, 'b> Handler<'a, 'b> {
             }
             // From one code of stencils into another without a look at the table.
             let opcode = self.load_u8(self.pc, 0);
-            let is_stitched =
-                self.compare_constant(IntCC::Equal, opcode, Opcode::Stitched as i64);
+            let is_stitched = self.compare_constant(IntCC::Equal, opcode, Opcode::Stitched as i64);
             self.when(is_stitched, |h| {
                 let target = h.load(h.pc, descriptor::NATIVE as i32);
                 h.go(target);

@@ -18,8 +18,7 @@ use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_module::{
-    DataDescription, FuncId, Linkage, Module, ModuleReloc, ModuleRelocTarget,
-    default_libcall_names,
+    DataDescription, FuncId, Linkage, Module, ModuleReloc, ModuleRelocTarget, default_libcall_names,
 };
 use cranelift_object::{ObjectBuilder, ObjectModule};
 
@@ -146,7 +145,12 @@ struct StencilCutter {
 }
 
 impl StencilCutter {
-    fn cut(&mut self, opcode: Opcode, write: Writer, frees: bool) -> Result<Stencil, GenerateError> {
+    fn cut(
+        &mut self,
+        opcode: Opcode,
+        write: Writer,
+        frees: bool,
+    ) -> Result<Stencil, GenerateError> {
         let name = opcode.row().name;
         let mut context = self.module.make_context();
         context.set_disasm(true);
@@ -182,7 +186,9 @@ impl StencilCutter {
             .buffer
             .relocs()
             .iter()
-            .map(|relocation| ModuleReloc::from_mach_reloc(relocation, &context.func, self.exits[0]))
+            .map(|relocation| {
+                ModuleReloc::from_mach_reloc(relocation, &context.func, self.exits[0])
+            })
             .collect();
         strip_frame(&mut code, &mut relocations).map_err(wrong)?;
         let mut exits = Vec::new();
@@ -644,14 +650,17 @@ impl Emitter {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn every_stencil_is_cut() {
+    fn plain_opcodes_have_stencils() {
         let all = super::stencils("x86_64-unknown-linux-gnu").unwrap();
         for (opcode, pair) in super::Opcode::ALL.iter().zip(&all) {
-            if let Some((first, second)) = pair {
-                eprintln!("{} usual {} rare {} word {} pc {} {:?} {:?}", opcode.row().name, first.usual.code.len(), first.rare.code.len(), first.needs_word, first.needs_pc, first.holes(), second.is_some());
-            }
+            let wanted = super::stencil_writers(*opcode).is_some();
+            assert_eq!(pair.is_some(), wanted, "{}", opcode.row().name);
         }
-        assert!(all.iter().flatten().count() > 50);
+        assert!(
+            super::stencils("aarch64-unknown-linux-gnu")
+                .unwrap()
+                .is_empty()
+        );
     }
 
     #[test]

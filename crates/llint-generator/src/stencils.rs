@@ -6,8 +6,8 @@
 //! a jump to a function that does not exist. This module finds both in the machine code. The usual way
 //! through a stencil ends at its end, and what is rare stands in a part of its own.
 
-use cranelift_codegen::ir::{self, InstructionData, Opcode as IrOpcode, Value};
 use canny_tables::stencils::{Hole, Patch};
+use cranelift_codegen::ir::{self, InstructionData, Opcode as IrOpcode, Value};
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Instruction};
 
 /// The constant that stands for an operand while the stencil is compiled. The code generator may add
@@ -76,7 +76,7 @@ pub fn reads(function: &ir::Function, value: Value) -> bool {
         })
 }
 
-/// Which function a call of a stencil goes to.
+/// The ways out of a stencil.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     Next,
@@ -170,7 +170,7 @@ fn decode(code: &[u8], exits: &[(u32, Exit)]) -> Result<Vec<Decoded>, String> {
         if instruction.is_invalid() {
             return Err(format!("no instruction at {offset:#x}"));
         }
-        // What is between exits.
+        // Padding between exits.
         if instruction.flow_control() == FlowControl::Interrupt {
             continue;
         }
@@ -223,18 +223,96 @@ fn decode(code: &[u8], exits: &[(u32, Exit)]) -> Result<Vec<Decoded>, String> {
     Ok(all)
 }
 
-impl Stencil {
-    /// The operands that some place asks for.
-    pub fn holes(&self) -> Vec<Hole> {
-        let patches = self.usual.patches.iter().chain(&self.rare.patches);
-        let mut holes: Vec<Hole> = Vec::new();
-        for (_, patch) in patches {
-            if let Patch::Operand(hole, _) = patch
-                && !holes.contains(hole)
-            {
-                holes.push(*hole);
+#[cfg(test)]
+mod tests {
+    use canny_tables::opcodes::Opcode;
+    use canny_tables::stencils::{Hole, Patch};
+
+    use super::{Exit, Stencil, find, mark, take_apart};
+    use crate::emit::stencils;
+
+    fn stencil(opcode: Opcode) -> Stencil {
+        let all = stencils("x86_64-unknown-linux-gnu").unwrap();
+        all[opcode as usize].clone().unwrap().0
+    }
+
+    fn holes(stencil: &Stencil) -> Vec<Hole> {
+        let patches = stencil.usual.patches.iter().chain(&stencil.rare.patches);
+        let mut holes: Vec<Hole> = patches
+            .filter_map(|(_, patch)| match patch {
+                Patch::Operand(hole, _) => Some(*hole),
+                _ => None,
+            })
+            .collect();
+        holes.sort_by_key(|hole| *hole as u8);
+        holes.dedup();
+        holes
+    }
+
+    #[test]
+    fn marks_are_told_apart_from_each_other_and_from_sums() {
+        for hole in Hole::ALL {
+            let mark = mark(hole);
+            for added in [-8, 0, 8, 100] {
+                let constant = (mark + added) as u64;
+                assert_eq!(find(constant, hole.is_wide()), Some((hole, added as i32)));
+                assert_eq!(find(constant, !hole.is_wide()), None);
             }
         }
-        holes
+        assert_eq!(find(0, false), None);
+        assert_eq!(find(u64::MAX, true), None);
+    }
+
+    #[test]
+    fn stencils_have_places_for_the_operands_of_their_rows() {
+        assert_eq!(holes(&stencil(Opcode::Move)), [Hole::A, Hole::B]);
+        assert_eq!(holes(&stencil(Opcode::Add)), [Hole::A, Hole::B, Hole::C]);
+        assert_eq!(
+            holes(&stencil(Opcode::AddImmediate)),
+            [Hole::A, Hole::B, Hole::CFixnum]
+        );
+        assert_eq!(
+            holes(&stencil(Opcode::GlobalRef)),
+            [Hole::A, Hole::PoolWide]
+        );
+        assert_eq!(
+            holes(&stencil(Opcode::Call)),
+            [Hole::A, Hole::CountB, Hole::Return, Hole::PlainLoop]
+        );
+        assert_eq!(
+            holes(&stencil(Opcode::Loop)),
+            [Hole::Behind, Hole::PlainLoop]
+        );
+    }
+
+    #[test]
+    fn the_usual_part_runs_into_the_next_instruction() {
+        let add = stencil(Opcode::Add);
+        let leads_on = |patches: &[(u32, Patch)]| patches.iter().any(|(_, it)| *it == Patch::Next);
+        assert!(!leads_on(&add.usual.patches));
+        assert!(leads_on(&add.rare.patches));
+        assert!(stencil(Opcode::Nop).usual.code.is_empty());
+    }
+
+    #[test]
+    fn jumps_to_exits_go_there_at_once() {
+        // jz +5; jmp next; jmp slow
+        let code = [0x0f, 0x84, 5, 0, 0, 0, 0xe9, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0];
+        let (usual, rare) = take_apart(&code, &[(7, Exit::Next), (12, Exit::Slow)]).unwrap();
+        assert_eq!(usual.code, code[..6]);
+        assert_eq!(usual.patches, [(2, Patch::Slow)]);
+        assert!(rare.code.is_empty());
+    }
+
+    #[test]
+    fn code_that_depends_on_its_place_is_refused() {
+        // mov rax, [rip+0]; jmp next
+        let code = [0x48, 0x8b, 0x05, 0, 0, 0, 0, 0xe9, 0, 0, 0, 0];
+        assert!(take_apart(&code, &[(8, Exit::Next)]).is_err());
+        // mov eax, WideWord, which may be negative; jmp next
+        let mut code = vec![0xb8];
+        code.extend((mark(Hole::WideWord) as u32).to_le_bytes());
+        code.extend([0xe9, 0, 0, 0, 0]);
+        assert!(take_apart(&code, &[(6, Exit::Next)]).is_err());
     }
 }

@@ -13,7 +13,7 @@
 //!
 //! All displacements are within the code, so it does not depend on its address.
 
-use canny_tables::layout::thread;
+use canny_tables::layout::{FIXNUM_SHIFT, thread};
 use canny_tables::opcodes::{
     Flow, Opcode, OpcodeFlags, field_a, field_b, field_c, field_far, field_wide,
 };
@@ -338,8 +338,7 @@ impl Stitcher<'_> {
     fn write_rare_parts(&mut self) {
         for rare in std::mem::take(&mut self.rare) {
             let base = self.done.code.len();
-            let within =
-                self.write_part(rare.part, rare.pc, rare.opcode, rare.usual, rare.slow);
+            let within = self.write_part(rare.part, rare.pc, rare.opcode, rare.usual, rare.slow);
             for (place, offset) in rare.from_usual.into_iter().chain(within) {
                 let target = Target::Offset(base + offset as usize);
                 self.jumps.push((place, target));
@@ -360,7 +359,7 @@ impl Stitcher<'_> {
                 pc, opcode, second, ..
             } = self.slow[number];
             if let Some(second) = second {
-                // What this one leaves is a slow path of its own.
+                // The second stencil has a slow path of its own.
                 let slow = self.slow.len();
                 self.slow.push(Slow {
                     pc,
@@ -462,6 +461,67 @@ const RDI: u8 = 7;
 const R10: u8 = 10;
 const TABLE: u8 = thread::TABLE as u8;
 const LOOP: u8 = 8 * Opcode::Loop as u8;
-const FIXNUM_SHIFT: u32 = canny_tables::layout::FIXNUM_SHIFT as u32;
 
 const _: () = assert!(thread::TABLE < 128 && (Opcode::Loop as usize) < 16);
+
+#[cfg(test)]
+mod tests {
+    use canny_tables::opcodes::{Opcode, encode_abc, encode_far, encode_wide};
+
+    use super::stitch;
+
+    const START: u64 = 0x10_0000;
+
+    #[test]
+    fn calls_and_loops_are_named() {
+        let code = [
+            encode_wide(Opcode::LoadImmediate, 0, 4),
+            encode_abc(Opcode::Call, 1, 1, 0),
+            0b1,
+            encode_abc(Opcode::AddImmediate, 0, 0, 0xff),
+            encode_far(Opcode::Loop, -4),
+            encode_abc(Opcode::Return, 0, 0, 0),
+        ];
+        let Some(stitched) = stitch(&code, START) else {
+            return assert!(!super::is_available());
+        };
+        assert!(stitched.native_entry < stitched.entry);
+        assert_eq!(stitched.returns.len(), 1);
+        let there = stitched.returns[0];
+        assert_eq!((there.pc, there.call), (3, [code[1], 1]));
+        // The call has two stencils, and both push the descriptor.
+        assert_eq!(stitched.return_places.len(), 2);
+        let [(head, offset)] = stitched.loops[..] else {
+            panic!("{:?}", stitched.loops);
+        };
+        assert_eq!(head, 1);
+        assert!(stitched.entry < offset && offset < there.offset);
+    }
+
+    #[test]
+    fn operands_are_put_in() {
+        let store = |register: u8, word: i16| {
+            let code = [
+                encode_wide(Opcode::LoadImmediate, register, word as u16),
+                encode_abc(Opcode::Return, register, 0, 0),
+            ];
+            let stitched = stitch(&code, START)?;
+            // mov qword ptr [rsi+slot], word
+            Some(stitched.code[stitched.entry..][..11].to_vec())
+        };
+        let Some(code) = store(3, -2) else {
+            return assert!(!super::is_available());
+        };
+        assert_eq!(code[..3], [0x48, 0xc7, 0x86]);
+        assert_eq!(code[3..7], 24_i32.to_le_bytes());
+        assert_eq!(code[7..11], (-2_i32).to_le_bytes());
+    }
+
+    #[test]
+    fn code_of_the_machine_is_not_stitched() {
+        assert!(stitch(&[encode_abc(Opcode::CaptureStub, 0, 0, 0)], START).is_none());
+        let ends_too_early = [encode_abc(Opcode::Call, 0, 0, 0)];
+        assert!(stitch(&ends_too_early, START).is_none());
+        assert!(stitch(&[0xff], START).is_none());
+    }
+}

@@ -557,8 +557,8 @@ opcodes! {
     Retired "retired" [None None None] [] Stub Stop [MACHINE INTERPRETER]
         "Resumes in the bytecode, at the descriptor's address there: compiled code was retired.";
     Stitched "stitched" [None None None] [] Stub Stop [MACHINE INTERPRETER]
-        "Continues in code that was put together from stencils, at the machine address of the descriptor; in the \
-         bytecode while the thread logs.";
+        "Continues in stitched code, at the machine address of the descriptor; in the bytecode while the \
+         thread logs.";
     Leave "leave" [None None None] [] Stub Stop [RUNTIME_ONLY MACHINE INTERPRETER]
         "Compiled code was left because a guess was wrong: counts the exit, and resumes at the descriptor's \
          address in the bytecode.";

@@ -1,8 +1,8 @@
-//! What belongs into the places of stencils: pieces of machine code, one for each opcode, from which the
-//! machine puts code together at run time. The generator of the interpreter makes them and finds the
-//! places; `crates/jit` fills them.
+//! Places of stencils and what belongs into them. Stencils are pieces of machine code, one for each
+//! opcode, from which the machine puts code together at run time. The generator of the interpreter
+//! makes them and finds the places; `crates/llint` fills them.
 
-/// What is put into a place of a stencil.
+/// An operand in a place of a stencil.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Hole {
@@ -63,7 +63,7 @@ impl Hole {
     }
 }
 
-/// What a place of a stencil gets.
+/// The content of a place of a stencil.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patch {
     /// An operand plus a number.

@@ -32,7 +32,7 @@ const GUESSING_RETRACTIONS_MAX: u32 = 6;
 /// How often a plan waits for snapshots of what the code calls, or for room for its machine code.
 const WAITS_MAX: u32 = 2;
 
-/// What turns stitched code off, as the name of a pass does.
+/// The name that turns stitched code off, among those of the passes.
 const STITCHING: &str = "stitching";
 
 /// Switches of the compiler.

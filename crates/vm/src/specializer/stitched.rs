@@ -17,6 +17,9 @@ use crate::thread::Thread;
 
 /// Instruction words of the longest code that is stitched.
 const WORDS_MAX: usize = 8192;
+/// Code is stitched while less than this part of the memory for code, and of that for descriptors, is
+/// used: the rest is for the compiler's.
+const MEMORY_SHARE: usize = 4;
 
 impl Specializer {
     /// Stitches code that was not stitched before, and lets calls enter it.
@@ -29,6 +32,9 @@ impl Specializer {
         };
         let mut is_new = false;
         for code in codes {
+            if memory.is_used_to(MEMORY_SHARE) {
+                break;
+            }
             if code.instructions.len() > WORDS_MAX || !self.lock().can_be_stitched(code.word) {
                 continue;
             }
@@ -53,9 +59,8 @@ impl Specializer {
                     .map(|(pc, offset)| (code.address(*pc), *offset))
                     .collect(),
             };
-            // Room for the compiler's code is more important.
             let Ok(installed) = memory.install_stitched(&stitched) else {
-                return;
+                break;
             };
             let id = CandidateId(self.next_candidate.fetch_add(1, Ordering::Relaxed));
             match self.lock().publish_stitched(id, code, installed) {

@@ -13,13 +13,15 @@
 //! Everything is behind one lock, which is never held across an allocation or a safepoint. It is taken
 //! by mutators on slow paths, by workers, and by the collector.
 
+mod roots;
+mod stitched;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use canny_heap::{CollectionMode, DependentVisitor, RootVisitor, Roots, WeakRoots, WeakVisitor};
 use canny_jit::publication::{self, Way};
-use canny_jit::{Installed, InstalledStitches, LinkGoal};
+use canny_jit::{Installed, LinkGoal};
 use canny_spesh::code_map::FastMap;
 use canny_spesh::graph::EntryPoint;
 use canny_spesh::snapshot::{CodeSnapshot, CodeWord, PoolItem, is_call};
@@ -30,8 +32,9 @@ use canny_value::Value;
 
 use super::retired::RetiredCode;
 use super::watches::Watches;
-use super::{CandidateId, ExitReport, Refusal, RetiredBy, Specializer};
+use super::{CandidateId, ExitReport, Refusal, RetiredBy};
 use crate::code::CodeRef;
+pub(crate) use roots::SpecializerHandle;
 
 /// Exits after which a candidate is retired.
 pub(crate) const EXITS_MAX: u32 = 100;
@@ -310,59 +313,6 @@ impl Registry {
         if entry == EntryPoint::Start {
             self.link_chain(word);
         }
-    }
-
-    /// Whether a code is known and was not stitched before.
-    pub(super) fn can_be_stitched(&self, code: CodeWord) -> bool {
-        let known = self.codes.get(&code);
-        known.is_some_and(|known| known.stitched.is_none())
-    }
-
-    /// Lets calls enter stitched code in place of the bytecode. Gives the code back if that of the
-    /// procedure died meanwhile.
-    pub(super) fn publish_stitched(
-        &mut self,
-        id: CandidateId,
-        snapshot: &Arc<CodeSnapshot>,
-        stitched: InstalledStitches,
-    ) -> Result<(), Installed> {
-        let InstalledStitches { installed, loops } = stitched;
-        let word = snapshot.word;
-        match self.codes.get_mut(&word) {
-            Some(known) if known.stitched.is_none() => known.stitched = Some(id),
-            _ => return Err(installed),
-        }
-        self.usage.bytes += bytes_of(&installed);
-        for (head, descriptor) in loops {
-            self.stitched_loops.insert(head, (id, descriptor));
-        }
-        self.candidates.insert(
-            id,
-            Candidate {
-                code: word,
-                entry: EntryPoint::Start,
-                required: Vec::new(),
-                watched: Vec::new(),
-                installed,
-                exits: Vec::new(),
-                exits_total: 0,
-                entries: 0,
-                is_retired: false,
-                retired_by: None,
-                exits_before: Vec::new(),
-                codes: vec![snapshot.clone()],
-                leaf_calls: HashSet::new(),
-                is_shown: false,
-            },
-        );
-        self.link_chain(word);
-        Ok(())
-    }
-
-    /// The descriptor of the stitched code of a loop.
-    pub(super) fn stitched_loop(&self, head: u64) -> Option<u64> {
-        let (_, descriptor) = self.stitched_loops.get(&head)?;
-        Some(*descriptor)
     }
 
     /// Puts a candidate among those that calls of a code enter: behind those that ask for as much or
@@ -838,86 +788,5 @@ fn patch_loops(code_object: CodeRef, head: usize, opcode: Opcode) {
             publication::patch(code_object.shared_instruction(at), patched);
         }
         at += old.words();
-    }
-}
-
-/// The registry as the heap holds it.
-pub(crate) struct SpecializerHandle(pub(crate) Arc<Specializer>);
-
-impl Roots for SpecializerHandle {
-    unsafe fn visit_roots(&mut self, visitor: &mut RootVisitor<'_, '_>, mode: CollectionMode) {
-        let mut registry = self.0.lock();
-        registry.watches.visit(visitor, mode);
-        // Code is old from birth: only full collections decide about it.
-        if mode == CollectionMode::Minor {
-            return;
-        }
-        registry.is_collecting = true;
-        let mut holders: HashMap<*const CodeSnapshot, usize> = HashMap::new();
-        for candidate in registry.candidates.values_mut() {
-            candidate.is_shown = false;
-            for code in &candidate.codes {
-                *holders.entry(Arc::as_ptr(code)).or_default() += 1;
-            }
-        }
-        for known in registry.codes.values_mut() {
-            let is_held = known.snapshot.as_ref().is_some_and(|snapshot| {
-                let candidates = holders.get(&Arc::as_ptr(snapshot)).copied();
-                Arc::strong_count(snapshot) > 1 + candidates.unwrap_or(0)
-            });
-            if is_held {
-                visitor.visit(&mut known.code);
-            }
-        }
-    }
-}
-
-impl WeakRoots for SpecializerHandle {
-    unsafe fn visit_dependents(&mut self, visitor: &mut DependentVisitor<'_, '_>) -> bool {
-        let mut registry = self.0.lock();
-        let Registry {
-            codes, candidates, ..
-        } = &mut *registry;
-        let mut progress = false;
-        for candidate in candidates.values_mut().filter(|it| !it.is_shown) {
-            let own = codes.get(&candidate.code);
-            if own.is_none_or(|own| !visitor.is_alive(own.code)) {
-                continue;
-            }
-            candidate.is_shown = true;
-            for code in &candidate.codes {
-                if let Some(known) = codes.get(&code.word)
-                    && !visitor.is_alive(known.code)
-                {
-                    visitor.keep(known.code);
-                    progress = true;
-                }
-            }
-        }
-        progress
-    }
-
-    unsafe fn update_weak(&mut self, visitor: &WeakVisitor<'_, '_>) {
-        if visitor.is_minor() {
-            return;
-        }
-        let mut registry = self.0.lock();
-        registry.is_collecting = false;
-        let Registry {
-            codes,
-            places,
-            dead,
-            ..
-        } = &mut *registry;
-        codes.retain(|code, known| {
-            let is_alive = visitor.forwarded_if_alive(known.code).is_some();
-            if !is_alive {
-                dead.push(*code);
-            }
-            is_alive
-        });
-        places.retain(|(code, _), _| codes.contains_key(code));
-        registry.left = registry.codes.len();
-        registry.retire_orphans();
     }
 }
