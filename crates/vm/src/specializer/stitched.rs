@@ -64,9 +64,9 @@ impl Specializer {
             };
             let id = CandidateId(self.next_candidate.fetch_add(1, Ordering::Relaxed));
             match self.lock().publish_stitched(id, code, installed) {
-                Ok(()) => is_new = true,
+                None => is_new = true,
                 // SAFETY: the code's addresses were not published.
-                Err(installed) => unsafe { installed.free() },
+                Some(installed) => unsafe { installed.free() },
             }
         }
         if is_new {

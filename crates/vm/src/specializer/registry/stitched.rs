@@ -24,12 +24,12 @@ impl Registry {
         id: CandidateId,
         snapshot: &Arc<CodeSnapshot>,
         stitched: InstalledStitches,
-    ) -> Result<(), Installed> {
+    ) -> Option<Installed> {
         let InstalledStitches { installed, loops } = stitched;
         let word = snapshot.word;
         match self.codes.get_mut(&word) {
             Some(known) if known.stitched.is_none() => known.stitched = Some(id),
-            _ => return Err(installed),
+            _ => return Some(installed),
         }
         self.usage.bytes += bytes_of(&installed);
         for (head, descriptor) in loops {
@@ -55,7 +55,7 @@ impl Registry {
             },
         );
         self.link_chain(word);
-        Ok(())
+        None
     }
 
     /// The descriptor of the stitched code of a loop.
