@@ -132,6 +132,15 @@ const MODES: &[FlipMode] = &[
     FlipMode {
         pause: Some("10"),
         ..mode(
+            "stitched",
+            &[("CANNY_SPESH_EAGER", "1"), ("CANNY_SPESH_LIMIT", "0")],
+            Pace::Hot,
+            (4, 1),
+        )
+    },
+    FlipMode {
+        pause: Some("10"),
+        ..mode(
             "eager-background",
             &[("CANNY_SPESH_EAGER", "1"), ("CANNY_SPESH_STRESS", "7")],
             Pace::Eager,

@@ -53,7 +53,8 @@ const INTERPRETER: Mode = Mode {
     environment: &[("CANNY_JIT", "0")],
 };
 
-/// Each deterministic: the program waits for the specializer.
+/// All but the last are deterministic: the program waits for the specializer. What is stitched depends on
+/// when logs are full, and must not matter.
 const MODES: &[Mode] = &[
     Mode {
         name: "specializer",
@@ -69,6 +70,11 @@ const MODES: &[Mode] = &[
         name: "specializer, leaving at random",
         stress: None,
         environment: &[("CANNY_SPESH_BLOCKING", "1"), ("CANNY_SPESH_STRESS", "20")],
+    },
+    Mode {
+        name: "stitched",
+        stress: None,
+        environment: &[("CANNY_SPESH_EAGER", "1"), ("CANNY_SPESH_LIMIT", "0")],
     },
 ];
 
