@@ -53,8 +53,8 @@ const INTERPRETER: Mode = Mode {
     environment: &[("CANNY_JIT", "0")],
 };
 
-/// All but the last are deterministic: the program waits for the specializer. What is stitched depends on
-/// when logs are full, and must not matter.
+/// All but the last are deterministic: the program waits for the specializer. In the last one the choice
+/// of stitched code depends on time, which must not matter.
 const MODES: &[Mode] = &[
     Mode {
         name: "specializer",
