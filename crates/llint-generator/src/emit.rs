@@ -12,7 +12,7 @@ use cranelift_codegen::Context;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I8, I32, I64};
 use cranelift_codegen::ir::{
-    AbiParam, Block, FuncRef, InstBuilder, MemFlagsData, Signature, Value,
+    AbiParam, Block, FuncRef, InstBuilder, MemFlagsData, SigRef, Signature, Value,
 };
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
@@ -242,6 +242,21 @@ fn handler_signature() -> Signature {
     signature
 }
 
+/// The machine's registers around a call of the runtime.
+struct RuntimeDone {
+    /// As they were on entry.
+    before: [Value; 5],
+    /// As the next instruction gets them.
+    registers: [Value; 5],
+    /// Of handlers.
+    signature: SigRef,
+}
+
+/// For code that leaves nothing to another function.
+fn no_fallback() -> FuncRef {
+    FuncRef::from_u32(0)
+}
+
 struct Emitter {
     module: ObjectModule,
     builder_context: FunctionBuilderContext,
@@ -362,47 +377,18 @@ impl Emitter {
     /// where the target of the branch is, each followed by the code that continues there. If the runtime
     /// says something else, the interpreter continues.
     fn stitched_slow(&mut self) -> Result<(), GenerateError> {
-        let name = "canny_llint_stitched_slow";
-        let signature = handler_signature();
-        let id = self
-            .module
-            .declare_function(name, Linkage::Export, &signature)
-            .map_err(error)?;
-        let mut runtime_signature = self.module.make_signature();
-        for kind in [I64, I64, I64, I32] {
-            runtime_signature.params.push(AbiParam::new(kind));
-        }
-        runtime_signature.returns.push(AbiParam::new(I64));
-        let mut context = self.module.make_context();
-        context.func.signature = signature.clone();
-        self.build(&mut context, |builder, [pc, fp, block, back, word], _| {
-            let trusted = MemFlagsData::trusted();
-            let signature = builder.import_signature(signature);
-            let runtime_signature = builder.import_signature(runtime_signature);
-            builder.ins().store(trusted, pc, block, thread::PC);
-            builder.ins().store(trusted, fp, block, thread::FP);
-            let entries = builder.ins().load(I64, trusted, block, thread::RUNTIME);
+        let entry = |builder: &mut FunctionBuilder, entries, word| {
             let opcode = builder.ins().ireduce(I8, word);
             let opcode = builder.ins().uextend(I64, opcode);
             let offset = builder.ins().ishl_imm_u(opcode, 3);
             let slot = builder.ins().iadd(entries, offset);
-            let entry = builder.ins().load(I64, trusted, slot, 0);
-            let arguments = [block, fp, pc, word];
-            let call = builder
-                .ins()
-                .call_indirect(runtime_signature, entry, &arguments);
-            let next = builder.inst_results(call)[0];
-            let go_on = builder.create_block();
-            let leave = builder.create_block();
-            builder.set_cold_block(leave);
-            builder.ins().brif(next, go_on, &[], leave, &[]);
-            builder.switch_to_block(leave);
-            let result = builder.ins().load(I64, trusted, block, thread::RESULT);
-            builder.ins().return_(&[result]);
-            builder.switch_to_block(go_on);
-            let fp = builder.ins().load(I64, trusted, block, thread::FP);
-            let table = builder.ins().load(I64, trusted, block, thread::TABLE);
-            let registers = [next, fp, block, table, word];
+            builder.ins().load(I64, MemFlagsData::trusted(), slot, 0)
+        };
+        let name = "canny_llint_stitched_slow";
+        self.runtime_call(name, Linkage::Export, entry, |builder, done| {
+            let trusted = MemFlagsData::trusted();
+            let [_, _, _, back, _] = done.before;
+            let [next, ..] = done.registers;
             for offset in [0, layout::stitched::SIZE] {
                 let expected = builder.ins().load(I64, trusted, back, offset);
                 let as_expected = builder.ins().icmp(IntCC::Equal, next, expected);
@@ -414,16 +400,11 @@ impl Emitter {
                 let target = builder.ins().iadd_imm_s(back, i64::from(code));
                 builder
                     .ins()
-                    .return_call_indirect(signature, target, &registers);
+                    .return_call_indirect(done.signature, target, &done.registers);
                 builder.switch_to_block(elsewhere);
             }
-            let fallback = FuncRef::from_u32(0);
-            let mut handler = Handler::new(builder, registers, signature, fallback);
-            handler.next();
-        });
-        self.module
-            .define_function(id, &mut context)
-            .map_err(|e| error(format!("{name}: {e:?}")))
+        })?;
+        Ok(())
     }
 
     /// A function in the handlers' convention without a frame of its own; it may leave to a fallback
@@ -516,10 +497,42 @@ impl Emitter {
         entry_number: usize,
         logged: Option<Opcode>,
     ) -> Result<FuncId, GenerateError> {
+        let entry = |builder: &mut FunctionBuilder, entries, _| {
+            let offset = 8 * entry_number as i32;
+            let trusted = MemFlagsData::trusted();
+            builder.ins().load(I64, trusted, entries, offset)
+        };
+        self.runtime_call(name, Linkage::Local, entry, |builder, done| {
+            let Some(opcode) = logged else { return };
+            let [pc, ..] = done.before;
+            let [next, fp, block, table, word] = done.registers;
+            let words = opcode.row().extensions.len() as i64;
+            let behind = builder.ins().iadd_imm_s(pc, 4 * words);
+            let is_behind = builder.ins().icmp(IntCC::Equal, next, behind);
+            let log = builder.create_block();
+            let elsewhere = builder.create_block();
+            builder.ins().brif(is_behind, log, &[], elsewhere, &[]);
+            builder.switch_to_block(log);
+            let registers = [pc, fp, block, table, word];
+            let mut handler = Handler::new(builder, registers, done.signature, no_fallback());
+            logging::write_after(&mut handler, words);
+            builder.switch_to_block(elsewhere);
+        })
+    }
+
+    /// A function that saves pc and fp, calls the runtime entry that `entry` loads (from the table of
+    /// entries and the instruction's word), writes `then`, and continues where the runtime says.
+    fn runtime_call(
+        &mut self,
+        name: &str,
+        linkage: Linkage,
+        entry: impl FnOnce(&mut FunctionBuilder, Value, Value) -> Value,
+        then: impl FnOnce(&mut FunctionBuilder, &RuntimeDone),
+    ) -> Result<FuncId, GenerateError> {
         let signature = handler_signature();
         let id = self
             .module
-            .declare_function(name, Linkage::Local, &signature)
+            .declare_function(name, linkage, &signature)
             .map_err(error)?;
         let mut runtime_signature = self.module.make_signature();
         for kind in [I64, I64, I64, I32] {
@@ -528,16 +541,15 @@ impl Emitter {
         runtime_signature.returns.push(AbiParam::new(I64));
         let mut context = self.module.make_context();
         context.func.signature = signature.clone();
-        self.build(&mut context, |builder, [pc, fp, block, table, word], _| {
+        self.build(&mut context, |builder, before, _| {
+            let [pc, fp, block, _, word] = before;
             let trusted = MemFlagsData::trusted();
             let signature = builder.import_signature(signature);
             let runtime_signature = builder.import_signature(runtime_signature);
             builder.ins().store(trusted, pc, block, thread::PC);
             builder.ins().store(trusted, fp, block, thread::FP);
             let entries = builder.ins().load(I64, trusted, block, thread::RUNTIME);
-            let entry = builder
-                .ins()
-                .load(I64, trusted, entries, 8 * entry_number as i32);
+            let entry = entry(builder, entries, word);
             let call =
                 builder
                     .ins()
@@ -552,29 +564,15 @@ impl Emitter {
             builder.ins().return_(&[result]);
             builder.switch_to_block(go_on);
             let fp = builder.ins().load(I64, trusted, block, thread::FP);
-            let table_now = builder.ins().load(I64, trusted, block, thread::TABLE);
-            let _ = table;
-            let fallback = FuncRef::from_u32(0);
-            if let Some(opcode) = logged {
-                let words = opcode.row().extensions.len() as i64;
-                let behind = builder.ins().iadd_imm_s(pc, 4 * words);
-                let is_behind = builder.ins().icmp(IntCC::Equal, next, behind);
-                let log = builder.create_block();
-                let elsewhere = builder.create_block();
-                builder.ins().brif(is_behind, log, &[], elsewhere, &[]);
-                builder.switch_to_block(log);
-                let registers = [pc, fp, block, table_now, word];
-                let mut handler = Handler::new(builder, registers, signature, fallback);
-                logging::write_after(&mut handler, words);
-                builder.switch_to_block(elsewhere);
-            }
-            let mut handler = Handler::new(
-                builder,
-                [next, fp, block, table_now, word],
+            let table = builder.ins().load(I64, trusted, block, thread::TABLE);
+            let registers = [next, fp, block, table, word];
+            let done = RuntimeDone {
+                before,
+                registers,
                 signature,
-                fallback,
-            );
-            handler.next();
+            };
+            then(builder, &done);
+            Handler::new(builder, registers, signature, no_fallback()).next();
         });
         self.module
             .define_function(id, &mut context)
