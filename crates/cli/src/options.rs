@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use canny_lib::evaluation::is_standard_library;
-use canny_syntax::library_name::LibraryName;
+use canny_syntax::library_name::{Family, LibraryName};
 use lexopt::{Arg, Parser, ValueExt};
 
 use crate::environment::Environment;
@@ -157,7 +157,7 @@ impl Options {
             .collect();
         let name = LibraryName::from_words(&words);
         let key = name.key();
-        if !key.as_str().starts_with("(srfi ") || !is_standard_library(key.as_str()) {
+        if key.family() != Family::Srfi || !is_standard_library(key.as_str()) {
             return Err(format!(
                 "--replace wants a SRFI that Canny has, such as '(srfi 64)', not '{text}'"
             ));

@@ -43,10 +43,16 @@ pub fn run(options: &Options, source: &Source) -> u8 {
     let result = if matches!(source, Source::Expressions(_)) {
         crate::repl::evaluate_and_print(&mut session, &name, &bytes)
     } else {
-        let prepared = session.evaluation().prepare_program(&name, &bytes);
+        let evaluation = session.evaluation();
         let result = match file {
-            Some(file) => session.run_program(options, file, prepared),
-            None => session.run(prepared),
+            Some(file) => {
+                let prepared = evaluation.prepare_program_file(file, &name, &bytes);
+                session.run_program(options, file, prepared)
+            }
+            None => {
+                let prepared = evaluation.prepare_program(&name, &bytes);
+                session.run(prepared)
+            }
         };
         result.map(|_| ())
     };

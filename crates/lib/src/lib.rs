@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+mod cache;
 mod character_facts;
 mod decimal;
 mod equality;
@@ -20,7 +21,6 @@ pub mod features;
 mod hash_table;
 pub mod host;
 mod leaves;
-mod library_cache;
 mod library_loader;
 mod library_units;
 mod list;
@@ -28,7 +28,6 @@ mod macros;
 mod misplaced;
 mod primitives;
 pub mod printer;
-mod profile_cache;
 pub(crate) mod public_names;
 #[cfg(test)]
 mod testing;
@@ -36,11 +35,11 @@ mod text;
 mod uncaught;
 mod unicode;
 
+pub use cache::profiles::ProfileFile;
 pub use canny_compiler::optimize::Switches;
 pub use evaluation::{Evaluation, EvaluationConfig};
 pub use host::{finish_output, open_standard_ports};
 pub use leaves::leaf_table;
 pub use primitives::evaluation::bytecode_text;
 pub use primitives::primitive_table;
-pub use profile_cache::ProfileFile;
 pub use uncaught::{Report, Uncaught};

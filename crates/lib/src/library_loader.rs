@@ -9,11 +9,12 @@ use canny_compiler::image::{self, ImageEntry};
 use canny_syntax::core::LibraryName;
 use canny_syntax::interface::Interface;
 use canny_syntax::library::{LibraryLoader, Loaded, SearchPath};
-use canny_syntax::library_name::NamePart;
+use canny_syntax::library_name::{Family, NamePart};
 use canny_syntax::name::Name;
 
+use crate::cache::OtherLibraries;
+use crate::cache::libraries::LibraryCache;
 use crate::evaluation::ProjectLibraries;
-use crate::library_cache::{LibraryCache, OtherLibraries};
 
 static IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/standard-library.image"));
 
@@ -46,10 +47,10 @@ fn exporters() -> &'static HashMap<Name, Vec<&'static str>> {
     EXPORTERS.get_or_init(|| {
         let mut entries: Vec<&ImageEntry> = standard_libraries().values().collect();
         // (scheme r5rs) has names for programs of another time.
-        let rank = |key: &str| match key {
-            "(scheme r5rs)" => 3,
-            _ if key.starts_with("(scheme ") => 0,
-            _ if key.starts_with("(srfi ") => 1,
+        let rank = |key: &str| match Family::of(key) {
+            _ if key == "(scheme r5rs)" => 3,
+            Family::Scheme => 0,
+            Family::Srfi => 1,
             _ => 2,
         };
         entries.sort_by_key(|entry| (rank(entry.key), entry.key.len(), entry.key));

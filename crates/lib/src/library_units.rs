@@ -17,8 +17,8 @@ use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::library::Libraries;
 use canny_syntax::span::SourceMap;
 
+use crate::cache::libraries::LibraryCache;
 use crate::evaluation::compiler_options;
-use crate::library_cache::LibraryCache;
 
 /// A library that was compiled, and what it was made from.
 #[derive(Debug)]
@@ -62,6 +62,11 @@ impl LibraryUnits {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<LibraryKey, Arc<CompiledUnit>>> {
         self.compiled.lock()
+    }
+
+    /// Where compiled libraries are kept.
+    pub(crate) fn cache(&self) -> &Arc<LibraryCache> {
+        &self.cache
     }
 
     /// The code of a library, unless it is a standard one.
@@ -116,7 +121,7 @@ impl LibraryUnits {
         for library in libraries.take_units() {
             let noted = NotedLibrary {
                 name: library.name.clone(),
-                files: library.files.clone(),
+                files: library.gathered.files.clone(),
                 requires: library.interface.requires.clone(),
             };
             self.noted.lock().push(noted);

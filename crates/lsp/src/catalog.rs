@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use canny_lib::evaluation::analysis::standard_interfaces;
+use canny_syntax::library_name::Family;
 use canny_syntax::reader::read_text;
 use canny_syntax::recording::Meaning;
 use canny_syntax::span::SourceId;
@@ -36,10 +37,10 @@ pub struct Catalog {
 
 /// The order in which libraries are proposed.
 fn rank(key: &str) -> (u32, usize) {
-    let class = match key {
-        "(scheme base)" => 0,
-        _ if key.starts_with("(scheme ") => 1,
-        _ if key.starts_with("(srfi ") => 2,
+    let class = match Family::of(key) {
+        _ if key == "(scheme base)" => 0,
+        Family::Scheme => 1,
+        Family::Srfi => 2,
         _ => 3,
     };
     (class, key.len())

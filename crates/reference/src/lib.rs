@@ -8,6 +8,7 @@
 use std::sync::{Arc, OnceLock};
 
 use canny_documentation::Document;
+use canny_syntax::library_name::Family;
 
 static BYTES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/documents"));
 
@@ -31,7 +32,7 @@ pub fn document(name: &str) -> Option<&'static Arc<Document>> {
 /// Whether a standard library is there for others only: people have no reason to import a `(canny …)`
 /// library without a page.
 pub fn is_internal(name: &str) -> bool {
-    name.starts_with("(canny ") && !WITH_PAGE.contains(&name)
+    Family::of(name) == Family::Canny && !WITH_PAGE.contains(&name)
 }
 
 /// The libraries that have a page of their own below `docs/reference`.

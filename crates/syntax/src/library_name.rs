@@ -3,7 +3,8 @@
 //! A [`LibraryName`] is the list in `(import (srfi 1))`. Names that mean the same library compare
 //! equal, because they are brought into one normal form when they are made: `(srfi srfi-1)`,
 //! `(srfi :1)` and `(srfi :1 lists)` are all `(srfi 1)`. A [`LibraryKey`] is its printed form; keys
-//! that do not look like a list (`program:1`, `environment:3`) belong to programs and environments.
+//! that do not look like a list (`program:1`, `environment:3`) belong to programs and environments. The
+//! first word of a name says who defines the library: its [`Family`].
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,6 +32,39 @@ pub struct LibraryName {
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LibraryKey(Arc<str>);
 
+/// The authority that defines a library, as the first word of its name says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// The standard: `(scheme …)`.
+    Scheme,
+    /// A Scheme request for implementation: `(srfi …)`.
+    Srfi,
+    /// The standard before, R6RS: `(rnrs …)`.
+    Rnrs,
+    /// Canny itself: `(canny …)`.
+    Canny,
+    /// Anybody else, and what is no library.
+    Other,
+}
+
+impl Family {
+    /// The family of a library by its printed name.
+    pub fn of(key: &str) -> Family {
+        let inner = key.strip_prefix('(').unwrap_or_default();
+        Family::of_word(inner.split([' ', ')']).next().unwrap_or_default())
+    }
+
+    fn of_word(word: &str) -> Family {
+        match word {
+            "scheme" => Family::Scheme,
+            "srfi" => Family::Srfi,
+            "rnrs" => Family::Rnrs,
+            "canny" => Family::Canny,
+            _ => Family::Other,
+        }
+    }
+}
+
 impl LibraryName {
     /// The library with these parts, brought into normal form.
     pub fn new(parts: Vec<NamePart>) -> LibraryName {
@@ -48,6 +82,11 @@ impl LibraryName {
         LibraryName::new(words.iter().map(part).collect())
     }
 
+    /// The authority that defines the library.
+    pub fn family(&self) -> Family {
+        family_of(&self.parts)
+    }
+
     /// The parts in order.
     pub fn parts(&self) -> &[NamePart] {
         &self.parts
@@ -59,10 +98,18 @@ impl LibraryName {
     }
 }
 
+fn family_of(parts: &[NamePart]) -> Family {
+    match parts.first() {
+        Some(NamePart::Symbol(first)) => Family::of_word(first.as_str()),
+        _ => Family::Other,
+    }
+}
+
 /// SRFI libraries have several customary names; the shortest is the normal one.
 fn normalize(mut parts: Vec<NamePart>) -> Vec<NamePart> {
-    let is_srfi = matches!(parts.first(), Some(NamePart::Symbol(name)) if name.as_str() == "srfi");
-    if let (true, Some(NamePart::Symbol(second))) = (is_srfi, parts.get(1).copied()) {
+    if let (Family::Srfi, Some(NamePart::Symbol(second))) =
+        (family_of(&parts), parts.get(1).copied())
+    {
         let text = second.as_str();
         if let Some(number) = text
             .strip_prefix("srfi-")
@@ -87,6 +134,11 @@ impl LibraryKey {
     /// A key; libraries get theirs from [`LibraryName::key`].
     pub fn new(text: &str) -> LibraryKey {
         LibraryKey(text.into())
+    }
+
+    /// The authority that defines the library.
+    pub fn family(&self) -> Family {
+        Family::of(&self.0)
     }
 
     /// The text.
@@ -138,6 +190,26 @@ impl fmt::Debug for LibraryKey {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_word_says_who_defines_a_library() {
+        for (key, family) in [
+            ("(scheme base)", Family::Scheme),
+            ("(srfi 1)", Family::Srfi),
+            ("(rnrs)", Family::Rnrs),
+            ("(canny json)", Family::Canny),
+            ("(schemes base)", Family::Other),
+            ("(1 scheme)", Family::Other),
+            ("program:1", Family::Other),
+        ] {
+            assert_eq!(LibraryKey::new(key).family(), family, "{key}");
+        }
+        assert_eq!(
+            LibraryName::from_words(&["srfi", "1"]).family(),
+            Family::Srfi
+        );
+        assert_eq!(LibraryName::from_words(&["1"]).family(), Family::Other);
+    }
 
     #[test]
     fn customary_srfi_names_mean_one_library() {

@@ -62,6 +62,10 @@ pub struct Prepared {
     program: PathBuf,
     words: Vec<String>,
     environment: Vec<(String, String)>,
+    /// The directory of the caches that its runs leave.
+    cache: Option<PathBuf>,
+    /// Runs find what earlier ones left.
+    keeps_cache: bool,
 }
 
 impl Prepared {
@@ -70,7 +74,14 @@ impl Prepared {
             program: program.into(),
             words: words.iter().map(|word| (*word).to_owned()).collect(),
             environment: Vec::new(),
+            cache: None,
+            keeps_cache: false,
         }
+    }
+
+    /// Lets runs find what earlier ones left in the cache; otherwise each is a first run.
+    pub fn keep_cache(&mut self) {
+        self.keeps_cache = true;
     }
 
     /// Sets an environment variable for its runs.
@@ -85,6 +96,12 @@ impl Prepared {
 
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
+        if let Some(cache) = &self.cache {
+            if !self.keeps_cache {
+                let _ = std::fs::remove_dir_all(cache);
+            }
+            command.env("CANNY_CACHE_DIR", cache);
+        }
         command
             .args(&self.words)
             .envs(self.environment.iter().cloned());
@@ -161,6 +178,11 @@ impl Engine {
         }
     }
 
+    /// Whether it is a canny.
+    pub fn is_canny(&self) -> bool {
+        matches!(self.kind, Kind::Canny(_))
+    }
+
     /// Writes and compiles the program into `directory`; `None` if the engine has no version of it.
     pub fn prepare(&self, program: &Program, directory: &Path) -> Result<Option<Prepared>, String> {
         let stem = directory.join(format!("{}.{}", program.name, self.name));
@@ -225,7 +247,9 @@ fn prepare_canny(binary: &Path, program: &Program, stem: &Path) -> Result<Prepar
     let path = with_suffix(stem, "scm");
     let text = format!("{}\n{}", program.scheme, closing(program, CANNY));
     workspace::write(&path, text)?;
-    Ok(Prepared::new(binary, &[&path.to_string_lossy()]))
+    let mut prepared = Prepared::new(binary, &[&path.to_string_lossy()]);
+    prepared.cache = Some(with_suffix(stem, "cache"));
+    Ok(prepared)
 }
 
 fn prepare_guile(jit: bool, program: &Program, stem: &Path) -> Result<Prepared, String> {

@@ -30,6 +30,8 @@ usage: cargo xtask bench [OPTION…]
   --io            only input and output: the programs of benches/io beside Node, Python, Perl,
                   LuaJIT and the tools of the system; 400 MB of files are made for them
   --keep          leave those files where they are
+  --second-runs   canny finds in its cache what a run before left: the compiled program and its
+                  profile; otherwise each run has an empty cache
   --rounds N      rounds to take the median of (3)
   --scale N       divide the iteration counts of r7rs-benchmarks by N (10)
   --only A,B      only these programs
@@ -53,6 +55,7 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     let suite = arguments.path("--suite")?;
     let input_output = arguments.flag("--io");
     let keep = arguments.flag("--keep");
+    let second_runs = arguments.flag("--second-runs");
     let suite_only = arguments.flag("--suite-only");
     let rounds = arguments.number("--rounds", 3)?.max(1) as usize;
     let scale = arguments.number("--scale", 10)?.max(1);
@@ -109,7 +112,7 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
         all.len(),
         names.join(", ")
     );
-    let table = measure::measure(&all, &engines, rounds, time_limit, &directory);
+    let table = measure::measure(&all, &engines, second_runs, rounds, time_limit, &directory);
     if input_output && !keep {
         let _ = std::fs::remove_dir_all(&place);
     }

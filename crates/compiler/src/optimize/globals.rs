@@ -14,6 +14,7 @@ use canny_syntax::core::{Expr, ExprKind, GlobalName, Lambda, TopForm, Unit, Unit
 use canny_syntax::name::Name;
 use canny_tables::primitives;
 
+use super::forms::Forms;
 use super::known::{Exported, Known, decode};
 use crate::walk::{for_each_child, form_expr};
 
@@ -29,6 +30,8 @@ pub struct Globals {
     known: HashMap<GlobalName, Known>,
     /// The answers of other libraries, which stay true.
     told: HashMap<GlobalName, Option<Known>>,
+    /// For each form the forms of the unit whose definitions it mentions.
+    mentioned: Vec<Vec<u32>>,
 }
 
 impl Globals {
@@ -53,10 +56,22 @@ impl Globals {
         if let Some(imports) = imports {
             collect_imports(unit, &mentioned, imports, &mut told, &mut known);
         }
-        if unit.kind != UnitKind::Toplevel {
-            collect_own(unit, &mentioned, &mut known);
+        let mentioned = if unit.kind == UnitKind::Toplevel {
+            vec![Vec::new(); unit.body.len()]
+        } else {
+            collect_own(unit, &mentioned, &mut known)
+        };
+        Globals {
+            known,
+            told,
+            mentioned,
         }
-        Globals { known, told }
+    }
+
+    /// For each form the forms of the unit whose definitions it mentions. Forms for a prompt depend
+    /// on no other form.
+    pub fn mentioned(&self) -> &[Vec<u32>] {
+        &self.mentioned
     }
 
     /// Whether reading the global always gives the same value and never fails.
@@ -117,42 +132,47 @@ fn ask(imports: &dyn Imports, global: &GlobalName) -> Option<Known> {
     })
 }
 
+/// Adds the values of the unit's own globals; gives for each form the definitions that it mentions.
 fn collect_own(
     unit: &Unit,
     mentioned: &[Vec<&GlobalName>],
     known: &mut HashMap<GlobalName, Known>,
-) {
+) -> Vec<Vec<u32>> {
     let own = |global: &GlobalName| global.library == unit.name;
-    let mentioned: Vec<Vec<Name>> = mentioned
+    let mut definition: HashMap<Name, u32> = HashMap::new();
+    for (index, form) in unit.body.iter().enumerate() {
+        if let TopForm::Define(global, _) = form {
+            definition.insert(global.name, index as u32);
+        }
+    }
+    let mentioned: Vec<Vec<u32>> = mentioned
         .iter()
         .map(|all| {
             let names = all.iter().filter(|global| own(global));
-            names.map(|global| global.name).collect()
+            let mut forms: Vec<u32> = names
+                .filter_map(|global| definition.get(&global.name).copied())
+                .collect();
+            forms.sort_unstable();
+            forms.dedup();
+            forms
         })
         .collect();
-    let mut definition: HashMap<Name, usize> = HashMap::new();
-    for (index, form) in unit.body.iter().enumerate() {
-        if let TopForm::Define(global, _) = form {
-            definition.insert(global.name, index);
-        }
-    }
     let fixed: HashSet<Name> = unit
         .globals
         .iter()
         .filter(|global| !global.assigned)
         .map(|global| global.name)
         .collect();
-    let mut reached: HashSet<Name> = HashSet::new();
+    let mut reached = Forms::none(unit.body.len());
     for (index, form) in unit.body.iter().enumerate() {
         let is_inert = matches!(form, TopForm::Define(_, expr)
             if matches!(expr.kind, ExprKind::Lambda(_) | ExprKind::CaseLambda(_)));
         if !is_inert {
             let mut pending = mentioned[index].clone();
-            while let Some(name) = pending.pop() {
-                if reached.insert(name)
-                    && let Some(at) = definition.get(&name)
-                {
-                    pending.extend(&mentioned[*at]);
+            while let Some(at) = pending.pop() {
+                if !reached.has(at as usize) {
+                    reached.add(at as usize);
+                    pending.extend(&mentioned[at as usize]);
                 }
             }
         }
@@ -163,11 +183,12 @@ fn collect_own(
             // A procedure is defined without running anything, so mentions by its own body are
             // harmless; other definitions were followed above.
             let value = value_of(expr, known);
-            if !reached.contains(&global.name) {
+            if !reached.has(definition[&global.name] as usize) {
                 known.insert(global.clone(), value);
             }
         }
     }
+    mentioned
 }
 
 fn value_of(expr: &Expr, known: &HashMap<GlobalName, Known>) -> Known {

@@ -17,6 +17,7 @@ use canny_syntax::core::{Expr, ExprKind, GlobalName, Lambda, Unit, VarId, VarTab
 
 use super::beta::{apply, is_applicable};
 use super::copy::copy_lambda;
+use super::forms::Forms;
 use super::globals::{Globals, own_procedures};
 use super::inlinings::Inlinings;
 use super::known::{Known, PortableProcedure};
@@ -52,18 +53,21 @@ impl Growth {
     }
 }
 
-/// Runs one round; tells whether anything was copied.
+/// Runs one round over the active forms; adds those in which something was copied to `changed`.
+#[expect(clippy::too_many_arguments)]
 pub fn run(
     unit: &mut Unit,
+    active: &Forms,
     globals: &Globals,
     workers: &Workers,
     growth: &mut Growth,
     inlinings: &mut Inlinings,
     budget: &mut Budget,
-) -> bool {
-    let candidates = Candidates::collect(unit, globals, workers);
+    changed: &mut Forms,
+) {
+    let candidates = Candidates::collect(unit, active, globals, workers);
     if candidates.is_empty() {
-        return false;
+        return;
     }
     let mut pass = Inliner {
         locals: &mut unit.locals,
@@ -74,10 +78,13 @@ pub fn run(
         budget,
         changed: false,
     };
-    for form in &mut unit.body {
+    for (index, form) in active.of_mut(&mut unit.body) {
+        pass.changed = false;
         pass.visit(form_expr_mut(form));
+        if pass.changed {
+            changed.add(index);
+        }
     }
-    pass.changed
 }
 
 /// Where a candidate's variables are.
@@ -100,7 +107,7 @@ impl Candidates {
         self.locals.is_empty() && self.globals.is_empty()
     }
 
-    fn collect(unit: &Unit, globals: &Globals, workers: &Workers) -> Candidates {
+    fn collect(unit: &Unit, active: &Forms, globals: &Globals, workers: &Workers) -> Candidates {
         let mut found = Candidates::default();
         for (global, clauses) in own_procedures(unit, globals) {
             if fits(clauses) {
@@ -109,7 +116,7 @@ impl Candidates {
                     .insert(global, Source::Own(Rc::new(clauses.to_vec())));
             }
         }
-        for form in &unit.body {
+        for form in active.of(&unit.body) {
             found.collect_from(form_expr(form), &unit.locals, globals);
         }
         while found.remove_recursive(workers) {}

@@ -23,6 +23,7 @@ pub mod effects;
 pub mod expand_values;
 pub mod fit_limits;
 pub mod fold;
+pub(crate) mod forms;
 pub mod globals;
 pub mod inline;
 pub mod inlinings;
@@ -44,6 +45,7 @@ use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::name::Name;
 
 use fold::{Folder, LiteralFolder};
+use forms::Forms;
 use globals::{Globals, Imports};
 use inlinings::Inlinings;
 use limits::Budget;
@@ -141,7 +143,8 @@ pub fn optimize_unit(unit: &mut Unit, options: &Options) -> Report {
         report.warnings = check_calls::run(unit, &globals);
     }
     expand_values::run(unit);
-    sort_letrec::run(unit);
+    let mut active = Forms::all(unit.body.len());
+    sort_letrec::run(unit, &active);
     let workers = if options.runs("split-entries") {
         workers::run(unit, &globals, &mut budget)
     } else {
@@ -149,39 +152,64 @@ pub fn optimize_unit(unit: &mut Unit, options: &Options) -> Report {
     };
     if !workers.is_empty() {
         globals = globals.collect_again(unit, options.imports);
+        active = Forms::all(unit.body.len());
     }
     let mut growth = inline::Growth::of(unit);
     let mut portable = portable::Portable::new();
     for round in 0..ROUNDS {
-        let mut changed = false;
+        let mut changed = Forms::none(unit.body.len());
         if options.runs("simplify") {
-            changed |= simplify::run(unit, &globals, folder, &mut report.inlinings, &mut budget);
+            simplify::run(
+                unit,
+                &active,
+                &globals,
+                folder,
+                &mut report.inlinings,
+                &mut budget,
+                &mut changed,
+            );
         }
         if round == 0 {
             portable = portable::collect_portable(unit, &workers, options.is_standard);
         }
         if options.runs("inline") && round + 1 < ROUNDS {
             globals = globals.collect_again(unit, options.imports);
-            changed |= inline::run(
+            // In the first round no form was looked at yet.
+            if round > 0 {
+                active = changed.with_users(globals.mentioned());
+            }
+            inline::run(
                 unit,
+                &active,
                 &globals,
                 &workers,
                 &mut growth,
                 &mut report.inlinings,
                 &mut budget,
+                &mut changed,
             );
         }
-        if !changed {
+        if changed.is_empty() {
             break;
         }
-        sort_letrec::run(unit);
+        sort_letrec::run(unit, &changed);
         globals = globals.collect_again(unit, options.imports);
+        active = changed.with_users(globals.mentioned());
     }
-    if options.runs("propagate") && propagate::run(unit, &globals, &mut budget) {
+    if options.runs("propagate") {
+        let changed = propagate::run(unit, &globals, &mut budget);
         if options.runs("simplify") {
-            simplify::run(unit, &globals, folder, &mut report.inlinings, &mut budget);
+            simplify::run(
+                unit,
+                &changed,
+                &globals,
+                folder,
+                &mut report.inlinings,
+                &mut budget,
+                &mut Forms::none(unit.body.len()),
+            );
         }
-        sort_letrec::run(unit);
+        sort_letrec::run(unit, &changed);
     }
     let kept = portable::mentioned_globals(&portable);
     report.exports = portable::describe_exports(unit, &globals, portable, &kept);

@@ -11,17 +11,18 @@
 
 use canny_syntax::core::{Expr, ExprKind, TopForm, Unit, VarId, VarTable};
 
+use super::forms::Forms;
 use crate::walk::{for_each_child_mut, is_procedure};
 
-/// Sorts every `letrec` of the unit.
-pub fn run(unit: &mut Unit) {
+/// Sorts every `letrec` of these forms of the unit.
+pub fn run(unit: &mut Unit, forms: &Forms) {
     let count = unit.locals.len();
     let mut pass = Sorter {
         locals: &unit.locals,
         place: vec![None; count],
         groups: Vec::new(),
     };
-    for form in &mut unit.body {
+    for (_, form) in forms.of_mut(&mut unit.body) {
         match form {
             TopForm::Define(_, expr) | TopForm::Expression(expr) => pass.visit(expr),
         }

@@ -2,6 +2,7 @@
 
 use canny_syntax::core::{Expr, ExprKind, TopForm, Unit, VarId, VarTable};
 
+use super::forms::Forms;
 use crate::walk::for_each_child;
 use crate::walk::is_fixed;
 
@@ -16,10 +17,10 @@ pub struct Usage {
     pub may_be_early: bool,
 }
 
-/// Counts the mentions of every variable of a unit.
-pub fn count(unit: &Unit) -> Vec<Usage> {
+/// Counts the mentions of every variable of these forms of a unit.
+pub fn count(unit: &Unit, forms: &Forms) -> Vec<Usage> {
     let mut usage = vec![Usage::default(); unit.locals.len()];
-    for form in &unit.body {
+    for form in forms.of(&unit.body) {
         match form {
             TopForm::Define(_, expr) | TopForm::Expression(expr) => {
                 visit(expr, &mut usage, &unit.locals);

@@ -245,7 +245,7 @@ impl Evaluation {
         );
         let recording = inner.libraries.end_recording();
         inner.libraries.set_stop(None);
-        let included = inner.libraries.take_files();
+        let included = inner.libraries.take_gathered().files;
         inner.keep_expanded_libraries(&self.sources);
         let known = inner.known_libraries.values();
         let mut files: Vec<PathBuf> = known

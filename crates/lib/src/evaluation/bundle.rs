@@ -11,7 +11,7 @@ use canny_syntax::core::LibraryKey;
 use canny_syntax::diagnostic::Diagnostic;
 use serde::{Deserialize, Serialize};
 
-use super::{Evaluation, Prepared, finish};
+use super::{Evaluation, Prepared};
 
 /// The contents of a bundle. Standard libraries are left out: every host that runs the program has
 /// them.
@@ -85,14 +85,10 @@ impl Evaluation {
             inner.units.adopt(vec![(key, Arc::new(unit))]);
             inner.libraries.add_interface(Arc::new(interface));
         }
-        let mut prepared = Prepared::default();
-        let mut diagnostics = Vec::new();
-        for library in &program.requires {
-            inner.require(library, &mut prepared, &mut diagnostics);
-        }
-        prepared.units.push((Arc::new(program), false));
-        finish(prepared, diagnostics).map_err(|diagnostics| {
-            malformed(diagnostics.first().map_or("", |first| &first.message))
-        })
+        inner
+            .prepare_unit(Arc::new(program))
+            .map_err(|diagnostics| {
+                malformed(diagnostics.first().map_or("", |first| &first.message))
+            })
     }
 }

@@ -9,6 +9,7 @@ pub mod analysis;
 mod bundle;
 mod modules;
 mod names;
+mod program_files;
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -38,8 +39,8 @@ pub use modules::LibraryWords;
 pub use names::{NameInfo, NameKind};
 
 use self::analysis::{KnownLibrary, MakeMacroHost};
+use crate::cache::libraries::LibraryCache;
 use crate::features::FEATURES;
-use crate::library_cache::LibraryCache;
 use crate::library_loader::{StandardLoader, standard_library};
 use crate::library_units::LibraryUnits;
 use crate::macros::MacroBridge;
@@ -116,6 +117,8 @@ const INTERACTION_LIBRARY: [&str; 2] = ["canny", "base"];
 #[derive(Debug, Default)]
 pub struct Prepared {
     units: Vec<(Arc<CompiledUnit>, bool)>,
+    /// The digest of the last unit, if it is known already.
+    last_digest: Option<u64>,
     /// Warnings about it.
     pub warnings: Vec<Diagnostic>,
 }
@@ -123,9 +126,14 @@ pub struct Prepared {
 impl Prepared {
     /// A digest of the code that is not part of the standard library; none if it cannot be stored.
     pub(crate) fn digest(&self) -> Option<u64> {
-        let own = self.units.iter().filter(|(_, is_standard)| !is_standard);
-        own.map(|(unit, _)| image::encode_unit(unit).ok())
-            .try_fold(0, |digest: u64, bytes| Some(image::digest(digest, &bytes?)))
+        let (last, libraries) = self.units.split_last()?;
+        let digest_of = |unit| Some(image::digest(0, &image::encode_unit(unit).ok()?));
+        let last = self.last_digest.or_else(|| digest_of(&last.0))?;
+        let own = libraries.iter().filter(|(_, is_standard)| !is_standard);
+        own.map(|(unit, _)| digest_of(unit))
+            .try_fold(last, |digest, unit| {
+                Some(image::digest(digest, &unit?.to_le_bytes()))
+            })
     }
 }
 
@@ -254,23 +262,7 @@ impl Evaluation {
 
     /// Prepares a program. The bytes are its text, the name is for positions and relative includes.
     pub fn prepare_program(&self, name: &str, bytes: &[u8]) -> Result<Prepared, Vec<Diagnostic>> {
-        let (_, forms) = read_source(&self.sources, name, bytes, false);
-        let mut diagnostics = forms.diagnostics;
-        let mut inner = self.lock();
-        inner.programs += 1;
-        let key = LibraryKey::new(&format!("program {}", inner.programs));
-        let imports = interaction_imports();
-        let expansion = expand_program(&mut inner.libraries, key, &forms.forms, &imports);
-        diagnostics.extend(expansion.diagnostics);
-        let mut prepared = Prepared::default();
-        inner.compile(
-            &self.sources,
-            expansion.unit,
-            &mut prepared,
-            &mut diagnostics,
-        );
-        inner.keep_hints(&diagnostics);
-        finish(prepared, diagnostics)
+        self.lock().prepare_program(&self.sources, name, bytes)
     }
 
     /// Prepares code that was compiled elsewhere, with the libraries that it needs and that are no
@@ -282,13 +274,7 @@ impl Evaluation {
     ) -> Result<Prepared, Vec<Diagnostic>> {
         let mut inner = self.lock();
         inner.units.adopt(libraries);
-        let mut prepared = Prepared::default();
-        let mut diagnostics = Vec::new();
-        for library in &unit.requires {
-            inner.require(library, &mut prepared, &mut diagnostics);
-        }
-        prepared.units.push((unit, false));
-        finish(prepared, diagnostics)
+        inner.prepare_unit(unit)
     }
 
     /// Interrupts the macro that is being expanded, if there is one.
@@ -541,6 +527,36 @@ pub(crate) fn compiler_options<'a>(
 }
 
 impl Inner {
+    fn prepare_program(
+        &mut self,
+        sources: &Arc<SourceMap>,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<Prepared, Vec<Diagnostic>> {
+        let (_, forms) = read_source(sources, name, bytes, false);
+        let mut diagnostics = forms.diagnostics;
+        self.programs += 1;
+        let key = LibraryKey::new(&format!("program {}", self.programs));
+        let imports = interaction_imports();
+        let expansion = expand_program(&mut self.libraries, key, &forms.forms, &imports);
+        diagnostics.extend(expansion.diagnostics);
+        let mut prepared = Prepared::default();
+        self.compile(sources, expansion.unit, &mut prepared, &mut diagnostics);
+        self.keep_hints(&diagnostics);
+        finish(prepared, diagnostics)
+    }
+
+    /// Prepares a unit that was compiled elsewhere.
+    fn prepare_unit(&mut self, unit: Arc<CompiledUnit>) -> Result<Prepared, Vec<Diagnostic>> {
+        let mut prepared = Prepared::default();
+        let mut diagnostics = Vec::new();
+        for library in &unit.requires {
+            self.require(library, &mut prepared, &mut diagnostics);
+        }
+        prepared.units.push((unit, false));
+        finish(prepared, diagnostics)
+    }
+
     /// Keeps what is said of unbound variables, for the errors that may follow.
     fn keep_hints(&mut self, diagnostics: &[Diagnostic]) {
         for warning in diagnostics {

@@ -34,8 +34,10 @@ use crate::hash_table::{Equivalence, Table};
 use crate::list::{QUICK_PAIRS_MAX, find_association, find_member, length_quickly};
 use crate::primitives::hash_tables::{content_hash, lasting_hash};
 use crate::primitives::numbers::predicates::{is_exact_integer, is_integer};
-use crate::primitives::numeric_vectors::code::*;
-use crate::primitives::numeric_vectors::{quick_ref, quick_ref_of, quick_set, quick_set_of};
+use crate::primitives::numeric_vectors::of_type::*;
+use crate::primitives::numeric_vectors::{
+    OfType, quick_ref, quick_ref_of, quick_set, quick_set_of,
+};
 use crate::primitives::ports::input::line_in_place;
 use crate::text::{Units, compare_text, same_text, with_both, with_units};
 
@@ -577,20 +579,15 @@ extern "C" fn any_element_set(_: &mut InPlace, vector: Word, index: Word, elemen
     stored(quick_set(vector, index, element))
 }
 
-extern "C" fn element_ref<const CODE: u8>(
-    _: &mut InPlace,
-    vector: Word,
-    index: Word,
-    _: Word,
-) -> Word {
-    or_decline(quick_ref_of::<CODE>(vector, index))
+extern "C" fn element_ref<T: OfType>(_: &mut InPlace, vector: Word, index: Word, _: Word) -> Word {
+    or_decline(quick_ref_of::<T>(vector, index))
 }
 
-extern "C" fn element_set<const CODE: u8>(
+extern "C" fn element_set<T: OfType>(
     _: &mut InPlace,
     vector: Word,
     index: Word,
     element: Word,
 ) -> Word {
-    stored(quick_set_of::<CODE>(vector, index, element))
+    stored(quick_set_of::<T>(vector, index, element))
 }

@@ -18,23 +18,28 @@ use canny_vm::{PrimitiveFunction, Raise, Thread};
 
 use crate::arguments::{Call, implementations};
 
-use code::*;
+use of_type::*;
 
-/// The codes of element types as parameters of functions that are made for one type.
-pub(crate) mod code {
-    use canny_tables::protocols::ElementCode;
+/// A type for each element type, for functions that are made for one.
+pub(crate) trait OfType {
+    const TYPE: ElementType;
+}
 
-    pub(crate) const S8: u8 = ElementCode::S8 as u8;
-    pub(crate) const U16: u8 = ElementCode::U16 as u8;
-    pub(crate) const S16: u8 = ElementCode::S16 as u8;
-    pub(crate) const U32: u8 = ElementCode::U32 as u8;
-    pub(crate) const S32: u8 = ElementCode::S32 as u8;
-    pub(crate) const U64: u8 = ElementCode::U64 as u8;
-    pub(crate) const S64: u8 = ElementCode::S64 as u8;
-    pub(crate) const F32: u8 = ElementCode::F32 as u8;
-    pub(crate) const F64: u8 = ElementCode::F64 as u8;
-    pub(crate) const C64: u8 = ElementCode::C64 as u8;
-    pub(crate) const C128: u8 = ElementCode::C128 as u8;
+/// The types that name an element type.
+pub(crate) mod of_type {
+    use super::{ElementType, OfType};
+
+    macro_rules! of_types {
+        ($($name:ident)*) => {$(
+            pub(crate) struct $name;
+
+            impl OfType for $name {
+                const TYPE: ElementType = ElementType::$name;
+            }
+        )*};
+    }
+
+    of_types! { S8 U16 S16 U32 S32 U64 S64 F32 F64 C64 C128 }
 }
 
 /// The codes of the numeric tower are those of the protocol with Scheme, with the same names.
@@ -165,17 +170,14 @@ fn vector_at(
 }
 
 /// Argument `position`, which is a vector of one type.
-fn typed_at<const CODE: u8>(
+fn typed_at<T: OfType>(
     thread: &mut Thread,
     call: Call,
     position: usize,
 ) -> Result<(ObjectRef, ElementType), Raise> {
     match numeric_vector(call.at(position)) {
-        Some((vector, element)) if element as u8 == CODE => Ok((vector, element)),
-        _ => {
-            let name = ElementType::from_code(CODE).map_or("numeric", ElementType::name);
-            Err(call.type_error(thread, position, &format!("{name}vector")))
-        }
+        Some((vector, element)) if element == T::TYPE => Ok((vector, element)),
+        _ => Err(call.type_error(thread, position, &format!("{}vector", T::TYPE.name()))),
     }
 }
 
@@ -345,24 +347,24 @@ fn bytevector_element_set(thread: &mut Thread, call: Call) -> Result<Value, Rais
     Ok(Value::UNSPECIFIED)
 }
 
-fn is_of_type<const CODE: u8>(_: &mut Thread, call: Call) -> Result<Value, Raise> {
+fn is_of_type<T: OfType>(_: &mut Thread, call: Call) -> Result<Value, Raise> {
     Ok(Value::boolean(
-        numeric_vector(call.at(0)).is_some_and(|(_, element)| element as u8 == CODE),
+        numeric_vector(call.at(0)).is_some_and(|(_, element)| element == T::TYPE),
     ))
 }
 
-fn length_of_type<const CODE: u8>(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let (vector, element) = typed_at::<CODE>(thread, call, 0)?;
+fn length_of_type<T: OfType>(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (vector, element) = typed_at::<T>(thread, call, 0)?;
     Ok(Value::fixnum(length(vector, element) as i64))
 }
 
-fn ref_of_type<const CODE: u8>(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let (vector, element) = typed_at::<CODE>(thread, call, 0)?;
+fn ref_of_type<T: OfType>(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (vector, element) = typed_at::<T>(thread, call, 0)?;
     reference(thread, call, vector, element)
 }
 
-fn set_of_type<const CODE: u8>(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let (vector, element) = typed_at::<CODE>(thread, call, 0)?;
+fn set_of_type<T: OfType>(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (vector, element) = typed_at::<T>(thread, call, 0)?;
     set(thread, call, vector, element)
 }
 
@@ -411,18 +413,18 @@ fn store(vector: ObjectRef, element: ElementType, index: usize, value: Value) ->
 
 /// The object as a vector of one type, with that type, which the compiler knows too.
 #[inline(always)]
-fn vector_of<const CODE: u8>(value: Value) -> Option<(ObjectRef, ElementType)> {
+fn vector_of<T: OfType>(value: Value) -> Option<(ObjectRef, ElementType)> {
     let vector = value.as_kind(Kind::NumericVector)?;
-    if vector.header().flags() >> ELEMENT_TYPE_SHIFT != CODE {
+    if vector.header().flags() >> ELEMENT_TYPE_SHIFT != T::TYPE as u8 {
         return None;
     }
-    Some((vector, ElementType::ALL[CODE as usize]))
+    Some((vector, T::TYPE))
 }
 
 /// [`quick_ref`] for vectors of one type.
 #[inline]
-pub(crate) fn quick_ref_of<const CODE: u8>(vector: Value, index: Value) -> Option<Value> {
-    let (vector, element) = vector_of::<CODE>(vector)?;
+pub(crate) fn quick_ref_of<T: OfType>(vector: Value, index: Value) -> Option<Value> {
+    let (vector, element) = vector_of::<T>(vector)?;
     let index = index.as_index()?;
     if index >= length(vector, element) {
         return None;
@@ -432,9 +434,8 @@ pub(crate) fn quick_ref_of<const CODE: u8>(vector: Value, index: Value) -> Optio
 
 /// [`quick_set`] for vectors of one type.
 #[inline]
-pub(crate) fn quick_set_of<const CODE: u8>(vector: Value, index: Value, value: Value) -> bool {
-    let (Some((vector, element)), Some(index)) = (vector_of::<CODE>(vector), index.as_index())
-    else {
+pub(crate) fn quick_set_of<T: OfType>(vector: Value, index: Value, value: Value) -> bool {
+    let (Some((vector, element)), Some(index)) = (vector_of::<T>(vector), index.as_index()) else {
         return false;
     };
     index < length(vector, element) && store(vector, element, index, value)

@@ -57,7 +57,7 @@ impl Libraries {
             fold_case,
         );
         self.included_from.insert(id, at.source);
-        self.files.push(path);
+        self.gathered.files.push(path);
         diagnostics.extend(result.diagnostics);
         result.forms
     }
@@ -86,7 +86,7 @@ impl Libraries {
             .collect();
         for path in &others {
             if let Ok(bytes) = self.loader.read_file(path) {
-                self.has_searched = true;
+                self.gathered.has_searched = true;
                 return Ok((path.clone(), bytes));
             }
         }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::interface::Interface;
-use crate::library_name::{LibraryName, NamePart};
+use crate::library_name::{Family, LibraryName, NamePart};
 use crate::name::Name;
 
 /// The answer of a loader.
@@ -122,8 +122,8 @@ fn relative_paths(name: &LibraryName) -> Vec<PathBuf> {
     let mut paths: Vec<PathBuf> = relative_path(name.parts().iter().map(ToString::to_string))
         .into_iter()
         .collect();
-    if let [NamePart::Symbol(first), NamePart::Number(number), rest @ ..] = name.parts()
-        && first.as_str() == "srfi"
+    if let [_, NamePart::Number(number), rest @ ..] = name.parts()
+        && name.family() == Family::Srfi
     {
         let parts = ["srfi".to_owned(), format!("srfi-{number}")];
         paths.extend(relative_path(

@@ -27,6 +27,7 @@ use crate::core_form::CoreForm;
 use crate::diagnostic::Diagnostic;
 use crate::foreign_libraries;
 use crate::interface::Interface;
+use crate::library_name::Family;
 use crate::name::Name;
 use crate::procedural::{MacroFailure, MadeTransformer};
 use crate::recording::Recording;
@@ -55,7 +56,14 @@ pub struct ExpandedLibrary {
     pub unit: Unit,
     /// The interface that other units see. The registry holds the same one.
     pub interface: Arc<Interface>,
-    /// The files it was made from: the one with its `define-library` form, then the included ones.
+    /// Its sources. The first file is the one with its `define-library` form.
+    pub gathered: Gathered,
+}
+
+/// The sources of a library or program beyond its text.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// The included files.
     pub files: Vec<PathBuf>,
     /// The libraries of which `cond-expand` asked whether they exist, and what the answer was.
     pub asked: Vec<(LibraryName, bool)>,
@@ -86,9 +94,7 @@ pub(crate) enum Found {
 
 /// The facts gathered for an outer library, saved while an inner one is expanded.
 pub(crate) struct OuterLibrary {
-    files: Vec<PathBuf>,
-    asked: Vec<(LibraryName, bool)>,
-    has_searched: bool,
+    gathered: Gathered,
     recording: Option<Recording>,
 }
 
@@ -109,18 +115,16 @@ pub struct Libraries {
     macro_host: Option<Box<dyn MacroHost>>,
     /// The including source of each included source.
     included_from: HashMap<SourceId, SourceId>,
-    /// The files included since the innermost library began.
-    files: Vec<PathBuf>,
-    /// Whether one of them was found in a directory that is searched.
-    has_searched: bool,
+    /// Whether the host was asked for something.
+    has_run_procedures: bool,
+    /// The sources met since the innermost library began.
+    gathered: Gathered,
     /// The recording of the unit under way, if somebody asked for one.
     pub(crate) recording: Option<Recording>,
     /// The recordings of libraries.
     recordings: HashMap<LibraryKey, Arc<Recording>>,
     /// Whether expansions are to end as soon as they can.
     stop: Option<Arc<AtomicBool>>,
-    /// The libraries of whose existence was asked since the innermost library began.
-    asked: Vec<(LibraryName, bool)>,
     /// Interfaces tell every name of the library's top level, and each global may be defined anew.
     keeps_internals: bool,
 }
@@ -144,12 +148,11 @@ impl Libraries {
             transformers: HashMap::new(),
             macro_host: None,
             included_from: HashMap::new(),
-            files: Vec::new(),
-            has_searched: false,
+            has_run_procedures: false,
+            gathered: Gathered::default(),
             recording: None,
             recordings: HashMap::new(),
             stop: None,
-            asked: Vec::new(),
             keeps_internals: false,
         };
         for interface in [syntax_library(), primitives_library()] {
@@ -196,9 +199,14 @@ impl Libraries {
         self.recording.take().unwrap_or_default()
     }
 
-    /// Takes the files that were included outside of libraries.
-    pub fn take_files(&mut self) -> Vec<PathBuf> {
-        std::mem::take(&mut self.files)
+    /// Takes the sources that were met outside of libraries.
+    pub fn take_gathered(&mut self) -> Gathered {
+        std::mem::take(&mut self.gathered)
+    }
+
+    /// Whether transformers that are procedures were made or run, which may depend on anything.
+    pub fn has_run_procedures(&self) -> bool {
+        self.has_run_procedures
     }
 
     /// The recording of a library, made when it was expanded.
@@ -294,6 +302,7 @@ impl Libraries {
                 ..MacroFailure::default()
             });
         };
+        self.has_run_procedures = true;
         let result = ask(host.as_mut(), self);
         self.macro_host = Some(host);
         result
@@ -410,9 +419,7 @@ impl Libraries {
     /// Begins the expansion of a library, inside of that of another one perhaps.
     pub(crate) fn enter_library(&mut self) -> OuterLibrary {
         let outer = OuterLibrary {
-            files: std::mem::take(&mut self.files),
-            asked: std::mem::take(&mut self.asked),
-            has_searched: std::mem::take(&mut self.has_searched),
+            gathered: std::mem::take(&mut self.gathered),
             recording: self.recording.take(),
         };
         if outer.recording.is_some() {
@@ -434,16 +441,12 @@ impl Libraries {
             recording.span = form.span;
             self.recordings.insert(name.key(), Arc::new(recording));
         }
-        let mut files = std::mem::replace(&mut self.files, outer.files);
-        let asked = std::mem::replace(&mut self.asked, outer.asked);
-        let has_searched = std::mem::replace(&mut self.has_searched, outer.has_searched);
+        let mut gathered = std::mem::replace(&mut self.gathered, outer.gathered);
         if let Some(library) = library {
             if let Some(source) = self.sources.get(form.span.source) {
-                files.insert(0, PathBuf::from(&source.name));
+                gathered.files.insert(0, PathBuf::from(&source.name));
             }
-            library.files = files;
-            library.asked = asked;
-            library.has_searched = has_searched;
+            library.gathered = gathered;
         }
     }
 
@@ -487,10 +490,11 @@ impl Libraries {
     /// The library to import for a keyword: that of the standard which has it, if there is one.
     pub(crate) fn exporter(&mut self, name: Name) -> Option<String> {
         let exporters = self.loader.exporters(name);
-        let wanted = ["(scheme base)", "(scheme ", "(canny "];
-        let found = wanted
-            .iter()
-            .find_map(|start| exporters.iter().find(|library| library.starts_with(start)));
+        let of_family = |family| exporters.iter().find(|key| Family::of(key) == family);
+        let base = exporters.iter().find(|key| *key == "(scheme base)");
+        let found = base
+            .or_else(|| of_family(Family::Scheme))
+            .or_else(|| of_family(Family::Canny));
         found.or(exporters.first()).cloned()
     }
 
@@ -501,7 +505,7 @@ impl Libraries {
             || self.declared.contains_key(&key)
             || self.loading.iter().any(|loading| loading.name == *name)
             || self.loader.exists(name);
-        self.asked.push((name.clone(), exists));
+        self.gathered.asked.push((name.clone(), exists));
         exists
     }
 }

@@ -4,17 +4,18 @@
 //! to use instead. Nothing here accepts R6RS code.
 
 use crate::diagnostic::Diagnostic;
+use crate::library_name::Family;
 use crate::span::Span;
 use crate::syntax::Syntax;
 
 /// The libraries to import in place of a library of R6RS; `None` for any other.
 pub(super) fn replacement(key: &str) -> Option<&'static str> {
+    if Family::of(key) != Family::Rnrs {
+        return None;
+    }
     let words = key.strip_prefix("(rnrs")?;
     // The version comes last.
     let words = words.split(['(', ')']).next().unwrap_or_default();
-    if !key.starts_with("(rnrs ") && !key.starts_with("(rnrs)") {
-        return None;
-    }
     Some(match words.trim() {
         "base" => {
             "(scheme base), (scheme inexact) and (scheme complex) have most of it; `error` takes the message \

@@ -7,6 +7,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use canny_documentation::{Document, Entry, Kind, Signature};
+use canny_syntax::library_name::Family;
 
 use super::Failure;
 use super::find::public_libraries;
@@ -228,7 +229,7 @@ fn uses_with_results(entry: &Entry) -> Vec<String> {
 fn place_text(entry: &Entry) -> String {
     let mut text = kind_text(entry);
     if let Some(origin) = &entry.origin
-        && !origin.library.starts_with("(canny ")
+        && Family::of(&origin.library) != Family::Canny
     {
         let _ = write!(text, ", from {}", origin.library);
     }

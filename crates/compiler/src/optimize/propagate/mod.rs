@@ -27,15 +27,18 @@ use canny_syntax::name::Name;
 use canny_tables::hashing::{SeededMap, SeededSet};
 
 use super::effects::{Facts, primitive_call};
+use super::forms::Forms;
 use super::globals::Globals;
 use super::limits::Budget;
 use super::usage::count;
 use crate::walk::{for_each_lambda_child_mut, form_expr_mut, never_returns};
 use kinds::{Kinds, Order, Repeats, Row};
 
-/// Propagates facts through a unit; tells whether anything changed.
-pub fn run(unit: &mut Unit, globals: &Globals, budget: &mut Budget) -> bool {
-    let usage = count(unit);
+/// Propagates facts through a unit; gives the forms in which something changed.
+pub fn run(unit: &mut Unit, globals: &Globals, budget: &mut Budget) -> Forms {
+    let all = Forms::all(unit.body.len());
+    let mut changed = Forms::none(unit.body.len());
+    let usage = count(unit, &all);
     let is_closed = unit.kind != UnitKind::Toplevel;
     let own = unit
         .globals
@@ -61,13 +64,17 @@ pub fn run(unit: &mut Unit, globals: &Globals, budget: &mut Budget) -> bool {
         depth: 0,
         changed: false,
     };
-    for form in &mut unit.body {
+    for (index, form) in unit.body.iter_mut().enumerate() {
         let mark = pass.trail.len();
+        pass.changed = false;
         pass.visit(form_expr_mut(form), Context::Value);
         pass.forget(mark);
         pass.write();
+        if pass.changed {
+            changed.add(index);
+        }
     }
-    pass.changed
+    changed
 }
 
 /// Stands for a value.

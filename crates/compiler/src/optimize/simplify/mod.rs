@@ -22,6 +22,7 @@ use canny_syntax::span::Span;
 
 use super::effects::Facts;
 use super::fold::Folder;
+use super::forms::Forms;
 use super::globals::Globals;
 use super::inlinings::Inlinings;
 use super::limits::Budget;
@@ -39,15 +40,17 @@ pub(super) enum Context {
     Effect,
 }
 
-/// Simplifies a unit; tells whether anything changed.
+/// Simplifies the active forms of a unit; adds those in which something changed to `changed`.
 pub fn run(
     unit: &mut Unit,
+    active: &Forms,
     globals: &Globals,
     folder: &dyn Folder,
     inlinings: &mut Inlinings,
     budget: &mut Budget,
-) -> bool {
-    let usage = count(unit);
+    changed: &mut Forms,
+) {
+    let usage = count(unit, active);
     let size = usage.len();
     let mut pass = Simplifier {
         locals: &mut unit.locals,
@@ -63,7 +66,8 @@ pub fn run(
         changed: false,
     };
     let last = unit.body.len().saturating_sub(1);
-    for (index, form) in unit.body.iter_mut().enumerate() {
+    for (index, form) in active.of_mut(&mut unit.body) {
+        pass.changed = false;
         match form {
             canny_syntax::core::TopForm::Define(_, expr) => pass.visit(expr, Context::Value),
             canny_syntax::core::TopForm::Expression(expr) => {
@@ -75,8 +79,10 @@ pub fn run(
                 pass.visit(expr, context);
             }
         }
+        if pass.changed {
+            changed.add(index);
+        }
     }
-    pass.changed
 }
 
 struct Simplifier<'a> {

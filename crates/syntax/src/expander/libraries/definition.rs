@@ -17,7 +17,7 @@ use crate::expander::call_syntax::call_syntax_of;
 use crate::expander::observation::unused_imports;
 use crate::expander::toplevel::expand_library_body;
 use crate::interface::Interface;
-use crate::library::{ExpandedLibrary, Libraries};
+use crate::library::{ExpandedLibrary, Gathered, Libraries};
 use crate::macro_definition::MacroDefinition;
 use crate::name::Name;
 use crate::recording::{Meaning, Recording, Role};
@@ -148,9 +148,7 @@ impl Libraries {
             name: name.clone(),
             unit,
             interface: Arc::new(interface),
-            files: Vec::new(),
-            asked: Vec::new(),
-            has_searched: false,
+            gathered: Gathered::default(),
         })
     }
 

@@ -14,6 +14,7 @@ use canny_compiler::image;
 use canny_vm::specializer::KeptProfile;
 use serde::{Deserialize, Serialize};
 
+use super::{make_room, write_whole};
 use crate::evaluation::Prepared;
 use crate::library_loader::standard_image_checksum;
 
@@ -92,36 +93,13 @@ impl ProfileFile {
             return;
         };
         let sealed = image::seal(&bytes);
-        let Some(directory) = self.path.parent() else {
-            return;
-        };
-        if sealed.len() as u64 > BYTES_MAX || fs::create_dir_all(directory).is_err() {
+        if sealed.len() as u64 > BYTES_MAX {
             return;
         }
-        if !self.path.exists() {
-            make_room(directory);
+        if let (Some(directory), false) = (self.path.parent(), self.path.exists()) {
+            make_room(directory, FILES_MAX);
         }
-        // A reader sees the old file or the new one, never half of one.
-        let temporary = self
-            .path
-            .with_extension(format!("{}.tmp", std::process::id()));
-        let written = fs::write(&temporary, sealed).is_ok();
-        if !(written && fs::rename(&temporary, &self.path).is_ok()) {
-            let _ = fs::remove_file(&temporary);
-        }
-    }
-}
-
-/// Removes the oldest files so that there is room for one more.
-fn make_room(directory: &Path) {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut files: Vec<_> = entries
-        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
-        .collect();
-    files.sort();
-    let excess = (files.len() + 1).saturating_sub(FILES_MAX);
-    for (_, path) in files.into_iter().take(excess) {
-        let _ = fs::remove_file(path);
+        write_whole(&self.path, &sealed);
     }
 }
 

@@ -1,11 +1,9 @@
 //! Compiled libraries kept in the user's cache directory.
 //!
-//! A file of the cache holds one library. It counts only if it was written by this very build, if every
-//! source file that it was made from still has the content it had, if every library it imports is the
-//! one that it was compiled against (its *stamp* is the same), and if the libraries of whose existence
-//! its `cond-expand` asked still exist or do not. A file that does not count is treated as absent:
-//! the library is compiled anew and the file replaced. Code from the cache goes through the
-//! verifier.
+//! A file holds one library, its interface and its code. Whether it counts depends on its source
+//! files, on the libraries that it imports, whose *stamps* must be those that it was compiled
+//! against, and on the libraries of whose existence its `cond-expand` asked. Code from the cache goes
+//! through the verifier.
 
 use std::collections::HashMap;
 use std::fs;
@@ -15,37 +13,20 @@ use std::sync::Arc;
 use canny_compiler::image;
 use canny_compiler::unit::CompiledUnit;
 use canny_locks::Mutex;
-use canny_syntax::core::{LibraryKey, LibraryName};
+use canny_syntax::core::LibraryKey;
 use canny_syntax::interface::Interface;
 use canny_syntax::library::ExpandedLibrary;
 use serde::{Deserialize, Serialize};
 
-use crate::library_loader::{standard_image_checksum, standard_library};
+use super::{Origins, OtherLibraries, write_whole};
 
 /// The contents of a file of the cache, sealed with a checksum.
 #[derive(Serialize, Deserialize)]
 struct CachedLibrary {
-    build: u64,
     key: String,
-    /// Features that `cond-expand` knew.
-    features: Vec<String>,
-    /// Source files and the checksums of their contents.
-    files: Vec<(PathBuf, u64)>,
-    /// Imported libraries outside the standard ones, and their stamps.
-    imports: Vec<(String, u64)>,
-    /// Libraries of whose existence was asked, and the answers.
-    asked: Vec<(LibraryName, bool)>,
+    origins: Origins,
     interface: Vec<u8>,
     unit: Vec<u8>,
-}
-
-/// The questions that the cache asks about other libraries.
-pub(crate) trait OtherLibraries {
-    /// The stamp of a library outside the image.
-    fn stamp(&mut self, key: &str) -> Option<u64>;
-
-    /// Whether there is such a library.
-    fn is_there(&mut self, name: &LibraryName) -> bool;
 }
 
 /// The cache, shared by the loader and the evaluation.
@@ -79,6 +60,16 @@ impl LibraryCache {
         self.state.lock()
     }
 
+    /// The directory of the cache, if there is one.
+    pub(super) fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    /// Features that `cond-expand` knows, and what else code is compiled for.
+    pub(super) fn features(&self) -> &[String] {
+        &self.features
+    }
+
     fn file(&self, key: &str, source: &Path) -> Option<PathBuf> {
         let absolute = fs::canonicalize(source).ok()?;
         // The same library compiled for other features is another file.
@@ -99,22 +90,7 @@ impl LibraryCache {
         self.state().paths.insert(key.to_owned(), source.to_owned());
         let bytes = fs::read(self.file(key, source)?).ok()?;
         let cached: CachedLibrary = postcard::from_bytes(image::unseal(&bytes).ok()?).ok()?;
-        let fresh = cached.build == standard_image_checksum()
-            && cached.key == key
-            && cached.features == self.features
-            && cached
-                .files
-                .iter()
-                .all(|(path, sum)| file_checksum(path) == Some(*sum))
-            && cached
-                .imports
-                .iter()
-                .all(|(import, stamp)| others.stamp(import) == Some(*stamp))
-            && cached
-                .asked
-                .iter()
-                .all(|(name, answer)| others.is_there(name) == *answer);
-        if !fresh {
+        if cached.key != key || !cached.origins.hold(&self.features, others) {
             return None;
         }
         let interface = image::decode_interface(&cached.interface).ok()?;
@@ -131,6 +107,13 @@ impl LibraryCache {
         self.state().stamps.get(key).copied()
     }
 
+    /// The stamp of a library that has a file of its own, and so can be found again.
+    pub(super) fn stamp_of_file(&self, key: &str) -> Option<u64> {
+        let state = self.state();
+        state.paths.get(key)?;
+        state.stamps.get(key).copied()
+    }
+
     /// Takes the unit of a library found in the cache.
     pub(crate) fn take_unit(&self, key: &LibraryKey) -> Option<CompiledUnit> {
         self.state().units.remove(key.as_str())
@@ -143,7 +126,7 @@ impl LibraryCache {
         interface: &Interface,
         unit: &CompiledUnit,
     ) {
-        if library.has_searched {
+        if library.gathered.has_searched {
             // Its source files depend on the directories of this run.
             return;
         }
@@ -161,17 +144,7 @@ impl LibraryCache {
         let Ok(bytes) = postcard::to_stdvec(&cached) else {
             return;
         };
-        // A reader sees the old file or the new one, never half of one.
-        let temporary = file.with_extension(format!("{}.tmp", std::process::id()));
-        let written = self
-            .directory
-            .as_ref()
-            .map(fs::create_dir_all)
-            .is_some_and(|made| made.is_ok())
-            && fs::write(&temporary, image::seal(&bytes)).is_ok();
-        if written && fs::rename(&temporary, &file).is_err() {
-            let _ = fs::remove_file(&temporary);
-        }
+        write_whole(&file, &image::seal(&bytes));
     }
 
     fn describe(
@@ -181,40 +154,20 @@ impl LibraryCache {
         interface: &Interface,
         unit: &CompiledUnit,
     ) -> Option<CachedLibrary> {
-        let files = library
-            .files
-            .iter()
-            .map(|path| Some((path.clone(), file_checksum(path)?)))
-            .collect::<Option<_>>()?;
-        let imports = interface
-            .requires
-            .iter()
-            .map(|name| name.key())
-            .filter(|import| {
-                standard_library(import.as_str()).is_none() && !is_built_in(import.as_str())
-            })
-            .map(|import| Some((import.as_str().to_owned(), self.stamp(import.as_str())?)))
-            .collect::<Option<_>>()?;
+        let origins = Origins::new(
+            &self.features,
+            &library.gathered.files,
+            &interface.requires,
+            &library.gathered.asked,
+            |import| self.stamp(import),
+        )?;
         Some(CachedLibrary {
-            build: standard_image_checksum(),
             key: key.to_owned(),
-            features: self.features.clone(),
-            files,
-            imports,
-            asked: library.asked.clone(),
+            origins,
             interface: image::encode_interface(interface).ok()?,
             unit: image::encode_unit(unit).ok()?,
         })
     }
-}
-
-/// The pseudo-libraries, which are part of the build.
-fn is_built_in(key: &str) -> bool {
-    key == "(canny syntax)" || key == "(canny primitives)"
-}
-
-fn file_checksum(path: &Path) -> Option<u64> {
-    fs::read(path).ok().map(|bytes| image::checksum(&bytes))
 }
 
 fn stamp(cached: &CachedLibrary) -> u64 {
@@ -222,7 +175,7 @@ fn stamp(cached: &CachedLibrary) -> u64 {
         image::checksum(&cached.interface),
         image::checksum(&cached.unit),
     ];
-    let imports = cached.imports.iter().map(|(_, stamp)| *stamp);
+    let imports = cached.origins.imports.iter().map(|(_, stamp)| *stamp);
     let bytes: Vec<u8> = parts
         .into_iter()
         .chain(imports)
