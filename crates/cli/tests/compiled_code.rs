@@ -375,3 +375,29 @@ fn many_ways_behind_calls_meet_in_pieces_that_are_compiled_once() {
          (37.0 16.0 5 6.0 8.0 (5 6.0 8.0 5 6 7)) \n",
     );
 }
+
+/// A snapshot of such a loop holds until the variable changes, which is at once. It was made in vain
+/// then, log after log, and the loop was interpreted.
+#[test]
+fn a_hot_loop_that_changes_a_variable_of_the_program_is_compiled() {
+    let text = "(import (scheme base) (scheme write))
+(define last 0)
+(define (wait n) (let loop ((i 0) (r #f)) (if (< i n) (loop (+ i 1) i) r)))
+(define (count n)
+  (let outer ((k 0) (r #f))
+    (if (< k n) (outer (+ k 1) (do ((i 0 (+ i 1))) ((= i 100) last) (set! last i))) r)))
+(define (repeat procedure n k)
+  (if (> k 0) (begin (procedure n) (repeat procedure n (- k 1)))))
+(repeat wait 2000000 10)
+(repeat count 100000 10)
+(display last)";
+    let run = canny(&["--spesh-report", "program.scm"]).file("program.scm", text);
+    let outcome = run.run().exits_with(0).prints("99");
+    let mut lines = outcome.errors.lines();
+    let line = lines.find(|line| line.contains("loop in count"));
+    let line = line.expect("it was compiled");
+    assert!(
+        line.contains("entered") && !line.contains("entered 0"),
+        "{line}"
+    );
+}

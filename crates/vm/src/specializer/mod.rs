@@ -180,10 +180,15 @@ impl Specializer {
     pub fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>> {
         let (snapshot, is_new) = self.lock().snapshot_or_wish(code);
         if is_new {
-            self.has_wishes.store(true, Ordering::Release);
-            self.heap.request_safepoints();
+            self.ask_for_snapshots();
         }
         snapshot
+    }
+
+    /// Lets the next thread at a safepoint make the snapshots that are wished for.
+    fn ask_for_snapshots(&self) {
+        self.has_wishes.store(true, Ordering::Release);
+        self.heap.request_safepoints();
     }
 
     /// The snapshot of a code that was wished for, and whether it may still be made if there is none.

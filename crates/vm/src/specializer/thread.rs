@@ -137,6 +137,9 @@ impl Thread {
         };
         self.release(place);
         globals::note_change(self.mutator(), cell);
+        if specializer.lock().has_wishes() {
+            specializer.ask_for_snapshots();
+        }
         if retired {
             self.specializer.code_was_retired = true;
             // Calls of the runtime on other threads end in a safepoint, not in compiled code that

@@ -50,6 +50,8 @@ struct KnownCode {
     /// The code object; it does not move.
     code: Value,
     snapshot: Option<Arc<CodeSnapshot>>,
+    /// Somebody wished for the snapshot and did not get it yet.
+    is_awaited: bool,
     /// The candidates that calls enter, in the order in which calls are passed on.
     entered: Vec<CandidateId>,
     /// How many candidates were retired because their guesses were wrong.
@@ -195,10 +197,7 @@ impl Registry {
         if self.is_collecting {
             return (None, false);
         }
-        let known = self
-            .codes
-            .get(&code)
-            .and_then(|known| known.snapshot.clone());
+        let known = self.hand_out(code);
         let is_new = known.is_none() && !self.wishes.contains(&code);
         if is_new {
             self.wishes.push(code);
@@ -206,8 +205,19 @@ impl Registry {
         (known, is_new)
     }
 
+    /// The snapshot of a code for the one who wished for it.
+    fn hand_out(&mut self, code: CodeWord) -> Option<Arc<CodeSnapshot>> {
+        let known = self.codes.get_mut(&code)?;
+        known.is_awaited &= known.snapshot.is_none();
+        known.snapshot.clone()
+    }
+
     pub(super) fn snapshot(&self, code: CodeWord) -> Option<Arc<CodeSnapshot>> {
         self.codes.get(&code)?.snapshot.clone()
+    }
+
+    pub(super) fn has_wishes(&self) -> bool {
+        !self.wishes.is_empty()
     }
 
     pub(super) fn take_wishes(&mut self) -> Vec<CodeWord> {
@@ -222,21 +232,25 @@ impl Registry {
     }
 
     /// The snapshot of a code, and whether it may still be made if there is none.
-    pub(super) fn awaited(&self, code: CodeWord) -> (Option<Arc<CodeSnapshot>>, bool) {
+    pub(super) fn awaited(&mut self, code: CodeWord) -> (Option<Arc<CodeSnapshot>>, bool) {
         if self.is_collecting {
             return (None, true);
         }
         let is_awaited = self.wishes.contains(&code) || self.granting.contains(&code);
-        (self.snapshot(code), is_awaited)
+        (self.hand_out(code), is_awaited)
     }
 
     pub(super) fn add_snapshot(&mut self, code: Value, snapshot: Arc<CodeSnapshot>) {
         self.codes
             .entry(snapshot.word)
-            .and_modify(|known| known.snapshot = Some(snapshot.clone()))
+            .and_modify(|known| {
+                known.snapshot = Some(snapshot.clone());
+                known.is_awaited = true;
+            })
             .or_insert(KnownCode {
                 code,
                 snapshot: Some(snapshot),
+                is_awaited: true,
                 entered: Vec::new(),
                 retirements: 0,
                 stitched: None,
@@ -623,9 +637,14 @@ impl Registry {
         let Some(number) = self.watches.change(cell) else {
             return false;
         };
-        for known in self.codes.values_mut() {
+        for (code, known) in &mut self.codes {
             if known.snapshot.as_ref().is_some_and(|s| mentions(s, number)) {
                 known.snapshot = None;
+                // A hot loop that changes a variable is faster than the one who waits for its snapshot:
+                // without another wish it would be interpreted until it is logged again.
+                if std::mem::take(&mut known.is_awaited) && !self.wishes.contains(code) {
+                    self.wishes.push(*code);
+                }
             }
         }
         let dependents: Vec<CandidateId> = self
