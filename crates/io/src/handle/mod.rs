@@ -22,6 +22,7 @@ mod device;
 mod files;
 #[cfg(test)]
 mod tests;
+mod transfer;
 
 pub use device::{Awaited, ByteDevice};
 
@@ -40,10 +41,7 @@ use rustix::io::Errno;
 use crate::error::{IoError, Operation, Service};
 use crate::wait::Wait;
 use device::{ChannelDevice, MemoryDevice};
-
-/// How much of a blocking pipe, terminal or socket can surely be written without sleeping once `poll`
-/// has found it writable: `PIPE_BUF` of the systems that Canny runs on.
-const PIPE_WRITE_BYTES_MAX: usize = 4096;
+use transfer::Transfer;
 
 pub use files::FileLock;
 
@@ -86,7 +84,7 @@ pub struct Handle {
 enum Backend {
     Descriptor {
         descriptor: Arc<Descriptor>,
-        pollable: bool,
+        transfer: Transfer,
     },
     Device(Box<dyn ByteDevice>),
     Channel(ChannelDevice),
@@ -164,7 +162,7 @@ impl Handle {
         Handle::with_backend(
             Backend::Descriptor {
                 descriptor: Arc::new(Descriptor::Shared(descriptor)),
-                pollable: false,
+                transfer: Transfer::Plain,
             },
             name,
             access,
@@ -174,10 +172,12 @@ impl Handle {
     fn from_any_descriptor(descriptor: Descriptor, name: &str, access: Access) -> Arc<Handle> {
         let file_type =
             rustix::fs::fstat(&descriptor).map(|status| FileType::from_raw_mode(status.st_mode));
-        let pollable = matches!(
-            file_type,
-            Ok(FileType::Fifo | FileType::CharacterDevice | FileType::Socket)
-        );
+        let transfer = match file_type {
+            Ok(FileType::Fifo | FileType::CharacterDevice | FileType::Socket) => {
+                Transfer::MAY_BLOCK
+            }
+            _ => Transfer::Plain,
+        };
         Arc::new(Handle {
             name: name.into(),
             access,
@@ -187,7 +187,7 @@ impl Handle {
             timeout: AtomicU64::new(0),
             backend: Mutex::new(Backend::Descriptor {
                 descriptor: Arc::new(descriptor),
-                pollable,
+                transfer,
             }),
             changed: Notice::new(),
         })
@@ -647,13 +647,8 @@ impl Backend {
         match self {
             Backend::Descriptor {
                 descriptor,
-                pollable,
-            } => {
-                if *pollable && !canny_sched::is_ready(Interest::Readable(descriptor.as_fd())) {
-                    return Err(io::ErrorKind::WouldBlock.into());
-                }
-                Ok(rustix::io::read(descriptor.as_fd(), buffer)?)
-            }
+                transfer,
+            } => transfer.read(descriptor.as_fd(), buffer),
             Backend::Device(device) => device.read(buffer),
             Backend::Channel(channel) => channel.read(buffer),
             Backend::Closed => Err(io::ErrorKind::NotConnected.into()),
@@ -664,17 +659,8 @@ impl Backend {
         match self {
             Backend::Descriptor {
                 descriptor,
-                pollable,
-            } => {
-                let mut bytes = bytes;
-                if *pollable {
-                    if !canny_sched::is_ready(Interest::Writable(descriptor.as_fd())) {
-                        return Err(io::ErrorKind::WouldBlock.into());
-                    }
-                    bytes = &bytes[..bytes.len().min(PIPE_WRITE_BYTES_MAX)];
-                }
-                Ok(rustix::io::write(descriptor.as_fd(), bytes)?)
-            }
+                transfer,
+            } => transfer.write(descriptor.as_fd(), bytes),
             Backend::Device(device) => device.write(bytes),
             Backend::Channel(channel) => channel.write(bytes),
             Backend::Closed => Err(io::ErrorKind::NotConnected.into()),
