@@ -102,7 +102,7 @@ fn file_checksum(path: &Path) -> Option<u64> {
 /// Writes a file, and its directory if need be; tells whether it did.
 fn write_whole(path: &Path, bytes: &[u8]) -> bool {
     let made = path.parent().map(fs::create_dir_all);
-    if !made.is_some_and(|made| made.is_ok()) {
+    if made.is_none_or(|made| made.is_err()) {
         return false;
     }
     let temporary = path.with_extension(format!("{}.tmp", std::process::id()));

@@ -3,9 +3,8 @@
 //!
 //! A file holds the code of one program, which is named by its path and by the name that messages
 //! give it. It counts only for the same text, the same includes and the same imported libraries.
-//! Programs are left out that define libraries, include a file that was found by searching, run
-//! transformers that are procedures. Warnings are kept beside
-//! the code, and given again. There are
+//! Programs are left out that define libraries, include a file that was found by searching, or run
+//! transformers that are procedures. Warnings are kept beside the code, and given again. There are
 //! at most [`FILES_MAX`] files; the oldest go first. Code from the cache goes through the verifier.
 
 use std::fs;
@@ -129,11 +128,12 @@ impl<'a> ProgramFile<'a> {
         let place = |span: Span| {
             let source = libraries.sources().get(span.source)?;
             let is_it = |file: &PathBuf| source.name == file.display().to_string();
-            let file = match source.name == self.name {
-                true => 0,
-                false => 1 + gathered.files.iter().position(is_it)?,
+            let text = if source.name == self.name {
+                0
+            } else {
+                1 + gathered.files.iter().position(is_it)?
             };
-            Some((file, span.start, span.end))
+            Some((text, span.start, span.end))
         };
         let warnings = warnings.iter();
         let warnings: Option<_> = warnings
