@@ -105,7 +105,7 @@ pub const ROWS: &[Variable] = &[
     row(Users, "CANNY_LIBRARY_PATH", "", Directories(|to, value| to.library_path = value),
         "directories to search for libraries, separated by colons", ""),
     row(Users, "CANNY_CACHE_DIR", "", File(|to, value| to.cache_directory = Some(value)),
-        "where compiled libraries, profiles and fetched packages are kept",
+        "where compiled libraries, compiled programs, profiles and fetched packages are kept",
             "`canny` in `XDG_CACHE_HOME` or `~/.cache`"),
     row(Users, "CANNY_HISTORY", "", FileOrNone(|to, value| to.history = Some(value)),
         "the file of the prompt's history; empty for none",
