@@ -12,6 +12,7 @@ use crate::workspace;
 const LAYERS: &[(&str, &[&str])] = &[
     // Also what xtask makes sites with.
     ("pages", &[]),
+    ("profile", &[]),
     ("locks", &[]),
     ("tables", &[]),
     ("number", &[]),

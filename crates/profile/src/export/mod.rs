@@ -1,0 +1,24 @@
+//! The formats of other profilers.
+//!
+//! Each function takes a profile and answers the whole text or bytes of a file. Names may contain any
+//! character; each format says how its own separators are escaped. Stacks deeper than
+//! [`DEPTH_MAX`] lose their oldest frames, since most formats write each stack as a list.
+
+mod collapsed;
+mod speedscope;
+
+pub use collapsed::collapsed;
+pub use speedscope::speedscope;
+
+/// Frames of one stack in a file.
+pub const DEPTH_MAX: usize = 2000;
+/// The name of the frame below a stack whose oldest frames are missing.
+const CUT: &str = "(frames are missing)";
+/// The name of the only frame of a sample without a stack.
+const UNKNOWN: &str = "(no stack)";
+
+/// A text as a JSON string with its quotes.
+fn json_string(text: &str) -> String {
+    // Strings always have a form in JSON.
+    serde_json::to_string(text).unwrap_or_else(|_| "\"\"".to_owned())
+}
