@@ -10,6 +10,7 @@ mod explain;
 mod inspect;
 mod json;
 mod options;
+mod profile;
 mod program;
 mod project;
 mod repl;

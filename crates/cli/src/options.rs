@@ -11,6 +11,7 @@ use canny_syntax::library_name::{Family, LibraryName};
 use lexopt::{Arg, Parser, ValueExt};
 
 use crate::environment::Environment;
+use crate::profile::{RecordingOptions, is_recording_option};
 use crate::report::MessageFormat;
 use crate::warnings::Warnings;
 
@@ -68,6 +69,8 @@ pub struct Options {
     pub listen: Option<String>,
     /// Tell at the end what was compiled and what was not.
     pub reports_specializer: bool,
+    /// The profile of `canny profile`.
+    pub recording: Option<RecordingOptions>,
     /// The settings from the environment variables of the process.
     pub environment: &'static Environment,
 }
@@ -80,15 +83,17 @@ pub enum Verb {
     Expand,
     Disassemble,
     Explain,
+    Profile,
 }
 
 impl Verb {
-    const ALL: [Verb; 5] = [
+    const ALL: [Verb; 6] = [
         Verb::Run,
         Verb::Repl,
         Verb::Expand,
         Verb::Disassemble,
         Verb::Explain,
+        Verb::Profile,
     ];
 
     fn word(self) -> &'static str {
@@ -98,6 +103,7 @@ impl Verb {
             Verb::Expand => "expand",
             Verb::Disassemble => "disasm",
             Verb::Explain => "explain",
+            Verb::Profile => "profile",
         }
     }
 
@@ -127,6 +133,7 @@ impl Options {
             message_format: MessageFormat::Text,
             compiles: true,
             reports_specializer: false,
+            recording: None,
             listen: None,
             environment,
         }
@@ -240,6 +247,11 @@ pub fn parse_rest(
             Arg::Long("listen") if verb == Some(Verb::Repl) => {
                 options.listen = Some(string(parser.value().map_err(text_of)?)?);
             }
+            Arg::Long(option) if verb == Some(Verb::Profile) && is_recording_option(option) => {
+                let option = option.to_owned();
+                let recording = options.recording.get_or_insert_default();
+                recording.take(&option, &mut parser)?;
+            }
             Arg::Long("no-warnings") => options.warnings.choose_none(),
             Arg::Long("no-values") => options.shows_values = false,
             Arg::Short('W') => options
@@ -257,7 +269,7 @@ pub fn parse_rest(
                 None if expressions.is_empty() && Verb::of(&word).is_some() => {
                     verb = Verb::of(&word);
                 }
-                None | Some(Verb::Run) => {
+                None | Some(Verb::Run | Verb::Profile) => {
                     // The rest belongs to the program.
                     operands.push(word);
                     operands.extend(parser.raw_args().map_err(text_of)?);
@@ -311,6 +323,9 @@ fn settle(
             };
             return Ok(options);
         }
+        Some(Verb::Profile) => {
+            options.recording.get_or_insert_default();
+        }
         Some(Verb::Run) | None => {}
     }
     let mut words = operands.iter().map(lossy);
@@ -322,8 +337,8 @@ fn settle(
             Some("-") => Source::StandardInput,
             _ => Source::File(PathBuf::from(&operands[0])),
         });
-    } else if verb == Some(Verb::Run) {
-        return Err("'run' takes a file".to_owned());
+    } else if let Some(verb @ (Verb::Run | Verb::Profile)) = verb {
+        return Err(format!("'{}' takes a file", verb.word()));
     } else if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
         options.action = Action::Program(Source::StandardInput);
     }

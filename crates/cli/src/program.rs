@@ -40,6 +40,13 @@ pub fn run(options: &Options, source: &Source) -> u8 {
             return exit_code::OS;
         }
     };
+    let recording = match crate::profile::begin(&mut session, options) {
+        Ok(recording) => recording,
+        Err(message) => {
+            eprintln!("canny: {message}");
+            return exit_code::OS;
+        }
+    };
     let result = if matches!(source, Source::Expressions(_)) {
         crate::repl::evaluate_and_print(&mut session, &name, &bytes)
     } else {
@@ -56,6 +63,9 @@ pub fn run(options: &Options, source: &Source) -> u8 {
         };
         result.map(|_| ())
     };
+    if let Some(recording) = recording {
+        recording.end(&mut session);
+    }
     session.end(options, result.map(|()| 0))
 }
 

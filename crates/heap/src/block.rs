@@ -177,6 +177,11 @@ impl Space {
         address.wrapping_sub(self.base) < self.block_count << BLOCK_SHIFT
     }
 
+    /// The addresses of the space.
+    pub(crate) fn addresses(&self) -> std::ops::Range<usize> {
+        self.base..self.base + (self.block_count << BLOCK_SHIFT)
+    }
+
     /// The block of an address in the space.
     #[inline(always)]
     pub(crate) fn block_of(&self, address: usize) -> Block {

@@ -391,6 +391,22 @@ impl Heap {
         }
     }
 
+    /// Addresses that objects may have.
+    pub fn addresses(&self) -> std::ops::Range<usize> {
+        self.space.addresses()
+    }
+
+    /// The word of the code object that contains an address, if one does. For the thread of a mutator,
+    /// between its safepoints.
+    pub fn code_around(&self, address: usize) -> Option<u64> {
+        if !self.space.contains(address) {
+            return None;
+        }
+        let _state = self.lock();
+        let (start, _) = code_space::object_around(&self.space, address)?;
+        Some(start as u64 + TAG_OBJECT)
+    }
+
     /// Whether a word is a reference to a code object that there is. For the thread of a mutator, between its
     /// safepoints.
     pub fn is_code(&self, word: u64) -> bool {

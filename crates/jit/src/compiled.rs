@@ -11,6 +11,7 @@ use crate::assembler::{Assembler, TRAP};
 use crate::doubles;
 use crate::exits::ExitTail;
 use crate::machine::FunctionCode;
+use crate::places::PlaceTable;
 use crate::relocation::Relocation;
 
 /// Segments begin at multiples of this, for the constants behind their code.
@@ -40,6 +41,8 @@ pub struct Compiled {
     pub(crate) exit_tails: Vec<usize>,
     /// Places of the segments, for people.
     pub(crate) segments: Vec<SegmentPlace>,
+    /// Where its code stands for what, for profilers.
+    pub(crate) places: PlaceTable,
     pub(crate) name: String,
     pub(crate) disassembly: String,
 }
@@ -165,6 +168,11 @@ impl Compiled {
             });
             self.relocations.extend(moved);
         }
+        let places = function.places.iter();
+        let places = places.map(|(at, place)| (start as u32 + at, *place));
+        self.places.ranges.extend(places);
+        let segment = (front_start as u32, function.entered_above);
+        self.places.segments.push(segment);
         if let Some(text) = function.disassembly {
             let number = self.segments.len();
             self.disassembly

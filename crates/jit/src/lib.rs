@@ -34,6 +34,7 @@ mod lower;
 mod machine;
 mod memory;
 mod perf_map;
+mod places;
 pub mod publication;
 mod ranges;
 mod region;
@@ -54,6 +55,7 @@ pub use install::{
 };
 pub use lower::compile;
 pub use memory::{CodeMemory, MemoryOptions};
+pub use places::CodePlace;
 
 /// The instruction set that code may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

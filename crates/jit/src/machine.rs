@@ -9,8 +9,9 @@ use cranelift_codegen::ir::types::{F64, I32, I64};
 use cranelift_codegen::ir::{AbiParam, ExternalName, Function, Signature, UserFuncName};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
-use cranelift_codegen::{FinalizedRelocTarget, binemit::Reloc};
+use cranelift_codegen::{Final, FinalizedRelocTarget, MachSrcLoc, binemit::Reloc};
 
+use crate::places::{PlaceNumbers, PlaceRange};
 use crate::relocation::{Relocation, Target};
 use crate::strip::{self, ExitRange};
 use crate::{JitError, Processor};
@@ -23,6 +24,10 @@ pub(crate) struct FunctionCode {
     pub(crate) relocations: Vec<Relocation>,
     pub(crate) disassembly: Option<String>,
     pub(crate) has_frame: bool,
+    /// Where code begins that was made for which place.
+    pub(crate) places: Vec<PlaceRange>,
+    /// Words by which the fp that it is entered with lies above its own.
+    pub(crate) entered_above: i32,
 }
 
 impl FunctionCode {
@@ -177,6 +182,7 @@ pub(crate) fn generate(
             end: location.end as usize,
         })
         .collect();
+    let places = places_of(compiled.buffer.get_srclocs_sorted());
     let mut relocations = relocations(context)?;
     let entry = strip::strip_frame(&mut bytes, &ranges, &mut relocations);
     Ok(FunctionCode {
@@ -185,7 +191,23 @@ pub(crate) fn generate(
         relocations,
         disassembly: compiled.vcode.clone(),
         has_frame: entry.is_none(),
+        places,
+        entered_above: 0,
     })
+}
+
+/// Where code begins that was made for another place than the code before; exits belong to the place
+/// before them.
+fn places_of(locations: &[MachSrcLoc<Final>]) -> Vec<PlaceRange> {
+    let mut places: Vec<PlaceRange> = Vec::new();
+    for location in locations {
+        if let Some(number) = PlaceNumbers::number(location.loc.bits())
+            && places.last().is_none_or(|(_, last)| *last != number)
+        {
+            places.push((location.start, number));
+        }
+    }
+    places
 }
 
 fn relocations(context: &Context) -> Result<Vec<Relocation>, JitError> {

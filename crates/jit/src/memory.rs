@@ -9,6 +9,7 @@ use crate::JitError;
 use crate::compiled::Compiled;
 use crate::install::{self, Installed, InstalledStitches, StitchedCode};
 use crate::perf_map::PerfMap;
+use crate::places::CodePlace;
 use crate::region::Region;
 use crate::relocation::Stub;
 use crate::stubs;
@@ -75,6 +76,11 @@ impl CodeMemory {
     /// Addresses of code and descriptors.
     pub fn addresses(&self) -> Range<usize> {
         self.region.addresses()
+    }
+
+    /// What code at an address does, if it is compiled code that is in memory.
+    pub fn place_of(&self, address: usize) -> Option<CodePlace> {
+        self.region.places().find(address)
     }
 
     /// Whether one part in `share` of the memory for code or descriptors is in use.

@@ -21,6 +21,7 @@ use crate::arguments::{self, REGISTERS};
 use crate::assembler::TRAP;
 use crate::machine::FunctionCode;
 use crate::perf_map::PerfMap;
+use crate::places::PlaceMap;
 use crate::ranges::FreeRanges;
 use crate::relocation::Stub;
 
@@ -43,6 +44,7 @@ pub(crate) struct Region {
     to_interpreter: usize,
     adapters: [usize; REGISTERS + 1],
     perf_map: Option<PerfMap>,
+    places: Mutex<PlaceMap>,
 }
 
 #[derive(Debug)]
@@ -70,6 +72,11 @@ impl Region {
     /// Addresses of code and descriptors.
     pub(crate) fn addresses(&self) -> Range<usize> {
         self.executable..self.executable + self.code_bytes + self.data_bytes
+    }
+
+    /// The places that code was made for.
+    pub(crate) fn places(&self) -> canny_locks::MutexGuard<'_, PlaceMap> {
+        self.places.lock()
     }
 
     /// Bytes of memory for code and for descriptors.
@@ -222,6 +229,7 @@ fn map(code_bytes: usize, data_bytes: usize) -> io::Result<Region> {
         to_interpreter: 0,
         adapters: [0; REGISTERS + 1],
         perf_map: None,
+        places: Mutex::default(),
     })
 }
 

@@ -29,6 +29,7 @@ mod misplaced;
 mod primitives;
 pub mod printer;
 pub(crate) mod public_names;
+pub mod recorder;
 #[cfg(test)]
 mod testing;
 mod text;

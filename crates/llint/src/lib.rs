@@ -60,6 +60,28 @@ pub fn slow_stub(opcode: Opcode) -> usize {
     unsafe { canny_llint_slow[opcode as usize] }
 }
 
+/// Addresses of the interpreter's code: handlers, slow stubs, and the other pieces.
+pub fn addresses() -> std::ops::Range<usize> {
+    // The piece that is emitted last, and the room that it may take.
+    const LAST_BYTES: usize = 256;
+    // SAFETY: as for `fast_table`.
+    let slow = unsafe { &canny_llint_slow };
+    let tables = [fast_table(), logging_table(), slow];
+    let entries = tables.iter().flat_map(|table| table.iter().copied());
+    let start = entries.clone().min().unwrap_or(0);
+    let last = entries.max().unwrap_or(0).max(stitched_slow());
+    start..last + LAST_BYTES
+}
+
+/// Where generated code returns to when it leaves the interpreter: this range of addresses has the return
+/// address of the call that entered it.
+pub fn entry_addresses() -> std::ops::Range<usize> {
+    // It only calls and returns.
+    const ENTRY_BYTES: usize = 64;
+    let start = canny_llint_enter as *const () as usize;
+    start..start + ENTRY_BYTES
+}
+
 /// Address where compiled calls of code that is not compiled go; see `canny_tables::layout::code::NATIVE`.
 pub fn native_to_bytecode() -> usize {
     canny_llint_native_to_bytecode as *const () as usize

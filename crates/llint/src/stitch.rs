@@ -47,6 +47,9 @@ pub struct Stitched {
     pub return_places: Vec<(usize, usize)>,
     /// Heads of loops: word index and offset.
     pub loops: Vec<(usize, usize)>,
+    /// For profilers: offsets, ascending, and the word index of the instruction to which code belongs from
+    /// there on.
+    pub instructions: Vec<(usize, usize)>,
 }
 
 /// Whether there are stencils for this target.
@@ -77,6 +80,7 @@ pub fn stitch(instructions: &[u32], start: u64) -> Option<Stitched> {
         if is_of_machine || pc + opcode.words() > instructions.len() {
             return None;
         }
+        stitcher.note_instruction(pc);
         stitcher.write_instruction(pc, opcode);
         pc += opcode.words();
     }
@@ -335,8 +339,15 @@ impl Stitcher<'_> {
         self.done.returns.len() - 1
     }
 
+    /// From here on code belongs to an instruction.
+    fn note_instruction(&mut self, pc: usize) {
+        let offset = self.done.code.len();
+        self.done.instructions.push((offset, pc));
+    }
+
     fn write_rare_parts(&mut self) {
         for rare in std::mem::take(&mut self.rare) {
+            self.note_instruction(rare.pc);
             let base = self.done.code.len();
             let within = self.write_part(rare.part, rare.pc, rare.opcode, rare.usual, rare.slow);
             for (place, offset) in rare.from_usual.into_iter().chain(within) {
@@ -358,6 +369,7 @@ impl Stitcher<'_> {
             let Slow {
                 pc, opcode, second, ..
             } = self.slow[number];
+            self.note_instruction(pc);
             if let Some(second) = second {
                 // The second stencil has a slow path of its own.
                 let slow = self.slow.len();

@@ -5,7 +5,7 @@ use canny_compiler::instruction::Instruction;
 use canny_tables::primitives::{Flags, Primitive};
 
 use crate::graph::{
-    BlockId, Callee, EntryPoint, Graph, Node, NodeId, Op, State, StateId, Terminator, Test,
+    BlockId, Callee, EntryPoint, Graph, Node, NodeId, Op, Place, State, StateId, Terminator, Test,
 };
 use crate::passes::replace_nodes;
 use crate::snapshot::Profile;
@@ -56,6 +56,9 @@ pub fn ask_early(graph: &mut Graph, profile: &dyn Profile) {
                 continue;
             };
             let asked = NodeId(graph.nodes.len() as u32);
+            let place = graph.places.get(call.index()).copied().unwrap_or_default();
+            graph.places.resize(asked.index(), Place::default());
+            graph.places.push(place);
             graph.nodes.push(Node {
                 op: Op::Guard(Test::Fixnum, call, behind),
                 ty: Type::FIXNUM,

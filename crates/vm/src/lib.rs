@@ -19,6 +19,7 @@ mod data;
 mod frames;
 mod leaf;
 mod primitive;
+pub mod profile;
 mod runtime;
 pub mod specializer;
 pub mod tasks;

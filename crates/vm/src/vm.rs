@@ -22,6 +22,7 @@ use crate::frames::roots::{SharedRoots, SharedRootsHandle};
 use crate::frames::stack::VmStack;
 use crate::leaf::LeafFunction;
 use crate::primitive::PrimitiveFunction;
+use crate::profile::Profiler;
 use crate::specializer::registry::SpecializerHandle;
 use crate::specializer::worker::{Compile, LogWorker, WorkerOptions};
 use crate::specializer::{Specializer, SpecializerConfig};
@@ -69,6 +70,7 @@ pub struct Vm {
     pub(crate) log_worker: LogWorker,
     pub(crate) tasks: OnceLock<Arc<Tasks>>,
     pub(crate) tasks_config: TasksConfig,
+    pub(crate) profiler: Profiler,
     /// Whether users know a procedure of the standard library by a name.
     pub(crate) public_names: OnceLock<fn(&str) -> bool>,
     host: [OnceLock<Box<dyn Any + Send + Sync>>; 8],
@@ -129,6 +131,7 @@ impl Vm {
             log_worker: LogWorker::default(),
             tasks: OnceLock::new(),
             tasks_config: config.tasks,
+            profiler: Profiler::default(),
             public_names: OnceLock::new(),
             host: Default::default(),
             primitives,
@@ -150,6 +153,7 @@ impl Vm {
         thread.attach_to_heap();
         thread.make_machine_procedures();
         thread.inherit_default_ports();
+        thread.meet_profiler();
         Ok(thread)
     }
 
@@ -179,6 +183,11 @@ impl Vm {
 
     pub(crate) fn note_graft(&self) {
         self.has_grafted.store(true, Ordering::Relaxed);
+    }
+
+    /// The machine's profiler.
+    pub fn profiler(&self) -> &Profiler {
+        &self.profiler
     }
 
     /// The specializer's part of the machine.

@@ -175,6 +175,8 @@
           task-field/interruptions
           task-field/future
           task-field/number
+          task-field/name
+          task-field/waits-for
           request-field/server
           request-field/id
           request-field/serial
@@ -527,6 +529,8 @@
     (define task-field/interruptions 7)
     (define task-field/future 8)
     (define task-field/number 9)
+    (define task-field/name 10)
+    (define task-field/waits-for 11)
 
     ;; Fields of `request` in `(canny web message)`, from 0.
     (define request-field/server 0)

@@ -45,6 +45,7 @@ pub struct Tool {
 pub const TOOLS: &[Tool] = &[
     programs::RUN,
     programs::REPL,
+    programs::PROFILE,
     programs::EXPAND,
     programs::DISASM,
     serve::TOOL,

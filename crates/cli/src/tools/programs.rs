@@ -56,6 +56,17 @@ const EXPRESSION_OPTIONS: &[Row] = &[
     ),
 ];
 
+const PROFILE_OPTIONS: &[Row] = &[
+    (
+        "-o, --output FILE",
+        "write the profile; the end of the name says in which format",
+    ),
+    (
+        "--interval MICROSECONDS",
+        "time between samples; 1000 unless given",
+    ),
+];
+
 const LISTEN_OPTIONS: &[Row] = &[(
     "--listen HOST:PORT",
     "serve editors that speak nREPL; PORT alone is at 127.0.0.1, and 0 takes a free one",
@@ -72,6 +83,19 @@ pub const RUN: Tool = Tool {
     details: "The word 'run' may be left out. FILE may be - for standard input. Arguments behind FILE belong \
         to the program.",
     run: |parser, environment| perform(parser, environment, Verb::Run),
+};
+
+pub const PROFILE: Tool = Tool {
+    name: "profile",
+    operands: "[OPTION…] FILE [ARGUMENT…]",
+    summary: "Runs a program and shows where its time goes",
+    options: &joined::<{ PROFILE_OPTIONS.len() + EVALUATION_OPTIONS.len() }>(
+        PROFILE_OPTIONS,
+        EVALUATION_OPTIONS,
+    ),
+    details: "Arguments behind FILE belong to the program. A profile that was kept may be given in place of \
+        a program.",
+    run: |parser, environment| perform(parser, environment, Verb::Profile),
 };
 
 pub const REPL: Tool = Tool {

@@ -224,6 +224,8 @@ pub(crate) fn install(
     }
     // SAFETY: the range of code was just taken, and nothing refers to it yet.
     unsafe { region.write_code(code, &text) };
+    let table = compiled.places.clone();
+    region.places().add(code..code + compiled.code.len(), table);
     for (index, segment) in compiled.segments.iter().enumerate() {
         let name = if index == 0 {
             compiled.name.clone()
@@ -405,6 +407,7 @@ impl Installed {
             self.region.write_code(self.code_address, &trap);
             ptr::write_bytes(self.data_address as *mut u8, TRAP, self.data_bytes);
         }
+        self.region.places().remove(self.code_address);
         self.region.give_code(self.code_address, self.code_bytes);
         self.region.give_data(self.data_address, self.data_bytes);
     }

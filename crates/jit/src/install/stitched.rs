@@ -9,6 +9,7 @@ use canny_tables::opcodes::{Opcode, encode_abc};
 
 use super::{Installed, NATIVE_PREFIX, NATIVE_STRIDE, ReturnDescriptor};
 use crate::JitError;
+use crate::places::PlaceTable;
 use crate::region::Region;
 
 /// Code that was put together from stencils, which do not depend on their address.
@@ -31,6 +32,9 @@ pub struct StitchedCode {
     pub return_places: Vec<(usize, usize)>,
     /// Heads of loops: their addresses in the bytecode, and the offsets of the code there.
     pub loops: Vec<(u64, usize)>,
+    /// Offsets of the code, ascending, and the address behind the first word of the instruction to which it
+    /// belongs from there on.
+    pub instructions: Vec<(usize, u64)>,
 }
 
 /// Stitched code in memory.
@@ -92,6 +96,8 @@ pub(crate) fn install_stitched(
     }
     // SAFETY: the range of code was just taken, and nothing refers to it yet.
     unsafe { region.write_code(code, &text) };
+    let table = PlaceTable::of_instructions(&stitched.instructions);
+    region.places().add(code..code + text.len(), table);
     region.list(&format!("stitched {}", stitched.name), code, text.len());
     let first_loop = 1 + stitched.returns.len();
     Ok(InstalledStitches {

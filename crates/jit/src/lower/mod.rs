@@ -42,6 +42,7 @@ use crate::exits::{ExitTail, Way};
 use crate::joins::Joins;
 use crate::liveness::Liveness;
 use crate::machine::{self, Effort, FunctionCode, direct_signature};
+use crate::places::{PlaceNumbers, PlaceTable};
 use crate::slots::{Slots, instruction, operands_tried};
 use crate::values::Values;
 use crate::{Environment, JitError};
@@ -127,6 +128,7 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
         boxing_stubs: Vec::new(),
         exit_tails: Vec::new(),
         segments: Vec::new(),
+        places: PlaceTable::default(),
         name: code.name.clone(),
         disassembly: String::new(),
     };
@@ -141,15 +143,17 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
         } else if matches!(procedure.wanted_result(root), Some((Test::Flonum, ..))) {
             context.func.signature = direct_signature(0, 1);
         }
-        let (exits, effort) = Segment::build(
+        let built = Segment::build(
             procedure,
             &mut output,
             root,
             &mut context.func,
             &mut builder_context,
         )?;
-        let isa = machine::target(environment.processor, effort)?;
-        let function = machine::generate(&mut context, exits, isa, environment.disassembles)?;
+        let isa = machine::target(environment.processor, built.effort)?;
+        let mut function =
+            machine::generate(&mut context, built.exits, isa, environment.disassembles)?;
+        function.entered_above = built.entered_above;
         let place = add_root(
             procedure,
             &mut compiled,
@@ -182,6 +186,7 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
         compiled.inlined.push(inlined_plan(graph, address)?);
     }
     compiled.exits = exit_plans(graph, &output.exits);
+    compiled.places.addresses = output.places.addresses(graph);
     for resumption in &output.resumptions {
         compiled.resumptions.push(ResumptionPlan {
             next: (resumption.0.0, place(resumption.0.1).segment),
@@ -496,6 +501,8 @@ struct Output {
     exit_tail_indices: FastMap<ExitTail, u32>,
     resumptions: Vec<(Resumed, Resumed)>,
     links: Vec<LinkPlan>,
+    /// Places that code was made for.
+    places: PlaceNumbers,
     nodes_left: usize,
 }
 

@@ -6,14 +6,14 @@
 
 use canny_spesh::code_map::{FastMap, FastSet};
 use canny_spesh::graph::{
-    BlockId, Condition, Edge, EntryPoint, NodeId, Op, SlotContent, StateId, Terminator, Test,
+    BlockId, Condition, Edge, EntryPoint, NodeId, Op, Place, SlotContent, StateId, Terminator, Test,
 };
 use canny_tables::layout::{frame, thread};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F64, I64};
 use cranelift_codegen::ir::{
     AbiParam, Block, FuncRef, Function, GlobalValue, InstBuilder, MemFlagsData, SigRef, Signature,
-    Value,
+    SourceLoc, Value,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
@@ -31,6 +31,16 @@ use crate::{Environment, JitError};
 
 pub(super) const TRUSTED: MemFlagsData = MemFlagsData::trusted();
 
+/// What was built.
+pub(super) struct Built {
+    /// Number of instructions that leave it.
+    pub(super) exits: u32,
+    /// The effort that it is worth.
+    pub(super) effort: Effort,
+    /// Words by which the fp that it is entered with lies above its own.
+    pub(super) entered_above: i32,
+}
+
 /// A segment under construction.
 pub(super) struct Segment<'a, 'b> {
     pub(super) procedure: &'a Procedure<'a>,
@@ -46,6 +56,10 @@ pub(super) struct Segment<'a, 'b> {
     ways: FastMap<BlockId, usize>,
     pub(super) exits: Vec<Exit>,
     pub(super) exit_count: u32,
+    /// The source location of the node being written; see [`crate::places`].
+    pub(super) location: SourceLoc,
+    /// Words by which the fp that the segment is entered with lies above its own.
+    entered_above: i32,
     /// The code being written is out of the way of the rest.
     pub(super) is_cold: bool,
     /// Signatures by number of registers that matter to the target of a jump.
@@ -69,15 +83,14 @@ pub(super) struct Segment<'a, 'b> {
 }
 
 impl<'a, 'b> Segment<'a, 'b> {
-    /// Builds the function of a root; gives the number of instructions that leave it, and the effort
-    /// that it is worth.
+    /// Builds the function of a root; gives what there is to know of it.
     pub(super) fn build(
         procedure: &'a Procedure<'a>,
         output: &'a mut Output,
         root: Root,
         function: &'b mut Function,
         builder_context: &'b mut FunctionBuilderContext,
-    ) -> Result<(u32, Effort), JitError> {
+    ) -> Result<Built, JitError> {
         let mut builder = FunctionBuilder::new(function, builder_context);
         let signatures = std::array::from_fn(|registers| {
             let mut signature = segment_signature();
@@ -119,6 +132,8 @@ impl<'a, 'b> Segment<'a, 'b> {
             ways: FastMap::default(),
             exits: Vec::new(),
             exit_count: 0,
+            location: SourceLoc::default(),
+            entered_above: 0,
             is_cold: false,
             signatures,
             direct_signatures: FastMap::default(),
@@ -133,14 +148,16 @@ impl<'a, 'b> Segment<'a, 'b> {
             unboxed: FastSet::default(),
         };
         segment.ways = procedure.ways(root);
+        segment.set_place(segment.first_place());
         segment.enter(root, value, registers[1])?;
         while let Some(block) = segment.next_block() {
             let there = segment.blocks[&block];
             segment.builder.switch_to_block(there);
+            segment.set_place(segment.place_of_block(block));
             segment.block(block, 0)?;
         }
         segment.write_exits();
-        let exit_count = segment.exit_count;
+        let (exit_count, entered_above) = (segment.exit_count, segment.entered_above);
         debug_assert!(segment.ways.values().all(|left| *left == 0));
         segment.builder.seal_all_blocks();
         let loops = |id: &BlockId| procedure.graph.blocks[id.index()].is_loop;
@@ -151,7 +168,11 @@ impl<'a, 'b> Segment<'a, 'b> {
         };
         let isa = machine::target(procedure.environment.processor, effort)?;
         segment.builder.finalize(isa.frontend_config());
-        Ok((exit_count, effort))
+        Ok(Built {
+            exits: exit_count,
+            effort,
+            entered_above,
+        })
     }
 
     /// The signature of jumps with so many words and doubles.
@@ -163,6 +184,38 @@ impl<'a, 'b> Segment<'a, 'b> {
 
     pub(super) fn environment(&self) -> &'a Environment {
         self.procedure.environment
+    }
+
+    // Places.
+
+    /// The place of the first instructions.
+    fn first_place(&self) -> Place {
+        let graph = self.procedure.graph;
+        match self.root {
+            Root::Entry => match graph.entry {
+                EntryPoint::Start => Place::default(),
+                EntryPoint::Loop(pc) => Place {
+                    frame: 0,
+                    pc: pc as u32,
+                },
+            },
+            Root::AfterCall(block, index) | Root::AfterRuntime(block, index) => {
+                let id = graph.blocks[block.index()].nodes[index];
+                graph.places.get(id.index()).copied().unwrap_or_default()
+            }
+            Root::Taken(block) | Root::Fall(block) | Root::Join(block) => {
+                self.place_of_block(block)
+            }
+        }
+    }
+
+    /// The place of the first node of a block.
+    fn place_of_block(&self, id: BlockId) -> Place {
+        let graph = self.procedure.graph;
+        let block = &graph.blocks[id.index()];
+        let first = block.nodes.first().or(block.parameters.first());
+        let place = first.and_then(|first| graph.places.get(first.index()));
+        place.copied().unwrap_or_default()
     }
 
     // Roots.
@@ -283,7 +336,29 @@ impl<'a, 'b> Segment<'a, 'b> {
         self.begin(fine);
     }
 
+    /// From here on code is made for a node.
+    pub(super) fn set_node(&mut self, id: NodeId) {
+        let place = self.procedure.graph.places.get(id.index());
+        self.set_place(place.copied().unwrap_or_default());
+    }
+
+    /// From here on code is made for a place.
+    pub(super) fn set_place(&mut self, place: Place) {
+        self.location = SourceLoc::new(self.output.places.location(place));
+        self.builder.set_srcloc(self.location);
+    }
+
+    /// From here on code is made for the instruction of a state.
+    pub(super) fn set_state(&mut self, id: StateId) {
+        let state = self.procedure.graph.state(id);
+        self.set_place(Place {
+            frame: state.frame.0,
+            pc: state.pc as u32,
+        });
+    }
+
     pub(super) fn set_fp(&mut self, from: Value, words_above: i32) {
+        self.entered_above = words_above;
         let fp = self
             .builder
             .ins()
@@ -374,6 +449,7 @@ impl<'a, 'b> Segment<'a, 'b> {
                 continue;
             }
             self.output.spend()?;
+            self.set_node(node);
             if self.environment().leaves_at_random
                 && !matches!(op, Op::Call(..) | Op::Runtime(_))
                 && op.state().is_some()

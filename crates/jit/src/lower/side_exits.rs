@@ -81,6 +81,7 @@ impl Segment<'_, '_> {
         self.reserve = None;
         for exit in std::mem::take(&mut self.exits) {
             self.begin(exit.block);
+            self.set_state(exit.state);
             let mut tail = ExitTail {
                 way: self.procedure.way_out(exit.state, self.output),
                 base: self.procedure.frame_base(exit.state),
@@ -184,6 +185,6 @@ impl Segment<'_, '_> {
     }
 
     pub(super) fn unmark_exit(&mut self) {
-        self.builder.set_srcloc(SourceLoc::default());
+        self.builder.set_srcloc(self.location);
     }
 }

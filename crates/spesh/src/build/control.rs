@@ -14,7 +14,7 @@ use canny_tables::opcodes::Flow;
 use super::environment::{Arrival, Environment, asked};
 use super::instructions::TypeQuestion;
 use super::{Activation, BuildError, Builder, LoopKey, decode_flonum};
-use crate::graph::{BlockId, Condition, Edge, NodeId, Op, Representation, Terminator, Test};
+use crate::graph::{BlockId, Condition, Edge, NodeId, Op, Place, Representation, Terminator, Test};
 use crate::types::Type;
 
 /// A loop whose body is being followed.
@@ -93,6 +93,10 @@ impl Builder<'_> {
             }
             activation.pc = pc;
             activation.state = None;
+            self.graph.place = Place {
+                frame: activation.frame.0,
+                pc: pc as u32,
+            };
             self.close_loops(activation, pc);
             if let Some(last) = heads.get(&pc) {
                 self.open_loop(activation, pc, *last)?;

@@ -315,6 +315,19 @@ pub struct Graph {
     pub watched: Vec<u32>,
     /// For each node whether it is a new object that only exits make ([`crate::sink`]); empty if none is.
     pub sunk: Vec<bool>,
+    /// For each node the instruction that it was made for; shorter if the last ones have none.
+    pub places: Vec<Place>,
+    /// The instruction that nodes are being made for.
+    pub place: Place,
+}
+
+/// An instruction of a frame, for people: no pass asks for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Place {
+    /// Index of the frame.
+    pub frame: u32,
+    /// Word index of the instruction in the frame's code.
+    pub pc: u32,
 }
 
 impl Graph {
@@ -330,6 +343,8 @@ impl Graph {
             codes: vec![code],
             watched: Vec::new(),
             sunk: Vec::new(),
+            places: Vec::new(),
+            place: Place::default(),
         };
         let block = graph.add_block();
         let closure = graph.push(block, Op::Closure, Type::CLOSURE);
@@ -375,6 +390,8 @@ impl Graph {
     }
 
     fn add_node(&mut self, op: Op, ty: Type) -> NodeId {
+        self.places.resize(self.nodes.len(), Place::default());
+        self.places.push(self.place);
         self.nodes.push(Node { op, ty });
         NodeId(self.nodes.len() as u32 - 1)
     }
@@ -409,6 +426,19 @@ impl Graph {
     /// The snapshot of a frame's code.
     pub fn code_of(&self, id: FrameId) -> &Arc<CodeSnapshot> {
         &self.codes[self.frame(id).code]
+    }
+
+    /// The addresses of the bytecode at a place: its instruction, then the return addresses of the frames
+    /// that were inlined below it, the procedure's own last.
+    pub fn addresses(&self, place: Place) -> Vec<u64> {
+        let mut frame = &self.frames[place.frame as usize];
+        // The word behind the first one of the instruction, as for an interrupted frame.
+        let mut addresses = vec![self.codes[frame.code].address(place.pc as usize + 1)];
+        while let (Some(caller), Some(address)) = (frame.caller, frame.return_address) {
+            addresses.push(address);
+            frame = self.frame(self.state(caller).frame);
+        }
+        addresses
     }
 
     /// Where the bytecode continues for a state whose instruction compiled code never does itself: to

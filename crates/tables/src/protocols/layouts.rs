@@ -98,6 +98,10 @@ records! {
         FUTURE "future",
         /// A number that no other task has.
         NUMBER "number",
+        /// `#f`, or a symbol or string.
+        NAME "name",
+        /// What it waits for: a symbol, or an object whose type says it.
+        WAITS_FOR "waits-for",
     }
 
     /// Words of a request of a web server.

@@ -353,6 +353,22 @@ impl Thread {
 }
 
 impl UnitMetadata {
+    /// File and line where a procedure is defined: that of a code, or the one with this name.
+    pub(crate) fn definition_line(
+        &self,
+        index: Option<usize>,
+        name: Option<&str>,
+    ) -> Option<(String, u32)> {
+        let code = match index {
+            Some(index) => self.codes.get(index)?,
+            None => self
+                .codes
+                .iter()
+                .find(|code| code.name.as_deref() == name)?,
+        };
+        self.line(code.span)
+    }
+
     /// File and line of a span.
     pub(crate) fn line(&self, span: Option<UnitSpan>) -> Option<(String, u32)> {
         let position = self.position(span?)?;

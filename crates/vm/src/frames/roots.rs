@@ -110,6 +110,7 @@ impl Roots for Thread {
         }
         if mode == CollectionMode::Full {
             self.vm.liveness.clear();
+            self.vm.profiler.code_was_freed();
             self.discard_log();
         }
     }

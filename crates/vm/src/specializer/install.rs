@@ -96,8 +96,18 @@ impl MachineCode {
 
 impl Specializer {
     /// Addresses of all machine code and descriptors, if there are any.
-    pub(super) fn code_addresses(&self) -> Option<Range<usize>> {
+    pub(crate) fn code_addresses(&self) -> Option<Range<usize>> {
         Some(self.machine_code.memory.get()?.as_ref().ok()?.addresses())
+    }
+
+    /// What machine code at an address does.
+    pub(crate) fn place_of(&self, address: usize) -> Option<canny_jit::CodePlace> {
+        self.machine_code
+            .memory
+            .get()?
+            .as_ref()
+            .ok()?
+            .place_of(address)
     }
 
     /// Whether a candidate found no room for its machine code, and nothing was freed since: making more

@@ -58,6 +58,11 @@ impl Specializer {
                     .iter()
                     .map(|(pc, offset)| (code.address(*pc), *offset))
                     .collect(),
+                instructions: stitched
+                    .instructions
+                    .iter()
+                    .map(|(offset, pc)| (*offset, code.address(pc + 1)))
+                    .collect(),
             };
             let Ok(installed) = memory.install_stitched(&stitched) else {
                 break;

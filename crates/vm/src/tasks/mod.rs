@@ -188,7 +188,9 @@ impl Thread {
 
     /// A number that no other task has.
     pub fn new_task_number(&mut self) -> i64 {
-        self.tasks().next_number.fetch_add(1, Ordering::Relaxed)
+        let number = self.tasks().next_number.fetch_add(1, Ordering::Relaxed);
+        self.profile_start(number);
+        number
     }
 
     /// Asks every worker's task to give way.
@@ -221,6 +223,7 @@ impl Thread {
         let Some(lane) = lane_of(waiter) else {
             return false;
         };
+        self.profile_ready(waiter);
         let worker = self.tasks.worker;
         let pool = &self.tasks().pool;
         if behind {
@@ -237,6 +240,7 @@ impl Thread {
         let Some(lane) = lane_of(waiter) else {
             return Err(self.raise_type("%hand-over!", 1, "waiter", waiter));
         };
+        self.profile_ready(waiter);
         let worker = self.tasks.worker;
         let pool = &self.tasks().pool;
         match worker {
@@ -270,6 +274,7 @@ impl Thread {
 
     /// Drops what the thread runs and takes up what waits for a worker; sleeps while there is nothing.
     pub fn serve(&mut self) -> Raise {
+        self.profile_parking();
         let tasks = match self.tasks.shared.take() {
             Some(tasks) => tasks,
             None => self.find_tasks(),
@@ -292,10 +297,12 @@ impl Thread {
             }
             let interrupts = self.interrupts.clone();
             let flag = (worker == WorkerId::MAIN).then(|| interrupts.interrupt_waiting());
+            self.pause_samples();
             let idle = {
                 let _region = self.mutator().enter_native();
                 tasks.pool.wait(worker, flag, None)
             };
+            self.resume_samples();
             match idle {
                 Idle::Look | Idle::TimedOut => {}
                 Idle::Quiet => return self.tell_main(STANDSTILL),

@@ -7,6 +7,7 @@
 //! | `HEAP` | the thread itself, at the end of a critical section and when it takes up a task | the thread at its safepoint | the account in use may have used up the memory |
 //! | `LOG` | the specializer's worker | the thread at its safepoint | the log may be written again |
 //! | `PREEMPT` | the scheduler | the thread at its safepoint | run `%preempt-handler`, unless that must wait |
+//! | `PROFILE` | the handler of the profiler's signal, on the thread | the thread at its safepoint | read the samples |
 //! | `QUIT` | a worker | the thread at its safepoint | a task has ended the program |
 //!
 //! The request makes the generated code's own checks fail: the stack limit is zeroed, and the slow
@@ -35,6 +36,8 @@ pub(crate) const LOG: u32 = 8;
 pub(crate) const PREEMPT: u32 = 16;
 /// Leave the machine, since a task on another thread ended the program.
 pub(crate) const QUIT: u32 = 32;
+/// Read the samples of the profiler.
+pub(crate) const PROFILE: u32 = 64;
 
 /// The requests of other threads, and of signal handlers, to a thread.
 #[derive(Debug, Default)]

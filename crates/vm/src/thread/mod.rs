@@ -38,6 +38,7 @@ use canny_value::Value;
 use crate::Vm;
 use crate::frames::stack::{StackReserve, VmStack};
 use crate::primitive::PrimitiveFunction;
+use crate::profile::ThreadProfile;
 use crate::specializer::log::ThreadLog;
 use crate::specializer::thread::ThreadSpecializer;
 use crate::tasks::ThreadTasks;
@@ -102,6 +103,8 @@ pub struct Thread {
     pub(crate) tasks: ThreadTasks,
     /// The thread's part of the specializer.
     pub(crate) specializer: ThreadSpecializer,
+    /// The thread's part of a profile.
+    pub(crate) profile: ThreadProfile,
     /// 1 while generated code uses the loan of a port. The lender of a port keeps the flag alive.
     loan_flag: Arc<AtomicU64>,
 }
@@ -238,6 +241,7 @@ impl Thread {
             reserve: StackReserve::default(),
             tasks: ThreadTasks::default(),
             specializer: ThreadSpecializer::default(),
+            profile: ThreadProfile::default(),
             loan_flag,
         });
         debug_assert_eq!(thread.dynamic.winders.bits(), NIL);

@@ -15,8 +15,9 @@ use canny_tables::opcodes::Opcode;
 
 use crate::control::condition::ConditionKind;
 use crate::primitive::Raise;
+use crate::profile::ThreadProfile;
 use crate::thread::Thread;
-use crate::thread::interrupt::{INTERRUPT, LOG, PREEMPT, QUIT};
+use crate::thread::interrupt::{INTERRUPT, LOG, PREEMPT, PROFILE, QUIT};
 
 impl Thread {
     /// Connects the boxed thread block with the heap.
@@ -37,6 +38,10 @@ impl Thread {
         if asked {
             self.reset_limit();
             let bits = self.interrupts.take();
+            if bits & PROFILE != 0 {
+                self.read_samples();
+            }
+            self.meet_profiler();
             self.mutator().safepoint();
             if self.vm.specializer.take_collection_wish() {
                 self.collect_garbage(true);
@@ -201,6 +206,8 @@ impl Thread {
 
 impl Drop for Thread {
     fn drop(&mut self) {
+        self.read_samples();
+        self.profile = ThreadProfile::default();
         self.interrupts.disconnect();
         self.end_log();
         self.mutator = None;

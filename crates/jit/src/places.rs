@@ -1,0 +1,169 @@
+//! Which places of the bytecode machine code was made for, and where its frame is, for profilers.
+//!
+//! Code that runs asks none of this. The table of a candidate maps each instruction to the chain of
+//! bytecode addresses that an interpreter's stack would have there: that of the innermost procedure, then
+//! the return addresses of those into which it was inlined. A segment holds fp in a register of the code
+//! generator's choice; the table tells by how many words the register that it was entered with is off.
+
+use std::ops::Range;
+
+use canny_spesh::code_map::FastMap;
+use canny_spesh::graph::{Graph, Place};
+
+/// First of the source locations that stand for places; lower ones are exits.
+const FIRST_LOCATION: u32 = 1 << 20;
+
+/// Places that code of one procedure was made for.
+#[derive(Debug, Default)]
+pub(crate) struct PlaceNumbers {
+    numbers: FastMap<Place, u32>,
+    places: Vec<Place>,
+}
+
+impl PlaceNumbers {
+    /// The source location that stands for a place.
+    pub(crate) fn location(&mut self, place: Place) -> u32 {
+        let places = &mut self.places;
+        let number = *self.numbers.entry(place).or_insert_with(|| {
+            places.push(place);
+            places.len() as u32 - 1
+        });
+        FIRST_LOCATION + number
+    }
+
+    /// The number of the place that a source location stands for.
+    pub(crate) fn number(location: u32) -> Option<u32> {
+        // The location of code that has none is the greatest one.
+        location
+            .checked_sub(FIRST_LOCATION)
+            .filter(|_| location != u32::MAX)
+    }
+
+    /// The addresses of each place, the innermost first.
+    pub(crate) fn addresses(&self, graph: &Graph) -> Vec<Box<[u64]>> {
+        let addresses = |place: &Place| graph.addresses(*place).into_boxed_slice();
+        self.places.iter().map(addresses).collect()
+    }
+}
+
+/// Code from an offset on was made for a place.
+pub(crate) type PlaceRange = (u32, u32);
+
+/// The places of a candidate's code.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PlaceTable {
+    /// Offsets of code and numbers of places, in ascending order.
+    pub(crate) ranges: Vec<PlaceRange>,
+    /// For each segment where it begins, and the words by which the fp that it is entered with lies above
+    /// its own.
+    pub(crate) segments: Vec<(u32, i32)>,
+    /// By number of a place.
+    pub(crate) addresses: Vec<Box<[u64]>>,
+}
+
+impl PlaceTable {
+    /// The table of stitched code, whose instructions have no frames but their own and find fp where the
+    /// interpreter does.
+    pub(crate) fn of_instructions(instructions: &[(usize, u64)]) -> PlaceTable {
+        let numbered = instructions.iter().zip(0..);
+        PlaceTable {
+            ranges: numbered
+                .map(|((offset, _), number)| (*offset as u32, number))
+                .collect(),
+            segments: Vec::new(),
+            addresses: instructions
+                .iter()
+                .map(|(_, address)| [*address].into())
+                .collect(),
+        }
+    }
+}
+
+/// The last row that begins at or before an offset.
+fn row_at<T: Copy>(rows: &[(u32, T)], offset: usize) -> Option<T> {
+    let count = rows.partition_point(|(start, _)| *start as usize <= offset);
+    Some(rows[count.checked_sub(1)?].1)
+}
+
+/// What code at an address does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodePlace {
+    /// Addresses of bytecode behind the first word of an instruction: of the innermost procedure, then the
+    /// return addresses of those around it that it was inlined into; the last one is in the procedure
+    /// whose frame is on the stack.
+    pub addresses: Box<[u64]>,
+    /// Words by which the fp that the segment was entered with lies above its own.
+    pub entered_above: i32,
+    /// Whether fp is in the interpreter's register.
+    pub is_stitched: bool,
+}
+
+/// The tables of all code in a region.
+#[derive(Debug, Default)]
+pub(crate) struct PlaceMap {
+    /// By start of the code, with its length.
+    tables: std::collections::BTreeMap<usize, (usize, PlaceTable)>,
+}
+
+impl PlaceMap {
+    pub(crate) fn add(&mut self, code: Range<usize>, table: PlaceTable) {
+        self.tables.insert(code.start, (code.len(), table));
+    }
+
+    pub(crate) fn remove(&mut self, code: usize) {
+        self.tables.remove(&code);
+    }
+
+    pub(crate) fn find(&self, address: usize) -> Option<CodePlace> {
+        let (start, (length, table)) = self.tables.range(..=address).next_back()?;
+        let offset = address - start;
+        if offset >= *length {
+            return None;
+        }
+        let number = row_at(&table.ranges, offset)?;
+        Some(CodePlace {
+            addresses: table.addresses.get(number as usize)?.clone(),
+            entered_above: row_at(&table.segments, offset).unwrap_or(0),
+            is_stitched: table.segments.is_empty(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_begin_at_their_offsets() {
+        let rows = [(4, 'a'), (8, 'b')];
+        let found = [0, 3, 4, 7, 8, 100].map(|offset| row_at(&rows, offset));
+        let expected = [None, None, Some('a'), Some('a'), Some('b'), Some('b')];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn an_address_belongs_to_the_code_around_it() {
+        let mut map = PlaceMap::default();
+        let table = |address| PlaceTable {
+            ranges: vec![(0, 0), (16, 1)],
+            segments: vec![(0, 0), (16, 3)],
+            addresses: vec![Box::new([address]), Box::new([address + 4, 99])],
+        };
+        map.add(1000..1032, table(1));
+        map.add(2000..2032, table(2));
+        let place = |addresses: &[u64], entered_above| {
+            Some(CodePlace {
+                addresses: addresses.into(),
+                entered_above,
+                is_stitched: false,
+            })
+        };
+        assert_eq!(map.find(999), None);
+        assert_eq!(map.find(1000), place(&[1], 0));
+        assert_eq!(map.find(1031), place(&[5, 99], 3));
+        assert_eq!(map.find(1032), None);
+        assert_eq!(map.find(2015), place(&[2], 0));
+        map.remove(1000);
+        assert_eq!(map.find(1000), None);
+    }
+}

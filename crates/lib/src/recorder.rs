@@ -1,0 +1,187 @@
+//! Writing a profile of a machine to a file while the program runs.
+//!
+//! A thread takes the rows that the machine has made several times a second and writes them, so that a
+//! program that crashes or is killed leaves a file that can be read. It also notes the processor time of
+//! threads that run no Scheme code, such as the compiler's: they have no samples of their own.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use canny_profile::file::Writer;
+use canny_profile::model::{Header, Mode};
+use canny_vm::profile::{ProfileError, ProfileOptions, Profiler};
+use canny_vm::{Thread, Vm};
+
+/// Time between two looks at what the machine has noted.
+const PERIOD: Duration = Duration::from_millis(200);
+/// Name of the thread that writes.
+const THREAD_NAME: &str = "canny-profile";
+
+/// Where a profile is written to.
+pub type Output = Box<dyn Write + Send>;
+
+/// A profile that is being written.
+pub struct Recorder {
+    vm: Arc<Vm>,
+    stop: Sender<()>,
+    writer: JoinHandle<(Writer<Output>, io::Result<()>)>,
+}
+
+/// Why a profile was not begun.
+#[derive(Debug)]
+pub enum RecordError {
+    /// The machine cannot.
+    Machine(ProfileError),
+    /// The file cannot be written, or there can be no thread for it.
+    Output(io::Error),
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecordError::Machine(ProfileError::Busy) => {
+                f.write_str("a profile of this program is being taken already")
+            }
+            RecordError::Machine(ProfileError::Unsupported) => {
+                f.write_str("profiles can be taken on x86-64 Linux only")
+            }
+            RecordError::Output(error) => write!(f, "cannot write the profile: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for RecordError {}
+
+/// What is profiled, for the head of the file.
+#[derive(Clone, Debug, Default)]
+pub struct Subject {
+    /// The program as the user named it.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// The version of Canny.
+    pub version: String,
+}
+
+impl Recorder {
+    /// Begins a profile.
+    ///
+    /// # Errors
+    /// Another profile is being taken, the system has no samples, or the output fails at once.
+    pub fn start(
+        thread: &mut Thread,
+        output: Output,
+        subject: Subject,
+        options: ProfileOptions,
+    ) -> Result<Recorder, RecordError> {
+        let started = SystemTime::now().duration_since(UNIX_EPOCH);
+        let mut modes = vec![Mode::Cpu];
+        modes.extend(options.notes_waits.then_some(Mode::Wait));
+        let header = Header {
+            program: subject.program,
+            arguments: subject.arguments,
+            canny: subject.version,
+            pid: std::process::id().into(),
+            started_ns: started.map_or(0, |since| since.as_nanos() as u64),
+            interval_ns: options.interval_ns,
+            allocation_interval_bytes: None,
+            modes,
+        };
+        let mut writer = Writer::new(output, &header).map_err(RecordError::Output)?;
+        let vm = thread.vm().clone();
+        thread
+            .start_profile(options)
+            .map_err(RecordError::Machine)?;
+        let (stop, stopped) = channel();
+        let shared = vm.clone();
+        let work = move || {
+            let mut times = BackgroundTimes::default();
+            times.note(shared.profiler());
+            let mut result = Ok(());
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(PERIOD) {
+                times.note(shared.profiler());
+                if let Some((rows, lost)) = shared.profiler().take()
+                    && result.is_ok()
+                {
+                    // After a failure the rows are dropped, so that they need no memory.
+                    result = writer.rows(&rows).and_then(|()| writer.lost(lost));
+                }
+            }
+            times.note(shared.profiler());
+            (writer, result)
+        };
+        let writer = std::thread::Builder::new().name(THREAD_NAME.to_owned());
+        match writer.spawn(work) {
+            Ok(writer) => Ok(Recorder { vm, stop, writer }),
+            Err(error) => {
+                thread.end_profile();
+                Err(RecordError::Output(error))
+            }
+        }
+    }
+
+    /// Ends the profile and writes what is left of it.
+    ///
+    /// # Errors
+    /// Those of the output, since the beginning.
+    pub fn finish(self, thread: &mut Thread) -> io::Result<()> {
+        debug_assert!(Arc::ptr_eq(&self.vm, thread.vm()));
+        drop(self.stop);
+        let Ok((mut writer, result)) = self.writer.join() else {
+            return Err(io::Error::other(
+                "the thread that writes the profile has failed",
+            ));
+        };
+        let last = thread.end_profile();
+        result?;
+        match last {
+            Some((rows, lost, elapsed_ns)) => {
+                writer.rows(&rows)?;
+                writer.lost(lost)?;
+                writer.finish(elapsed_ns).map(drop)
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// Processor time of threads without samples, as of the last look.
+#[derive(Default)]
+struct BackgroundTimes {
+    known: HashMap<u64, u64>,
+}
+
+impl BackgroundTimes {
+    /// Notes what these threads have used since the last call.
+    fn note(&mut self, profiler: &Profiler) {
+        let Ok(threads) = fs::read_dir("/proc/self/task") else {
+            return;
+        };
+        for thread in threads.flatten() {
+            let id = thread.file_name().to_str().and_then(|id| id.parse().ok());
+            let Some(id) = id.filter(|id| !profiler.has_samples_of(*id)) else {
+                continue;
+            };
+            let path = thread.path();
+            let text = |name: &str| fs::read_to_string(path.join(name)).unwrap_or_default();
+            let Some(used_ns) = text("schedstat")
+                .split_whitespace()
+                .next()
+                .and_then(|number| number.parse::<u64>().ok())
+            else {
+                continue;
+            };
+            if let Some(before_ns) = self.known.insert(id, used_ns)
+                && used_ns > before_ns
+            {
+                profiler.note_background(id, text("comm").trim(), used_ns - before_ns);
+            }
+        }
+    }
+}

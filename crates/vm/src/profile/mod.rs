@@ -1,0 +1,421 @@
+//! Profiles of a running machine: samples of processor time with whole stacks, waits of tasks, events.
+//!
+//! A [`Profiler`] belongs to the machine; while it is on, each thread has a [`capture::Sampler`] that its
+//! timer's signal fills, and hands its samples over at its safepoints, where names are looked up and rows
+//! made. Somebody takes the rows now and then and writes them ([`Profiler::take`]). Below: taking samples;
+//! from a sample to places; names of places; names of the machine's own code; tasks and their waits.
+//!
+//! While no profile is taken the machine does nothing for it but compare a number at safepoints and
+//! where threads switch between tasks.
+
+pub(crate) mod capture;
+mod names;
+mod native;
+mod tasks;
+mod walk;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use canny_locks::{Mutex, MutexGuard};
+use canny_profile::model::{
+    Builder, Event, EventKind, FrameIndex, LabelSetIndex, Rows, Sample as SampleRow, StackIndex,
+    StackKind, TaskIndex, ThreadIndex, Tier,
+};
+
+use self::capture::{Interrupted, Sample, Sampler, now_ns};
+use self::tasks::TaskTable;
+use self::walk::{Link, Walk};
+use crate::thread::Thread;
+
+/// What a profile is to have.
+#[derive(Clone, Copy, Debug)]
+pub struct ProfileOptions {
+    /// Time between samples of a thread that computes, in nanoseconds.
+    pub interval_ns: u64,
+    /// Whether the waits of tasks are noted.
+    pub notes_waits: bool,
+}
+
+impl Default for ProfileOptions {
+    fn default() -> ProfileOptions {
+        ProfileOptions {
+            interval_ns: 1_000_000,
+            notes_waits: true,
+        }
+    }
+}
+
+/// Why a profile was not begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProfileError {
+    /// One is being taken.
+    Busy,
+    /// Samples need x86-64 Linux.
+    Unsupported,
+}
+
+/// The machine's profiler.
+#[derive(Debug, Default)]
+pub struct Profiler {
+    /// Changes whenever a profile begins or ends; odd while one is taken.
+    epoch: AtomicU32,
+    /// Changes when code may have been freed, so that an address may stand for other code.
+    code_epoch: AtomicU32,
+    state: Mutex<Option<Recording>>,
+}
+
+/// A profile while it is taken.
+#[derive(Debug)]
+struct Recording {
+    options: ProfileOptions,
+    start_ns: u64,
+    rows: Builder,
+    frames: HashMap<Link, Vec<FrameIndex>>,
+    stacks: HashMap<(Option<StackIndex>, Link, bool), Option<StackIndex>>,
+    code_epoch: u32,
+    /// Threads that have taken part.
+    threads: HashSet<u64>,
+    tasks: TaskTable,
+    lost: u64,
+}
+
+/// A thread's part of a profile.
+#[derive(Default)]
+pub(crate) struct ThreadProfile {
+    epoch: u32,
+    sampler: Option<Box<Sampler>>,
+    thread: Option<ThreadIndex>,
+    notes_waits: bool,
+    /// The wait that the task that was dropped last is about to begin, until its frames are noted.
+    parking: Option<u64>,
+}
+
+impl Profiler {
+    fn lock(&self) -> MutexGuard<'_, Option<Recording>> {
+        self.state.lock()
+    }
+
+    /// Whether a profile is being taken.
+    pub fn is_on(&self) -> bool {
+        self.epoch.load(Ordering::Relaxed) & 1 != 0
+    }
+
+    /// Rows since the last call, and how many samples were lost; nothing if no profile is taken.
+    pub fn take(&self) -> Option<(Rows, u64)> {
+        let mut state = self.lock();
+        let recording = state.as_mut()?;
+        let lost = std::mem::take(&mut recording.lost);
+        Some((recording.rows.take(), lost))
+    }
+
+    /// Whether a thread of the system hands over samples of its own.
+    pub fn has_samples_of(&self, system_thread: u64) -> bool {
+        let state = self.lock();
+        state
+            .as_ref()
+            .is_some_and(|recording| recording.threads.contains(&system_thread))
+    }
+
+    /// Notes the processor time of a thread that runs no Scheme code.
+    pub fn note_background(&self, system_thread: u64, name: &str, weight_ns: u64) {
+        if let Some(recording) = self.lock().as_mut() {
+            let elapsed_ns = now_ns() - recording.start_ns;
+            let rows = &mut recording.rows;
+            let (what, group) = native::background(name);
+            let function = rows.function(what, None, 0, group);
+            let frame = rows.frame(function, 0, 0, Tier::Native, false);
+            let stack = rows.stack(None, frame, StackKind::Plain);
+            let thread = rows.thread(system_thread, name);
+            let label = rows.label_set(&[]);
+            let task = recording.tasks.main();
+            rows.sample(SampleRow {
+                at_ns: elapsed_ns.saturating_sub(weight_ns),
+                thread,
+                task,
+                label,
+                stack: Some(stack),
+                weight_ns,
+            });
+        }
+    }
+
+    /// Nanoseconds since the profile began.
+    pub fn elapsed_ns(&self) -> u64 {
+        let state = self.lock();
+        state
+            .as_ref()
+            .map_or(0, |recording| now_ns() - recording.start_ns)
+    }
+
+    /// Code may have been freed.
+    pub(crate) fn code_was_freed(&self) {
+        self.code_epoch.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes something that the machine did.
+    pub(crate) fn note_event(&self, kind: EventKind, text: &str, duration_ns: u64) {
+        if !self.is_on() {
+            return;
+        }
+        let end_ns = now_ns();
+        if let Some(recording) = self.lock().as_mut() {
+            let start_ns = end_ns.saturating_sub(duration_ns);
+            let text = recording.rows.string(text);
+            recording.rows.event(Event {
+                at_ns: start_ns.saturating_sub(recording.start_ns),
+                duration_ns,
+                thread: None,
+                kind,
+                text,
+                stack: None,
+            });
+        }
+    }
+}
+
+impl Thread {
+    /// Begins a profile of all threads.
+    pub fn start_profile(&mut self, options: ProfileOptions) -> Result<(), ProfileError> {
+        if !capture::IS_AVAILABLE {
+            return Err(ProfileError::Unsupported);
+        }
+        native::prepare();
+        let vm = self.vm.clone();
+        let mut state = vm.profiler.lock();
+        if state.is_some() {
+            return Err(ProfileError::Busy);
+        }
+        let mut rows = Builder::new();
+        let tasks = TaskTable::new(&mut rows);
+        *state = Some(Recording {
+            options,
+            start_ns: now_ns(),
+            rows,
+            frames: HashMap::new(),
+            stacks: HashMap::new(),
+            code_epoch: vm.profiler.code_epoch.load(Ordering::Relaxed),
+            threads: HashSet::new(),
+            tasks,
+            lost: 0,
+        });
+        vm.profiler.epoch.fetch_add(1, Ordering::Release);
+        drop(state);
+        self.meet_profiler();
+        vm.heap.request_safepoints();
+        Ok(())
+    }
+
+    /// Ends the profile; gives the rows that nobody took, the number of samples that were lost since, and
+    /// how long it took. Threads that are at work hand their last samples over when they come to a
+    /// safepoint, which is too late for this profile.
+    pub fn end_profile(&mut self) -> Option<(Rows, u64, u64)> {
+        self.read_samples();
+        let vm = self.vm.clone();
+        let mut state = vm.profiler.lock();
+        let mut recording = state.take()?;
+        vm.profiler.epoch.fetch_add(1, Ordering::Release);
+        drop(state);
+        self.meet_profiler();
+        vm.heap.request_safepoints();
+        let elapsed_ns = now_ns() - recording.start_ns;
+        recording.end_waits(elapsed_ns);
+        Some((recording.rows.take(), recording.lost, elapsed_ns))
+    }
+
+    /// At a safepoint: takes part in a profile that has begun, or takes part no more.
+    #[inline]
+    pub(crate) fn meet_profiler(&mut self) {
+        if self.profile.epoch != self.vm.profiler.epoch.load(Ordering::Relaxed) {
+            self.meet_profiler_now();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn meet_profiler_now(&mut self) {
+        let vm = self.vm.clone();
+        let mut state = vm.profiler.lock();
+        self.profile = ThreadProfile {
+            epoch: vm.profiler.epoch.load(Ordering::Relaxed),
+            ..ThreadProfile::default()
+        };
+        if let Some(recording) = state.as_mut() {
+            let name = std::thread::current();
+            let name = name.name().unwrap_or("thread");
+            let id = system_thread();
+            recording.threads.insert(id);
+            let thread = recording.rows.thread(id, name);
+            self.profile.thread = Some(thread);
+            self.profile.notes_waits = recording.options.notes_waits;
+            // A thread without a timer is missing in the profile, nothing more.
+            self.profile.sampler = Sampler::start(self, recording.options.interval_ns).ok();
+        }
+        drop(state);
+        let task = self.tasks.current;
+        self.note_task(task);
+    }
+
+    /// Hands over the samples that the thread has.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn read_samples(&mut self) {
+        let Some(sampler) = self.profile.sampler.take() else {
+            return;
+        };
+        let vm = self.vm.clone();
+        if let Some(addresses) = vm.specializer.code_addresses() {
+            sampler.set_generated(addresses);
+        }
+        let mut state = vm.profiler.lock();
+        if let Some(recording) = state.as_mut()
+            && let Some(thread) = self.profile.thread
+        {
+            recording.meet_code_epoch(vm.profiler.code_epoch.load(Ordering::Relaxed));
+            let labels = self.profile_labels(&mut recording.rows);
+            let mut walk = Walk {
+                thread: self,
+                links: Vec::new(),
+            };
+            let lost = sampler.take(|sample| {
+                walk.read(sample);
+                recording.add(&walk, sample, thread, labels);
+            });
+            recording.lost += lost;
+        } else {
+            sampler.take(|_| ());
+        }
+        drop(state);
+        self.profile.sampler = Some(sampler);
+    }
+
+    /// The thread is about to sleep: its timer rests.
+    pub(crate) fn pause_samples(&self) {
+        if let Some(sampler) = &self.profile.sampler {
+            sampler.pause();
+        }
+    }
+
+    /// The thread works again.
+    pub(crate) fn resume_samples(&self) {
+        if let Some(sampler) = &self.profile.sampler {
+            sampler.resume();
+        }
+    }
+}
+
+fn system_thread() -> u64 {
+    #[cfg(target_os = "linux")]
+    // SAFETY: only asks.
+    return unsafe { libc::gettid() } as u64;
+    #[cfg(not(target_os = "linux"))]
+    return 0;
+}
+
+impl Recording {
+    /// Forgets what addresses stand for if code was freed.
+    fn meet_code_epoch(&mut self, epoch: u32) {
+        if self.code_epoch != epoch {
+            self.code_epoch = epoch;
+            self.frames.clear();
+            self.stacks.clear();
+        }
+    }
+
+    /// Adds the rows of a sample.
+    fn add(&mut self, walk: &Walk, sample: &Sample, thread: ThreadIndex, label: LabelSetIndex) {
+        let task = self.tasks.row(sample.task, &mut self.rows);
+        let base = self.tasks.starter_stack(task);
+        let stack = self.stack(walk.thread, base, &walk.links);
+        let row = |stack, weight_ns| SampleRow {
+            at_ns: sample.at_ns.saturating_sub(self.start_ns),
+            thread,
+            task,
+            label,
+            stack,
+            weight_ns,
+        };
+        if sample.interrupted != Interrupted::Native {
+            let row = row(stack, sample.weight_ns);
+            return self.rows.sample(row);
+        }
+        let places = &sample.native[..sample.native_count];
+        let mut rows = Vec::with_capacity(places.len());
+        for place in places {
+            let link = match place.is_behind_system_call {
+                true => Link::Kernel(place.address),
+                false => Link::Native(place.address),
+            };
+            let is_first = stack.is_none() || stack == base;
+            let top = self.push(walk.thread, stack, link, is_first && base.is_some());
+            rows.push((top, place.weight_ns));
+        }
+        for (stack, weight_ns) in rows {
+            let row = SampleRow {
+                at_ns: sample.at_ns.saturating_sub(self.start_ns),
+                thread,
+                task,
+                label,
+                stack,
+                weight_ns,
+            };
+            self.rows.sample(row);
+        }
+    }
+
+    /// The stack of a chain, the newest place first, on top of the one that started the task.
+    fn stack(
+        &mut self,
+        thread: &Thread,
+        base: Option<StackIndex>,
+        links: &[Link],
+    ) -> Option<StackIndex> {
+        let is_cut = matches!(links.last(), Some(Link::Cut));
+        // A cut stack does not say who started the task.
+        let mut stack = if is_cut { None } else { base };
+        let mut is_first = stack.is_some();
+        for link in links.iter().rev() {
+            let next = self.push(thread, stack, *link, is_first);
+            is_first = is_first && next == stack;
+            stack = next;
+        }
+        stack
+    }
+
+    /// A stack with the frames of one more place; the first of them was started by the stack below.
+    fn push(
+        &mut self,
+        thread: &Thread,
+        below: Option<StackIndex>,
+        link: Link,
+        is_started: bool,
+    ) -> Option<StackIndex> {
+        let key = (below, link, is_started);
+        if let Some(known) = self.stacks.get(&key) {
+            return *known;
+        }
+        let frames = match self.frames.get(&link) {
+            Some(frames) => frames.clone(),
+            None => {
+                let frames = names::frames_of(thread, link, &mut self.rows);
+                self.frames.insert(link, frames.clone());
+                frames
+            }
+        };
+        let mut stack = below;
+        for (index, frame) in frames.into_iter().rev().enumerate() {
+            let kind = match (index, is_started, below) {
+                (0, true, Some(_)) => StackKind::Started,
+                _ => StackKind::Plain,
+            };
+            stack = Some(self.rows.stack(stack, frame, kind));
+        }
+        self.stacks.insert(key, stack);
+        stack
+    }
+
+    /// The row of a task that is not known by more than its number.
+    fn task_row(&mut self, number: u64) -> TaskIndex {
+        self.tasks.row(number, &mut self.rows)
+    }
+}

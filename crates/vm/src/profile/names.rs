@@ -1,0 +1,113 @@
+//! Names and positions of the places of a chain.
+
+use canny_compiler::instruction::Instruction;
+use canny_profile::model::{Builder, FrameIndex, Group, Tier};
+use canny_tables::primitives::{PrimitiveId, by_id};
+
+use super::native::{self, NativeName};
+use super::walk::{Execution, Link, code_around};
+use crate::frames::FrameDescription;
+use crate::thread::Thread;
+
+/// Adds the frames of a place to the tables, the newest first; none for a place that is not shown.
+pub(super) fn frames_of(thread: &Thread, link: Link, to: &mut Builder) -> Vec<FrameIndex> {
+    match link {
+        Link::Cut => Vec::new(),
+        Link::Loading => {
+            let what = "reading, expanding and compiling the program";
+            vec![native_frame(to, what, Group::Compiler)]
+        }
+        Link::Native(address) => {
+            let NativeName { name, group } = native::name_at(address);
+            vec![native_frame(to, &name, group)]
+        }
+        Link::Kernel(address) => {
+            let kernel = native_frame(to, "kernel of the operating system", Group::Kernel);
+            let NativeName { name, group } = native::name_at(address);
+            vec![kernel, native_frame(to, &name, group)]
+        }
+        Link::Operation(pc) => operation(thread, pc as usize)
+            .map(|name| native_frame(to, name, Group::Machine))
+            .into_iter()
+            .collect(),
+        Link::Frame(pc, execution) => described(thread, pc as usize, execution, to),
+    }
+}
+
+fn native_frame(to: &mut Builder, name: &str, group: Group) -> FrameIndex {
+    let function = to.function(name, None, 0, group);
+    to.frame(function, 0, 0, Tier::Native, false)
+}
+
+/// The name of the primitive that the instruction whose first word ends before `pc` calls.
+fn operation(thread: &Thread, pc: usize) -> Option<&'static str> {
+    let code = code_around(thread, pc)?;
+    let words = code.plain_instructions();
+    let index = ((pc - code.start() as usize) / 4).checked_sub(1)?;
+    let instruction = Instruction::decode(&words, index).ok()?;
+    let (id, _) = instruction.primitive_call()?;
+    Some(by_id(PrimitiveId(id as u16)).name)
+}
+
+/// The frames at an address of bytecode.
+fn described(
+    thread: &Thread,
+    pc: usize,
+    execution: Execution,
+    to: &mut Builder,
+) -> Vec<FrameIndex> {
+    let Some(code) = code_around(thread, pc) else {
+        let function = to.function("code that is gone", None, 0, Group::Foreign);
+        return vec![to.frame(function, 0, 0, Tier::Unknown, false)];
+    };
+    let Some((unit, index)) = thread.vm.metadata(code) else {
+        return vec![native_frame(to, "the machine's own code", Group::Machine)];
+    };
+    let mut frames = Vec::new();
+    let name = unit.codes[index].name.clone();
+    thread.describe_code(code, pc as *const u32, name, &mut frames);
+    crate::frames::hide_stand_ins(&mut frames);
+    let shown = frames.iter().filter(|frame| !is_hidden(frame));
+    let tier = |frame: &FrameDescription| match (execution, frame.copy) {
+        (Execution::Interpreted, _) => Tier::Interpreted,
+        (Execution::Inlined, _) | (Execution::Compiled, Some(_)) => Tier::Inlined,
+        (Execution::Compiled, None) => Tier::Compiled,
+    };
+    shown
+        .map(|frame| {
+            let own = frame.copy.is_none().then_some(index);
+            let definition = unit.definition_line(own, frame.name.as_deref());
+            let file = match (&frame.position, &definition) {
+                (Some(position), _) => Some(position.file.as_str()),
+                (None, Some((file, _))) => Some(file.as_str()),
+                (None, None) => None,
+            };
+            let defined_at = definition.as_ref().map_or(0, |(_, line)| *line);
+            let group = match frame.is_library {
+                true => Group::Library,
+                false => Group::Program,
+            };
+            let name = name_of(frame);
+            let file = file.or(unit.is_library.then_some(unit.name.as_str()));
+            let function = to.function(name, file, defined_at, group);
+            let (line, column) = match &frame.position {
+                Some(position) => (position.line, position.column),
+                None => (0, 0),
+            };
+            to.frame(function, line, column, tier(frame), false)
+        })
+        .collect()
+}
+
+/// A copy of a procedure of the standard library whose name nobody knows: its time is the caller's.
+fn is_hidden(frame: &FrameDescription) -> bool {
+    frame.copy.is_some() && frame.name.is_none() && frame.is_library
+}
+
+fn name_of(frame: &FrameDescription) -> &str {
+    match (&frame.name, frame.is_program) {
+        (Some(name), _) => name,
+        (None, true) => "body of the program",
+        (None, false) => "lambda",
+    }
+}

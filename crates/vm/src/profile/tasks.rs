@@ -1,0 +1,371 @@
+//! Tasks in profiles: who started them, where and for what they wait, and labels.
+//!
+//! The number of the task that runs is in the thread's sampler, for the signal handler. A task that parks
+//! does so in two steps, as `canny_sched` does: it is dropped (`%set-current-task!`), and its thread then
+//! looks for another one (`%serve`), with the frames of the wait still there. In between another thread may
+//! have taken it up; then its wait has no frames.
+
+use std::collections::HashMap;
+
+use canny_profile::model::{Builder, LabelSetIndex, StackIndex, TaskIndex, Wait, WaitKind};
+use canny_tables::kinds::Kind;
+use canny_tables::protocols::{task, waiter};
+use canny_value::Value;
+
+use super::Recording;
+use super::capture::now_ns;
+use super::walk::{Execution, FRAMES_MAX, Link};
+use crate::data::strings::string_text;
+use crate::data::symbols::symbol_name;
+use crate::data::values::record_type;
+use crate::frames::{FrameWalk, bytecode_of};
+use crate::thread::Thread;
+
+/// Name of the machine's root with the parameter of labels.
+pub(crate) const LABELS: &str = "profile-labels";
+
+/// The tasks of a profile.
+#[derive(Debug)]
+pub(super) struct TaskTable {
+    rows: HashMap<u64, TaskIndex>,
+    /// By row: the stack that started the task.
+    stacks: Vec<Option<StackIndex>>,
+    /// Who has started tasks that are not known yet.
+    starters: HashMap<u64, (TaskIndex, Option<StackIndex>, u64)>,
+    waits: HashMap<u64, OpenWait>,
+}
+
+/// A wait that has not ended.
+#[derive(Clone, Copy, Debug)]
+struct OpenWait {
+    from_ns: u64,
+    ready_ns: Option<u64>,
+    stack: Option<StackIndex>,
+    label: LabelSetIndex,
+    gives_way: bool,
+}
+
+/// Number of the main program in profiles, whose task has no number before tasks are used.
+const MAIN: u64 = 0;
+
+impl TaskTable {
+    /// A table with the main program.
+    pub(super) fn new(rows: &mut Builder) -> TaskTable {
+        let main = rows.task(MAIN, Some("main"), None, 0);
+        TaskTable {
+            rows: HashMap::from([(MAIN, main)]),
+            stacks: vec![None],
+            starters: HashMap::new(),
+            waits: HashMap::new(),
+        }
+    }
+
+    /// The row of the main program.
+    pub(super) fn main(&self) -> TaskIndex {
+        self.rows[&MAIN]
+    }
+
+    /// The row of a task.
+    pub(super) fn row(&mut self, number: u64, rows: &mut Builder) -> TaskIndex {
+        match self.rows.get(&number) {
+            Some(row) => *row,
+            None => self.add(number, None, rows),
+        }
+    }
+
+    fn add(&mut self, number: u64, name: Option<&str>, rows: &mut Builder) -> TaskIndex {
+        if name == Some("main") {
+            // The main program has a number of its own once tasks are used.
+            let main = self.rows[&MAIN];
+            self.rows.insert(number, main);
+            return main;
+        }
+        let starter = self.starters.remove(&number);
+        let (starter, stack, at_ns) = match starter {
+            Some((starter, stack, at_ns)) => (Some(starter), stack, at_ns),
+            None => (None, None, 0),
+        };
+        let row = rows.task(number, name, starter, at_ns);
+        self.rows.insert(number, row);
+        self.stacks.push(stack);
+        row
+    }
+
+    /// The stack that started a task.
+    pub(super) fn starter_stack(&self, task: TaskIndex) -> Option<StackIndex> {
+        self.stacks.get(task.row()).copied().flatten()
+    }
+}
+
+/// The number of a task, and its name.
+fn task_of(record: Value) -> Option<(u64, Option<String>)> {
+    let record = record.as_kind(Kind::Record)?;
+    if record.length() < task::WORDS {
+        return None;
+    }
+    let number = record.field(task::NUMBER).as_index()? as u64;
+    Some((number, text_of(record.field(task::NAME))))
+}
+
+fn text_of(value: Value) -> Option<String> {
+    match value.as_kind(Kind::Symbol) {
+        Some(_) => symbol_name(value),
+        None => string_text(value),
+    }
+}
+
+/// Kind and name of what a task waits for.
+fn wait_of(record: Value) -> (WaitKind, Option<String>) {
+    let record = record.as_kind(Kind::Record);
+    let why = record.filter(|record| record.length() >= task::WORDS);
+    let why = why.map_or(Value::FALSE, |record| record.field(task::WAITS_FOR));
+    let name = match why.as_kind(Kind::Record) {
+        Some(object) => object
+            .field(0)
+            .as_kind(Kind::RecordType)
+            .and_then(|its_type| text_of(its_type.field(record_type::NAME))),
+        None => text_of(why),
+    };
+    let kind = match name.as_deref() {
+        Some("sleep") => WaitKind::Timer,
+        Some("io") => WaitKind::Socket,
+        Some("select" | "channel") => WaitKind::Channel,
+        Some("mutex" | "lock" | "semaphore" | "condition-variable" | "read-write-lock") => {
+            WaitKind::Lock
+        }
+        Some("future" | "task" | "scope") => WaitKind::Future,
+        Some("process") => WaitKind::Process,
+        Some("standby") => WaitKind::Pool,
+        _ => WaitKind::Other,
+    };
+    (kind, name)
+}
+
+impl Thread {
+    /// Tells the profiler which task runs; `#f` if none does.
+    pub(super) fn note_task(&mut self, record: Value) {
+        let Some(sampler) = &self.profile.sampler else {
+            return;
+        };
+        let known = task_of(record);
+        let number = known.as_ref().map_or(MAIN, |(number, _)| *number);
+        let last = sampler
+            .task
+            .swap(number, std::sync::atomic::Ordering::Relaxed);
+        if !self.profile.notes_waits {
+            return;
+        }
+        let vm = self.vm.clone();
+        let mut state = vm.profiler.lock();
+        let Some(recording) = state.as_mut() else {
+            return;
+        };
+        match known {
+            Some((number, name)) => {
+                if !recording.tasks.rows.contains_key(&number) {
+                    recording
+                        .tasks
+                        .add(number, name.as_deref(), &mut recording.rows);
+                }
+                recording.end_wait(number, wait_of(record));
+            }
+            None if last != MAIN => {
+                let label = self.profile_labels(&mut recording.rows);
+                recording.tasks.waits.insert(
+                    last,
+                    OpenWait {
+                        from_ns: now_ns(),
+                        ready_ns: None,
+                        stack: None,
+                        label,
+                        gives_way: false,
+                    },
+                );
+                self.profile.parking = Some(last);
+            }
+            None => {}
+        }
+    }
+
+    /// The thread changes its task.
+    #[inline]
+    pub(crate) fn profile_task(&mut self, record: Value) {
+        if self.profile.epoch & 1 != 0 {
+            self.note_task(record);
+        }
+    }
+
+    /// The frames of the task that was dropped last are still there: its wait gets them.
+    #[inline]
+    pub(crate) fn profile_parking(&mut self) {
+        if self.profile.parking.is_some() {
+            self.note_parking();
+        }
+    }
+
+    #[cold]
+    fn note_parking(&mut self) {
+        let Some(number) = self.profile.parking.take() else {
+            return;
+        };
+        let vm = self.vm.clone();
+        let mut state = vm.profiler.lock();
+        if let Some(recording) = state.as_mut()
+            && recording.tasks.waits.contains_key(&number)
+        {
+            let task = recording.task_row(number);
+            let base = recording.tasks.starter_stack(task);
+            let stack = recording.stack(self, base, &self.chain());
+            if let Some(wait) = recording.tasks.waits.get_mut(&number) {
+                wait.stack = stack;
+            }
+        }
+    }
+
+    /// A task may be taken up from now on.
+    #[inline]
+    pub(crate) fn profile_ready(&self, waiter: Value) {
+        if self.profile.epoch & 1 != 0 {
+            self.note_ready(waiter);
+        }
+    }
+
+    #[cold]
+    fn note_ready(&self, waiter: Value) {
+        let record = waiter.as_kind(Kind::Record);
+        let record = record.filter(|record| record.length() >= waiter::WORDS);
+        let Some((number, _)) = record.and_then(|record| task_of(record.field(waiter::TASK)))
+        else {
+            return;
+        };
+        if let Some(recording) = self.vm.profiler.lock().as_mut()
+            && let Some(wait) = recording.tasks.waits.get_mut(&number)
+        {
+            wait.ready_ns = Some(now_ns());
+            // A task that makes itself ready has given way to others.
+            wait.gives_way = self.profile.parking == Some(number);
+        }
+    }
+
+    /// The thread starts the task with this number.
+    #[inline]
+    pub(crate) fn profile_start(&self, number: i64) {
+        if self.profile.epoch & 1 != 0 {
+            self.note_start(number as u64);
+        }
+    }
+
+    #[cold]
+    fn note_start(&self, number: u64) {
+        let mut state = self.vm.profiler.lock();
+        if let (Some(recording), Some(sampler)) = (state.as_mut(), &self.profile.sampler) {
+            let starter = sampler.task.load(std::sync::atomic::Ordering::Relaxed);
+            let starter = recording.task_row(starter);
+            let base = recording.tasks.starter_stack(starter);
+            let stack = recording.stack(self, base, &self.chain());
+            let at_ns = now_ns() - recording.start_ns;
+            let started = (starter, stack, at_ns);
+            recording.tasks.starters.insert(number, started);
+        }
+    }
+
+    /// The places that are active now, the newest first. In a primitive.
+    fn chain(&self) -> Vec<Link> {
+        let mut links = Vec::new();
+        let mut walk = FrameWalk::without_liveness(self);
+        while let Some(step) = walk.next() {
+            if links.len() >= FRAMES_MAX {
+                links.push(Link::Cut);
+                return links;
+            }
+            if !step.is_trap {
+                links.push(Link::Frame(step.pc as u64, Execution::Interpreted));
+            }
+        }
+        let mut is_whole = true;
+        self.each_sealed_frame(self.sealed, &mut |_, pc| {
+            let pc = bytecode_of(pc) as u64;
+            links.push(Link::Frame(pc, Execution::Interpreted));
+            is_whole = links.len() < FRAMES_MAX;
+            is_whole
+        });
+        if !is_whole {
+            links.push(Link::Cut);
+        }
+        links
+    }
+
+    /// The labels in force.
+    pub(super) fn profile_labels(&self, rows: &mut Builder) -> LabelSetIndex {
+        let labels = self.labels();
+        let labels: Vec<_> = labels
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_str()))
+            .collect();
+        rows.label_set(&labels)
+    }
+
+    /// The same as texts. Inner labels of a key hide outer ones.
+    fn labels(&self) -> Vec<(String, String)> {
+        let mut found: Vec<(String, String)> = Vec::new();
+        let key = self.vm.root(LABELS);
+        let entry = key.and_then(|key| self.parameter_entry(key));
+        let mut rest = entry.and_then(Value::cdr).unwrap_or(Value::NIL);
+        while let Some(pair) = rest.as_pair() {
+            let label = pair.car();
+            if let (Some(key), Some(value)) = (label.car(), label.cdr())
+                && let (Some(key), Some(value)) = (text_of(key), text_of(value))
+                && found.iter().all(|(known, _)| *known != key)
+            {
+                found.push((key, value));
+            }
+            rest = pair.cdr();
+        }
+        found
+    }
+}
+
+impl Recording {
+    /// A task runs again.
+    fn end_wait(&mut self, number: u64, why: (WaitKind, Option<String>)) {
+        if let Some(wait) = self.tasks.waits.remove(&number) {
+            self.add_wait(number, wait, why, now_ns());
+        }
+    }
+
+    fn add_wait(
+        &mut self,
+        number: u64,
+        wait: OpenWait,
+        why: (WaitKind, Option<String>),
+        resumed_ns: u64,
+    ) {
+        let task = self.task_row(number);
+        let (kind, on) = if wait.gives_way {
+            (WaitKind::Pool, None)
+        } else {
+            why
+        };
+        let on = on.map(|on| self.rows.string(&on));
+        let since = |at_ns: u64| at_ns.saturating_sub(self.start_ns);
+        self.rows.wait(Wait {
+            task,
+            label: wait.label,
+            stack: wait.stack,
+            from_ns: since(wait.from_ns),
+            ready_ns: since(wait.ready_ns.unwrap_or(resumed_ns)),
+            resumed_ns: since(resumed_ns),
+            kind,
+            on,
+        });
+    }
+
+    /// The profile ends: those who wait have waited until now.
+    pub(super) fn end_waits(&mut self, elapsed_ns: u64) {
+        let waits = std::mem::take(&mut self.tasks.waits);
+        let end_ns = self.start_ns + elapsed_ns;
+        for (number, wait) in waits {
+            self.add_wait(number, wait, (WaitKind::Other, None), end_ns);
+        }
+    }
+}
