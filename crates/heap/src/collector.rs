@@ -6,6 +6,7 @@
 //! collection, owners of raw memory learn who refers to it.
 
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use crate::block::{BLOCK_BYTES, BLOCK_GRANULES, Block, PARTIAL, UNCLEAN, state};
 use crate::heap::{Heap, HeapState};
@@ -15,14 +16,18 @@ use crate::pin::Candidates;
 use crate::raw::RawSearch;
 use crate::roots::{DependentVisitor, RootVisitor, WeakRoots, WeakVisitor};
 use crate::shape;
-use crate::statistics::PauseTimer;
+use crate::statistics::{Pause, PauseTimer};
 use crate::sweep;
 use crate::tracer::{CollectionMode, Tracer};
 use crate::verify;
 
+/// Pauses that are kept until somebody takes them.
+const PAUSES_MAX: usize = 10_000;
+
 /// Collects. Every mutator is stopped, and the caller holds the heap's lock.
 pub(crate) fn collect(heap: &Heap, state: &mut HeapState, full: bool) {
     let timer = PauseTimer::start();
+    let bytes_before = state.pool.used() * BLOCK_BYTES;
     close_areas(heap, state);
     if heap.config.verify {
         verify::verify(heap, state, verify::Moment::Before);
@@ -47,7 +52,15 @@ pub(crate) fn collect(heap: &Heap, state: &mut HeapState, full: bool) {
     if heap.config.verify {
         verify::verify(heap, state, verify::Moment::After);
     }
-    timer.stop(&mut state.statistics);
+    let wall = timer.stop(&mut state.statistics);
+    if let Some(pauses) = state.pauses.as_mut().filter(|kept| kept.len() < PAUSES_MAX) {
+        pauses.push(Pause {
+            end: Instant::now(),
+            wall,
+            is_full: mode == CollectionMode::Full,
+            bytes: (bytes_before, state.pool.used() * BLOCK_BYTES),
+        });
+    }
 }
 
 /// Gives up the blocks that mutators were filling.

@@ -25,7 +25,7 @@ use crate::handles::{Handle, HandleTable};
 use crate::mutator_entry::{MutatorEntry, Status};
 use crate::reservation::physical_bytes;
 use crate::roots::{RawReferences, Roots, WeakRoots};
-use crate::statistics::Statistics;
+use crate::statistics::{Pause, Statistics};
 use crate::tracer::ToSpaces;
 
 /// A request that the heap limit does not allow, after a full collection.
@@ -126,6 +126,8 @@ pub(crate) struct HeapState {
     pub(crate) weak_roots: Vec<Box<dyn WeakRoots + Send>>,
     pub(crate) raw_references: Vec<Box<dyn RawReferences + Send>>,
     pub(crate) statistics: Statistics,
+    /// The collections since they were taken; none if nobody wants them.
+    pub(crate) pauses: Option<Vec<Pause>>,
     /// Bytes of old objects: live after the last full collection, and promoted since.
     pub(crate) old_bytes: usize,
     /// The next collection is full when `old_bytes` exceeds this.
@@ -192,6 +194,7 @@ impl Heap {
             weak_roots: Vec::new(),
             raw_references: Vec::new(),
             statistics: Statistics::default(),
+            pauses: None,
             old_bytes: 0,
             full_above_bytes: config.full_floor_bytes,
             promoted_bytes: 0,
@@ -389,6 +392,12 @@ impl Heap {
         for entry in &self.lock().mutators {
             entry.request.request();
         }
+    }
+
+    /// The collections since the last call, and those to come are kept if `keeps_on`.
+    pub fn take_pauses(&self, keeps_on: bool) -> Vec<Pause> {
+        let next = keeps_on.then(Vec::new);
+        std::mem::replace(&mut self.lock().pauses, next).unwrap_or_default()
     }
 
     /// Addresses that objects may have.

@@ -75,6 +75,6 @@ pub use mutator::{LiveObject, Mutator, NativeRegion};
 pub use mutator_entry::{PollingMutator, SafepointRequest};
 pub use nursery::AllocationArea;
 pub use roots::{DependentVisitor, RawReferences, RootVisitor, Roots, WeakRoots, WeakVisitor};
-pub use statistics::Statistics;
+pub use statistics::{Pause, Statistics};
 pub use tracer::CollectionMode;
 pub use tracer::weak::weak_entries;

@@ -49,6 +49,19 @@ pub(crate) fn thread_cpu_ns() -> u64 {
 }
 
 /// Measures one collection.
+/// One collection, for profilers.
+#[derive(Clone, Copy, Debug)]
+pub struct Pause {
+    /// When it ended.
+    pub end: Instant,
+    /// How long all threads stood still.
+    pub wall: Duration,
+    /// Whether it collected the old generation too.
+    pub is_full: bool,
+    /// Bytes of the blocks in use before and after.
+    pub bytes: (usize, usize),
+}
+
 pub(crate) struct PauseTimer {
     wall: Instant,
     cpu_ns: u64,

@@ -106,7 +106,7 @@ impl Recorder {
             let mut result = Ok(());
             while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(PERIOD) {
                 times.note(shared.profiler());
-                if let Some((rows, lost)) = shared.profiler().take()
+                if let Some((rows, lost)) = shared.take_profile_rows()
                     && result.is_ok()
                 {
                     // After a failure the rows are dropped, so that they need no memory.

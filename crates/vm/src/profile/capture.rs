@@ -23,7 +23,7 @@
 //! code nothing is collected, so that closures may be read there. Pages of the heap and of the stack are
 //! readable as long as they exist.
 
-use std::cell::Cell;
+use std::cell::{Cell, UnsafeCell};
 use std::io;
 use std::ops::Range;
 use std::ptr;
@@ -132,7 +132,7 @@ pub(super) struct Sampler {
     entry: Range<usize>,
     /// Machine code and descriptors; both words are 0 as long as there are none.
     generated: [AtomicUsize; 2],
-    samples: Box<[Sample]>,
+    samples: Box<[UnsafeCell<Sample>]>,
     count: AtomicUsize,
     taken: AtomicUsize,
     last_cpu_ns: AtomicU64,
@@ -179,9 +179,8 @@ impl Sampler {
             stubs.trap(),
         ];
         // SAFETY: all fields of a sample are words for which 0 is a value, `Native` among them.
-        let samples: Box<[Sample]> = (0..SAMPLES)
-            .map(|_| unsafe { std::mem::zeroed() })
-            .collect();
+        let empty = || unsafe { std::mem::zeroed::<Sample>() };
+        let samples = (0..SAMPLES).map(|_| UnsafeCell::new(empty())).collect();
         let mut sampler = Box::new(Sampler {
             thread,
             interrupts: std::sync::Arc::as_ptr(&thread.interrupts),
@@ -242,10 +241,12 @@ impl Sampler {
         let count = self.count.load(Ordering::Acquire);
         // The handler adds behind these, or finds the buffer full.
         self.taken.store(count, Ordering::Release);
-        self.samples[..count].iter().for_each(&mut visit);
+        // SAFETY: the handler writes to samples behind those that were taken.
+        let mut show = |cell: &UnsafeCell<Sample>| visit(unsafe { &*cell.get() });
+        self.samples[..count].iter().for_each(&mut show);
         blocked(|| {
             let all = self.count.swap(0, Ordering::AcqRel);
-            self.samples[count..all].iter().for_each(&mut visit);
+            self.samples[count..all].iter().for_each(&mut show);
             self.taken.store(0, Ordering::Release);
             self.lost.swap(0, Ordering::Relaxed)
         })
@@ -255,10 +256,10 @@ impl Sampler {
     ///
     /// # Safety
     /// On the sampler's thread, from the handler, which does not interrupt itself.
+    #[expect(clippy::mut_from_ref)]
     unsafe fn sample(&self, index: usize) -> &mut Sample {
-        let sample = (&raw const self.samples[index]).cast_mut();
         // SAFETY: the thread reads only samples below `taken`, and this one is not; see the module.
-        unsafe { &mut *sample }
+        unsafe { &mut *self.samples[index].get() }
     }
 }
 

@@ -16,7 +16,9 @@ mod walk;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
+use canny_heap::{Heap, Pause};
 use canny_locks::{Mutex, MutexGuard};
 use canny_profile::model::{
     Builder, Event, EventKind, FrameIndex, LabelSetIndex, Rows, Sample as SampleRow, StackIndex,
@@ -26,6 +28,7 @@ use canny_profile::model::{
 use self::capture::{Interrupted, Sample, Sampler, now_ns};
 use self::tasks::TaskTable;
 use self::walk::{Link, Walk};
+use crate::Vm;
 use crate::thread::Thread;
 
 /// What a profile is to have.
@@ -78,6 +81,8 @@ struct Recording {
     threads: HashSet<u64>,
     tasks: TaskTable,
     lost: u64,
+    /// Deoptimizations.
+    exits: u64,
 }
 
 /// A thread's part of a profile.
@@ -102,9 +107,10 @@ impl Profiler {
     }
 
     /// Rows since the last call, and how many samples were lost; nothing if no profile is taken.
-    pub fn take(&self) -> Option<(Rows, u64)> {
+    pub(crate) fn take(&self, heap: &Heap) -> Option<(Rows, u64)> {
         let mut state = self.lock();
         let recording = state.as_mut()?;
+        recording.note_pauses(heap.take_pauses(true));
         let lost = std::mem::take(&mut recording.lost);
         Some((recording.rows.take(), lost))
     }
@@ -153,23 +159,11 @@ impl Profiler {
         self.code_epoch.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes something that the machine did.
-    pub(crate) fn note_event(&self, kind: EventKind, text: &str, duration_ns: u64) {
-        if !self.is_on() {
-            return;
-        }
-        let end_ns = now_ns();
+    /// Notes that compiled code was left for a wrong guess.
+    pub(crate) fn note_exit(&self, thread: &Thread) {
+        let at_ns = now_ns();
         if let Some(recording) = self.lock().as_mut() {
-            let start_ns = end_ns.saturating_sub(duration_ns);
-            let text = recording.rows.string(text);
-            recording.rows.event(Event {
-                at_ns: start_ns.saturating_sub(recording.start_ns),
-                duration_ns,
-                thread: None,
-                kind,
-                text,
-                stack: None,
-            });
+            recording.note_exit(thread, at_ns);
         }
     }
 }
@@ -198,9 +192,12 @@ impl Thread {
             threads: HashSet::new(),
             tasks,
             lost: 0,
+            exits: 0,
         });
         vm.profiler.epoch.fetch_add(1, Ordering::Release);
         drop(state);
+        vm.heap.take_pauses(true);
+        vm.specializer.ledger().turn_on(false);
         self.meet_profiler();
         vm.heap.request_safepoints();
         Ok(())
@@ -220,6 +217,8 @@ impl Thread {
         vm.heap.request_safepoints();
         let elapsed_ns = now_ns() - recording.start_ns;
         recording.end_waits(elapsed_ns);
+        recording.note_pauses(vm.heap.take_pauses(false));
+        recording.note_specializer(&vm);
         Some((recording.rows.take(), recording.lost, elapsed_ns))
     }
 
@@ -304,6 +303,13 @@ impl Thread {
     }
 }
 
+impl ThreadProfile {
+    /// Whether the thread takes part in a profile.
+    pub(crate) fn is_on(&self) -> bool {
+        self.epoch & 1 != 0
+    }
+}
+
 fn system_thread() -> u64 {
     #[cfg(target_os = "linux")]
     // SAFETY: only asks.
@@ -312,7 +318,77 @@ fn system_thread() -> u64 {
     return 0;
 }
 
+impl Vm {
+    /// The rows of the profile since the last call, and how many samples were lost; nothing if no profile
+    /// is taken.
+    pub fn take_profile_rows(&self) -> Option<(Rows, u64)> {
+        self.profiler.take(&self.heap)
+    }
+}
+
 impl Recording {
+    /// Notes collections.
+    fn note_pauses(&mut self, pauses: Vec<Pause>) {
+        for pause in pauses {
+            let kind = if pause.is_full { "full" } else { "minor" };
+            let [before, after] = [pause.bytes.0, pause.bytes.1].map(|bytes| bytes / 1000);
+            let text = format!("{kind}, {before} kB in use before, {after} kB after");
+            self.event(EventKind::Collection, &text, (pause.end, pause.wall));
+        }
+    }
+
+    /// Notes a deoptimization, with the stack of the frame that the interpreter continues with.
+    fn note_exit(&mut self, thread: &Thread, at_ns: u64) {
+        const EXITS_MAX: u64 = 100_000;
+        self.exits += 1;
+        if self.exits > EXITS_MAX {
+            return;
+        }
+        let stack = self.stack(thread, None, &thread.chain());
+        let text = self.rows.string("a guess of compiled code was wrong");
+        self.rows.event(Event {
+            at_ns: at_ns.saturating_sub(self.start_ns),
+            duration_ns: 0,
+            thread: thread.profile.thread,
+            kind: EventKind::Deoptimization,
+            text,
+            stack,
+        });
+    }
+
+    /// Notes what was compiled meanwhile, and what the specializer knows about places.
+    fn note_specializer(&mut self, vm: &Vm) {
+        let (notes, compilations) = vm.specializer_notes();
+        for note in notes {
+            let (unit, index) = note.place.code();
+            let (function, line) = names::function_of(unit, index, note.pc, &mut self.rows);
+            self.rows.note(Some(function), line, &note.text);
+        }
+        for compilation in compilations {
+            let span = (compilation.at, compilation.time);
+            self.event(EventKind::Compilation, &compilation.title, span);
+        }
+    }
+
+    /// Adds an event that ended at a time and lasted so long, if it ended in the profile.
+    fn event(&mut self, kind: EventKind, text: &str, (end, duration): (Instant, Duration)) {
+        let ago_ns = end.elapsed().as_nanos() as u64;
+        let duration_ns = duration.as_nanos() as u64;
+        let elapsed_ns = now_ns() - self.start_ns;
+        let Some(end_ns) = elapsed_ns.checked_sub(ago_ns) else {
+            return;
+        };
+        let text = self.rows.string(text);
+        self.rows.event(Event {
+            at_ns: end_ns.saturating_sub(duration_ns),
+            duration_ns,
+            thread: None,
+            kind,
+            text,
+            stack: None,
+        });
+    }
+
     /// Forgets what addresses stand for if code was freed.
     fn meet_code_epoch(&mut self, epoch: u32) {
         if self.code_epoch != epoch {
@@ -342,9 +418,10 @@ impl Recording {
         let places = &sample.native[..sample.native_count];
         let mut rows = Vec::with_capacity(places.len());
         for place in places {
-            let link = match place.is_behind_system_call {
-                true => Link::Kernel(place.address),
-                false => Link::Native(place.address),
+            let link = if place.is_behind_system_call {
+                Link::Kernel(place.address)
+            } else {
+                Link::Native(place.address)
             };
             let is_first = stack.is_none() || stack == base;
             let top = self.push(walk.thread, stack, link, is_first && base.is_some());

@@ -1,11 +1,12 @@
 //! Names and positions of the places of a chain.
 
 use canny_compiler::instruction::Instruction;
-use canny_profile::model::{Builder, FrameIndex, Group, Tier};
+use canny_profile::model::{Builder, FrameIndex, FunctionIndex, Group, Tier};
 use canny_tables::primitives::{PrimitiveId, by_id};
 
 use super::native::{self, NativeName};
 use super::walk::{Execution, Link, code_around};
+use crate::code::UnitMetadata;
 use crate::frames::FrameDescription;
 use crate::thread::Thread;
 
@@ -83,10 +84,7 @@ fn described(
                 (None, None) => None,
             };
             let defined_at = definition.as_ref().map_or(0, |(_, line)| *line);
-            let group = match frame.is_library {
-                true => Group::Library,
-                false => Group::Program,
-            };
+            let group = group_of(frame.is_library);
             let name = name_of(frame);
             let file = file.or(unit.is_library.then_some(unit.name.as_str()));
             let function = to.function(name, file, defined_at, group);
@@ -102,6 +100,35 @@ fn described(
 /// A copy of a procedure of the standard library whose name nobody knows: its time is the caller's.
 fn is_hidden(frame: &FrameDescription) -> bool {
     frame.copy.is_some() && frame.name.is_none() && frame.is_library
+}
+
+fn group_of(is_library: bool) -> Group {
+    if is_library {
+        Group::Library
+    } else {
+        Group::Program
+    }
+}
+
+/// The function of a code, and the line of an instruction in it.
+pub(super) fn function_of(
+    unit: &UnitMetadata,
+    index: usize,
+    pc: Option<usize>,
+    to: &mut Builder,
+) -> (FunctionIndex, u32) {
+    let definition = unit.definition_line(Some(index), None);
+    let name = match &unit.codes[index].name {
+        Some(name) => name,
+        None if index == unit.entry => "body of the program",
+        None => "lambda",
+    };
+    let file = definition.as_ref().map(|(file, _)| file.as_str());
+    let file = file.or(unit.is_library.then_some(unit.name.as_str()));
+    let defined_at = definition.as_ref().map_or(0, |(_, line)| *line);
+    let function = to.function(name, file, defined_at, group_of(unit.is_library));
+    let line = pc.and_then(|pc| unit.line_at(index, pc));
+    (function, line.map_or(defined_at, |(_, line)| line))
 }
 
 fn name_of(frame: &FrameDescription) -> &str {

@@ -190,7 +190,7 @@ impl Thread {
     /// The thread changes its task.
     #[inline]
     pub(crate) fn profile_task(&mut self, record: Value) {
-        if self.profile.epoch & 1 != 0 {
+        if self.profile.is_on() {
             self.note_task(record);
         }
     }
@@ -225,7 +225,7 @@ impl Thread {
     /// A task may be taken up from now on.
     #[inline]
     pub(crate) fn profile_ready(&self, waiter: Value) {
-        if self.profile.epoch & 1 != 0 {
+        if self.profile.is_on() {
             self.note_ready(waiter);
         }
     }
@@ -250,7 +250,7 @@ impl Thread {
     /// The thread starts the task with this number.
     #[inline]
     pub(crate) fn profile_start(&self, number: i64) {
-        if self.profile.epoch & 1 != 0 {
+        if self.profile.is_on() {
             self.note_start(number as u64);
         }
     }
@@ -270,7 +270,7 @@ impl Thread {
     }
 
     /// The places that are active now, the newest first. In a primitive.
-    fn chain(&self) -> Vec<Link> {
+    pub(super) fn chain(&self) -> Vec<Link> {
         let mut links = Vec::new();
         let mut walk = FrameWalk::without_liveness(self);
         while let Some(step) = walk.next() {

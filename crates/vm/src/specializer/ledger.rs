@@ -67,6 +67,11 @@ impl Place {
         self.shown(line.or_else(|| self.unit.line_at(self.index, head)))
     }
 
+    /// The unit, and the index of the code there.
+    pub(crate) fn code(&self) -> (&UnitMetadata, usize) {
+        (&self.unit, self.index)
+    }
+
     fn shown(&self, line: Option<(String, u32)>) -> String {
         match line {
             Some((file, line)) if !self.unit.is_library => format!("{file}:{line}"),
@@ -99,6 +104,8 @@ pub(crate) struct Compiled {
     pub(crate) segments: usize,
     /// From plan to use; without the plan, the time of the code generator.
     pub(crate) time: Duration,
+    /// When it was put into use.
+    pub(crate) at: Instant,
     /// None for code that was compiled by hand.
     pub(crate) plan: Option<Plan>,
     /// Graph and machine code as text, if listings are kept.
@@ -317,6 +324,7 @@ impl Ledger {
             descriptor_bytes: sizes.descriptor_bytes,
             segments: sizes.segments,
             time,
+            at: Instant::now(),
             plan: None,
             listing,
         };

@@ -111,6 +111,9 @@ impl Thread {
             specializer.lock().count_exit(id, exit, operand_types)
         });
         self.specializer.code_was_retired |= retired;
+        if self.profile.is_on() {
+            self.vm.profiler.note_exit(self);
+        }
     }
 
     /// Changes a watched cell: retires the compiled code that relies on it, and stores the value, while

@@ -79,6 +79,36 @@ impl Thread {
     }
 }
 
+/// Something that the specializer knows about a place.
+pub(crate) struct SpecializerNote {
+    pub(crate) place: Place,
+    /// Word index of an instruction there, if it is about one.
+    pub(crate) pc: Option<usize>,
+    pub(crate) text: String,
+}
+
+/// Code that was put into use.
+pub(crate) struct Compilation {
+    pub(crate) title: String,
+    pub(crate) at: std::time::Instant,
+    pub(crate) time: Duration,
+}
+
+impl Vm {
+    /// What a profile says about code: where compiled code was left, what was not compiled, and when code
+    /// was compiled. The ledger must have been on.
+    pub(crate) fn specializer_notes(&self) -> (Vec<SpecializerNote>, Vec<Compilation>) {
+        let report = self.report();
+        let compilations = report.account.compiled.iter().map(|compiled| Compilation {
+            title: format!("{} for {}", report.title(compiled), types_text(compiled)),
+            at: compiled.at,
+            time: compiled.time,
+        });
+        let compilations = compilations.collect();
+        (report.notes(), compilations)
+    }
+}
+
 struct Report<'a> {
     is_enabled: bool,
     worker: Option<WorkerAccount>,
@@ -398,6 +428,55 @@ impl Report<'_> {
             table.add(std::iter::once(count.to_string()).chain(row).collect());
         }
         table
+    }
+
+    /// The lines of the tables of exits and of missing code, as sentences.
+    fn notes(&self) -> Vec<SpecializerNote> {
+        let mut notes = Vec::new();
+        for compiled in &self.account.compiled {
+            let Some(report) = self.exits.get(&compiled.id) else {
+                continue;
+            };
+            for (code, pc, count) in &report.exits {
+                let place = compiled.places.get(code).or(self.account.places.get(code));
+                if let Some(place) = place {
+                    notes.push(SpecializerNote {
+                        place: place.clone(),
+                        pc: Some(*pc),
+                        text: format!(
+                            "compiled code was left {} here, because of {}; {}",
+                            counted(*count as usize, "time"),
+                            self.reason(*code, *pc),
+                            state_text(compiled, report)
+                        ),
+                    });
+                }
+            }
+        }
+        let compiled: HashSet<CodeWord> = self.live().map(|compiled| compiled.code).collect();
+        let seen = self.worker.iter().flat_map(|worker| &worker.codes);
+        for seen in seen.filter(|seen| !compiled.contains(&seen.code)) {
+            if let Some(place) = self.account.places.get(&seen.code) {
+                let why = self.why_not(seen.code, seen.obstacle.as_ref());
+                notes.push(SpecializerNote {
+                    place: place.clone(),
+                    pc: None,
+                    text: format!("calls of it run interpreted: {why}"),
+                });
+            }
+        }
+        for refused in &self.account.refused {
+            if let EntryPoint::Loop(pc) = refused.entry
+                && let Some(place) = self.account.places.get(&refused.code)
+            {
+                notes.push(SpecializerNote {
+                    place: place.clone(),
+                    pc: Some(pc),
+                    text: format!("a loop runs interpreted: {}", refused.why),
+                });
+            }
+        }
+        notes
     }
 
     /// The instruction that compiled code left at, and the types that it met there.

@@ -54,6 +54,7 @@ fn compiled(number: u64, plan: Plan, inlined: Vec<InlinedCall>) -> Compiled {
         descriptor_bytes: 100,
         segments: 3,
         time: Duration::from_micros(1500),
+        at: std::time::Instant::now(),
         plan: Some(plan),
         listing: None,
     }
