@@ -1,8 +1,9 @@
-//! Opens each foreign format with a tool that other people wrote.
+//! Opens the exports with the tools that they are for.
 //!
 //! A tool that is not installed is skipped with a message; `CANNY_PROFILE_TOOLS=required` makes that a
-//! failure. Tools: `go` (pprof), `callgrind_annotate`, and `node` with packages below the
-//! directory `CANNY_PROFILE_NPM`, which `tests/tools/README.md` describes.
+//! failure. The tools are `go tool pprof`, `callgrind_annotate`, and `node` with the packages
+//! `speedscope` and `ajv` in the directory `CANNY_PROFILE_NPM` (made by `npm install`). The formats for
+//! Firefox and Chrome have no tool in a package; `src/export/tests.rs` checks their shape.
 
 #[path = "tools/sample.rs"]
 mod sample;
@@ -12,9 +13,8 @@ use std::process::Command;
 
 use canny_profile::analysis::{Filter, Measure, Weights};
 use canny_profile::export;
-use canny_profile::model::Profile;
 
-use sample::{HOSTILE, sample_profile};
+use sample::sample_profile;
 
 /// A file of this test run.
 fn file(name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
@@ -38,48 +38,122 @@ fn output(command: &mut Command) -> Option<String> {
     };
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?} failed:\n{text}\n{errors}");
-    assert!(!errors.to_lowercase().contains("warning"), "{command:?}:\n{errors}");
+    assert!(
+        output.status.success(),
+        "{command:?} failed:\n{text}\n{errors}"
+    );
+    assert!(!errors.contains("WARNING"), "{command:?}:\n{errors}");
     Some(text)
 }
 
-/// The text of a script's output, which gets the file of an export.
-fn node(script: &str, package: &str, exported: &Path) -> Option<String> {
-    let Some(directory) = std::env::var_os("CANNY_PROFILE_NPM").map(PathBuf::from) else {
-        missing("CANNY_PROFILE_NPM, a directory of npm packages,");
-        return None;
+/// Looks in a tool's table for a line with the name and the other words in this order.
+#[track_caller]
+fn check(table: &str, name: &str, words: &[&str]) {
+    let has_all = |line: &str| {
+        let mut found = line.split_whitespace();
+        words.iter().all(|word| found.any(|other| other == *word))
     };
-    let package = directory.join(package);
-    if !package.exists() {
-        missing(&package.to_string_lossy());
-        return None;
-    }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools").join(script);
-    output(Command::new("node").arg(script).arg(package).arg(exported))
-}
-
-fn cpu(profile: &Profile) -> Weights<'_> {
-    Weights::new(profile, Measure::Cpu, &Filter::default())
+    let mut lines = table.lines().filter(|line| line.contains(name));
+    assert!(
+        lines.any(has_all),
+        "no line of `{name}` with {words:?} in\n{table}"
+    );
 }
 
 #[test]
-fn collapsed_stacks() {
-    let profile = sample_profile();
-    let text = export::collapsed(&cpu(&profile));
-    file("sample.collapsed", &text);
-    for line in text.lines() {
-        let (names, weight) = line.rsplit_once(' ').unwrap();
-        assert!(!names.is_empty() && weight.parse::<u64>().is_ok(), "{line}");
-    }
+fn pprof_reads_its_format() {
+    let path = file("sample.pb.gz", export::pprof(&sample_profile(), false));
+    let top = |kind: &str| {
+        let index = format!("-sample_index={kind}");
+        output(
+            Command::new("go")
+                .args(["tool", "pprof", "-top", &index])
+                .arg(&path),
+        )
+    };
+    let Some(cpu) = top("cpu") else {
+        return;
+    };
+    // Own time, its share, the sum of shares, total time and its share.
+    check(&cpu, "Total samples = 100ms", &[]);
+    check(
+        &cpu,
+        " fib",
+        &["50ms", "50.00%", "50.00%", "60ms", "60.00%"],
+    );
+    check(&cpu, " main", &["5ms", "75ms", "75.00%"]);
+    check(&cpu, " even", &["20ms", "20ms"]);
+    check(&cpu, " odd", &["0", "20ms"]);
+    check(&cpu, "a \"b\" 'c';(1) d\\", &["10ms"]);
+    check(&cpu, "<e>&é→😀 9", &[]);
+    check(&top("samples").unwrap(), " fib", &["3", "4"]);
+    check(&top("alloc_space").unwrap(), " fib", &["2MB", "100%"]);
+    check(&top("inuse_space").unwrap(), " fib", &["1MB", "100%"]);
+    check(&top("waiting").unwrap(), " start-job", &["25ms", "100%"]);
+    let tags = Command::new("go")
+        .args(["tool", "pprof", "-tags"])
+        .arg(&path)
+        .output();
+    let tags = String::from_utf8_lossy(&tags.unwrap().stdout).into_owned();
+    check(&tags, "worker 1", &["80.0ms"]);
+    check(&tags, "job; \"4\" (4)", &["20.0ms"]);
+    check(&tags, "/a?b=\"c\"", &["20.0ms"]);
 }
 
 #[test]
-fn files() {
+fn callgrind_annotate_reads_its_format() {
     let profile = sample_profile();
-    file("sample.speedscope.json", export::speedscope(&profile, true));
-    file("sample.pb.gz", export::pprof(&profile, true));
-    file("sample.callgrind", export::callgrind(&cpu(&profile)));
+    let weights = Weights::new(&profile, Measure::Cpu, &Filter::default());
+    let path = file("sample.callgrind", export::callgrind(&weights));
+    let annotate = |inclusive: &str| {
+        let option = format!("--inclusive={inclusive}");
+        output(Command::new("callgrind_annotate").arg(option).arg(&path))
+    };
+    let Some(own) = annotate("no") else {
+        return;
+    };
+    check(&own, "PROGRAM TOTALS", &["100,000,000"]);
+    check(&own, "dir/a b.scm:fib", &["50,000,000"]);
+    check(&own, "dir/a b.scm:even", &["20,000,000"]);
+    check(&own, "a \"b\" 'c';(1) d\\  <e>&é→😀 9", &["10,000,000"]);
+    // Recursion counts once.
+    let inclusive = annotate("yes").unwrap();
+    check(&inclusive, "???:(root)", &["100,000,000"]);
+    check(&inclusive, "dir/a b.scm:main", &["75,000,000"]);
+    check(&inclusive, "dir/a b.scm:fib", &["60,000,000"]);
+    check(&inclusive, "dir/a b.scm:even", &["20,000,000"]);
+    check(&inclusive, "dir/a b.scm:odd", &["20,000,000"]);
+}
+
+#[test]
+fn speedscope_accepts_its_format() {
+    let path = file(
+        "sample.speedscope.json",
+        export::speedscope(&sample_profile(), true),
+    );
+    let Some(directory) = std::env::var_os("CANNY_PROFILE_NPM").map(PathBuf::from) else {
+        return missing("CANNY_PROFILE_NPM, a directory of npm packages,");
+    };
+    let schema = directory.join("node_modules/speedscope/dist/release/file-format-schema.json");
+    if !schema.exists() {
+        return missing("the npm package speedscope");
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tools/validate.js");
+    let mut command = Command::new("node");
+    if let Some(text) = output(command.arg(script).arg(directory).arg(schema).arg(path)) {
+        assert_eq!(text, "valid\n");
+    }
+}
+
+/// Leaves a file of each format in the target directory, to be opened by hand.
+#[test]
+fn every_format_is_written() {
+    let profile = sample_profile();
+    let weights = Weights::new(&profile, Measure::Cpu, &Filter::default());
+    file("sample.collapsed", export::collapsed(&weights));
     file("sample.trace.json", export::chrome(&profile, true));
     file("sample.firefox.json", export::firefox(&profile, true));
-    let _ = HOSTILE;
+    let bytes = canny_profile::file::write(Vec::new(), &profile).unwrap();
+    file("sample.html", canny_profile::page::page(&bytes));
+    file("sample.profile", bytes);
 }

@@ -9,9 +9,11 @@ use std::collections::HashMap;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::CUT;
+use super::{CUT, UNKNOWN};
 use crate::analysis::{Grain, Place};
-use crate::model::{Group, Profile, StackIndex, StackKind, ThreadIndex, Tier};
+use crate::model::{
+    EventKind, FunctionIndex, Group, Profile, StackIndex, StackKind, ThreadIndex, Tier,
+};
 
 const PROCESSED_VERSION: u32 = 70;
 /// The version of the format before processing, which nothing here uses.
@@ -278,11 +280,12 @@ impl Shared {
         table.length - 1
     }
 
-    /// Fills functions, frames and stacks; answers the number of each stack of the profile.
+    /// Fills functions, frames and stacks; answers the number of each stack of the profile, and at the
+    /// end that of the stack which stands for none, since samples without a stack are not shown.
     fn tables(&mut self, profile: &Profile, is_async: bool) -> Vec<usize> {
         let rows = &profile.rows;
         for row in 0..rows.functions.len() {
-            let index = crate::model::FunctionIndex::new(row);
+            let index = FunctionIndex::new(row);
             let function = profile.function(index);
             self.function(
                 profile.function_name(index),
@@ -317,6 +320,9 @@ impl Shared {
             let number = self.stack(stack.frame.row(), parent);
             numbers.push(number);
         }
+        let unknown = self.function(UNKNOWN, false, None, 0);
+        let unknown = self.frame(unknown, Group::Foreign, Tier::Unknown, (0, 0));
+        numbers.push(self.stack(unknown, None));
         numbers
     }
 
@@ -374,7 +380,8 @@ fn samples(profile: &Profile, thread: ThreadIndex, stacks: &[usize]) -> Samples 
     rows.sort_by_key(|row| row.at_ns);
     let mut samples = Samples::default();
     for row in rows {
-        samples.stack.push(number_of(stacks, row.stack));
+        let stack = number_of(stacks, row.stack).or(stacks.last().copied());
+        samples.stack.push(stack);
         samples.time.push(milliseconds(row.at_ns));
         samples.weight.push(milliseconds(row.weight_ns));
         samples.thread_cpu_delta.push(row.weight_ns);
@@ -454,8 +461,8 @@ fn event_markers(
             cause(&mut data, stacks, event.stack, event.at_ns);
             let name = shared.string(event.kind.word());
             let group = match event.kind {
-                crate::model::EventKind::Collection => Group::Collector,
-                crate::model::EventKind::Other => Group::Machine,
+                EventKind::Collection => Group::Collector,
+                EventKind::Other => Group::Machine,
                 _ => Group::Compiler,
             };
             markers.push(name, event.at_ns, event.end_ns(), group, data);

@@ -68,7 +68,7 @@ pub fn pprof(profile: &Profile, is_async: bool) -> Vec<u8> {
             writer
                 .message
                 .message(profile_field::SAMPLE_TYPE, &value_type);
-            if index == 0 && position == 1 {
+            if index + 1 == kinds.len() && position == 1 {
                 let default = writer.string(name);
                 writer
                     .message
@@ -83,17 +83,19 @@ pub fn pprof(profile: &Profile, is_async: bool) -> Vec<u8> {
 }
 
 /// The kinds that a profile has; always processor time if it has nothing else.
+///
+/// Processor time is the last one: tools that overlook the default show the last kind first.
 fn kinds(profile: &Profile) -> Vec<Kind> {
     let rows = &profile.rows;
     let mut kinds = Vec::new();
-    if !rows.samples.is_empty() || (rows.allocations.is_empty() && rows.waits.is_empty()) {
-        kinds.push(Kind::Cpu);
-    }
     if !rows.allocations.is_empty() {
         kinds.extend([Kind::Allocated, Kind::Live]);
     }
     if !rows.waits.is_empty() {
         kinds.push(Kind::Waiting);
+    }
+    if !rows.samples.is_empty() || kinds.is_empty() {
+        kinds.push(Kind::Cpu);
     }
     kinds
 }
@@ -195,7 +197,7 @@ impl<'profile> Writer<'profile> {
         message.number(1, next);
         let name = self.string(name);
         message.number(2, name);
-        message.number(3, name);
+        // A system name that is the same would make pprof cut the name as one of C++, at `<` and `(`.
         message.number(4, self.string(file));
         message.number(5, line);
         self.message.message(profile_field::FUNCTION, &message);

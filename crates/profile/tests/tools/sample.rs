@@ -9,7 +9,7 @@ use canny_profile::model::{
 };
 
 /// A name that breaks formats which do not escape.
-pub const HOSTILE: &str = "a \"b\" 'c';(1) d\\\n\t<e>&é→😀 9";
+const HOSTILE: &str = "a \"b\" 'c';(1) d\\\n\t<e>&é→😀 9";
 
 const MILLISECOND: u64 = 1_000_000;
 
@@ -25,7 +25,9 @@ struct Maker {
 
 impl Maker {
     fn frame(&mut self, name: &'static str, line: u32, group: Group, tier: Tier) {
-        let function = self.builder.function(name, Some("dir/a b.scm"), line, group);
+        let function = self
+            .builder
+            .function(name, Some("dir/a b.scm"), line, group);
         let frame = self.builder.frame(function, line + 1, 3, tier, false);
         self.frames.push((name, frame));
     }
@@ -34,7 +36,12 @@ impl Maker {
     fn stack(&mut self, parent: Option<StackIndex>, names: &[&str]) -> Option<StackIndex> {
         let mut stack = parent;
         for name in names {
-            let frame = self.frames.iter().find(|(other, _)| other == name).unwrap().1;
+            let frame = self
+                .frames
+                .iter()
+                .find(|(other, _)| other == name)
+                .unwrap()
+                .1;
             stack = Some(self.builder.stack(stack, frame, StackKind::Plain));
         }
         stack
