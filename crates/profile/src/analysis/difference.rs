@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use super::totals::totals;
 use super::{Cost, Grain, Place, Weights};
-use crate::model::StackKind;
+use crate::model::{StackIndex, StackKind};
 
 /// The shares of a function or a stack in both profiles, from 0 to 1.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,7 +73,7 @@ pub fn stacks_changed(before: &Weights, after: &Weights) -> Vec<Change> {
 }
 
 /// Names of a stack, newest first, [`FRAMES_MAX`] at most.
-fn path_names(weights: &Weights, stack: crate::model::StackIndex) -> Vec<String> {
+fn path_names(weights: &Weights, stack: StackIndex) -> Vec<String> {
     let mut names = Vec::new();
     let mut next = Some(stack);
     while let Some(stack) = next {

@@ -66,10 +66,13 @@ impl Selection {
         thread: Option<ThreadIndex>,
         label: LabelSetIndex,
     ) -> bool {
-        let is_in = |answers: &[bool], row: usize| answers.get(row).copied().unwrap_or(true);
         is_in(&self.tasks, task.row())
-            && thread.is_none_or(|thread| is_in(&self.threads, thread.row()))
+            && self.admits_thread(thread)
             && is_in(&self.labels, label.row())
+    }
+
+    fn admits_thread(&self, thread: Option<ThreadIndex>) -> bool {
+        thread.is_none_or(|thread| is_in(&self.threads, thread.row()))
     }
 
     /// Whether a moment counts.
@@ -82,4 +85,38 @@ impl Selection {
         let from = from_ns.max(self.time_ns.start);
         to_ns.min(self.time_ns.end).saturating_sub(from)
     }
+}
+
+fn is_in(answers: &[bool], row: usize) -> bool {
+    answers.get(row).copied().unwrap_or(true)
+}
+
+/// The profile with the selected rows only, for exports. All tables that rows refer to stay.
+///
+/// Waits and events that reach over the ends of the selected time are shortened.
+pub fn selected(profile: &Profile, filter: &Filter) -> Profile {
+    let selection = Selection::new(profile, filter);
+    let mut profile = profile.clone();
+    let rows = &mut profile.rows;
+    rows.samples.retain(|row| {
+        selection.admits(row.task, Some(row.thread), row.label) && selection.admits_time(row.at_ns)
+    });
+    rows.allocations.retain(|row| {
+        selection.admits(row.task, Some(row.thread), row.label) && selection.admits_time(row.at_ns)
+    });
+    let time = selection.time_ns.clone();
+    rows.waits.retain_mut(|row| {
+        let is_within = row.from_ns < time.end && row.resumed_ns.max(row.from_ns) >= time.start;
+        for at_ns in [&mut row.from_ns, &mut row.ready_ns, &mut row.resumed_ns] {
+            *at_ns = (*at_ns).min(time.end).max(time.start);
+        }
+        is_within && selection.admits(row.task, None, row.label)
+    });
+    rows.events.retain_mut(|row| {
+        let is_within = row.at_ns < time.end && row.end_ns() >= time.start;
+        row.duration_ns = selection.part_ns(row.at_ns, row.end_ns());
+        row.at_ns = row.at_ns.max(time.start);
+        is_within && selection.admits_thread(row.thread)
+    });
+    profile
 }

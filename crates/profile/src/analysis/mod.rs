@@ -24,7 +24,7 @@ pub use allocation::{AllocationSite, AllocationType, Share, allocation_sites, al
 pub use collections::{Collection, CollectionCause, collection_causes, collections};
 pub use difference::{Change, functions_changed, stacks_changed};
 pub use edges::{Edge, Neighbours, call_edges, neighbours};
-pub use filter::Filter;
+pub use filter::{Filter, selected};
 pub use place::{Grain, Place};
 pub use totals::{Total, totals};
 pub use trees::{Node, Tree, bottom_up, top_down};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{Cost, Grain, Place, Weights};
-use crate::model::StackKind;
+use crate::model::{StackIndex, StackKind};
 
 /// A place with the way to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ pub fn top_down(weights: &Weights, grain: Grain) -> Tree {
     let mut tree = Growing::default();
     let mut nodes: Vec<Option<usize>> = vec![None; weights.profile.rows.stacks.len()];
     for row in 0..nodes.len() {
-        let stack = crate::model::StackIndex::new(row);
+        let stack = StackIndex::new(row);
         if weights.inclusive(stack).count == 0 {
             continue;
         }

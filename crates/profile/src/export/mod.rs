@@ -1,13 +1,23 @@
 //! The formats of other profilers.
 //!
-//! Each function takes a profile and answers the whole text or bytes of a file. Names may contain any
-//! character; each format says how its own separators are escaped. Stacks deeper than
+//! Each function takes a profile and answers the whole text or bytes of a file; `analysis::selected`
+//! makes a profile of a part of one. Names may contain any character; each format says how its own separators are escaped. Stacks deeper than
 //! [`DEPTH_MAX`] lose their oldest frames, since most formats write each stack as a list.
 
+mod callgrind;
+mod chrome;
 mod collapsed;
+mod firefox;
+mod lanes;
+mod pprof;
+mod protobuf;
 mod speedscope;
 
+pub use callgrind::callgrind;
+pub use chrome::chrome;
 pub use collapsed::collapsed;
+pub use firefox::firefox;
+pub use pprof::pprof;
 pub use speedscope::speedscope;
 
 /// Frames of one stack in a file.

@@ -7,13 +7,12 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::{CUT, DEPTH_MAX, UNKNOWN, json_string};
-use crate::analysis::Filter;
 use crate::model::{FrameIndex, Profile, Sample, StackIndex, StackKind, ThreadIndex};
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
-/// A JSON text for speedscope. Only the option for stacks of starters is taken from the filter.
-pub fn speedscope(profile: &Profile, filter: &Filter) -> String {
+/// A JSON text for speedscope. Stacks continue with those of the starter if `is_async`.
+pub fn speedscope(profile: &Profile, is_async: bool) -> String {
     let mut frames = Frames::new(profile);
     let mut profiles = Vec::new();
     for row in 0..profile.rows.threads.len() {
@@ -29,7 +28,7 @@ pub fn speedscope(profile: &Profile, filter: &Filter) -> String {
                 profile,
                 thread,
                 &samples,
-                filter.is_async,
+                is_async,
                 &mut frames,
             ));
         }

@@ -1,1 +1,22 @@
-//! text
+//! Tables and pictures for a terminal.
+//!
+//! Each function answers lines of a given width; `Style` says how wide, and whether with colours.
+//! Names are cut at the width, so a line never wraps. Control characters of names are
+//! replaced, so that a profile cannot move the cursor.
+
+mod allocation;
+mod explain;
+mod flame;
+mod style;
+mod table;
+mod waits;
+
+#[cfg(test)]
+mod tests;
+
+pub use allocation::{allocation_sites_table, allocation_types_table, collections_table};
+pub use explain::explain;
+pub use flame::{flame_graph, tree_text};
+pub use style::Style;
+pub use table::{callers_table, changes_table, functions_table};
+pub use waits::waits_table;

@@ -1,0 +1,377 @@
+//! Chrome's trace events, which Perfetto opens: what ran, waited and was collected, over time.
+//!
+//! Three processes stand for three views. In the first each thread has the functions on its stack as
+//! nested slices: a sample covers the time of its weight before its moment, and a function
+//! lasts as long as it is at the same depth of adjacent samples. The second has a track for each
+//! task, with the times that it ran, waited and was runnable. The third has collections,
+//! compilations and the like. Times that overlap get tracks of their own.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt::Write;
+
+use super::lanes::lanes;
+use super::{CUT, DEPTH_MAX, UNKNOWN, json_string};
+use crate::analysis::{Grain, Place};
+use crate::model::{Event, Profile, Sample, StackIndex, StackKind, TaskIndex, ThreadIndex};
+
+const THREADS: u64 = 1;
+const TASKS: u64 = 2;
+const MACHINE: u64 = 3;
+
+/// A JSON text of trace events. Stacks continue with those of the starter if `is_async`.
+pub fn chrome(profile: &Profile, is_async: bool) -> String {
+    let mut trace = Trace {
+        text: String::from("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n"),
+        has_before: false,
+    };
+    let program = &profile.header.program;
+    trace.process(
+        THREADS,
+        &format!("{program} (process {})", profile.header.pid),
+    );
+    trace.process(TASKS, "tasks");
+    trace.process(MACHINE, "machine");
+    let ids = thread_ids(profile);
+    for (row, id) in ids.iter().enumerate() {
+        let name = profile.thread_name(ThreadIndex::new(row));
+        trace.track(THREADS, *id, &name);
+    }
+    for (thread, samples) in by_thread(profile) {
+        let id = ids.get(thread.row()).copied().unwrap_or(0);
+        Timeline::new(profile, is_async, id, &mut trace).run(&samples);
+    }
+    tasks(profile, &mut trace);
+    machine(profile, &mut trace);
+    trace.text.push_str("\n]}\n");
+    trace.text
+}
+
+/// The numbers of threads in the trace: those of the system, if they are different ones.
+fn thread_ids(profile: &Profile) -> Vec<u64> {
+    let threads = &profile.rows.threads;
+    let ids: Vec<u64> = threads.iter().map(|thread| thread.id).collect();
+    let different: HashSet<u64> = ids.iter().copied().collect();
+    // Numbers in JSON are exact up to 2^53, in Perfetto up to 2^32.
+    let is_usable = ids.iter().all(|id| *id > 0 && u32::try_from(*id).is_ok());
+    if is_usable && different.len() == ids.len() {
+        return ids;
+    }
+    (1..=ids.len() as u64).collect()
+}
+
+fn by_thread(profile: &Profile) -> BTreeMap<ThreadIndex, Vec<Sample>> {
+    let mut threads: BTreeMap<ThreadIndex, Vec<Sample>> = BTreeMap::new();
+    for sample in &profile.rows.samples {
+        threads.entry(sample.thread).or_default().push(*sample);
+    }
+    for samples in threads.values_mut() {
+        samples.sort_by_key(|sample| sample.at_ns);
+    }
+    threads
+}
+
+/// The events as text.
+struct Trace {
+    text: String,
+    has_before: bool,
+}
+
+/// A slice of a track.
+struct Slice<'text> {
+    process: u64,
+    track: u64,
+    category: &'text str,
+    name: &'text str,
+    from_ns: u64,
+    to_ns: u64,
+    /// Members of `args` as JSON without braces.
+    arguments: &'text str,
+}
+
+impl Trace {
+    fn event(&mut self, text: &str) {
+        if self.has_before {
+            self.text.push_str(",\n");
+        }
+        self.has_before = true;
+        self.text.push_str(text);
+    }
+
+    fn process(&mut self, process: u64, name: &str) {
+        let name = json_string(name);
+        self.event(&format!(
+            "{{\"ph\":\"M\",\"pid\":{process},\"tid\":0,\"name\":\"process_name\",\
+             \"args\":{{\"name\":{name}}}}}"
+        ));
+        self.event(&format!(
+            "{{\"ph\":\"M\",\"pid\":{process},\"tid\":0,\"name\":\"process_sort_index\",\
+             \"args\":{{\"sort_index\":{process}}}}}"
+        ));
+    }
+
+    fn track(&mut self, process: u64, track: u64, name: &str) {
+        let name = json_string(name);
+        self.event(&format!(
+            "{{\"ph\":\"M\",\"pid\":{process},\"tid\":{track},\"name\":\"thread_name\",\
+             \"args\":{{\"name\":{name}}}}}"
+        ));
+    }
+
+    fn slice(&mut self, slice: &Slice) {
+        let text = format!(
+            "{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{},\"dur\":{},\"cat\":\"{}\",\"name\":{},\
+             \"args\":{{{}}}}}",
+            slice.process,
+            slice.track,
+            microseconds(slice.from_ns),
+            microseconds(slice.to_ns.saturating_sub(slice.from_ns)),
+            slice.category,
+            json_string(slice.name),
+            slice.arguments,
+        );
+        self.event(&text);
+    }
+}
+
+/// Nanoseconds as the format has them, without rounding.
+fn microseconds(ns: u64) -> String {
+    format!("{}.{:03}", ns / 1000, ns % 1000)
+}
+
+/// The functions of one thread's samples as slices.
+struct Timeline<'profile, 'trace> {
+    profile: &'profile Profile,
+    is_async: bool,
+    track: u64,
+    trace: &'trace mut Trace,
+    /// The functions that last, oldest first, with their beginnings.
+    open: Vec<(Place, u64)>,
+}
+
+impl<'profile, 'trace> Timeline<'profile, 'trace> {
+    fn new(
+        profile: &'profile Profile,
+        is_async: bool,
+        track: u64,
+        trace: &'trace mut Trace,
+    ) -> Timeline<'profile, 'trace> {
+        Timeline {
+            profile,
+            is_async,
+            track,
+            trace,
+            open: Vec::new(),
+        }
+    }
+
+    fn run(mut self, samples: &[Sample]) {
+        let mut end_ns = 0;
+        for sample in samples {
+            let from_ns = sample.at_ns.saturating_sub(sample.weight_ns).max(end_ns);
+            if from_ns > end_ns {
+                self.close(0, end_ns);
+            }
+            let places = self.places(sample.stack);
+            let same = self.open.iter().zip(&places);
+            let depth = same.take_while(|((open, _), place)| open == *place).count();
+            self.close(depth, from_ns);
+            self.open
+                .extend(places[depth..].iter().map(|place| (*place, from_ns)));
+            end_ns = sample.at_ns.max(end_ns);
+        }
+        self.close(0, end_ns);
+    }
+
+    /// The functions of a stack, oldest first.
+    fn places(&self, stack: Option<StackIndex>) -> Vec<Place> {
+        let mut places = Vec::new();
+        for step in self.profile.walk(stack, self.is_async) {
+            if places.len() >= DEPTH_MAX {
+                places.push(Place::Cut);
+                break;
+            }
+            places.push(Place::of(step.frame, Grain::Function));
+            if step.kind == StackKind::Cut {
+                places.push(Place::Cut);
+            }
+        }
+        if places.is_empty() {
+            places.push(Place::Unknown);
+        }
+        places.reverse();
+        places
+    }
+
+    /// Ends all functions from a depth on.
+    fn close(&mut self, depth: usize, at_ns: u64) {
+        for (place, from_ns) in self.open.drain(depth..) {
+            let name = match place {
+                Place::Cut => CUT,
+                Place::Unknown => UNKNOWN,
+                place => place.name(self.profile),
+            };
+            let location = place.location(self.profile);
+            let arguments = if location.is_empty() {
+                String::new()
+            } else {
+                format!("\"location\":{}", json_string(&location))
+            };
+            self.trace.slice(&Slice {
+                process: THREADS,
+                track: self.track,
+                category: "cpu",
+                name,
+                from_ns,
+                to_ns: at_ns,
+                arguments: &arguments,
+            });
+        }
+    }
+}
+
+/// A time with what it shows.
+struct Span {
+    from_ns: u64,
+    to_ns: u64,
+    category: &'static str,
+    name: String,
+    arguments: String,
+}
+
+/// Writes spans to as many tracks as they need; answers the next unused track.
+fn write_spans(trace: &mut Trace, process: u64, first: u64, name: &str, spans: &[Span]) -> u64 {
+    let times: Vec<(u64, u64)> = spans
+        .iter()
+        .map(|span| (span.from_ns, span.to_ns))
+        .collect();
+    let lanes = lanes(&times);
+    let count = lanes.iter().max().map_or(0, |lane| lane + 1) as u64;
+    for lane in 0..count {
+        let name = match lane {
+            0 => name.to_owned(),
+            _ => format!("{name}, {}", lane + 1),
+        };
+        trace.track(process, first + lane, &name);
+    }
+    for (span, lane) in spans.iter().zip(lanes) {
+        trace.slice(&Slice {
+            process,
+            track: first + lane as u64,
+            category: span.category,
+            name: &span.name,
+            from_ns: span.from_ns,
+            to_ns: span.to_ns,
+            arguments: &span.arguments,
+        });
+    }
+    first + count
+}
+
+fn tasks(profile: &Profile, trace: &mut Trace) {
+    let mut tasks: BTreeMap<TaskIndex, Vec<Span>> = BTreeMap::new();
+    for (thread, samples) in by_thread(profile) {
+        for (task, from_ns, to_ns) in runs(&samples) {
+            tasks.entry(task).or_default().push(Span {
+                from_ns,
+                to_ns,
+                category: "cpu",
+                name: "running".to_owned(),
+                arguments: format!("\"thread\":{}", json_string(&profile.thread_name(thread))),
+            });
+        }
+    }
+    for wait in &profile.rows.waits {
+        let spans = tasks.entry(wait.task).or_default();
+        let place = Place::in_program(profile, wait.stack, Grain::Line);
+        let arguments = format!(
+            "\"at\":{},\"location\":{}",
+            json_string(place.name(profile)),
+            json_string(&place.location(profile))
+        );
+        let kind = wait.kind.word();
+        spans.push(Span {
+            from_ns: wait.from_ns,
+            to_ns: wait.ready_ns.max(wait.from_ns),
+            category: "wait",
+            name: match wait.on {
+                Some(on) => format!("{kind}: {}", profile.string(on)),
+                None => kind.to_owned(),
+            },
+            arguments,
+        });
+        if wait.runnable_ns() > 0 {
+            spans.push(Span {
+                from_ns: wait.ready_ns,
+                to_ns: wait.resumed_ns,
+                category: "wait",
+                name: "runnable".to_owned(),
+                arguments: String::new(),
+            });
+        }
+    }
+    let mut track = 1;
+    for (task, spans) in tasks {
+        track = write_spans(trace, TASKS, track, &profile.task_name(task), &spans);
+    }
+}
+
+/// The times that tasks ran on one thread: adjacent samples of the same task are one.
+fn runs(samples: &[Sample]) -> Vec<(TaskIndex, u64, u64)> {
+    let mut runs: Vec<(TaskIndex, u64, u64)> = Vec::new();
+    let mut end_ns = 0;
+    for sample in samples {
+        let from_ns = sample.at_ns.saturating_sub(sample.weight_ns).max(end_ns);
+        match runs.last_mut() {
+            Some((task, _, to_ns)) if *task == sample.task && *to_ns == from_ns => {
+                *to_ns = sample.at_ns;
+            }
+            _ => runs.push((sample.task, from_ns, sample.at_ns)),
+        }
+        end_ns = sample.at_ns.max(end_ns);
+    }
+    runs
+}
+
+fn machine(profile: &Profile, trace: &mut Trace) {
+    let mut kinds: BTreeMap<&'static str, Vec<Span>> = BTreeMap::new();
+    for event in &profile.rows.events {
+        kinds
+            .entry(event.kind.word())
+            .or_default()
+            .push(span_of(profile, event));
+    }
+    let mut track = 1;
+    for (kind, spans) in kinds {
+        track = write_spans(trace, MACHINE, track, kind, &spans);
+    }
+}
+
+fn span_of(profile: &Profile, event: &Event) -> Span {
+    let mut arguments = format!("\"text\":{}", json_string(profile.string(event.text)));
+    if let Some(thread) = event.thread {
+        let _ = write!(
+            arguments,
+            ",\"thread\":{}",
+            json_string(&profile.thread_name(thread))
+        );
+    }
+    if event.stack.is_some() {
+        let place = Place::in_program(profile, event.stack, Grain::Line);
+        let _ = write!(arguments, ",\"at\":{}", json_string(place.name(profile)));
+        let _ = write!(
+            arguments,
+            ",\"location\":{}",
+            json_string(&place.location(profile))
+        );
+    }
+    Span {
+        from_ns: event.at_ns,
+        to_ns: event.end_ns(),
+        category: event.kind.word(),
+        name: match profile.string(event.text) {
+            "" => event.kind.word().to_owned(),
+            text => text.to_owned(),
+        },
+        arguments,
+    }
+}
