@@ -293,6 +293,13 @@ export function timeOrdered(
       }
     }
   }
+  // A pause of one or two columns would only cut the boxes into slices that nobody can read.
+  let last = -1;
+  for (let column = 0; column < columns; column++) {
+    if (stackOf[column]! < 0) continue;
+    if (last >= 0 && column - last <= 3) stackOf.fill(stackOf[last]!, last + 1, column);
+    last = column;
+  }
   return boxes(profile, nodes, stackOf, from, width);
 }
 

@@ -46,9 +46,9 @@ export function AllocationView() {
   const weightColumns = (table: AllocationTable | null): ColumnOf<Sum>[] => [
     { key: "total", name: "Allocated", figure: true, width: "150px", sort: (row) => row.total,
       cell: (row) => <span class="weighed"><Bar share={row.total / (table?.total || 1)} kind="accent" /><b>{size(row.total)}</b></span> },
-    { key: "share", name: "", figure: true, width: "62px", cell: (row) => <span class="muted">{percent(row.total / (table?.total || 1))}</span> },
+    { key: "share", minor: true, name: "", figure: true, width: "62px", cell: (row) => <span class="muted">{percent(row.total / (table?.total || 1))}</span> },
     { key: "live", name: "Live", figure: true, width: "90px", title: "Not found dead by the collector", sort: (row) => row.live, cell: (row) => size(row.live) },
-    { key: "objects", name: "Objects", figure: true, width: "80px", title: "About, from the samples", sort: (row) => row.objects, cell: (row) => <span title={`${row.sampled} sampled`}>{count(row.objects)}</span> },
+    { key: "objects", minor: true, name: "Objects", figure: true, width: "80px", title: "About, from the samples", sort: (row) => row.objects, cell: (row) => <span title={`${row.sampled} sampled`}>{count(row.objects)}</span> },
   ];
   if (meta.counts.allocations === 0) {
     return <Nothing>The profile has no allocations. Profile with allocation sampling to see who allocates.</Nothing>;

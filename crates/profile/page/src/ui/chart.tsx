@@ -56,7 +56,7 @@ export function UseChart({ use, width, gutter, view, range, onBrush }: Props) {
       select: { show: true, left: 0, top: 0, width: 0, height: 0 },
       scales: { x: { time: false, min: view[0] / 1e9, max: view[1] / 1e9 }, y: { range: [0, peak * 1.05] } },
       axes: [
-        { ...axis, size: 24, gap: 4, values: (_, marks) => marks.map((mark) => clock(mark * 1e9, marks.length > 1 ? (marks[1]! - marks[0]!) * 1e11 : 1e9)) },
+        { ...axis, size: 24, gap: 4, values: (_, marks) => marks.map((mark) => mark * 1e9 > view[1] - (view[1] - view[0]) * 30 / width ? "" : clock(mark * 1e9, marks.length > 1 ? (marks[1]! - marks[0]!) * 1e11 : 1e9)) },
         { ...axis, size: gutter, gap: 8 },
       ],
       series: [
@@ -92,5 +92,5 @@ export function UseChart({ use, width, gutter, view, range, onBrush }: Props) {
     }
     own.current = false;
   }, [range?.[0], range?.[1], use, width, gutter, theme]);
-  return <div class="chart" ref={element} role="img" aria-label="Processors in use over time, by group" />;
+  return <div class={range === null ? "chart" : "chart brushed"} ref={element} role="img" aria-label="Processors in use over time, by group" />;
 }

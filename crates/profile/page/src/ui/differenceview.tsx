@@ -57,9 +57,9 @@ function Comparison() {
   const columns: ColumnOf<DifferenceRow>[] = useMemo(() => [
     { key: "change", name: "Change", figure: true, width: "150px", title: "Of the share of the function itself",
       sort: (row) => Math.abs(row.selfAfter - row.selfBefore), cell: (row) => <Change value={row.selfAfter - row.selfBefore} /> },
-    { key: "before", name: "Self before", figure: true, width: "96px", sort: (row) => row.selfBefore, cell: (row) => percent(row.selfBefore) },
+    { key: "before", minor: true, name: "Self before", figure: true, width: "96px", sort: (row) => row.selfBefore, cell: (row) => percent(row.selfBefore) },
     { key: "after", name: "Self now", figure: true, width: "86px", sort: (row) => row.selfAfter, cell: (row) => percent(row.selfAfter) },
-    { key: "totalChange", name: "Change of total", figure: true, width: "124px", sort: (row) => row.totalAfter - row.totalBefore,
+    { key: "totalChange", minor: true, name: "Change of total", figure: true, width: "124px", sort: (row) => row.totalAfter - row.totalBefore,
       cell: (row) => signedPercent(row.totalAfter - row.totalBefore) },
     { key: "name", name: "Function", sort: (row) => nameOf(row.function), cell: (row) => (
       <span class="function">

@@ -196,14 +196,14 @@ export function Flame(props: Props) {
         }
         if (right - left < 1.2) {
           // Boxes narrower than a pixel are one line; the next one that shows is a pixel further on.
-          context.fillRect(left, y, 0.8, ROW - 1);
+          context.fillRect(left, y, Math.max(0.8, right - left), ROW - 1);
           const next = firstVisible(layout, index + 1, end, from + (left + 1) / pixels);
           index = Math.max(index + 1, next);
           continue;
         }
         const visibleLeft = Math.max(0, left);
         const visibleRight = Math.min(box.width, right);
-        context.fillRect(visibleLeft, y, visibleRight - visibleLeft - (right <= box.width ? 1 : 0), ROW - 1);
+        context.fillRect(visibleLeft, y, visibleRight - visibleLeft - (right > box.width ? 0 : right - left > 3 ? 1 : 0.3), ROW - 1);
         const flags = layout.flags[index]!;
         if ((flags & STARTED_BY) !== 0) {
           context.fillStyle = palette.text;

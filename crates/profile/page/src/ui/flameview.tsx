@@ -178,7 +178,7 @@ export function FlameView() {
         </div>
       ) : (
         <div class="details muted hint">
-          Click a box to zoom, drag to move, turn the wheel to zoom, <kbd>/</kbd> to search, <kbd>?</kbd> for all keys.
+          <span>Click a box or turn the wheel to zoom, drag to move; <kbd>/</kbd> to search, <kbd>?</kbd> for all keys.</span>
         </div>
       )}
     </div>

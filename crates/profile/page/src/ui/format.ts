@@ -1,8 +1,8 @@
 // How figures and names are written. Names come from the profiled program and may hold anything;
 // they reach the page only as text, and characters that would not show get a visible form here.
 
-const digits = (value: number, most: number) =>
-  value.toLocaleString("en", { maximumFractionDigits: most, minimumFractionDigits: 0 });
+const digits = (value: number, places: number) =>
+  value.toLocaleString("en", { maximumFractionDigits: places, minimumFractionDigits: places });
 
 function scaled(value: number, units: [number, string][]): string {
   if (!Number.isFinite(value)) return "–";
@@ -10,7 +10,8 @@ function scaled(value: number, units: [number, string][]): string {
   for (const [unit, name] of units) {
     if (size >= unit * 0.9995) {
       const number = value / unit;
-      return `${digits(number, Math.abs(number) >= 100 ? 0 : Math.abs(number) >= 10 ? 1 : 2)} ${name}`;
+      const whole = unit === 1 && Number.isInteger(value);
+      return `${digits(number, whole || Math.abs(number) >= 99.95 ? 0 : Math.abs(number) >= 9.995 ? 1 : 2)} ${name}`;
     }
   }
   return `0 ${units[units.length - 1]![1]}`;

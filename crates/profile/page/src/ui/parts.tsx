@@ -91,12 +91,18 @@ export interface ColumnOf<Row> {
   title?: string;
   /** Figures stand at the right. */
   figure?: boolean;
+  /** Left out where there is little room. */
+  minor?: boolean;
   width?: string;
   sort?: (row: Row) => number | string;
   cell: (row: Row) => ComponentChildren;
 }
 
 const HEIGHT = 30;
+
+function classOf(column: { figure?: boolean; minor?: boolean }): string {
+  return `${column.figure ? "figure" : ""}${column.minor ? " minor" : ""}`;
+}
 
 /** A table that draws only the rows in sight; a column with `sort` has a button in its heading. */
 export function BigTable<Row>({ rows, columns, sort, onSort, label, keyOf, isSelected, empty, fill }: {
@@ -129,7 +135,7 @@ export function BigTable<Row>({ rows, columns, sort, onSort, label, keyOf, isSel
           <tr>
             {columns.map((column) => (
               <th
-                key={column.key} class={column.figure ? "figure" : ""} style={column.width ? { width: column.width } : {}}
+                key={column.key} class={classOf(column)} style={column.width ? { width: column.width } : {}}
                 aria-sort={sortKey === column.key ? (descending ? "descending" : "ascending") : undefined}
                 title={column.title}
               >
@@ -151,7 +157,7 @@ export function BigTable<Row>({ rows, columns, sort, onSort, label, keyOf, isSel
           {first > 0 && <tr aria-hidden="true"><td colSpan={columns.length} style={{ height: `${first * HEIGHT}px`, padding: 0 }} /></tr>}
           {rows.slice(first, last).map((row) => (
             <tr key={keyOf(row)} class={isSelected?.(row) ? "selected" : ""} aria-selected={isSelected?.(row)}>
-              {columns.map((column) => <td key={column.key} class={column.figure ? "figure" : ""}>{column.cell(row)}</td>)}
+              {columns.map((column) => <td key={column.key} class={classOf(column)}>{column.cell(row)}</td>)}
             </tr>
           ))}
           {last < rows.length && (

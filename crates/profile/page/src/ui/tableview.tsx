@@ -26,16 +26,17 @@ export function TableView() {
   const { data, error } = useQuery("table", { measure, async: state.async });
   const matches = useMatches();
   const sum = data?.sum || 1;
+  const most = useMemo(() => (data?.self ?? new Float64Array(0)).reduce((most, self) => Math.max(most, self), 1), [data]);
   const columns: ColumnOf<Row>[] = useMemo(() => [
     { key: "self", name: "Self", figure: true, width: "128px", title: "In the function itself", sort: (row) => row.self,
-      cell: (row) => <span class="weighed"><Bar share={row.self / sum} kind={`group-${groupOf(meta, row.function)}`} /><b>{percent(row.self / sum)}</b></span> },
-    { key: "selfAmount", name: unit === "size" ? "bytes" : "time", figure: true, width: "80px", cell: (row) => <span class="muted">{amount(row.self, unit)}</span> },
+      cell: (row) => <span class="weighed"><Bar share={row.self / most} kind={`group-${groupOf(meta, row.function)}`} /><b>{percent(row.self / sum)}</b></span> },
+    { key: "selfAmount", minor: true, name: unit === "size" ? "bytes" : "time", figure: true, width: "80px", cell: (row) => <span class="muted">{amount(row.self, unit)}</span> },
     { key: "total", name: "Total", figure: true, width: "70px", title: "With everything it calls", sort: (row) => row.total,
       cell: (row) => <b>{percent(row.total / sum)}</b> },
-    { key: "totalAmount", name: unit === "size" ? "bytes" : "time", figure: true, width: "80px", cell: (row) => <span class="muted">{amount(row.total, unit)}</span> },
+    { key: "totalAmount", minor: true, name: unit === "size" ? "bytes" : "time", figure: true, width: "80px", cell: (row) => <span class="muted">{amount(row.total, unit)}</span> },
     ...(data?.calls ? [{ key: "calls", name: "Calls", figure: true, width: "70px", sort: (row: Row) => row.calls,
       cell: (row: Row) => count(row.calls) } satisfies ColumnOf<Row>] : []),
-    { key: "tier", name: "Tiers", width: "76px", title: "Share of the own time by tier",
+    { key: "tier", minor: true, name: "Tiers", width: "76px", title: "Share of the own time by tier",
       cell: (row) => <Tiers tiers={data!.tiers} at={row.index} sum={row.self} /> },
     { key: "name", name: "Function", sort: (row) => functionName(meta, row.function).toLowerCase(),
       cell: (row) => <FunctionLink row={row.function} chosen={(chosen) => change({ function: chosen })} /> },

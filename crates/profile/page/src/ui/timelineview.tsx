@@ -51,7 +51,10 @@ export function TimelineView() {
   const drag = useRef<{ x: number; at: number; moved: boolean } | null>(null);
   const gutter = box.width < 600 ? 92 : 176;
   const width = Math.max(0, box.width - gutter);
-  const columns = Math.max(20, Math.min(1200, Math.floor(width / 2)));
+  const columns = Math.max(20, Math.min(1200, Math.floor(width / 3)));
+  // Columns of the chart that are narrower than some samples would show noise.
+  const chartColumns = Math.max(20, Math.min(
+    Math.floor(width / 4), Math.floor((view[1] - view[0]) / (16 * Math.max(1e5, meta.header.interval)))));
   const known = useRef(meta.duration);
   useEffect(() => {
     // A growing profile keeps its whole length in sight as long as nobody zoomed.
@@ -59,7 +62,7 @@ export function TimelineView() {
     known.current = meta.duration;
   }, [meta.duration]);
   const activity = useQuery("activity", {}, { from: null, to: null });
-  const use = useQuery("use", width > 0 ? { from: view[0], to: view[1], columns: Math.min(columns, 500) } : null,
+  const use = useQuery("use", width > 0 ? { from: view[0], to: view[1], columns: chartColumns } : null,
     { from: null, to: null });
   const lanes = activity.data?.lanes ?? [];
   const first = Math.max(0, Math.floor((top - EVENTS) / LANE) - 2);
