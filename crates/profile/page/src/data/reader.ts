@@ -1,0 +1,131 @@
+// From bytes to a profile: decompression, lines, JSON. A profile may be compressed, cut, damaged or
+// still growing; the reader keeps what it could read and says what is wrong with the rest.
+
+import { Profile, ProfileError } from "./profile";
+
+export class Reader {
+  readonly profile = new Profile();
+  /** Uncompressed bytes so far: where a growing profile continues. */
+  byteCount = 0;
+  /** Why the profile ends early, or null. */
+  incomplete: string | null = null;
+  private decoder = new TextDecoder();
+  private parts: string[] = [];
+  private lineNumber = 0;
+
+  push(bytes: Uint8Array): void {
+    this.byteCount += bytes.length;
+    const text = this.decoder.decode(bytes, { stream: true });
+    let from = 0;
+    for (;;) {
+      const to = text.indexOf("\n", from);
+      if (to < 0) break;
+      this.parts.push(text.slice(from, to));
+      const line = this.parts.length === 1 ? this.parts[0]! : this.parts.join("");
+      this.parts.length = 0;
+      this.line(line, false);
+      from = to + 1;
+    }
+    if (from < text.length) this.parts.push(from === 0 ? text : text.slice(from));
+  }
+
+  /** The bytes are over: takes a last line without its newline, and says whether the profile was ended. */
+  finish(): void {
+    const rest = this.parts.join("");
+    this.parts.length = 0;
+    if (rest.trim() !== "") this.line(rest, true);
+    if (this.profile.header === null) throw new ProfileError("The profile is empty.");
+    if (this.profile.end === null) {
+      this.incomplete ??= "The profile has no last line: the program was killed, or the file was cut.";
+    }
+    this.profile.trim();
+  }
+
+  private line(line: string, last: boolean): void {
+    this.lineNumber += 1;
+    if (line.trim() === "") return;
+    let value: unknown;
+    try {
+      value = JSON.parse(line);
+    } catch {
+      if (this.profile.header === null) {
+        throw new ProfileError(
+          last && line.startsWith('{"profile"')
+            ? "The profile is cut within its first line: nothing of it can be shown."
+            : "This is not a profile of Canny: the first line is not JSON.",
+        );
+      }
+      if (last) this.incomplete = "The last line is cut: the program was killed, or the file was cut.";
+      else this.profile.fault(`line ${this.lineNumber} is not JSON and was ignored`);
+      return;
+    }
+    this.profile.append(value);
+  }
+}
+
+export function isCompressed(bytes: Uint8Array): boolean {
+  return bytes.length >= 2 && bytes[0] === 0x1f && bytes[1] === 0x8b;
+}
+
+/** Reads a stream to its end, compressed or not, and reports the bytes of input that were taken. */
+export async function readStream(
+  reader: Reader, stream: ReadableStream<Uint8Array>, progress: (bytes: number) => void,
+): Promise<void> {
+  const source = stream.getReader();
+  const first = await source.read();
+  if (first.done) throw new ProfileError("The profile is empty.");
+  let taken = first.value.length;
+  const rest = new ReadableStream<Uint8Array>({
+    start(controller) {
+      controller.enqueue(first.value);
+    },
+    async pull(controller) {
+      const next = await source.read();
+      if (next.done) controller.close();
+      else {
+        taken += next.value.length;
+        controller.enqueue(next.value);
+      }
+    },
+  });
+  const compressed = isCompressed(first.value);
+  const plain = compressed
+    ? rest.pipeThrough(new DecompressionStream("gzip") as unknown as ReadableWritablePair<Uint8Array, Uint8Array>)
+    : rest;
+  const output = plain.getReader();
+  for (;;) {
+    let chunk;
+    try {
+      chunk = await output.read();
+    } catch (error) {
+      if (!compressed) throw error;
+      reader.incomplete = "The compressed data are cut or damaged; what comes after that is missing.";
+      if (reader.byteCount === 0) {
+        throw new ProfileError("The compressed data are damaged: nothing of the profile can be shown.");
+      }
+      return;
+    }
+    if (chunk.done) return;
+    reader.push(chunk.value);
+    progress(taken);
+  }
+}
+
+/** The bytes of a text in base64; white space in it is skipped. */
+export function decodeBase64(text: string): Uint8Array {
+  const clean = /\s/.test(text) ? text.replace(/\s+/g, "") : text;
+  const step = 1 << 20;
+  const padding = clean.endsWith("==") ? 2 : clean.endsWith("=") ? 1 : 0;
+  const result = new Uint8Array(Math.max(0, (clean.length / 4) * 3 - padding));
+  let length = 0;
+  for (let from = 0; from < clean.length; from += step) {
+    let binary: string;
+    try {
+      binary = atob(clean.slice(from, from + step));
+    } catch {
+      throw new ProfileError("The profile in this page is damaged: it is not base64.");
+    }
+    for (let index = 0; index < binary.length; index++) result[length++] = binary.charCodeAt(index);
+  }
+  return result.subarray(0, length);
+}
