@@ -230,6 +230,10 @@ pub fn parse_rest(
                 options.take_library_option(option, &mut parser)?;
             }
             Arg::Long("replace") => options.take_replaced(&mut parser)?,
+            Arg::Short('o') if verb == Some(Verb::Profile) => {
+                let recording = options.recording.get_or_insert_default();
+                recording.take("output", &mut parser)?;
+            }
             Arg::Short('e') => expressions.push(string(parser.value().map_err(text_of)?)?),
             Arg::Long("heap-limit") => {
                 options.heap_limit_bytes =
@@ -324,7 +328,7 @@ fn settle(
             return Ok(options);
         }
         Some(Verb::Profile) => {
-            options.recording.get_or_insert_default();
+            options.recording.get_or_insert_default().settle()?;
         }
         Some(Verb::Run) | None => {}
     }

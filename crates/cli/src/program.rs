@@ -19,6 +19,11 @@ pub fn run(options: &Options, source: &Source) -> u8 {
         Source::File(path) => Some(path.as_path()),
         _ => None,
     };
+    if let (Some(wish), Some(file)) = (&options.recording, file)
+        && let Some(code) = crate::profile::show_kept(file, wish)
+    {
+        return code;
+    }
     let (name, bytes) = match read(source) {
         Ok(program) => program,
         Err(message) => {

@@ -62,9 +62,21 @@ const PROFILE_OPTIONS: &[Row] = &[
         "write the profile; the end of the name says in which format",
     ),
     (
+        "--format html|profile|pprof|speedscope|firefox|chrome|collapsed|callgrind",
+        "the format of the file, if its name does not say it",
+    ),
+    (
         "--interval MICROSECONDS",
         "time between samples; 1000 unless given",
     ),
+    ("--base FILE", "compare with a profile that was kept"),
+    (
+        "--explain",
+        "say why the hottest places are slow, as far as the machine knows",
+    ),
+    ("--flame", "print a flame graph as text"),
+    ("--text", "print tables only, and make no page"),
+    ("--native", "tell the functions of the machine itself apart"),
 ];
 
 const LISTEN_OPTIONS: &[Row] = &[(

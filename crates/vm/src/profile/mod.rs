@@ -38,6 +38,8 @@ pub struct ProfileOptions {
     pub interval_ns: u64,
     /// Whether the waits of tasks are noted.
     pub notes_waits: bool,
+    /// Whether functions of the machine's own code are told apart; else only what they are for.
+    pub names_native: bool,
 }
 
 impl Default for ProfileOptions {
@@ -45,6 +47,7 @@ impl Default for ProfileOptions {
         ProfileOptions {
             interval_ns: 1_000_000,
             notes_waits: true,
+            names_native: false,
         }
     }
 }
@@ -474,7 +477,8 @@ impl Recording {
         let frames = match self.frames.get(&link) {
             Some(frames) => frames.clone(),
             None => {
-                let frames = names::frames_of(thread, link, &mut self.rows);
+                let frames =
+                    names::frames_of(thread, link, self.options.names_native, &mut self.rows);
                 self.frames.insert(link, frames.clone());
                 frames
             }

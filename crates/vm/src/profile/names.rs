@@ -11,7 +11,12 @@ use crate::frames::FrameDescription;
 use crate::thread::Thread;
 
 /// Adds the frames of a place to the tables, the newest first; none for a place that is not shown.
-pub(super) fn frames_of(thread: &Thread, link: Link, to: &mut Builder) -> Vec<FrameIndex> {
+pub(super) fn frames_of(
+    thread: &Thread,
+    link: Link,
+    names_native: bool,
+    to: &mut Builder,
+) -> Vec<FrameIndex> {
     match link {
         Link::Cut => Vec::new(),
         Link::Loading => {
@@ -20,18 +25,39 @@ pub(super) fn frames_of(thread: &Thread, link: Link, to: &mut Builder) -> Vec<Fr
         }
         Link::Native(address) => {
             let NativeName { name, group } = native::name_at(address);
-            vec![native_frame(to, &name, group)]
+            if names_native {
+                return vec![native_frame(to, &name, group)];
+            }
+            let purpose = purpose_of(group);
+            let frame = purpose.map(|purpose| native_frame(to, purpose, group));
+            frame.into_iter().collect()
         }
         Link::Kernel(address) => {
-            let kernel = native_frame(to, "kernel of the operating system", Group::Kernel);
-            let NativeName { name, group } = native::name_at(address);
-            vec![kernel, native_frame(to, &name, group)]
+            let mut frames = vec![native_frame(to, "operating system", Group::Kernel)];
+            if names_native {
+                let NativeName { name, group } = native::name_at(address);
+                frames.push(native_frame(to, &name, group));
+            }
+            frames
         }
         Link::Operation(pc) => operation(thread, pc as usize)
             .map(|name| native_frame(to, name, Group::Machine))
             .into_iter()
             .collect(),
         Link::Frame(pc, execution) => described(thread, pc as usize, execution, to),
+    }
+}
+
+/// What a part of the machine is for, if that says more than the primitive that called it.
+fn purpose_of(group: Group) -> Option<&'static str> {
+    match group {
+        Group::Collector => Some("memory and garbage collection"),
+        Group::Compiler => Some("compiler and expander"),
+        Group::InputOutput => Some("input and output"),
+        Group::Network => Some("HTTP and TLS"),
+        Group::Database => Some("database"),
+        Group::Scheduler => Some("scheduler"),
+        _ => None,
     }
 }
 

@@ -222,6 +222,16 @@ impl Thread {
         }
     }
 
+    /// The task that was dropped last has ended, and does not wait.
+    #[inline]
+    pub(crate) fn profile_end_of_task(&mut self) {
+        if let Some(number) = self.profile.parking.take()
+            && let Some(recording) = self.vm.profiler.lock().as_mut()
+        {
+            recording.tasks.waits.remove(&number);
+        }
+    }
+
     /// A task may be taken up from now on.
     #[inline]
     pub(crate) fn profile_ready(&self, waiter: Value) {

@@ -183,6 +183,9 @@ impl Thread {
 
     /// Counts tasks that begin or, if negative, end; gives how many there are.
     pub fn count_tasks(&mut self, change: i64) -> i64 {
+        if change < 0 {
+            self.profile_end_of_task();
+        }
         self.tasks().count.fetch_add(change, Ordering::SeqCst) + change
     }
 

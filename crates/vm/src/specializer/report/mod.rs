@@ -466,6 +466,11 @@ impl Report<'_> {
             }
         }
         for refused in &self.account.refused {
+            let mut all = self.account.compiled.iter();
+            if all.any(|it| (it.code, it.entry) == (refused.code, refused.entry)) {
+                // It was tried again.
+                continue;
+            }
             if let EntryPoint::Loop(pc) = refused.entry
                 && let Some(place) = self.account.places.get(&refused.code)
             {

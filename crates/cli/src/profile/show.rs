@@ -1,0 +1,266 @@
+//! Showing a profile: tables on the terminal, a page for the browser, and files for other tools.
+
+use std::fs::{self, File};
+use std::io::{self, IsTerminal, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use canny_profile::analysis::{
+    Filter, Grain, Measure, Weights, functions_changed, top_down, totals, wait_places,
+};
+use canny_profile::model::Profile;
+use canny_profile::text::{
+    Style, changes_table, explain, flame_graph, functions_table, waits_table,
+};
+use canny_profile::{export, file, page};
+
+use super::RecordingOptions;
+use crate::terminal_size::terminal_size;
+
+/// Rows of a table on the terminal.
+const ROWS_MAX: usize = 15;
+/// Least share of the whole that a row of the text's flame graph has.
+const FLAME_SHARE_MIN: f64 = 0.01;
+/// Widest lines of a table.
+const WIDTH_MAX: usize = 120;
+
+/// A format of profiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Canny's own.
+    Profile,
+    Html,
+    Pprof,
+    Speedscope,
+    Firefox,
+    Chrome,
+    Collapsed,
+    Callgrind,
+}
+
+/// Formats, their names, and the ends of file names that say them.
+const FORMATS: &[(Format, &str, &[&str])] = &[
+    (Format::Html, "html", &[".html"]),
+    (Format::Profile, "profile", &[".profile"]),
+    (Format::Pprof, "pprof", &[".pb.gz", ".pprof"]),
+    (Format::Speedscope, "speedscope", &[".speedscope.json"]),
+    (Format::Firefox, "firefox", &[".firefox.json"]),
+    (Format::Chrome, "chrome", &[".trace.json"]),
+    (Format::Collapsed, "collapsed", &[".folded", ".collapsed"]),
+    (Format::Callgrind, "callgrind", &[".callgrind"]),
+];
+
+impl Format {
+    /// The names of all formats.
+    pub fn names() -> Vec<&'static str> {
+        FORMATS.iter().map(|(_, name, _)| *name).collect()
+    }
+
+    /// The format with a name.
+    pub fn named(name: &str) -> Option<Format> {
+        let mut rows = FORMATS.iter();
+        rows.find(|row| row.1 == name).map(|row| row.0)
+    }
+
+    /// The format that a file name says.
+    pub fn of_path(path: &Path) -> Option<Format> {
+        let name = path.file_name()?.to_string_lossy();
+        if name.starts_with("callgrind.out") {
+            return Some(Format::Callgrind);
+        }
+        let ends = |row: &&(Format, &str, &[&str])| row.2.iter().any(|end| name.ends_with(end));
+        FORMATS.iter().find(ends).map(|row| row.0)
+    }
+
+    /// The bytes of a file in the format.
+    fn bytes(self, source: &[u8], profile: &Profile) -> Vec<u8> {
+        let filter = Filter {
+            is_async: true,
+            ..Filter::default()
+        };
+        let weights = || Weights::new(profile, Measure::Cpu, &filter);
+        match self {
+            Format::Profile => source.to_vec(),
+            Format::Html => page::page(source).into_bytes(),
+            Format::Pprof => export::pprof(profile, true),
+            Format::Speedscope => export::speedscope(profile, true).into_bytes(),
+            Format::Firefox => export::firefox(profile, true).into_bytes(),
+            Format::Chrome => export::chrome(profile, true).into_bytes(),
+            Format::Collapsed => export::collapsed(&weights()).into_bytes(),
+            Format::Callgrind => export::callgrind(&weights()).into_bytes(),
+        }
+    }
+}
+
+/// A file for this process in the directory for temporary files.
+pub fn temporary(extension: &str) -> PathBuf {
+    let name = format!("canny-profile-{}.{extension}", std::process::id());
+    std::env::temp_dir().join(name)
+}
+
+/// Whether a file is a profile, by its first bytes.
+pub fn is_profile(path: &Path) -> bool {
+    const GZIP: &[u8] = b"\x1f\x8b";
+    let mut first = [0; 4096];
+    let Ok(mut file) = File::open(path) else {
+        return false;
+    };
+    let Ok(count) = file.read(&mut first) else {
+        return false;
+    };
+    let first = &first[..count];
+    let line = first.split(|byte| *byte == b'\n').next().unwrap_or(first);
+    let has_key = || {
+        let key = b"\"profile\"";
+        line.windows(key.len()).any(|window| window == key)
+    };
+    first.starts_with(GZIP) || line.starts_with(b"{") && has_key()
+}
+
+/// Shows the profile of a file as the command line says.
+pub fn show_file(path: &Path, wish: &RecordingOptions) -> Result<(), String> {
+    let (bytes, profile) = read(path)?;
+    let base = match &wish.base {
+        Some(base) => Some(read(base)?.1),
+        None => None,
+    };
+    print_text(&profile, base.as_ref(), wish);
+    match (&wish.output, wish.format) {
+        (Some(output), _) if output == path => println_path("profile", output),
+        (Some(output), Some(format)) => {
+            write(output, &format.bytes(&bytes, &profile))?;
+            println_path("written", output);
+        }
+        _ if !wish.is_text_only => {
+            let output = temporary("html");
+            write(&output, &Format::Html.bytes(&bytes, &profile))?;
+            println_path("page", &output);
+            open(&output);
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn println_path(what: &str, path: &Path) {
+    eprintln!("{what}: {}", path.display());
+}
+
+fn read(path: &Path) -> Result<(Vec<u8>, Profile), String> {
+    let bytes =
+        fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let profile =
+        file::read(&bytes).map_err(|error| format!("{} is no profile: {error}", path.display()))?;
+    Ok((bytes, profile))
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    fs::write(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))
+}
+
+/// Prints tables to standard error, which the program's output does not go to.
+fn print_text(profile: &Profile, base: Option<&Profile>, wish: &RecordingOptions) {
+    let is_terminal = io::stderr().is_terminal();
+    let has_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let style = Style {
+        width: terminal_size().0.clamp(60, WIDTH_MAX),
+        is_coloured: is_terminal && has_colour,
+        rows_max: ROWS_MAX,
+    };
+    let filter = Filter::default();
+    let weights = Weights::new(profile, Measure::Cpu, &filter);
+    eprintln!("{}", summary(profile, &weights));
+    if weights.total.count > 0 {
+        let totals = totals(&weights, Grain::Function);
+        eprint!("\n{}", functions_table(&weights, &totals, &style));
+    }
+    let waits = wait_places(profile, &filter);
+    if !waits.is_empty() {
+        eprint!("\n{}", waits_table(profile, &waits, &style));
+    }
+    if wish.shows_flame_graph {
+        let tree = top_down(&weights, Grain::Function);
+        eprint!(
+            "\n{}",
+            flame_graph(&weights, &tree, FLAME_SHARE_MIN, &style)
+        );
+    }
+    if wish.explains {
+        eprint!("\n{}", explain(&weights, &style));
+    }
+    if let Some(base) = base {
+        let before = Weights::new(base, Measure::Cpu, &filter);
+        let changes = functions_changed(&before, &weights);
+        eprint!("\n{}", changes_table(&changes, &style));
+    }
+}
+
+/// What was profiled, in one line, and what the profile lacks.
+fn summary(profile: &Profile, weights: &Weights) -> String {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let mut text = format!(
+        "{}: {:.3} s, {:.3} s of processor time in {} samples",
+        profile.header.program,
+        seconds(profile.duration_ns()),
+        seconds(weights.total.weight),
+        weights.total.count
+    );
+    if profile.rows.tasks.len() > 1 {
+        text.push_str(&format!(", {} tasks", profile.rows.tasks.len()));
+    }
+    if profile.lost > 0 {
+        text.push_str(&format!("; {} samples were lost", profile.lost));
+    }
+    if profile.is_incomplete {
+        text.push_str("; the profile is incomplete");
+    }
+    text
+}
+
+/// Opens a page in the browser, if somebody sits in front of this machine.
+fn open(page: &Path) {
+    let has_display = ["DISPLAY", "WAYLAND_DISPLAY"]
+        .iter()
+        .any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
+    if !io::stderr().is_terminal() || !has_display {
+        return;
+    }
+    // Without a browser the path was printed.
+    let _ = Command::new("xdg-open")
+        .arg(page)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_formats() {
+        let cases = [
+            ("a.html", Some(Format::Html)),
+            ("b/c.speedscope.json", Some(Format::Speedscope)),
+            ("callgrind.out.77", Some(Format::Callgrind)),
+            ("x.pb.gz", Some(Format::Pprof)),
+            ("x.json", None),
+            ("x", None),
+        ];
+        for (name, format) in cases {
+            assert_eq!(Format::of_path(Path::new(name)), format, "{name}");
+        }
+    }
+
+    #[test]
+    fn every_format_has_a_name_of_its_own() {
+        for (format, name, ends) in FORMATS {
+            assert_eq!(Format::named(name), Some(*format));
+            for end in *ends {
+                let name = format!("some{end}");
+                assert_eq!(Format::of_path(Path::new(&name)), Some(*format));
+            }
+        }
+    }
+}
