@@ -28,6 +28,7 @@ pub(crate) mod pairs;
 pub(crate) mod ports;
 pub(crate) mod posix;
 pub(crate) mod processes;
+mod profiles;
 pub(crate) mod reader;
 pub(crate) mod records;
 pub(crate) mod regexp;
@@ -100,6 +101,7 @@ const TOPICS: &[Implementations] = &[
     ports::sides::IMPLEMENTATIONS,
     posix::IMPLEMENTATIONS,
     processes::IMPLEMENTATIONS,
+    profiles::IMPLEMENTATIONS,
     reader::IMPLEMENTATIONS,
     records::IMPLEMENTATIONS,
     regexp::IMPLEMENTATIONS,

@@ -134,6 +134,12 @@ pub fn set_command_line(vm: &Vm, words: Vec<String>) {
     let _ = command_line.words.set(words);
 }
 
+/// The program and its arguments.
+pub(super) fn command_line_words(vm: &Vm) -> Vec<String> {
+    let command_line: &CommandLine = host::state(vm);
+    command_line.words.get().cloned().unwrap_or_default()
+}
+
 /// The absolute name of the program of a command line. The command's own name and `-` are no programs.
 /// It is found before the program runs, which may change the current directory.
 fn script_file_of(words: &[String]) -> Option<String> {
@@ -152,8 +158,7 @@ pub(super) fn script_file(vm: &Vm) -> Option<&str> {
 }
 
 fn command_line(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
-    let command_line: &CommandLine = host::state(thread.vm());
-    let words = command_line.words.get().cloned().unwrap_or_default();
+    let words = command_line_words(thread.vm());
     Ok(list_of_strings(thread, &words))
 }
 

@@ -305,6 +305,11 @@ impl Thread {
         links
     }
 
+    /// Says under which key the parameters register has labels.
+    pub fn set_profile_labels_key(&mut self, key: Value) {
+        self.vm.set_root(LABELS, key);
+    }
+
     /// The labels in force.
     pub(super) fn profile_labels(&self, rows: &mut Builder) -> LabelSetIndex {
         let labels = self.labels();

@@ -1,0 +1,70 @@
+;;; (canny profile): profiles that a program takes of itself, and labels for what it does.
+;;;
+;;; Labels are an entry of the parameters register, so that tasks inherit them and continuations
+;;; have those in force where they were captured. The machine knows the key of the entry. Its value
+;;; is a list of pairs of key and value, the innermost first.
+
+(define-library (canny profile)
+  (export start-profiling! stop-profiling! profiling? call-with-profile
+          with-profile-label call-with-profile-labels)
+  (import (canny primitives) (canny syntax) (canny machine control) (canny machine arguments)
+          (canny data lists))
+  (begin
+
+    (define key (list 'profile-labels))
+    (%set-profile-labels-key! key)
+
+    (define* (start-profiling! path #:key (interval 1000) (waits? #t) (native? #f))
+      (check-argument 'start-profiling! 1 string? "string" path)
+      (if (not (and (exact-integer? interval) (<= 50 interval 10000000)))
+          (raise-bad-option 'start-profiling! "#:interval" "50 to 10000000 microseconds" interval))
+      (let ((failure (%start-profile path interval (and waits? #t) (and native? #t))))
+        (if failure
+            (error (string-append "start-profiling!: " failure)))))
+
+    ;; Whether there was a profile to end.
+    (define (stop-profiling!)
+      (let ((result (%stop-profile)))
+        (if (string? result)
+            (error (string-append "stop-profiling!: " result)))
+        result))
+
+    (define (profiling?)
+      (%profiling?))
+
+    (define* (call-with-profile path thunk #:key (interval 1000) (waits? #t) (native? #f))
+      (check-procedure 'call-with-profile 2 thunk)
+      (start-profiling! path #:interval interval #:waits? waits? #:native? native?)
+      (dynamic-wind
+       (lambda () #f)
+       thunk
+       (lambda () (stop-profiling!))))
+
+    (define (label-text object)
+      (if (or (string? object) (symbol? object))
+          object
+          (let ((port (open-output-string)))
+            (display object port)
+            (get-output-string port))))
+
+    ;; `labels` is a list of pairs of key and value.
+    (define (call-with-profile-labels labels thunk)
+      (check-argument 'call-with-profile-labels 1 list? "list of pairs" labels)
+      (check-procedure 'call-with-profile-labels 2 thunk)
+      (let* ((outer (%parameters))
+             (entry (%parameter-entry key))
+             (known (if entry (cdr entry) '()))
+             (new (map (lambda (label)
+                         (check-argument 'call-with-profile-labels 1 pair? "list of pairs" label)
+                         (cons (label-text (car label)) (label-text (cdr label))))
+                       labels)))
+        (%set-parameters! (cons (cons key (append new known)) outer))
+        (let ((result (thunk)))
+          (%set-parameters! outer)
+          result)))
+
+    (define-syntax with-profile-label
+      (syntax-rules ()
+        ((_ ((label value) ...) body0 body ...)
+         (call-with-profile-labels (list (cons 'label value) ...)
+                                   (lambda () body0 body ...)))))))
