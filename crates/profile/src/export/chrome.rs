@@ -6,7 +6,7 @@
 //! task, with the times that it ran, waited and was runnable. The third has collections,
 //! compilations and the like. Times that overlap get tracks of their own.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
 use super::lanes::lanes;
@@ -146,6 +146,8 @@ struct Timeline<'profile, 'trace> {
     trace: &'trace mut Trace,
     /// The functions that last, oldest first, with their beginnings.
     open: Vec<(Place, u64)>,
+    /// Ended functions: beginning, depth, end.
+    ended: Vec<(u64, usize, u64, Place)>,
 }
 
 impl<'profile, 'trace> Timeline<'profile, 'trace> {
@@ -161,6 +163,7 @@ impl<'profile, 'trace> Timeline<'profile, 'trace> {
             track,
             trace,
             open: Vec::new(),
+            ended: Vec::new(),
         }
     }
 
@@ -180,6 +183,7 @@ impl<'profile, 'trace> Timeline<'profile, 'trace> {
             end_ns = sample.at_ns.max(end_ns);
         }
         self.close(0, end_ns);
+        self.write();
     }
 
     /// The functions of a stack, oldest first.
@@ -204,26 +208,36 @@ impl<'profile, 'trace> Timeline<'profile, 'trace> {
 
     /// Ends all functions from a depth on.
     fn close(&mut self, depth: usize, at_ns: u64) {
-        for (place, from_ns) in self.open.drain(depth..) {
-            let name = match place {
-                Place::Cut => CUT,
-                Place::Unknown => UNKNOWN,
-                place => place.name(self.profile),
-            };
-            let location = place.location(self.profile);
-            let arguments = if location.is_empty() {
-                String::new()
-            } else {
+        let open = self.open.drain(depth..).zip(depth..);
+        let ended = open.map(|((place, from_ns), depth)| (from_ns, depth, at_ns, place));
+        self.ended.extend(ended);
+    }
+
+    /// Writes callers before the callees that begin at the same moment.
+    fn write(mut self) {
+        self.ended
+            .sort_unstable_by_key(|(from_ns, depth, _, _)| (*from_ns, *depth));
+        let mut texts: HashMap<Place, String> = HashMap::new();
+        for (from_ns, _, to_ns, place) in self.ended {
+            let arguments = texts.entry(place).or_insert_with(|| {
+                let location = place.location(self.profile);
+                if location.is_empty() {
+                    return String::new();
+                }
                 format!("\"location\":{}", json_string(&location))
-            };
+            });
             self.trace.slice(&Slice {
                 process: THREADS,
                 track: self.track,
                 category: "cpu",
-                name,
+                name: match place {
+                    Place::Cut => CUT,
+                    Place::Unknown => UNKNOWN,
+                    place => place.name(self.profile),
+                },
                 from_ns,
-                to_ns: at_ns,
-                arguments: &arguments,
+                to_ns,
+                arguments,
             });
         }
     }

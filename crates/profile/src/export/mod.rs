@@ -13,6 +13,9 @@ mod pprof;
 mod protobuf;
 mod speedscope;
 
+#[cfg(test)]
+mod tests;
+
 pub use callgrind::callgrind;
 pub use chrome::chrome;
 pub use collapsed::collapsed;

@@ -135,6 +135,7 @@ pub fn milliseconds(ns: u64) -> String {
     match ms {
         ms if ms >= 100.0 => format!("{ms:.0} ms"),
         ms if ms >= 1.0 => format!("{ms:.1} ms"),
+        0.0 => "0 ms".to_owned(),
         ms => format!("{ms:.3} ms"),
     }
 }

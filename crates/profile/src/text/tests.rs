@@ -1,1 +1,192 @@
+use super::*;
+use crate::analysis::tests::profile_of;
+use crate::analysis::{
+    Filter, Grain, Measure, Weights, functions_changed, neighbours, top_down, totals,
+};
+use crate::model::{Note, Profile};
+use style::{bytes, columns, fit, fit_end, milliseconds};
 
+fn weights(profile: &Profile) -> Weights<'_> {
+    Weights::new(profile, Measure::Cpu, &Filter::default())
+}
+
+fn style(width: usize) -> Style {
+    Style {
+        width,
+        ..Style::default()
+    }
+}
+
+const LINES: &str = "main;fib;fib 60000000\nmain;print 30000000\nmain 10000000";
+
+#[track_caller]
+fn check(text: &str, expect: &[&str]) {
+    assert_eq!(text.lines().collect::<Vec<_>>(), expect, "\n{text}");
+}
+
+#[test]
+fn functions_have_shares() {
+    let profile = profile_of(LINES);
+    let weights = weights(&profile);
+    let totals = totals(&weights, Grain::Function);
+    check(
+        &functions_table(&weights, &totals, &style(60)),
+        &[
+            "    self   total       time  function",
+            "  60.0 %  60.0 %    60.0 ms  fib                a.scm:1",
+            "  30.0 %  30.0 %    30.0 ms  print              a.scm:1",
+            "  10.0 % 100.0 %    10.0 ms  main               a.scm:1",
+            "100 ms in 3 samples",
+        ],
+    );
+    let few = Style {
+        rows_max: 1,
+        ..style(60)
+    };
+    let text = functions_table(&weights, &totals, &few);
+    assert!(text.contains("\n2 more\n"));
+}
+
+#[test]
+fn a_flame_graph_has_bars() {
+    let profile = profile_of(LINES);
+    let weights = weights(&profile);
+    let tree = top_down(&weights, Grain::Function);
+    check(
+        &flame_graph(&weights, &tree, 0.2, &style(50)),
+        &[
+            "████████████████ 100.0 %  main",
+            "█████████▋        60.0 %    ├ fib",
+            "█████████▋        60.0 %      fib",
+            "████▊             30.0 %    ├ print",
+        ],
+    );
+    let text = tree_text(&weights, &tree, 0.5, &style(50));
+    check(
+        &text,
+        &[
+            " 100.0 %     100 ms    10.0 ms  main",
+            "  60.0 %    60.0 ms        0 ms    fib",
+            "  60.0 %    60.0 ms    60.0 ms      fib",
+        ],
+    );
+}
+
+#[test]
+fn callers_stand_above_and_callees_below() {
+    let profile = profile_of(LINES);
+    let weights = weights(&profile);
+    let found = totals(&weights, Grain::Function);
+    let main = found
+        .iter()
+        .find(|one| one.place.name(&profile) == "main")
+        .unwrap();
+    let main = main.place.function().unwrap();
+    let text = callers_table(&weights, main, &neighbours(&weights, main), &style(60));
+    check(
+        &text,
+        &[
+            " 100.0 %     100 ms ↓ (beginning of the stack)",
+            " 100.0 %     100 ms ● main                   a.scm:1",
+            "  10.0 %    10.0 ms   (itself)",
+            "  60.0 %    60.0 ms → fib                    a.scm:1",
+            "  30.0 %    30.0 ms → print                  a.scm:1",
+        ],
+    );
+}
+
+#[test]
+fn changes_have_signs() {
+    let before = profile_of("f 50\ng 50");
+    let after = profile_of("f 75\ng 25");
+    let changes = functions_changed(&weights(&before), &weights(&after));
+    let text = changes_table(&changes, &style(60));
+    assert!(text.contains("  50.0 %  75.0 %    +25.0 p  f"), "{text}");
+    assert!(text.contains("  50.0 %  25.0 %    -25.0 p  g"), "{text}");
+}
+
+#[test]
+fn notes_explain_the_hottest_places() {
+    let mut profile = profile_of("main:3;f:5 60\nmain:3 40");
+    let texts = ["calls an unknown procedure", "Was compiled."].map(|text| {
+        profile.rows.strings.push(text.into());
+        (profile.rows.strings.len() - 1) as u32
+    });
+    for (function, line, text) in [(1, 5, texts[0]), (0, 0, texts[1]), (0, 9, texts[1])] {
+        profile.rows.notes.push(Note {
+            function: Some(function.into()),
+            line,
+            text: text.into(),
+        });
+    }
+    check(
+        &explain(&weights(&profile), &style(80)),
+        &[
+            " 60.0 %  f (a.scm:5): calls an unknown procedure.",
+            " 40.0 %  main (a.scm:1): Was compiled.",
+        ],
+    );
+}
+
+#[test]
+fn colours_are_a_flag() {
+    let profile = profile_of(LINES);
+    let weights = weights(&profile);
+    let totals = totals(&weights, Grain::Function);
+    let coloured = Style {
+        is_coloured: true,
+        ..style(60)
+    };
+    assert!(functions_table(&weights, &totals, &coloured).contains("\u{1b}[31m"));
+    assert!(!functions_table(&weights, &totals, &style(60)).contains('\u{1b}'));
+}
+
+#[test]
+fn lines_keep_to_any_width() {
+    let name = "\u{1b}[2J宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽宽\r";
+    let profile = profile_of(&format!("{name};b 10"));
+    let weights = weights(&profile);
+    let found = totals(&weights, Grain::Line);
+    for width in 0..90 {
+        let text = functions_table(&weights, &found, &style(width));
+        let tree = flame_graph(
+            &weights,
+            &top_down(&weights, Grain::Line),
+            0.0,
+            &style(width),
+        );
+        for line in text.lines().skip(1).chain(tree.lines()) {
+            assert!(columns(line) <= width.max(30), "{width}: {line}");
+        }
+        assert!(!text.contains('\u{1b}') && !tree.contains('\u{1b}'));
+    }
+}
+
+#[test]
+fn texts_fit() {
+    let check = |text: &str, width: usize, expect: &str, expect_end: &str| {
+        assert_eq!(fit(text, width), expect);
+        assert_eq!(fit_end(text, width), expect_end);
+    };
+    check("abc", 5, "abc  ", "abc  ");
+    check("abcdef", 4, "abc…", "…def");
+    check("宽宽宽", 4, "宽… ", "…宽 ");
+    check("ab", 1, "…", "…");
+    check("ab", 0, "", "");
+    check("a\nb", 3, "a␊b", "a␊b");
+}
+
+#[test]
+fn amounts_have_three_digits() {
+    let check = |count: u64, expect: &str| assert_eq!(bytes(count), expect);
+    check(0, "0 B");
+    check(999, "999 B");
+    check(1000, "1.0 kB");
+    check(99_949, "99.9 kB");
+    check(99_951, "100 kB");
+    check(999_600, "1.0 MB");
+    check(u64::MAX, "18.4 EB");
+    assert_eq!(milliseconds(1_500), "0.002 ms");
+    assert_eq!(milliseconds(1_500_000), "1.5 ms");
+    assert_eq!(milliseconds(1_500_000_000), "1500 ms");
+}
