@@ -1,5 +1,5 @@
-//! Writes and reads a profile of a million samples, sums it up and exports it, and says how long each
-//! step took: `cargo run --profile quick -p canny-profile --example million_samples`.
+//! Writes and reads a profile of a million samples, sums it up and exports it, and says how long
+//! each step took: `cargo run --profile quick -p canny-profile --example million_samples`.
 
 use std::time::Instant;
 

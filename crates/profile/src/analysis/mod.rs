@@ -1,7 +1,7 @@
 //! Sums over a profile: which functions, lines, stacks, waits and types cost how much.
 //!
-//! [`Weights`] puts the selected costs of one [`Measure`] on the stacks of the profile. Totals, trees,
-//! neighbours and differences are sums over these. All of them take time proportional to the
+//! [`Weights`] puts the selected costs of one [`Measure`] on the stacks of the profile. Totals,
+//! trees, neighbours and differences are sums over these. All of them take time proportional to the
 //! number of stacks, not to their depth, but for the bottom-up tree, whose depth is limited.
 //!
 //! Sums saturate, so that the numbers of a hostile profile cannot overflow.

@@ -4,8 +4,8 @@ use crate::model::{
     TaskIndex, Tier, Wait, WaitKind,
 };
 
-/// The stack of a line `main;f:3;g`: names with lines, oldest first. A `>` before a name says that the
-/// older frames belong to the starter, a `~` that they are missing.
+/// The stack of a line `main;f:3;g`: names with lines, oldest first. A `>` before a name says that
+/// the older frames belong to the starter, a `~` that they are missing.
 pub(crate) fn stack_of(builder: &mut Builder, names: &str) -> Option<StackIndex> {
     let mut stack = None;
     for name in names.split(';').filter(|name| !name.is_empty()) {
@@ -408,7 +408,7 @@ fn collections_are_shared_out_among_allocations() {
             )
         })
         .collect();
-    // What was allocated behind the last collection caused none.
+    // Allocations behind the last collection caused none.
     assert_eq!(shown_causes, ["f 200 30 1", "g 100 50 1"]);
     let runs = collections(&profile, &Filter::default(), Grain::Function, 1);
     assert_eq!(runs.len(), 2);

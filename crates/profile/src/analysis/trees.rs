@@ -1,4 +1,7 @@
 //! Trees of places: from the oldest frame to the newest, or from each place to its callers.
+//!
+//! Stacks that differ in lines or tiers only are one branch, as the grain demands. A node comes
+//! after its parent in the list, so costs are added up from the last node to the first.
 
 use std::collections::HashMap;
 

@@ -60,7 +60,7 @@ pub fn callgrind(weights: &Weights) -> String {
     text
 }
 
-/// What the file says about a function; `None` stands for the root.
+/// The costs and calls of one function.
 #[derive(Default)]
 struct Block {
     lines: BTreeMap<u32, Cost>,

@@ -1,7 +1,7 @@
 //! The processed profile of the Firefox Profiler, as its version 70 has it.
 //!
-//! Each thread has its samples, its sampled objects and markers for what the machine did. Waits belong
-//! to tasks, so they are the markers of one more thread, `tasks`. Groups of functions are
+//! Each thread has its samples, its sampled objects and markers for what the machine did. Waits
+//! belong to tasks, so they are the markers of one more thread, `tasks`. Groups of functions are
 //! categories, tiers of frames their subcategories. Times are milliseconds.
 
 use std::collections::HashMap;
@@ -280,8 +280,9 @@ impl Shared {
         table.length - 1
     }
 
-    /// Fills functions, frames and stacks; answers the number of each stack of the profile, and at the
-    /// end that of the stack which stands for none, since samples without a stack are not shown.
+    /// Fills functions, frames and stacks; answers the number of each stack of the profile, and at
+    /// the end that of the stack which stands for none, since samples without a stack are not
+    /// shown.
     fn tables(&mut self, profile: &Profile, is_async: bool) -> Vec<usize> {
         let rows = &profile.rows;
         for row in 0..rows.functions.len() {
@@ -446,7 +447,7 @@ fn cause(data: &mut Value, stacks: &[usize], stack: Option<StackIndex>, at_ns: u
     }
 }
 
-/// What the machine did on a thread; the first thread has what belongs to none.
+/// Markers for events of a thread; the first thread has those of no thread too.
 fn event_markers(
     profile: &Profile,
     thread: ThreadIndex,

@@ -1,8 +1,9 @@
 //! The formats of other profilers.
 //!
-//! Each function takes a profile and answers the whole text or bytes of a file; `analysis::selected`
-//! makes a profile of a part of one. Names may contain any character; each format says how its own separators are escaped. Stacks deeper than
-//! [`DEPTH_MAX`] lose their oldest frames, since most formats write each stack as a list.
+//! Each function takes a profile and answers the whole text or bytes of a file;
+//! `analysis::selected` makes a profile of a part of one. Names may contain any character; each
+//! format says how its own separators are escaped. Stacks deeper than [`DEPTH_MAX`] lose their
+//! oldest frames, since most formats write each stack as a list.
 
 mod callgrind;
 mod chrome;

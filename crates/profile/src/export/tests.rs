@@ -87,6 +87,23 @@ fn functions_last_while_samples_are_adjacent() {
     check_timeline("f;f 10\nf 10", &["f 0.0+0.02", "f 0.0+0.01"]);
 }
 
+#[test]
+fn the_shortest_calls_are_dropped() {
+    let call = |from_ns, to_ns| super::chrome::Ended {
+        from_ns,
+        to_ns,
+        depth: 0,
+        place: crate::analysis::Place::Unknown,
+    };
+    let mut functions = vec![
+        (1, vec![call(0, 5), call(5, 7)]),
+        (2, vec![call(0, 2), call(2, 3)]),
+    ];
+    assert_eq!(super::chrome::drop_shortest(&mut functions, 4), 0);
+    assert_eq!(super::chrome::drop_shortest(&mut functions, 2), 2);
+    assert_eq!((functions[0].1.len(), functions[1].1.len()), (1, 0));
+}
+
 /// A profile with two threads of the same number, waits that overlap, and events of every kind.
 fn busy() -> Profile {
     let mut builder = Builder::new();

@@ -1,4 +1,7 @@
 //! Widths, numbers and colours.
+//!
+//! Texts are cut before they are coloured: a cut escape sequence would colour the rest of the
+//! screen.
 
 use unicode_width::UnicodeWidthChar;
 

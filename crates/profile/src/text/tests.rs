@@ -66,7 +66,7 @@ fn a_flame_graph_has_bars() {
         &text,
         &[
             " 100.0 %     100 ms    10.0 ms  main",
-            "  60.0 %    60.0 ms        0 ms    fib",
+            "  60.0 %    60.0 ms       0 ms    fib",
             "  60.0 %    60.0 ms    60.0 ms      fib",
         ],
     );
