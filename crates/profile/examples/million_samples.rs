@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use canny_profile::analysis::{Filter, Grain, Measure, Weights, bottom_up, top_down, totals};
 use canny_profile::file::{Writer, gunzip, gzip, read};
-use canny_profile::model::{Builder, Group, Header, Sample, StackKind, Tier};
+use canny_profile::model::{Builder, FrameIndex, Group, Header, Sample, StackKind, Tier};
 use canny_profile::{export, page};
 
 const SAMPLES: u64 = 1_000_000;
@@ -29,26 +29,32 @@ fn next(state: &mut u64) -> u64 {
     *state
 }
 
+/// The frames of a machine that looks each place up once.
+fn frames(builder: &mut Builder) -> Vec<FrameIndex> {
+    let frames = (0..FUNCTIONS).map(|name| {
+        let name = format!("procedure-{name}");
+        let function = builder.function(&name, Some("program.scm"), 1, Group::Program);
+        builder.frame(function, 1, 1, Tier::Compiled, false)
+    });
+    frames.collect()
+}
+
 fn written() -> Vec<u8> {
     let mut builder = Builder::new();
     let mut writer = Writer::new(Vec::new(), &Header::default()).unwrap();
     let threads = [builder.thread(1, "one"), builder.thread(2, "two")];
     let task = builder.task(0, None, None, 0);
+    let frames = frames(&mut builder);
     let mut state = 88_172_645_463_325_252;
     let mut stack = None;
     for number in 0..SAMPLES {
-        // Most samples change some of the newest frames of a stack some thirty deep.
+        // A third of the samples has another stack than the one before; all are thirty deep.
         if number % 3 == 0 {
             stack = None;
             for depth in 0..30 {
-                let spread = if depth < 20 { 3 } else { 8 };
-                let name = (depth * 60 + next(&mut state) % spread) % FUNCTIONS;
-                let name = if depth % 5 == 0 { name } else { depth };
-                let name = format!("procedure-{name}");
-                let function = builder.function(&name, Some("program.scm"), 1, Group::Program);
-                let line = 1 + (next(&mut state) % 2) as u32;
-                let line = if depth % 7 == 0 { line } else { 1 };
-                let frame = builder.frame(function, line, 1, Tier::Compiled, false);
+                let spread = if depth < 20 { 1 } else { 3 };
+                let place = (depth * 60 + next(&mut state) % spread) % FUNCTIONS;
+                let frame = frames[place as usize];
                 stack = Some(builder.stack(stack, frame, StackKind::Plain));
             }
         }

@@ -8,6 +8,7 @@
 
 mod allocation;
 mod collections;
+mod counts;
 mod difference;
 mod edges;
 mod filter;
@@ -22,6 +23,7 @@ pub(crate) mod tests;
 
 pub use allocation::{AllocationSite, AllocationType, Share, allocation_sites, allocation_types};
 pub use collections::{Collection, CollectionCause, collection_causes, collections};
+pub use counts::{FunctionCount, function_counts};
 pub use difference::{Change, functions_changed, stacks_changed};
 pub use edges::{Edge, Neighbours, call_edges, neighbours};
 pub use filter::{Filter, selected};

@@ -1,9 +1,12 @@
 use super::*;
 use crate::analysis::tests::profile_of;
 use crate::analysis::{
-    Filter, Grain, Measure, Weights, functions_changed, neighbours, top_down, totals,
+    Filter, Grain, Measure, Weights, allocation_sites, allocation_types, collection_causes,
+    function_counts, functions_changed, neighbours, top_down, totals, wait_places,
 };
-use crate::model::{Note, Profile};
+use crate::model::{
+    Allocation, Builder, Count, Event, EventKind, Header, Note, Profile, Wait, WaitKind,
+};
 use style::{bytes, columns, fit, fit_end, milliseconds};
 
 fn weights(profile: &Profile) -> Weights<'_> {
@@ -189,4 +192,91 @@ fn amounts_have_three_digits() {
     assert_eq!(milliseconds(1_500), "0.002 ms");
     assert_eq!(milliseconds(1_500_000), "1.5 ms");
     assert_eq!(milliseconds(1_500_000_000), "1500 ms");
+}
+
+#[test]
+fn counts_show_how_calls_ran() {
+    let mut profile = profile_of("main;f 1");
+    profile.rows.counts.push(Count {
+        caller: None,
+        callee: 1.into(),
+        calls: 4,
+        inclusive_ns: 3_000_000,
+        exclusive_ns: 2_000_000,
+        interpreted: 1,
+        compiled: 3,
+        inlined: 0,
+    });
+    let text = counts_table(&profile, &function_counts(&profile), &style(90));
+    let row = "           4     2.0 ms     3.0 ms   25 %   75 %    0 %  f";
+    assert!(text.lines().nth(1).unwrap().starts_with(row), "{text}");
+}
+
+#[test]
+fn waits_and_allocations_have_tables() {
+    let mut builder = Builder::new();
+    let task = builder.task(0, None, None, 0);
+    let thread = builder.thread(1, "");
+    let stack = crate::analysis::tests::stack_of(&mut builder, "main:7;%park");
+    let on = Some(builder.string("queue"));
+    builder.wait(Wait {
+        task,
+        label: 0.into(),
+        stack,
+        from_ns: 0,
+        ready_ns: 2_000_000,
+        resumed_ns: 3_000_000,
+        kind: WaitKind::Channel,
+        on,
+    });
+    let type_name = builder.string("pair");
+    builder.allocation(Allocation {
+        at_ns: 1,
+        thread,
+        task,
+        stack,
+        type_name,
+        size_bytes: 16,
+        weight_bytes: 5_000,
+        reason: on,
+        ..Allocation::default()
+    });
+    builder.event(Event {
+        at_ns: 9,
+        duration_ns: 1_000_000,
+        thread: None,
+        kind: EventKind::Collection,
+        text: type_name,
+        stack: None,
+    });
+    let profile = Profile::new(Header::default(), &mut builder, 9);
+    let all = Filter::default();
+    let waits = waits_table(&profile, &wait_places(&profile, &all), &style(100));
+    let row = "     2.0 ms        1     2.0 ms     1.0 ms  channel queue";
+    assert!(waits.lines().nth(1).unwrap().starts_with(row), "{waits}");
+    let types = allocation_types(&profile, &all, Grain::Line);
+    check(
+        &allocation_types_table(&profile, &types, &style(60)),
+        &[
+            "   share    total     live  type, and who allocates it",
+            " 100.0 %   5.0 kB   5.0 kB  pair",
+            " 100.0 %   5.0 kB   5.0 kB    main               a.scm:7",
+        ],
+    );
+    let sites = allocation_sites(&profile, &all, Grain::Line);
+    check(
+        &allocation_sites_table(&profile, &sites, &style(60)),
+        &[
+            "   share    total     live  function, and what it allocates",
+            " 100.0 %   5.0 kB   5.0 kB  main               a.scm:7",
+            " 100.0 %   5.0 kB   5.0 kB    pair",
+            " 100.0 %                      since queue",
+        ],
+    );
+    let causes = collection_causes(&profile, &all, Grain::Line);
+    let text = collections_table(&profile, &causes, &style(80));
+    assert!(
+        text.contains(" 100.0 %   5.0 kB        1     1.0 ms  main"),
+        "{text}"
+    );
 }
