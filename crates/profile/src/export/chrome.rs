@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
 use super::lanes::lanes;
-use super::{CUT, DEPTH_MAX, UNKNOWN, json_string};
+use super::{CUT, DEPTH_MAX, UNKNOWN, json_string, samples_by_thread};
 use crate::analysis::{Grain, Place};
 use crate::model::{Event, Profile, Sample, StackIndex, StackKind, TaskIndex, ThreadIndex};
 
@@ -39,7 +39,7 @@ pub fn chrome(profile: &Profile, is_async: bool) -> String {
         let name = profile.thread_name(ThreadIndex::new(row));
         trace.track(THREADS, *id, &name);
     }
-    let threads = by_thread(profile).into_iter();
+    let threads = samples_by_thread(profile).into_iter();
     let mut functions: Vec<(u64, Vec<Ended>)> = threads
         .map(|(thread, samples)| {
             let id = ids.get(thread.row()).copied().unwrap_or(0);
@@ -94,17 +94,6 @@ fn thread_ids(profile: &Profile) -> Vec<u64> {
         return ids;
     }
     (1..=ids.len() as u64).collect()
-}
-
-fn by_thread(profile: &Profile) -> BTreeMap<ThreadIndex, Vec<Sample>> {
-    let mut threads: BTreeMap<ThreadIndex, Vec<Sample>> = BTreeMap::new();
-    for sample in &profile.rows.samples {
-        threads.entry(sample.thread).or_default().push(*sample);
-    }
-    for samples in threads.values_mut() {
-        samples.sort_by_key(|sample| sample.at_ns);
-    }
-    threads
 }
 
 /// The events as text.
@@ -322,7 +311,7 @@ fn write_spans(trace: &mut Trace, process: u64, first: u64, name: &str, spans: &
 
 fn tasks(profile: &Profile, trace: &mut Trace) {
     let mut tasks: BTreeMap<TaskIndex, Vec<Span>> = BTreeMap::new();
-    for (thread, samples) in by_thread(profile) {
+    for (thread, samples) in samples_by_thread(profile) {
         for (task, from_ns, to_ns) in runs(&samples) {
             tasks.entry(task).or_default().push(Span {
                 from_ns,

@@ -24,6 +24,10 @@ pub use firefox::firefox;
 pub use pprof::pprof;
 pub use speedscope::speedscope;
 
+use std::collections::BTreeMap;
+
+use crate::model::{Profile, Sample, ThreadIndex};
+
 /// Frames of one stack in a file.
 pub const DEPTH_MAX: usize = 2000;
 /// The name of the frame below a stack whose oldest frames are missing.
@@ -35,4 +39,16 @@ const UNKNOWN: &str = "(no stack)";
 fn json_string(text: &str) -> String {
     // Strings always have a form in JSON.
     serde_json::to_string(text).unwrap_or_else(|_| "\"\"".to_owned())
+}
+
+/// The samples of each thread that has some, in order of time.
+fn samples_by_thread(profile: &Profile) -> BTreeMap<ThreadIndex, Vec<Sample>> {
+    let mut threads: BTreeMap<ThreadIndex, Vec<Sample>> = BTreeMap::new();
+    for sample in &profile.rows.samples {
+        threads.entry(sample.thread).or_default().push(*sample);
+    }
+    for samples in threads.values_mut() {
+        samples.sort_by_key(|sample| sample.at_ns);
+    }
+    threads
 }

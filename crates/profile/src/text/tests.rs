@@ -1,9 +1,13 @@
+use proptest::prelude::*;
+
 use super::*;
 use crate::analysis::tests::profile_of;
 use crate::analysis::{
-    Filter, Grain, Measure, Weights, allocation_sites, allocation_types, collection_causes,
-    function_counts, functions_changed, neighbours, top_down, totals, wait_places,
+    Filter, Grain, Measure, Weights, allocation_sites, allocation_types, bottom_up,
+    collection_causes, function_counts, functions_changed, neighbours, selected, stacks_changed,
+    top_down, totals, wait_places,
 };
+use crate::export;
 use crate::model::{
     Allocation, Builder, Count, Event, EventKind, Header, Note, Profile, Wait, WaitKind,
 };
@@ -279,4 +283,63 @@ fn waits_and_allocations_have_tables() {
         text.contains(" 100.0 %   5.0 kB        1     1.0 ms  main"),
         "{text}"
     );
+}
+
+proptest! {
+    /// A damaged profile that is read is summed up, shown and exported.
+    #[test]
+    fn any_profile_is_shown(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), 48..58_u8), 1..9),
+        is_async in any::<bool>(),
+        time_ns in prop::option::of(0..100_u64),
+    ) {
+        let (header, mut builder) = crate::file::tests::full();
+        let profile = Profile::new(header, &mut builder, 99);
+        let mut bytes = crate::file::write(Vec::new(), &profile).unwrap();
+        let digits = (0..bytes.len()).filter(|place| bytes[*place].is_ascii_digit());
+        let digits: Vec<usize> = digits.collect();
+        for (place, byte) in changes {
+            bytes[digits[place.index(digits.len())]] = byte;
+        }
+        let Ok(profile) = crate::file::read(&bytes) else {
+            return Ok(());
+        };
+        let filter = Filter { is_async, time_ns: time_ns.map(|from| from..60), ..Filter::default() };
+        let profile = selected(&profile, &filter);
+        let style = style(80);
+        for measure in [
+            Measure::Cpu,
+            Measure::Waiting,
+            Measure::Allocated,
+            Measure::Live,
+            Measure::Collector,
+        ] {
+            let weights = Weights::new(&profile, measure, &filter);
+            for grain in [Grain::Function, Grain::Line] {
+                let found = totals(&weights, grain);
+                functions_table(&weights, &found, &style);
+                flame_graph(&weights, &top_down(&weights, grain), 0.0, &style);
+                tree_text(&weights, &bottom_up(&weights, grain, 9), 0.0, &style);
+                for function in found.iter().filter_map(|one| one.place.function()) {
+                    let found = neighbours(&weights, function);
+                    callers_table(&weights, function, &found, &style);
+                }
+            }
+            explain(&weights, &style);
+            export::collapsed(&weights);
+            export::callgrind(&weights);
+            changes_table(&functions_changed(&weights, &weights), &style);
+            changes_table(&stacks_changed(&weights, &weights), &style);
+        }
+        waits_table(&profile, &wait_places(&profile, &filter), &style);
+        let all = (&profile, &filter, Grain::Line);
+        allocation_types_table(&profile, &allocation_types(all.0, all.1, all.2), &style);
+        allocation_sites_table(&profile, &allocation_sites(all.0, all.1, all.2), &style);
+        collections_table(&profile, &collection_causes(all.0, all.1, all.2), &style);
+        counts_table(&profile, &function_counts(&profile), &style);
+        export::speedscope(&profile, is_async);
+        export::chrome(&profile, is_async);
+        export::firefox(&profile, is_async);
+        export::pprof(&profile, is_async);
+    }
 }
