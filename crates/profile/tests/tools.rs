@@ -1,9 +1,10 @@
 //! Opens the exports with the tools that they are for.
 //!
-//! A tool that is not installed is skipped with a message; `CANNY_PROFILE_TOOLS=required` makes that a
-//! failure. The tools are `go tool pprof`, `callgrind_annotate`, and `node` with the packages
-//! `speedscope` and `ajv` in the directory `CANNY_PROFILE_NPM` (made by `npm install`). The formats for
-//! Firefox and Chrome have no tool in a package; `src/export/tests.rs` checks their shape.
+//! A tool that is not installed is skipped with a message; `CANNY_PROFILE_TOOLS=required` makes
+//! that a failure. The tools are `go tool pprof`, `callgrind_annotate`, and `node` with the
+//! packages `speedscope` and `ajv` in the directory `CANNY_PROFILE_NPM` (made by `npm install`).
+//! The formats for Firefox and Chrome have no tool in a package; `src/export/tests.rs` checks their
+//! shape.
 
 #[path = "tools/sample.rs"]
 mod sample;

@@ -1,4 +1,6 @@
-//! Who allocates what: types by function and functions by type.
+//! Allocated bytes: each type by the places that allocate it, each place by the types it allocates.
+//!
+//! A place is the newest Scheme code on the stack, since objects are allocated in the machine.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Who made the collector run: allocations between one collection and the next.
+//! Causes of collections: the allocations between one collection and the next.
 //!
 //! A collection is caused by all that was allocated since the one before it. Its time is shared out
 //! in proportion to the bytes. Allocations behind the last collection caused none.
@@ -15,7 +15,7 @@ pub struct Collection {
     pub at_ns: u64,
     pub duration_ns: u64,
     pub text: StringIndex,
-    /// What was allocated before it.
+    /// The bytes that were allocated before it.
     pub allocated: Cost,
     /// The places that allocated most, the largest first.
     pub places: Vec<(Place, Cost)>,

@@ -1,8 +1,8 @@
 //! Calls: who calls a function at which cost, and whom it calls.
 //!
-//! With recursion a stack has a function several times. Its callers are those of its oldest frame and
-//! its callees those of its newest frame. So the callers' costs add up to the function's total, and
-//! the callees' costs and its own do too.
+//! With recursion a stack has a function several times. Its callers are those of its oldest frame
+//! and its callees those of its newest frame. So the callers' costs add up to the function's total,
+//! and the callees' costs and its own do too.
 
 use std::collections::{BTreeMap, HashMap};
 

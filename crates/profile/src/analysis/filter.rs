@@ -1,4 +1,7 @@
 //! The selection of rows by task, thread, label and time.
+//!
+//! A filter is looked up once for each row of the small tables, so that asking it for a sample
+//! takes three look-ups by index.
 
 use std::ops::Range;
 

@@ -1,13 +1,14 @@
 //! Sums over a profile: which functions, lines, stacks, waits and types cost how much.
 //!
-//! [`Weights`] puts the selected costs of one [`Measure`] on the stacks of the profile. Totals, trees,
-//! neighbours and differences are sums over these. All of them take time proportional to the
+//! [`Weights`] puts the selected costs of one [`Measure`] on the stacks of the profile. Totals,
+//! trees, neighbours and differences are sums over these. All of them take time proportional to the
 //! number of stacks, not to their depth, but for the bottom-up tree, whose depth is limited.
 //!
 //! Sums saturate, so that the numbers of a hostile profile cannot overflow.
 
 mod allocation;
 mod collections;
+mod counts;
 mod difference;
 mod edges;
 mod filter;
@@ -22,6 +23,7 @@ pub(crate) mod tests;
 
 pub use allocation::{AllocationSite, AllocationType, Share, allocation_sites, allocation_types};
 pub use collections::{Collection, CollectionCause, collection_causes, collections};
+pub use counts::{FunctionCount, function_counts};
 pub use difference::{Change, functions_changed, stacks_changed};
 pub use edges::{Edge, Neighbours, call_edges, neighbours};
 pub use filter::{Filter, selected};

@@ -1,4 +1,7 @@
 //! The things that costs are added up for: functions or lines.
+//!
+//! Samples without a stack and stacks that were cut have places of their own, so that no cost is
+//! lost.
 
 use crate::model::{Frame, FunctionIndex, Group, Profile, StackIndex};
 

@@ -1,11 +1,11 @@
 use super::*;
 use crate::model::{
-    Allocation, Builder, Event, EventKind, Group, Header, Profile, Sample, StackIndex, StackKind,
-    TaskIndex, Tier, Wait, WaitKind,
+    Allocation, Builder, Count, Event, EventKind, FunctionIndex, Group, Header, Profile, Sample,
+    StackIndex, StackKind, TaskIndex, Tier, Wait, WaitKind,
 };
 
-/// The stack of a line `main;f:3;g`: names with lines, oldest first. A `>` before a name says that the
-/// older frames belong to the starter, a `~` that they are missing.
+/// The stack of a line `main;f:3;g`: names with lines, oldest first. A `>` before a name says that
+/// the older frames belong to the starter, a `~` that they are missing.
 pub(crate) fn stack_of(builder: &mut Builder, names: &str) -> Option<StackIndex> {
     let mut stack = None;
     for name in names.split(';').filter(|name| !name.is_empty()) {
@@ -408,7 +408,7 @@ fn collections_are_shared_out_among_allocations() {
             )
         })
         .collect();
-    // What was allocated behind the last collection caused none.
+    // Allocations behind the last collection caused none.
     assert_eq!(shown_causes, ["f 200 30 1", "g 100 50 1"]);
     let runs = collections(&profile, &Filter::default(), Grain::Function, 1);
     assert_eq!(runs.len(), 2);
@@ -446,4 +446,26 @@ fn sums_saturate() {
     assert_eq!(weights(&profile).total.weight, largest);
     let tree = top_down(&weights(&profile), Grain::Line);
     assert_eq!(tree.nodes[tree.roots[0]].total.weight, largest);
+}
+
+#[test]
+fn counts_are_added_up_by_function() {
+    let mut profile = profile_of("main;f 1");
+    for (caller, calls, inclusive_ns) in [(None, 1, 50), (Some(0), 2, 30), (Some(1), 7, 20)] {
+        profile.rows.counts.push(Count {
+            caller: caller.map(FunctionIndex::new),
+            callee: FunctionIndex::new(1),
+            calls,
+            inclusive_ns,
+            exclusive_ns: 10,
+            compiled: calls,
+            ..Count::default()
+        });
+    }
+    let counts = function_counts(&profile);
+    assert_eq!(counts.len(), 1);
+    let sum = counts[0].sum;
+    let numbers = (sum.calls, sum.inclusive_ns, sum.exclusive_ns, sum.compiled);
+    assert_eq!(numbers, (10, 80, 30, 10));
+    assert_eq!(counts[0].callers[0], (Some(FunctionIndex::new(1)), 7));
 }

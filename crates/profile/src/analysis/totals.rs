@@ -1,6 +1,7 @@
-//! What each function or line costs, itself and with its callees.
+//! The costs of each function or line, itself and with its callees.
 //!
-//! A function that is on a stack several times counts once: only its oldest frame adds to the total.
+//! A function that is on a stack several times counts once: only its oldest frame adds to the
+//! total.
 
 use std::collections::HashMap;
 

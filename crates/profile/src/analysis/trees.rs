@@ -1,4 +1,7 @@
 //! Trees of places: from the oldest frame to the newest, or from each place to its callers.
+//!
+//! Stacks that differ in lines or tiers only are one branch, as the grain demands. A node comes
+//! after its parent in the list, so costs are added up from the last node to the first.
 
 use std::collections::HashMap;
 
@@ -102,12 +105,20 @@ pub fn top_down(weights: &Weights, grain: Grain) -> Tree {
     tree.finish(weights.total)
 }
 
+/// Nodes of a bottom-up tree. It can have as many as all stacks have frames together.
+const NODES_MAX: usize = 4_000_000;
+
 /// The tree whose roots are the newest frames and whose branches are callers, so many at most.
+///
+/// A tree that would become too large for memory has no callers for some of its stacks.
 pub fn bottom_up(weights: &Weights, grain: Grain, depth_max: usize) -> Tree {
     let mut tree = Growing::default();
     for (stack, cost) in weights.stacks() {
         let mut node = None;
         for place in weights.places(stack, grain).take(depth_max.max(1)) {
+            if node.is_some() && tree.nodes.len() >= NODES_MAX {
+                break;
+            }
             node = Some(tree.child(node, place));
         }
         if let Some(node) = node {

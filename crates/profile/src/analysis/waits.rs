@@ -1,4 +1,4 @@
-//! What tasks waited for, and where.
+//! Waits of tasks, by the thing that they waited for and by place.
 
 use std::collections::HashMap;
 

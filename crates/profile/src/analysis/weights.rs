@@ -1,8 +1,8 @@
 //! The costs of one measure on each stack, alone and with all stacks on top of it.
 //!
-//! Stacks form a forest, whose roots are the oldest frames. A stack whose older frames belong to the
-//! starter of its task is a root too, unless the filter wants them. Parents have smaller numbers, so
-//! one pass from the last row to the first adds the costs up.
+//! Stacks form a forest, whose roots are the oldest frames. A stack whose older frames belong to
+//! the starter of its task is a root too, unless the filter wants them. Parents have smaller
+//! numbers, so one pass from the last row to the first adds the costs up.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use super::filter::{Filter, Selection};
 use super::{Cost, Grain, Place};
 use crate::model::{Frame, Profile, StackIndex, StackKind};
 
-/// What is added up.
+/// The costs that are added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Measure {
     /// Processor time.

@@ -60,7 +60,7 @@ pub fn callgrind(weights: &Weights) -> String {
     text
 }
 
-/// What the file says about a function; `None` stands for the root.
+/// The costs and calls of one function.
 #[derive(Default)]
 struct Block {
     lines: BTreeMap<u32, Cost>,
@@ -166,13 +166,15 @@ impl<'profile> Names<'profile> {
         };
         let line = function.map_or(0, |function| self.profile.function(function).line);
         let mut name = plain.clone();
-        let mut attempt = 0;
+        let mut suffix = None;
         while !self.taken.insert((file.clone(), name.clone())) {
-            attempt += 1;
-            name = match attempt {
-                1 => format!("{plain} at {line}"),
-                _ => format!("{plain} at {line} #{attempt}"),
+            name = match suffix {
+                None => format!("{plain} at {line}"),
+                Some(number) => format!("{plain} at {line} #{number}"),
             };
+            // Different for each function, so that the next attempt mostly succeeds.
+            let row = function.map_or(0, |function| u64::from(function.number()));
+            suffix = Some(suffix.map_or(row, |number| number + 1));
         }
         name
     }

@@ -1,22 +1,25 @@
 //! Chrome's trace events, which Perfetto opens: what ran, waited and was collected, over time.
 //!
-//! Three processes stand for three views. In the first each thread has the functions on its stack as
-//! nested slices: a sample covers the time of its weight before its moment, and a function
-//! lasts as long as it is at the same depth of adjacent samples. The second has a track for each
-//! task, with the times that it ran, waited and was runnable. The third has collections,
-//! compilations and the like. Times that overlap get tracks of their own.
+//! Three processes stand for three views. In the first each thread has the functions on its stack
+//! as nested slices: a sample covers the time of its weight before its moment, and a function lasts
+//! as long as it is at the same depth of adjacent samples. The second has a track for each task,
+//! with the times that it ran, waited and was runnable. The third has collections, compilations and
+//! the like. Times that overlap get tracks of their own.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
 use super::lanes::lanes;
-use super::{CUT, DEPTH_MAX, UNKNOWN, json_string};
+use super::{CUT, DEPTH_MAX, UNKNOWN, json_string, samples_by_thread};
 use crate::analysis::{Grain, Place};
 use crate::model::{Event, Profile, Sample, StackIndex, StackKind, TaskIndex, ThreadIndex};
 
 const THREADS: u64 = 1;
 const TASKS: u64 = 2;
 const MACHINE: u64 = 3;
+
+/// Slices of functions in a trace; viewers have trouble with more.
+const SLICES_MAX: usize = 2_000_000;
 
 /// A JSON text of trace events. Stacks continue with those of the starter if `is_async`.
 pub fn chrome(profile: &Profile, is_async: bool) -> String {
@@ -36,14 +39,48 @@ pub fn chrome(profile: &Profile, is_async: bool) -> String {
         let name = profile.thread_name(ThreadIndex::new(row));
         trace.track(THREADS, *id, &name);
     }
-    for (thread, samples) in by_thread(profile) {
-        let id = ids.get(thread.row()).copied().unwrap_or(0);
-        Timeline::new(profile, is_async, id, &mut trace).run(&samples);
+    let threads = samples_by_thread(profile).into_iter();
+    let mut functions: Vec<(u64, Vec<Ended>)> = threads
+        .map(|(thread, samples)| {
+            let id = ids.get(thread.row()).copied().unwrap_or(0);
+            (id, Timeline::new(profile, is_async).run(&samples))
+        })
+        .collect();
+    let shortest_ns = drop_shortest(&mut functions, SLICES_MAX);
+    let header = &profile.header;
+    let mut name = format!("{} (process {})", header.program, header.pid);
+    if shortest_ns > 0 {
+        let _ = write!(
+            name,
+            ", without calls up to {} µs",
+            microseconds(shortest_ns)
+        );
+    }
+    trace.process(THREADS, &name);
+    for (track, ended) in functions {
+        write_functions(profile, &mut trace, track, ended);
     }
     tasks(profile, &mut trace);
     machine(profile, &mut trace);
     trace.text.push_str("\n]}\n");
     trace.text
+}
+
+/// Drops the shortest slices until there are so many at most; answers the longest that was dropped.
+///
+/// A caller lasts at least as long as its callees, so the slices that stay are nested as before.
+pub(super) fn drop_shortest(functions: &mut [(u64, Vec<Ended>)], slices_max: usize) -> u64 {
+    let all = functions.iter().flat_map(|(_, ended)| ended);
+    let mut durations: Vec<u64> = all.map(|one| one.to_ns - one.from_ns).collect();
+    if durations.len() <= slices_max {
+        return 0;
+    }
+    let place = durations.len() - slices_max - 1;
+    let longest_ns = *durations.select_nth_unstable(place).1;
+    for (_, ended) in functions {
+        ended.retain(|one| one.to_ns - one.from_ns > longest_ns);
+    }
+    longest_ns
 }
 
 /// The numbers of threads in the trace: those of the system, if they are different ones.
@@ -57,17 +94,6 @@ fn thread_ids(profile: &Profile) -> Vec<u64> {
         return ids;
     }
     (1..=ids.len() as u64).collect()
-}
-
-fn by_thread(profile: &Profile) -> BTreeMap<ThreadIndex, Vec<Sample>> {
-    let mut threads: BTreeMap<ThreadIndex, Vec<Sample>> = BTreeMap::new();
-    for sample in &profile.rows.samples {
-        threads.entry(sample.thread).or_default().push(*sample);
-    }
-    for samples in threads.values_mut() {
-        samples.sort_by_key(|sample| sample.at_ns);
-    }
-    threads
 }
 
 /// The events as text.
@@ -138,33 +164,34 @@ fn microseconds(ns: u64) -> String {
     format!("{}.{:03}", ns / 1000, ns % 1000)
 }
 
-/// The functions of one thread's samples as slices.
-struct Timeline<'profile, 'trace> {
-    profile: &'profile Profile,
-    is_async: bool,
-    track: u64,
-    trace: &'trace mut Trace,
-    /// The functions that last, oldest first, with their beginnings.
-    open: Vec<(Place, u64)>,
+/// A call that is over.
+pub(super) struct Ended {
+    pub from_ns: u64,
+    pub to_ns: u64,
+    pub depth: u32,
+    pub place: Place,
 }
 
-impl<'profile, 'trace> Timeline<'profile, 'trace> {
-    fn new(
-        profile: &'profile Profile,
-        is_async: bool,
-        track: u64,
-        trace: &'trace mut Trace,
-    ) -> Timeline<'profile, 'trace> {
+/// The functions of one thread's samples as slices.
+struct Timeline<'profile> {
+    profile: &'profile Profile,
+    is_async: bool,
+    /// The functions that last, oldest first, with their beginnings.
+    open: Vec<(Place, u64)>,
+    ended: Vec<Ended>,
+}
+
+impl<'profile> Timeline<'profile> {
+    fn new(profile: &'profile Profile, is_async: bool) -> Timeline<'profile> {
         Timeline {
             profile,
             is_async,
-            track,
-            trace,
             open: Vec::new(),
+            ended: Vec::new(),
         }
     }
 
-    fn run(mut self, samples: &[Sample]) {
+    fn run(mut self, samples: &[Sample]) -> Vec<Ended> {
         let mut end_ns = 0;
         for sample in samples {
             let from_ns = sample.at_ns.saturating_sub(sample.weight_ns).max(end_ns);
@@ -180,6 +207,7 @@ impl<'profile, 'trace> Timeline<'profile, 'trace> {
             end_ns = sample.at_ns.max(end_ns);
         }
         self.close(0, end_ns);
+        self.ended
     }
 
     /// The functions of a stack, oldest first.
@@ -204,28 +232,42 @@ impl<'profile, 'trace> Timeline<'profile, 'trace> {
 
     /// Ends all functions from a depth on.
     fn close(&mut self, depth: usize, at_ns: u64) {
-        for (place, from_ns) in self.open.drain(depth..) {
-            let name = match place {
+        let open = self.open.drain(depth..).zip(depth as u32..);
+        let ended = open.map(|((place, from_ns), depth)| Ended {
+            from_ns,
+            to_ns: at_ns.max(from_ns),
+            depth,
+            place,
+        });
+        self.ended.extend(ended);
+    }
+}
+
+/// Writes callers before the callees that begin at the same moment.
+fn write_functions(profile: &Profile, trace: &mut Trace, track: u64, mut ended: Vec<Ended>) {
+    ended.sort_unstable_by_key(|one| (one.from_ns, one.depth));
+    let mut texts: HashMap<Place, String> = HashMap::new();
+    for one in ended {
+        let arguments = texts.entry(one.place).or_insert_with(|| {
+            let location = one.place.location(profile);
+            if location.is_empty() {
+                return String::new();
+            }
+            format!("\"location\":{}", json_string(&location))
+        });
+        trace.slice(&Slice {
+            process: THREADS,
+            track,
+            category: "cpu",
+            name: match one.place {
                 Place::Cut => CUT,
                 Place::Unknown => UNKNOWN,
-                place => place.name(self.profile),
-            };
-            let location = place.location(self.profile);
-            let arguments = if location.is_empty() {
-                String::new()
-            } else {
-                format!("\"location\":{}", json_string(&location))
-            };
-            self.trace.slice(&Slice {
-                process: THREADS,
-                track: self.track,
-                category: "cpu",
-                name,
-                from_ns,
-                to_ns: at_ns,
-                arguments: &arguments,
-            });
-        }
+                place => place.name(profile),
+            },
+            from_ns: one.from_ns,
+            to_ns: one.to_ns,
+            arguments,
+        });
     }
 }
 
@@ -269,7 +311,7 @@ fn write_spans(trace: &mut Trace, process: u64, first: u64, name: &str, spans: &
 
 fn tasks(profile: &Profile, trace: &mut Trace) {
     let mut tasks: BTreeMap<TaskIndex, Vec<Span>> = BTreeMap::new();
-    for (thread, samples) in by_thread(profile) {
+    for (thread, samples) in samples_by_thread(profile) {
         for (task, from_ns, to_ns) in runs(&samples) {
             tasks.entry(task).or_default().push(Span {
                 from_ns,

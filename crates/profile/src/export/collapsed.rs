@@ -1,5 +1,5 @@
-//! Collapsed stacks: a line for each stack, names from the oldest to the newest with `;` between them,
-//! then a space and the weight. `flamegraph.pl`, `inferno` and speedscope read it.
+//! Collapsed stacks: a line for each stack, names from the oldest to the newest with `;` between
+//! them, then a space and the weight. `flamegraph.pl`, `inferno` and speedscope read it.
 //!
 //! The format knows no escapes: in a name `;` becomes `:`, and a control character a space.
 

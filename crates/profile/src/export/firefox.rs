@@ -1,18 +1,19 @@
 //! The processed profile of the Firefox Profiler, as its version 70 has it.
 //!
-//! Each thread has its samples, its sampled objects and markers for what the machine did. Waits belong
-//! to tasks, so they are the markers of one more thread, `tasks`. Groups of functions are
+//! Each thread has its samples, its sampled objects and markers for what the machine did. Waits
+//! belong to tasks, so they are the markers of one more thread, `tasks`. Groups of functions are
 //! categories, tiers of frames their subcategories. Times are milliseconds.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{CUT, UNKNOWN};
+use super::{CUT, UNKNOWN, samples_by_thread};
 use crate::analysis::{Grain, Place};
 use crate::model::{
-    EventKind, FunctionIndex, Group, Profile, StackIndex, StackKind, ThreadIndex, Tier,
+    Allocation, EventKind, FunctionIndex, Group, Profile, Sample, StackIndex, StackKind,
+    ThreadIndex, Tier,
 };
 
 const PROCESSED_VERSION: u32 = 70;
@@ -27,16 +28,25 @@ pub fn firefox(profile: &Profile, is_async: bool) -> String {
     let mut shared = Shared::default();
     let stacks = shared.tables(profile, is_async);
     let mut threads: Vec<Value> = Vec::new();
+    let mut all_samples = samples_by_thread(profile);
+    let mut all_allocations: BTreeMap<ThreadIndex, Vec<&Allocation>> = BTreeMap::new();
+    for allocation in &profile.rows.allocations {
+        all_allocations
+            .entry(allocation.thread)
+            .or_default()
+            .push(allocation);
+    }
+    let mut all_markers = event_markers(profile, &stacks, &mut shared);
     for row in 0..profile.rows.threads.len() {
         let index = ThreadIndex::new(row);
-        let samples = samples(profile, index, &stacks);
-        let markers = event_markers(profile, index, &stacks, &mut shared);
+        let samples = samples(&all_samples.remove(&index).unwrap_or_default(), &stacks);
+        let markers = all_markers.remove(&index).unwrap_or_default();
         let mut thread = thread(profile, &profile.thread_name(index), row == 0);
         thread["tid"] = json!(profile.rows.threads[row].id);
         thread["samples"] = json!(samples);
         thread["markers"] = json!(markers);
-        if let Some(allocations) = allocations(profile, index, &stacks) {
-            thread["jsAllocations"] = allocations;
+        if let Some(rows) = all_allocations.remove(&index) {
+            thread["jsAllocations"] = allocations(profile, rows, &stacks);
         }
         threads.push(thread);
     }
@@ -280,8 +290,9 @@ impl Shared {
         table.length - 1
     }
 
-    /// Fills functions, frames and stacks; answers the number of each stack of the profile, and at the
-    /// end that of the stack which stands for none, since samples without a stack are not shown.
+    /// Fills functions, frames and stacks; answers the number of each stack of the profile, and at
+    /// the end that of the stack which stands for none, since samples without a stack are not
+    /// shown.
     fn tables(&mut self, profile: &Profile, is_async: bool) -> Vec<usize> {
         let rows = &profile.rows;
         for row in 0..rows.functions.len() {
@@ -374,10 +385,7 @@ impl Default for Samples {
     }
 }
 
-fn samples(profile: &Profile, thread: ThreadIndex, stacks: &[usize]) -> Samples {
-    let rows = profile.rows.samples.iter();
-    let mut rows: Vec<_> = rows.filter(|row| row.thread == thread).collect();
-    rows.sort_by_key(|row| row.at_ns);
+fn samples(rows: &[Sample], stacks: &[usize]) -> Samples {
     let mut samples = Samples::default();
     for row in rows {
         let stack = number_of(stacks, row.stack).or(stacks.last().copied());
@@ -390,20 +398,15 @@ fn samples(profile: &Profile, thread: ThreadIndex, stacks: &[usize]) -> Samples 
     samples
 }
 
-fn allocations(profile: &Profile, thread: ThreadIndex, stacks: &[usize]) -> Option<Value> {
-    let rows = profile.rows.allocations.iter();
-    let mut rows: Vec<_> = rows.filter(|row| row.thread == thread).collect();
+fn allocations(profile: &Profile, mut rows: Vec<&Allocation>, stacks: &[usize]) -> Value {
     rows.sort_by_key(|row| row.at_ns);
-    if rows.is_empty() {
-        return None;
-    }
     let count = rows.len();
     let types: Vec<&str> = rows
         .iter()
         .map(|row| profile.string(row.type_name))
         .collect();
     let stack_numbers = rows.iter().map(|row| number_of(stacks, row.stack));
-    Some(json!({
+    json!({
         "time": rows.iter().map(|row| milliseconds(row.at_ns)).collect::<Vec<_>>(),
         "className": types,
         "typeName": vec!["SchemeObject"; count],
@@ -413,7 +416,7 @@ fn allocations(profile: &Profile, thread: ThreadIndex, stacks: &[usize]) -> Opti
         "inNursery": vec![true; count],
         "stack": stack_numbers.collect::<Vec<_>>(),
         "length": count,
-    }))
+    })
 }
 
 #[derive(Default, Serialize)]
@@ -446,29 +449,27 @@ fn cause(data: &mut Value, stacks: &[usize], stack: Option<StackIndex>, at_ns: u
     }
 }
 
-/// What the machine did on a thread; the first thread has what belongs to none.
+/// Markers for events of each thread; the first thread has those of no thread too.
 fn event_markers(
     profile: &Profile,
-    thread: ThreadIndex,
     stacks: &[usize],
     shared: &mut Shared,
-) -> Markers {
-    let mut markers = Markers::default();
+) -> BTreeMap<ThreadIndex, Markers> {
+    let mut threads: BTreeMap<ThreadIndex, Markers> = BTreeMap::new();
     for event in &profile.rows.events {
-        if event.thread.unwrap_or_default() == thread {
-            let text = profile.string(event.text);
-            let mut data = json!({"type": "MachineEvent", "text": text});
-            cause(&mut data, stacks, event.stack, event.at_ns);
-            let name = shared.string(event.kind.word());
-            let group = match event.kind {
-                EventKind::Collection => Group::Collector,
-                EventKind::Other => Group::Machine,
-                _ => Group::Compiler,
-            };
-            markers.push(name, event.at_ns, event.end_ns(), group, data);
-        }
+        let markers = threads.entry(event.thread.unwrap_or_default()).or_default();
+        let text = profile.string(event.text);
+        let mut data = json!({"type": "MachineEvent", "text": text});
+        cause(&mut data, stacks, event.stack, event.at_ns);
+        let name = shared.string(event.kind.word());
+        let group = match event.kind {
+            EventKind::Collection => Group::Collector,
+            EventKind::Other => Group::Machine,
+            _ => Group::Compiler,
+        };
+        markers.push(name, event.at_ns, event.end_ns(), group, data);
     }
-    markers
+    threads
 }
 
 fn wait_markers(profile: &Profile, stacks: &[usize], shared: &mut Shared) -> Markers {

@@ -1,8 +1,8 @@
 //! The format of pprof: a gzip-compressed `Profile` message of `profile.proto`.
 //!
-//! Processor time, waiting and allocation go into one file as different values of a sample; a sample
-//! has zero for the values that it does not measure. Rows with the same stack and labels are one
-//! sample. Labels are `task`, `thread` and those of the program; a label of the program with
+//! Processor time, waiting and allocation go into one file as different values of a sample; a
+//! sample has zero for the values that it does not measure. Rows with the same stack and labels are
+//! one sample. Labels are `task`, `thread` and those of the program; a label of the program with
 //! such a name gets a quote (`task'`).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -197,7 +197,8 @@ impl<'profile> Writer<'profile> {
         message.number(1, next);
         let name = self.string(name);
         message.number(2, name);
-        // A system name that is the same would make pprof cut the name as one of C++, at `<` and `(`.
+        // A system name that is the same would make pprof cut the name as one of C++, at `<` and
+        // `(`.
         message.number(4, self.string(file));
         message.number(5, line);
         self.message.message(profile_field::FUNCTION, &message);

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::{CUT, DEPTH_MAX, UNKNOWN, json_string};
+use super::{CUT, DEPTH_MAX, UNKNOWN, json_string, samples_by_thread};
 use crate::model::{FrameIndex, Profile, Sample, StackIndex, StackKind, ThreadIndex};
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
@@ -15,23 +15,14 @@ const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 pub fn speedscope(profile: &Profile, is_async: bool) -> String {
     let mut frames = Frames::new(profile);
     let mut profiles = Vec::new();
-    for row in 0..profile.rows.threads.len() {
-        let thread = ThreadIndex::new(row);
-        let samples = profile.rows.samples.iter();
-        let mut samples: Vec<Sample> = samples
-            .filter(|one| one.thread == thread)
-            .copied()
-            .collect();
-        if !samples.is_empty() {
-            samples.sort_by_key(|sample| sample.at_ns);
-            profiles.push(thread_profile(
-                profile,
-                thread,
-                &samples,
-                is_async,
-                &mut frames,
-            ));
-        }
+    for (thread, samples) in samples_by_thread(profile) {
+        profiles.push(thread_profile(
+            profile,
+            thread,
+            &samples,
+            is_async,
+            &mut frames,
+        ));
     }
     format!(
         "{{\"$schema\":\"{SCHEMA}\",\"name\":{},\"exporter\":{},\"activeProfileIndex\":0,\

@@ -1,4 +1,6 @@
 //! Gzip around whole files, with a limit for what comes out.
+//!
+//! A few kilobytes of gzip can become gigabytes. The limit is a multiple of the compressed size.
 
 use std::io::{self, Read, Write};
 
@@ -12,7 +14,7 @@ const MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// Decompressed bytes for each compressed one. Deflate reaches 1,032, profiles some 30.
 const RATIO_MAX: usize = 256;
-/// What a few compressed bytes may become.
+/// The limit for files of a few bytes.
 const BYTES_MAX_LEAST: usize = 16 << 20;
 const BYTES_MAX: usize = 4 << 30;
 

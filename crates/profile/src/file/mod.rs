@@ -11,7 +11,7 @@ mod reader;
 mod writer;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub use compressed::{Compressed, gunzip, gzip, is_compressed};
 pub use error::{Error, Problem};

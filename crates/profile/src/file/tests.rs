@@ -280,3 +280,15 @@ proptest! {
         }
     }
 }
+
+/// The example of the page about the format is a profile.
+#[test]
+fn the_example_of_the_page_is_read() {
+    let page = include_str!("../../../../docs/profile-format.md");
+    let (_, example) = page.split_once("```json\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let profile = read(example.replace(",\n ", ",").as_bytes()).unwrap();
+    assert!(!profile.is_incomplete);
+    let times: Vec<u64> = profile.rows.samples.iter().map(|one| one.at_ns).collect();
+    assert_eq!(times, [1_000_000, 2_000_000]);
+}

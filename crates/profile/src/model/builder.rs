@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
+use super::hash::RowHash;
 use super::{
     Allocation, Count, Event, Frame, FrameIndex, Function, FunctionIndex, Group, Label,
     LabelSetIndex, Note, Rows, Sample, Stack, StackIndex, StackKind, StringIndex, Task, TaskIndex,
@@ -16,11 +17,11 @@ use super::{
 
 /// Rows by their content; the number of a row is the order of its first occurrence.
 #[derive(Debug)]
-struct Interned<T>(HashMap<T, u32>);
+struct Interned<T>(HashMap<T, u32, RowHash>);
 
 impl<T: Hash + Eq + Clone> Interned<T> {
     fn new() -> Interned<T> {
-        Interned(HashMap::new())
+        Interned(HashMap::default())
     }
 
     fn intern(&mut self, value: T, rows: &mut Vec<T>) -> u32 {

@@ -55,7 +55,7 @@ macro_rules! numbers {
 }
 
 words! {
-    /// What a profile measures.
+    /// A thing that a profile measures.
     Mode, otherwise Other;
     Cpu = "cpu",
     Wait = "wait",
@@ -65,7 +65,7 @@ words! {
 }
 
 words! {
-    /// What a task waited for.
+    /// The kind of thing that a task waited for.
     WaitKind, otherwise Other;
     Lock = "lock",
     Channel = "channel",
@@ -79,7 +79,7 @@ words! {
 }
 
 words! {
-    /// What the machine did at a moment or during a time.
+    /// A kind of work of the machine, at a moment or during a time.
     EventKind, otherwise Other;
     Collection = "collection",
     Compilation = "compilation",

@@ -1,12 +1,13 @@
 //! The tables of a profile, the builder that fills them, and the walk over a stack.
 //!
 //! Invariant: a row refers only to rows that exist, and a stack only to a parent with a smaller
-//! number. [`Builder`] and `file::read` keep it, so every walk over parents ends and every look-up of
-//! a row by its index succeeds. The look-ups of [`Profile`] still answer something harmless for an
-//! index from another profile.
+//! number. [`Builder`] and `file::read` keep it, so every walk over parents ends and every look-up
+//! of a row by its index succeeds. The look-ups of [`Profile`] still answer something harmless for
+//! an index from another profile.
 
 mod builder;
 mod codes;
+mod hash;
 mod index;
 mod rows;
 mod walk;
@@ -24,7 +25,7 @@ pub use rows::{
 };
 pub use walk::{Step, Walk};
 
-/// What is known when a profile begins: the first line of its file.
+/// The facts known when a profile begins: the first line of its file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     pub program: String,
@@ -137,8 +138,8 @@ impl Profile {
 
     /// The frames of a stack, newest first.
     ///
-    /// `is_async` says whether to continue from the oldest frame of a task to those of the task that
-    /// started it.
+    /// `is_async` says whether to continue from the oldest frame of a task to those of the task
+    /// that started it.
     pub fn walk(&self, stack: Option<StackIndex>, is_async: bool) -> Walk<'_> {
         Walk::new(&self.rows, stack, is_async)
     }

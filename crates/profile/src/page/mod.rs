@@ -1,7 +1,7 @@
 //! One HTML page with a profile inside, which needs no server and no other file.
 //!
-//! The page itself is `page.html`. This module puts the profile into it, compressed and in base64, in
-//! place of a marker. Base64 has no character that could end a script element, so nothing that a
+//! The page itself is `page.html`. This module puts the profile into it, compressed and in base64,
+//! in place of a marker. Base64 has no character that could end a script element, so nothing that a
 //! profile contains can get out of it.
 
 use std::borrow::Cow;

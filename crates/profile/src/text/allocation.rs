@@ -1,4 +1,7 @@
 //! Tables of allocated bytes and of the collector's causes.
+//!
+//! Shares are of all allocated bytes that are shown; the column `live` has the bytes of objects
+//! that were not found dead.
 
 use super::style::{Colour, Style, bytes, fit, milliseconds};
 use super::table::{place_cells, right};

@@ -1,4 +1,6 @@
-//! What the machine says about the hottest places.
+//! The remarks of the machine about the hottest places.
+//!
+//! A remark about a line has the line's own share, one about a function that of the function.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,8 +13,8 @@ const PLACES_MAX: usize = 10;
 /// Sentences for a place.
 const NOTES_MAX: usize = 5;
 
-/// For each of the ten hottest lines that the machine has notes about, a sentence with its share; then
-/// what it says about the whole program.
+/// Sentences with shares for the ten hottest places that have notes, then the notes about the whole
+/// program.
 pub fn explain(weights: &Weights, style: &Style) -> String {
     let profile = weights.profile;
     let mut by_place: HashMap<Place, Vec<StringIndex>> = HashMap::new();

@@ -1,4 +1,6 @@
 //! A flame graph of text: each function a bar as long as its share, below its caller.
+//!
+//! An only child has no mark before its name, so that long chains of calls are easy to skip.
 
 use super::style::{Colour, Style, amount, fit};
 use crate::analysis::{Tree, Weights};

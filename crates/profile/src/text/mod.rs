@@ -5,6 +5,7 @@
 //! replaced, so that a profile cannot move the cursor.
 
 mod allocation;
+mod counts;
 mod explain;
 mod flame;
 mod style;
@@ -15,6 +16,7 @@ mod waits;
 mod tests;
 
 pub use allocation::{allocation_sites_table, allocation_types_table, collections_table};
+pub use counts::counts_table;
 pub use explain::explain;
 pub use flame::{flame_graph, tree_text};
 pub use style::Style;

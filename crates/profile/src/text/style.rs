@@ -1,4 +1,7 @@
 //! Widths, numbers and colours.
+//!
+//! Texts are cut before they are coloured: a cut escape sequence would colour the rest of the
+//! screen.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -135,6 +138,7 @@ pub fn milliseconds(ns: u64) -> String {
     match ms {
         ms if ms >= 100.0 => format!("{ms:.0} ms"),
         ms if ms >= 1.0 => format!("{ms:.1} ms"),
+        0.0 => "0 ms".to_owned(),
         ms => format!("{ms:.3} ms"),
     }
 }

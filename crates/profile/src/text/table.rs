@@ -1,4 +1,6 @@
 //! Tables of functions, of callers and callees, and of changes between two profiles.
+//!
+//! Numbers come first, in columns of fixed width; the name and the location share the rest.
 
 use super::style::{Colour, Style, amount, fit, fit_end};
 use crate::analysis::{Change, Cost, Neighbours, Place, Total, Unit, Weights};

@@ -1,5 +1,5 @@
-// Validates the file that is the last argument by the JSON schema in the one before it, with the package
-// `ajv` of the directory that is the first argument.
+// Validates the file that is the last argument by the JSON schema in the one before it, with the
+// package `ajv` of the directory that is the first argument.
 'use strict';
 
 const fs = require('fs');
