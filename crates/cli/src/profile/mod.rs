@@ -6,9 +6,12 @@
 mod show;
 
 use std::fs::File;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use canny_lib::recorder::{Recorder, Subject};
+use canny_locks::Mutex;
 use canny_vm::profile::ProfileOptions;
 use lexopt::Parser;
 
@@ -100,6 +103,43 @@ impl RecordingOptions {
         }
         Ok(())
     }
+}
+
+/// What a profile of an expression at the prompt is written to.
+#[derive(Clone, Default)]
+struct Memory(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Does something at the prompt while a profile is taken; gives its result and tables.
+pub fn profiled<R>(
+    session: &mut Session,
+    name: &str,
+    work: impl FnOnce(&mut Session) -> R,
+) -> Result<(R, String), String> {
+    let memory = Memory::default();
+    let subject = Subject {
+        program: name.to_owned(),
+        ..Subject::default()
+    };
+    let output = Box::new(memory.clone());
+    let options = ProfileOptions::default();
+    let recorder = Recorder::start(&mut session.thread, output, subject, options)
+        .map_err(|error| error.to_string())?;
+    let result = work(session);
+    let written = recorder.finish(&mut session.thread);
+    written.map_err(|error| error.to_string())?;
+    let text = show::prompt_text(&memory.0.lock())?;
+    Ok((result, text))
 }
 
 /// A profile that is being taken.

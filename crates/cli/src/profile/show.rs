@@ -124,7 +124,9 @@ pub fn show_file(path: &Path, wish: &RecordingOptions) -> Result<(), String> {
         Some(base) => Some(read(base)?.1),
         None => None,
     };
-    print_text(&profile, base.as_ref(), wish);
+    // The program's output does not go there.
+    let style = style(io::stderr().is_terminal());
+    eprint!("{}", text(&profile, base.as_ref(), wish, &style));
     match (&wish.output, wish.format) {
         (Some(output), _) if output == path => println_path("profile", output),
         (Some(output), Some(format)) => {
@@ -158,41 +160,67 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
     fs::write(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))
 }
 
-/// Prints tables to standard error, which the program's output does not go to.
-fn print_text(profile: &Profile, base: Option<&Profile>, wish: &RecordingOptions) {
-    let is_terminal = io::stderr().is_terminal();
-    let has_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let style = Style {
-        width: terminal_size().0.clamp(60, WIDTH_MAX),
-        is_coloured: is_terminal && has_colour,
-        rows_max: ROWS_MAX,
-    };
+/// Tables about a profile.
+fn text(
+    profile: &Profile,
+    base: Option<&Profile>,
+    wish: &RecordingOptions,
+    style: &Style,
+) -> String {
     let filter = Filter::default();
     let weights = Weights::new(profile, Measure::Cpu, &filter);
-    eprintln!("{}", summary(profile, &weights));
+    let mut parts = vec![summary(profile, &weights) + "\n"];
     if weights.total.count > 0 {
         let totals = totals(&weights, Grain::Function);
-        eprint!("\n{}", functions_table(&weights, &totals, &style));
+        parts.push(functions_table(&weights, &totals, style));
     }
     let waits = wait_places(profile, &filter);
     if !waits.is_empty() {
-        eprint!("\n{}", waits_table(profile, &waits, &style));
+        parts.push(waits_table(profile, &waits, style));
     }
     if wish.shows_flame_graph {
         let tree = top_down(&weights, Grain::Function);
-        eprint!(
-            "\n{}",
-            flame_graph(&weights, &tree, FLAME_SHARE_MIN, &style)
-        );
+        parts.push(flame_graph(&weights, &tree, FLAME_SHARE_MIN, style));
     }
     if wish.explains {
-        eprint!("\n{}", explain(&weights, &style));
+        parts.push(explain(&weights, style));
     }
     if let Some(base) = base {
         let before = Weights::new(base, Measure::Cpu, &filter);
         let changes = functions_changed(&before, &weights);
-        eprint!("\n{}", changes_table(&changes, &style));
+        parts.push(changes_table(&changes, style));
     }
+    parts.join("\n")
+}
+
+/// How tables look on a stream that is a terminal or not.
+fn style(is_terminal: bool) -> Style {
+    let has_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let width = if is_terminal {
+        terminal_size().0
+    } else {
+        WIDTH_MAX
+    };
+    Style {
+        width: width.clamp(60, WIDTH_MAX),
+        is_coloured: is_terminal && has_colour,
+        rows_max: ROWS_MAX,
+    }
+}
+
+/// Tables about the profile of an expression at the prompt.
+pub fn prompt_text(bytes: &[u8]) -> Result<String, String> {
+    let profile = file::read(bytes).map_err(|error| error.to_string())?;
+    let wish = RecordingOptions {
+        explains: !profile.rows.notes.is_empty(),
+        ..RecordingOptions::default()
+    };
+    Ok(text(
+        &profile,
+        None,
+        &wish,
+        &style(io::stdout().is_terminal()),
+    ))
 }
 
 /// What was profiled, in one line, and what the profile lacks.

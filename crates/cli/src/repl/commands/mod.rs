@@ -78,6 +78,7 @@ commands! {
         "bytecode of a procedure, graph and machine code if there are" => language::disassemble;
     LANGUAGE: "pretty-print" ["pp"] "EXPR" "all of a value, in lines" => language::pretty_print;
     LANGUAGE: "time" ["t"] "EXPR" "evaluate an expression and tell how long it took" => system::time;
+    LANGUAGE: "profile" [] "EXPR" "evaluate an expression and tell where its time went" => system::profile;
     LANGUAGE: "trace" ["tr"] "EXPR"
         "tell the calls that an expression makes; of a name: from now on" => trace::trace;
     LANGUAGE: "untrace" [] "[NAME ...]" "tell calls no more" => trace::untrace;

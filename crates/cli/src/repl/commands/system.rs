@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use super::{Reply, form_of, reply};
-use crate::repl::prompt::Prompt;
+use crate::repl::prompt::{Prompt, evaluate_form};
 use crate::repl::results::{self, Printing};
 
 /// Processor time of the process.
@@ -35,6 +35,24 @@ pub(super) fn time(prompt: &mut Prompt, rest: &str) -> Reply {
             seconds(processor),
             seconds(Duration::from_nanos(pauses)),
         ));
+        Ok(Reply::Done)
+    }))
+}
+
+/// `,profile EXPR`
+pub(super) fn profile(prompt: &mut Prompt, rest: &str) -> Reply {
+    reply(form_of(prompt, rest).and_then(|form| {
+        let environment = prompt.environment();
+        let profiled = crate::profile::profiled(&mut prompt.session, "prompt", |session| {
+            evaluate_form(session, environment, &form)
+        });
+        let (result, text) = match profiled {
+            Ok(profiled) => profiled,
+            Err(message) => return Ok(Reply::Text(format!("; {message}\n"))),
+        };
+        let value = prompt.settled(result).map_err(Reply::Leave)?;
+        prompt.show(value);
+        results::print(&text);
         Ok(Reply::Done)
     }))
 }
