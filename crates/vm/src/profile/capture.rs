@@ -141,6 +141,10 @@ pub(super) struct Sampler {
     pub(super) label: AtomicU32,
     timer: libc::timer_t,
     interval_ns: u64,
+    /// State of the generator of times between samples; 0 while the timer rests.
+    random: AtomicU64,
+    /// Ticks in a row at which the thread had not computed.
+    idle_ticks: AtomicU32,
 }
 
 thread_local! {
@@ -196,10 +200,12 @@ impl Sampler {
             taken: AtomicUsize::new(0),
             last_cpu_ns: AtomicU64::new(clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)),
             lost: AtomicU64::new(0),
-            task: AtomicU64::new(0),
+            task: AtomicU64::new(super::tasks::MAIN),
             label: AtomicU32::new(0),
             timer: ptr::null_mut(),
             interval_ns,
+            random: AtomicU64::new(0),
+            idle_ticks: AtomicU32::new(0),
         });
         sampler.timer = make_timer()?;
         SAMPLER.set(&raw const *sampler);
@@ -209,22 +215,45 @@ impl Sampler {
 
     /// Has the timer tick.
     pub(super) fn resume(&self) {
+        self.random.store(now_ns() | 1, Ordering::Relaxed);
+        self.idle_ticks.store(0, Ordering::Relaxed);
         self.set_timer(self.interval_ns);
     }
 
     /// Has the timer rest, as long as the thread sleeps.
     pub(super) fn pause(&self) {
+        self.random.store(0, Ordering::Relaxed);
         self.set_timer(0);
     }
 
-    fn set_timer(&self, interval_ns: u64) {
-        let interval = libc::timespec {
-            tv_sec: (interval_ns / 1_000_000_000) as libc::time_t,
-            tv_nsec: (interval_ns % 1_000_000_000) as libc::c_long,
+    /// Sets the time of the next sample. A program that does things periodically would be seen at the same
+    /// places always if samples were, so they come at random: from half the interval to one and a half. A
+    /// thread that waits is looked at less often.
+    fn await_next(&self) {
+        const IDLE_TICKS_MAX: u32 = 3;
+        let mut random = self.random.load(Ordering::Relaxed);
+        if random == 0 {
+            // The timer rests; this signal was on its way.
+            return;
+        }
+        // Marsaglia's xorshift.
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        self.random.store(random, Ordering::Relaxed);
+        let idle = self.idle_ticks.load(Ordering::Relaxed).min(IDLE_TICKS_MAX);
+        let usual = self.interval_ns / 2 + (random >> 11) % self.interval_ns.max(1);
+        self.set_timer(usual << idle);
+    }
+
+    fn set_timer(&self, after_ns: u64) {
+        let timespec = |ns: u64| libc::timespec {
+            tv_sec: (ns / 1_000_000_000) as libc::time_t,
+            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
         };
         let setting = libc::itimerspec {
-            it_interval: interval,
-            it_value: interval,
+            it_interval: timespec(0),
+            it_value: timespec(after_ns),
         };
         // SAFETY: the timer is this sampler's.
         unsafe { libc::timer_settime(self.timer, 0, &setting, ptr::null_mut()) };
@@ -365,6 +394,7 @@ unsafe extern "C" fn handle(
         // What was interrupted may be about to look at the error number.
         let error = *libc::__errno_location();
         (*sampler).note(&(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs);
+        (*sampler).await_next();
         *libc::__errno_location() = error;
     }
 }
@@ -384,8 +414,10 @@ impl Sampler {
         let weight_ns = cpu_ns - self.last_cpu_ns.load(Ordering::Relaxed);
         if weight_ns < self.interval_ns / 16 {
             // The thread waits; or the next tick takes this one's time along.
+            self.idle_ticks.fetch_add(1, Ordering::Relaxed);
             return;
         }
+        self.idle_ticks.store(0, Ordering::Relaxed);
         let count = self.count.load(Ordering::Relaxed);
         let address = registers[libc::REG_RIP as usize] as usize;
         let interrupted = self.interrupted(address);

@@ -45,13 +45,13 @@ struct OpenWait {
     gives_way: bool,
 }
 
-/// Number of the main program in profiles, whose task has no number before tasks are used.
-const MAIN: u64 = 0;
+/// What the main program has for a number as long as tasks are not used, and a thread that runs no task.
+pub(super) const MAIN: u64 = u64::MAX;
 
 impl TaskTable {
     /// A table with the main program.
     pub(super) fn new(rows: &mut Builder) -> TaskTable {
-        let main = rows.task(MAIN, Some("main"), None, 0);
+        let main = rows.task(0, Some("main"), None, 0);
         TaskTable {
             rows: HashMap::from([(MAIN, main)]),
             stacks: vec![None],

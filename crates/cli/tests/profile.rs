@@ -1,0 +1,395 @@
+//! `canny profile` and `(canny profile)`: stacks are those that the program has, in every way of running
+//! it, and what was written can be read however the program ended.
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use canny_profile::file;
+use canny_profile::model::{EventKind, Group, Profile, StackIndex, StackKind, WaitKind};
+use support::{Canny, Outcome, scratch};
+
+/// Three procedures that do the same work, once, twice and four times.
+const SHARES: &str = "(import (scheme base) (scheme write))
+(define (step x) (modulo (+ (* x 1103) 12345) 65536))
+(define (burn n x) (if (= n 0) x (burn (- n 1) (step x))))
+(define (a x) (let ((y (burn 20000 x))) (+ y 0)))
+(define (b x) (let ((y (burn 40000 x))) (+ y 0)))
+(define (c x) (let ((y (burn 80000 x))) (+ y 0)))
+(define (repeat n)
+  (let loop ((i 0) (x 1)) (if (= i n) x (loop (+ i 1) (c (b (a x)))))))
+(display (repeat COUNT))
+";
+
+fn run_in(directory: &Path, program: &str, words: &[&str]) -> Outcome {
+    std::fs::write(directory.join("program.scm"), program).expect("a file can be written");
+    Canny::new(directory.to_owned(), words).run()
+}
+
+/// Runs a program while a profile is taken; gives that.
+fn profile_of(program: &str, options: &[&str]) -> Profile {
+    let directory = scratch();
+    let mut words = vec!["profile", "-o", "out.profile"];
+    words.extend(options);
+    words.push("program.scm");
+    let outcome = run_in(&directory, program, &words);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.errors);
+    read(&directory.join("out.profile"))
+}
+
+fn read(path: &Path) -> Profile {
+    let bytes = std::fs::read(path).expect("the profile was written");
+    file::read(&bytes).expect("it can be read")
+}
+
+/// Names of the program's own functions on a stack, the oldest first.
+fn program_stack(profile: &Profile, stack: Option<StackIndex>) -> Vec<String> {
+    let mut names: Vec<String> = profile
+        .walk(stack, true)
+        .filter(|step| profile.function(step.frame.function).group == Group::Program)
+        .map(|step| profile.function_name(step.frame.function).to_owned())
+        .collect();
+    names.reverse();
+    names
+}
+
+/// Processor time by stack of the program's functions.
+fn time_by_stack(profile: &Profile) -> BTreeMap<Vec<String>, u64> {
+    let mut times = BTreeMap::new();
+    for sample in &profile.rows.samples {
+        let names = program_stack(profile, sample.stack);
+        *times.entry(names).or_default() += sample.weight_ns;
+    }
+    times
+}
+
+#[track_caller]
+fn check_shares(options: &[&str], count: u32) {
+    let profile = profile_of(&SHARES.replace("COUNT", &count.to_string()), options);
+    let times = time_by_stack(&profile);
+    let total: u64 = times.values().sum();
+    let share_of = |name: &str| {
+        let with = times
+            .iter()
+            .filter(|(stack, _)| stack.iter().any(|one| one == name));
+        with.map(|(_, time)| *time as f64).sum::<f64>() / total as f64
+    };
+    let all = share_of("repeat");
+    assert!(all > 0.7, "{times:?}");
+    // A few hundred samples: what counts is that no procedure has the time of another.
+    for (name, share) in [("a", 1.0 / 7.0), ("b", 2.0 / 7.0), ("c", 4.0 / 7.0)] {
+        let found = share_of(name) / all;
+        assert!(
+            (found - share).abs() < 0.1,
+            "{name}: {found} of {share}; {times:?}"
+        );
+    }
+    // Procedures call each other in one way only.
+    let known: BTreeSet<&str> = ["body", "repeat", "a", "b", "c", "burn", "step"].into();
+    for stack in times
+        .keys()
+        .filter(|stack| stack.iter().any(|one| one == "step"))
+    {
+        assert!(
+            stack.iter().all(|name| known.contains(name.as_str())),
+            "{stack:?}"
+        );
+        assert_eq!(stack.last().map(String::as_str), Some("step"), "{stack:?}");
+    }
+}
+
+#[test]
+fn shares_are_right_in_compiled_code() {
+    check_shares(&[], 1500);
+}
+
+#[test]
+fn shares_are_right_in_interpreted_code() {
+    check_shares(&["--no-jit"], 200);
+}
+
+#[test]
+fn a_task_continues_the_stack_of_its_starter() {
+    let program = "(import (scheme base) (scheme write) (canny tasks))
+(define (spin n) (let loop ((i 0) (s 0)) (if (= i n) s (loop (+ i 1) (+ s (modulo i 7))))))
+(define (starter) (let ((task (spawn (lambda () (spin 20000000)) #:name 'spinner))) (list task)))
+(define (main) (map await (starter)))
+(display (main))
+";
+    let profile = profile_of(program, &[]);
+    let names: Vec<String> = (0..profile.rows.tasks.len())
+        .map(|row| profile.task_name(canny_profile::model::TaskIndex::new(row)))
+        .collect();
+    assert!(
+        names.iter().any(|name| name.contains("spinner")),
+        "{names:?}"
+    );
+    let stacks = time_by_stack(&profile);
+    let with_spin = |stack: &&Vec<String>| stack.last().is_some_and(|name| name == "spin");
+    let spinning: Vec<_> = stacks.keys().filter(with_spin).collect();
+    assert!(!spinning.is_empty(), "{stacks:?}");
+    for stack in spinning {
+        let started = ["main", "starter"].map(|name| stack.iter().any(|one| one == name));
+        assert_eq!(started, [true, true], "{stack:?}");
+    }
+    let kinds = profile.rows.stacks.iter().map(|stack| stack.kind);
+    assert!(kinds.into_iter().any(|kind| kind == StackKind::Started));
+}
+
+#[test]
+fn waits_say_where_and_for_what() {
+    let program = "(import (scheme base) (canny tasks) (canny channels))
+(define channel (make-channel 0))
+(define (sleeper) (sleep 0.02) (channel-send! channel 1) (sleep 0.02))
+(define (receiver) (list (channel-receive channel)))
+(define tasks (list (spawn sleeper) (spawn receiver)))
+(define (main) (list (await (car tasks)) (await (cadr tasks))))
+(main)
+";
+    let profile = profile_of(program, &[]);
+    let waits = |kind: WaitKind, name: &str| {
+        let of_kind = profile
+            .rows
+            .waits
+            .iter()
+            .filter(move |wait| wait.kind == kind);
+        let mut at = of_kind.filter(|wait| {
+            let stack = program_stack(&profile, wait.stack);
+            stack.iter().any(|one| one == name)
+        });
+        at.any(|wait| wait.waiting_ns() > 0)
+    };
+    assert!(
+        waits(WaitKind::Timer, "sleeper"),
+        "{:?}",
+        profile.rows.waits
+    );
+    assert!(
+        waits(WaitKind::Channel, "receiver"),
+        "{:?}",
+        profile.rows.waits
+    );
+    assert!(waits(WaitKind::Future, "main"), "{:?}", profile.rows.waits);
+    // Those that have ended do not wait.
+    let others = profile.rows.waits.iter();
+    let others: Vec<_> = others.filter(|wait| wait.kind == WaitKind::Other).collect();
+    assert!(others.is_empty(), "{others:?}");
+}
+
+#[test]
+fn collections_and_compilations_are_events() {
+    let program = "(import (scheme base) (scheme write))
+(define (conses n l) (if (= n 0) (length l) (conses (- n 1) (cons n (if (= 0 (modulo n 99)) '() l)))))
+(display (conses 20000000 '()))
+";
+    let profile = profile_of(program, &[]);
+    for kind in [EventKind::Collection, EventKind::Compilation] {
+        assert!(
+            profile.rows.events.iter().any(|event| event.kind == kind),
+            "{kind:?}"
+        );
+    }
+}
+
+#[test]
+fn a_program_splits_its_profile_by_labels() {
+    let program = "(import (scheme base) (canny profile) (canny tasks))
+(define (spin n) (let loop ((i 0) (s 0)) (if (= i n) s (loop (+ i 1) (+ s (modulo i 7))))))
+(call-with-profile \"own.profile\"
+  (lambda ()
+    (with-profile-label ((part \"first\")) (spin 10000000))
+    (with-profile-label ((part 'second) (number 2))
+      (await (start (begin (yield) (spin 10000000)))))))
+(if (profiling?) (error \"still\"))
+";
+    let directory = scratch();
+    let outcome = run_in(&directory, program, &["run", "program.scm"]);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.errors);
+    let profile = read(&directory.join("own.profile"));
+    let mut seen = BTreeSet::new();
+    for sample in &profile.rows.samples {
+        let stack = program_stack(&profile, sample.stack);
+        if stack.last().is_some_and(|name| name == "spin") {
+            let labels: Vec<_> = profile.label_set(sample.label).collect();
+            seen.insert(format!("{labels:?}"));
+        }
+    }
+    let first = r#"[("part", "first")]"#.to_owned();
+    let second = r#"[("part", "second"), ("number", "2")]"#;
+    assert!(seen.contains(&first), "{seen:?}");
+    let sorted = r#"[("number", "2"), ("part", "second")]"#;
+    assert!(seen.contains(second) || seen.contains(sorted), "{seen:?}");
+}
+
+#[test]
+fn deep_recursion_is_cut() {
+    let program = "(import (scheme base) (scheme write))
+(define (deep n) (if (= n 0) 0 (+ 1 (deep (- n 1)))))
+(define (repeat k) (if (> k 0) (begin (deep 1000000) (repeat (- k 1)))))
+(repeat 20)
+";
+    let profile = profile_of(program, &[]);
+    let depth = |sample: &canny_profile::model::Sample| profile.walk(sample.stack, true).count();
+    let deepest = profile.rows.samples.iter().map(depth).max();
+    assert!(
+        deepest.is_some_and(|depth| (50..2000).contains(&depth)),
+        "{deepest:?}"
+    );
+}
+
+#[test]
+fn every_format_is_written() {
+    let program = SHARES.replace("COUNT", "100");
+    for name in [
+        "o.html",
+        "o.profile",
+        "o.pb.gz",
+        "o.speedscope.json",
+        "o.firefox.json",
+        "o.trace.json",
+        "o.folded",
+        "callgrind.out.1",
+    ] {
+        let directory = scratch();
+        let words = ["profile", "-o", name, "program.scm", "--interval"];
+        let outcome = run_in(&directory, &program, &words);
+        assert_eq!(outcome.code, Some(0), "{}", outcome.errors);
+        let bytes = std::fs::metadata(directory.join(name)).map(|file| file.len());
+        assert!(bytes.is_ok_and(|bytes| bytes > 100), "{name}");
+        assert!(outcome.errors.contains(name), "{}", outcome.errors);
+    }
+}
+
+#[test]
+fn a_kept_profile_is_shown_and_compared() {
+    let directory = scratch();
+    let program = SHARES.replace("COUNT", "300");
+    let first = ["profile", "-o", "one.profile", "program.scm"];
+    assert_eq!(run_in(&directory, &program, &first).code, Some(0));
+    let words = [
+        "profile",
+        "--text",
+        "--flame",
+        "--base",
+        "one.profile",
+        "one.profile",
+    ];
+    let outcome = run_in(&directory, &program, &words);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.errors);
+    for word in ["burn", "repeat", "before", "change", "█"] {
+        assert!(outcome.errors.contains(word), "{word}: {}", outcome.errors);
+    }
+}
+
+#[test]
+fn a_failing_program_keeps_its_exit_code_and_its_profile() {
+    let directory = scratch();
+    for (program, code) in [
+        (
+            "(import (scheme base) (scheme process-context))\n(exit 7)",
+            7,
+        ),
+        ("(import (scheme base))\n(car 1)", 70),
+        ("(import (scheme base))\n(car", 65),
+    ] {
+        let words = ["profile", "-o", "out.profile", "program.scm"];
+        let outcome = run_in(&directory, program, &words);
+        assert_eq!(outcome.code, Some(code), "{}", outcome.errors);
+        assert!(read(&directory.join("out.profile")).end_ns.is_some());
+    }
+}
+
+#[test]
+fn a_killed_program_leaves_a_profile() {
+    let directory = scratch();
+    let program = "(import (scheme base))\n(define (f) (f))\n(f)\n";
+    let path = directory.join("program.scm");
+    std::fs::write(&path, program).expect("a file can be written");
+    let output: PathBuf = directory.join("out.profile");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_canny"))
+        .arg("profile")
+        .arg("-o")
+        .arg(&output)
+        .arg(&path)
+        .spawn()
+        .expect("it starts");
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let has_samples = || {
+        let bytes = std::fs::read(&output).unwrap_or_default();
+        bytes.windows(9).any(|window| window == b"\"samples\"")
+    };
+    while !has_samples() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().expect("it runs");
+    child.wait().expect("it has ended");
+    let profile = read(&output);
+    assert!(!profile.rows.samples.is_empty());
+    assert_eq!(profile.end_ns, None);
+}
+
+#[test]
+fn wrong_words_are_refused() {
+    let directory = scratch();
+    for (words, wanted) in [
+        (&["profile"][..], "'profile' takes a file"),
+        (
+            &["profile", "--interval", "1", "program.scm"],
+            "--interval wants 50 to",
+        ),
+        (
+            &["profile", "--format", "gif", "program.scm"],
+            "--format wants one of html",
+        ),
+        (&["profile", "-o", "x.gif", "program.scm"], "says no format"),
+        (
+            &["profile", "-o", "/nonexistent/x.profile", "program.scm"],
+            "cannot write",
+        ),
+        (&["profile", "missing.scm"], "cannot read missing.scm"),
+    ] {
+        let outcome = run_in(&directory, "(import (scheme base))", words);
+        assert_ne!(outcome.code, Some(0), "{words:?}");
+        assert!(
+            outcome.errors.contains(wanted),
+            "{words:?}: {}",
+            outcome.errors
+        );
+    }
+    std::fs::write(
+        directory.join("broken.profile"),
+        "{\"profile\":1}\n{\"stacks\":7}\n{}\n",
+    )
+    .expect("a file can be written");
+    let outcome = run_in(&directory, "", &["profile", "broken.profile"]);
+    assert_eq!(outcome.code, Some(65), "{}", outcome.errors);
+    assert!(
+        outcome.errors.contains("is no profile"),
+        "{}",
+        outcome.errors
+    );
+}
+
+/// A name that holds what formats use between names.
+#[test]
+fn any_name_is_written() {
+    let program = "(import (scheme base))
+(define (|a;b \"c\" <d> \\x0a; e| n) (if (= n 0) 0 (+ 1 (|a;b \"c\" <d> \\x0a; e| (- n 1)))))
+(define (repeat k) (if (> k 0) (begin (|a;b \"c\" <d> \\x0a; e| 1000) (repeat (- k 1)))))
+(repeat 20000)
+";
+    let directory = scratch();
+    let words = ["profile", "-o", "o.html", "program.scm"];
+    let outcome = run_in(&directory, program, &words);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.errors);
+    let mut page = String::new();
+    std::fs::File::open(directory.join("o.html"))
+        .and_then(|mut file| file.read_to_string(&mut page))
+        .expect("the page is text");
+    assert!(!page.contains("<d>"));
+    assert!(outcome.errors.contains("a;b"), "{}", outcome.errors);
+}
