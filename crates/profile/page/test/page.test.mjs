@@ -319,11 +319,12 @@ describe("the page", { skip: missing ? "there is no Chromium" : false }, () => {
     await drop(gzipSync(earlier.text));
     await page.waitForSelector(".difference .flame canvas");
     await settled();
-    assert.match(await page.textContent(".big-table tbody tr"), /append/);
+    assert.match(await page.textContent(".big-table tbody"), /append/);
+    assert.match(await page.textContent(".difference .toolbar"), /before, .* now/);
   });
 
-  test("a served profile is followed while it grows", async () => {
-    const lines = generate({ seconds: 6, stacks: 100, rowsOfLine: 300, waits: 50, allocations: 50 }).text;
+  test("a served profile is followed while it grows", async (context) => {
+    const lines = Buffer.from(generate({ seconds: 6, stacks: 100, rowsOfLine: 300, waits: 50, allocations: 50 }).text);
     let sent = Math.floor(lines.length * 0.6);
     const asked = [];
     const server = createServer((request, response) => {
@@ -331,12 +332,16 @@ describe("the page", { skip: missing ? "there is no Chromium" : false }, () => {
       if (request.url === "/") {
         response.setHeader("content-type", "text/html");
         response.end(readFileSync(PAGE));
-      } else if (request.url === "/profile") response.end(lines.slice(0, sent));
+      } else if (request.url === "/profile") response.end(lines.subarray(0, sent));
       else {
         const from = Number(/^\/profile\?from=(\d+)$/.exec(request.url)?.[1]);
-        response.end(Buffer.from(lines).subarray(from, sent));
+        response.end(lines.subarray(from, sent));
         sent = Math.min(lines.length, sent + Math.ceil(lines.length / 4));
       }
+    });
+    context.after(() => {
+      server.closeAllConnections();
+      server.close();
     });
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -348,8 +353,6 @@ describe("the page", { skip: missing ? "there is no Chromium" : false }, () => {
     assert.ok(asked.filter((address) => address.includes("?from=")).length >= 2, asked.join(" "));
     assert.equal(await page.locator(".warning").count(), 0);
     assert.deepEqual(problems, []);
-    server.closeAllConnections();
-    server.close();
   });
 
   test("is used by keys alone", async () => {

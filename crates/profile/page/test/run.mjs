@@ -16,7 +16,7 @@ try {
   });
   const files = sources.map((name) => join(folder, name.replace(/\.ts$/, ".mjs")));
   const { status } = spawnSync(
-    process.execPath, ["--test", "--test-concurrency=1", "--enable-source-maps", ...files, join(here, "page.test.mjs")], { stdio: "inherit" });
+    process.execPath, ["--test", "--test-concurrency=1", "--test-timeout=120000", "--enable-source-maps", ...files, join(here, "page.test.mjs")], { stdio: "inherit" });
   process.exitCode = status ?? 1;
 } finally {
   rmSync(folder, { recursive: true, force: true });

@@ -55,7 +55,7 @@ export class Reader {
             : "This is not a profile of Canny: the first line is not JSON.",
         );
       }
-      if (last) this.incomplete = "The last line is cut: the program was killed, or the file was cut.";
+      if (last) this.incomplete ??= "The last line is cut: the program was killed, or the file was cut.";
       else this.profile.fault(`line ${this.lineNumber} is not JSON and was ignored`);
       return;
     }
