@@ -372,6 +372,19 @@ test("the text of sources is kept by file", () => {
   assert.equal(profile.sources.get(4), "(define x 1)\n");
 });
 
+test("lanes are in the order of time, however the rows come", () => {
+  const count = 3000;
+  for (const time of [(row: number) => row, (row: number) => -row, (row: number) => (row * 7919) % 3001, (row: number) => row ^ 3]) {
+    const at = Float64Array.from({ length: count }, (_, row) => time(row));
+    const sorted = new Sorted(Int32Array.from(at, (_, row) => row % 3), at, count, 3);
+    for (let lane = 0; lane < 3; lane++) {
+      const rows = sorted.of(lane);
+      assert.equal(rows.length, count / 3);
+      for (let index = 1; index < rows.length; index++) assert.ok(at[rows[index - 1]!]! <= at[rows[index]!]!);
+    }
+  }
+});
+
 test("pairs keep their values when the map grows", () => {
   const map = new PairMap(2);
   for (let index = 0; index < 5000; index++) assert.equal(map.intern(index % 70, -3 + index, index), index);

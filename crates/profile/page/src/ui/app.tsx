@@ -272,6 +272,9 @@ function Shown({ meta, live, gone, message, onFile, onDismiss }: {
     addEventListener("keydown", listener);
     return () => removeEventListener("keydown", listener);
   }, []);
+  useEffect(() => {
+    tabs.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ inline: "nearest", block: "nearest" });
+  }, [state.view]);
   const Panel = PANELS[state.view];
   const warnings: string[] = [];
   if (meta.incomplete !== null) warnings.push(meta.incomplete);
