@@ -355,6 +355,21 @@ describe("the page", { skip: missing ? "there is no Chromium" : false }, () => {
     assert.deepEqual(problems, []);
   });
 
+  test("works where the browser refuses the worker, at once or later", async () => {
+    for (const refuse of [
+      () => (globalThis.Worker = class { constructor() { throw new Error("refused"); } }),
+      () => (globalThis.Worker = class { postMessage() { setTimeout(() => this.onerror?.(new Event("error"))); } }),
+    ]) {
+      const other = await page.context().newPage();
+      await other.addInitScript(`(${refuse})()`);
+      await other.goto(pageWith(now.text));
+      await other.waitForSelector(".hottest li");
+      await other.click("#tab-timeline");
+      await other.waitForSelector(".lanes canvas");
+      await other.close();
+    }
+  });
+
   test("is used by keys alone", async () => {
     await open(pageWith(now.text));
     await page.focus("#tab-summary");

@@ -91,6 +91,9 @@ export async function readStream(
     },
   });
   const compressed = isCompressed(head);
+  if (compressed && typeof DecompressionStream === "undefined") {
+    throw new ProfileError("This browser cannot decompress gzip. Use a newer one, or open the profile uncompressed.");
+  }
   const plain = compressed
     ? rest.pipeThrough(new DecompressionStream("gzip") as unknown as ReadableWritablePair<Uint8Array, Uint8Array>)
     : rest;

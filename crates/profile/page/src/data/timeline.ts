@@ -41,7 +41,7 @@ export class Sorted {
 
 /** Rows come nearly in order, since each thread writes its own in order: insertion is then fastest. */
 function sortByTime(rows: Int32Array, at: Float64Array): void {
-  let moves = rows.length * 16;
+  let moves = rows.length * 4;
   for (let index = 1; index < rows.length; index++) {
     const row = rows[index]!;
     const time = at[row]!;
@@ -53,10 +53,30 @@ function sortByTime(rows: Int32Array, at: Float64Array): void {
     rows[to] = row;
     moves -= index - to;
     if (moves < 0) {
-      rows.sort((left, right) => at[left]! - at[right]! || left - right);
+      mergeByTime(rows, at);
       return;
     }
   }
+}
+
+/** A merge sort from the bottom; a comparison function of `sort` would take ten times as long. */
+function mergeByTime(rows: Int32Array, at: Float64Array): void {
+  let from = rows;
+  let into = new Int32Array(rows.length);
+  for (let run = 1; run < rows.length; run *= 2) {
+    for (let start = 0; start < rows.length; start += 2 * run) {
+      const middle = Math.min(start + run, rows.length);
+      const end = Math.min(start + 2 * run, rows.length);
+      let left = start;
+      let right = middle;
+      for (let to = start; to < end; to++) {
+        into[to] = left < middle && (right >= end || at[from[left]!]! <= at[from[right]!]!)
+          ? from[left++]! : from[right++]!;
+      }
+    }
+    [from, into] = [into, from as Int32Array<ArrayBuffer>];
+  }
+  if (from !== rows) rows.set(from);
 }
 
 /** The first index of `rows` whose time is at least `wanted`. */

@@ -262,7 +262,7 @@ export function TimelineView() {
           <canvas
             ref={canvas} style={{ left: `${gutter}px`, width: `${width}px`, height: `${box.height}px` }}
             onPointerDown={(event) => {
-              if (event.button !== 0 || event.pointerType === "touch") return;
+              if (event.button !== 0) return;
               drag.current = { x: event.clientX, at: positionOf(event).at, moved: false };
               canvas.current!.setPointerCapture(event.pointerId);
             }}
@@ -273,13 +273,17 @@ export function TimelineView() {
                 current.moved = true;
                 setHover(null);
                 setBrush([Math.min(current.at, found.at), Math.max(current.at, found.at)]);
-              } else setHover(found);
+              } else if (event.pointerType !== "touch") setHover(found);
             }}
             onPointerUp={() => {
               const { current } = drag;
               drag.current = null;
               if (current === null) return;
               choose(current.moved ? brush : null);
+              setBrush(null);
+            }}
+            onPointerCancel={() => {
+              drag.current = null;
               setBrush(null);
             }}
             onPointerLeave={() => setHover(null)}
