@@ -261,7 +261,7 @@ describe("the page", { skip: missing ? "there is no Chromium" : false }, () => {
       ["{\"other\": 1}\n", ".problem", /not a profile of Canny/],
       [text([{ ...HEADER, profile: 9 }]), ".problem", /version 9/],
       [now.text.slice(0, now.text.length - 40), ".warning", /last line is cut/],
-      [text([HEADER]), ".warning", /no last line/],
+      [text([HEADER]), ".warning", /end is missing/],
       [text([HEADER, { end: 5 }]), ".warning", /no samples/],
       [text([HEADER, { lost: 12 }, { end: 5 }]), ".warning", /12 samples could not be kept/],
       [text([HEADER, { frames: { function: [4], line: [1], column: [1], tier: [1], tail: [0] } }, { end: 5 }]), ".warning", /not defined/],

@@ -36,7 +36,7 @@ export class Reader {
     if (rest.trim() !== "") this.line(rest, true);
     if (this.profile.header === null) throw new ProfileError("The profile is empty.");
     if (this.profile.end === null) {
-      this.incomplete ??= "The profile has no last line: the program was killed, or the file was cut.";
+      this.incomplete ??= "The profile is incomplete, since its end is missing: the program was killed, or the file was cut.";
     }
     this.profile.trim();
   }
@@ -55,7 +55,7 @@ export class Reader {
             : "This is not a profile of Canny: the first line is not JSON.",
         );
       }
-      if (last) this.incomplete ??= "The last line is cut: the program was killed, or the file was cut.";
+      if (last) this.incomplete ??= "The profile is incomplete, since its last line is cut: the program was killed, or the file was cut.";
       else this.profile.fault(`line ${this.lineNumber} is not JSON and was ignored`);
       return;
     }
@@ -104,7 +104,7 @@ export async function readStream(
       chunk = await output.read();
     } catch (error) {
       if (!compressed || error instanceof ProfileError) throw error;
-      reader.incomplete = "The compressed data are cut or damaged; what comes after that is missing.";
+      reader.incomplete = "The profile is incomplete: its compressed data are cut or damaged.";
       if (reader.byteCount === 0) {
         throw new ProfileError("The compressed data are damaged: nothing of the profile can be shown.");
       }
