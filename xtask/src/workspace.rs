@@ -80,7 +80,7 @@ pub fn cargo(words: &[&str], environment: &[(&str, &str)]) -> Result<(), String>
 }
 
 /// The files below `directory` whose names end with `.extension`, sorted; directories named `target`
-/// and hidden ones are left out.
+/// or `node_modules` and hidden ones are left out.
 pub fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![directory.to_path_buf()];
@@ -93,7 +93,7 @@ pub fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             if path.is_dir() {
-                if name != "target" && !name.starts_with('.') {
+                if name != "target" && name != "node_modules" && !name.starts_with('.') {
                     pending.push(path);
                 }
             } else if path.extension().is_some_and(|found| found == extension) {

@@ -9,7 +9,7 @@ import {
 import { Join, differenceTable, differenceTree, type DifferenceRow, type JoinedFunction, type Width } from "./data/difference";
 import { allocationTable, waitTable, type AllocationTable, type WaitTable } from "./data/places";
 import { Profile, type Header } from "./data/profile";
-import { Reader, decodeBase64, readStream } from "./data/reader";
+import { Reader, base64Stream, readStream } from "./data/reader";
 import { summary, type Summary } from "./data/summary";
 import {
   Sorted, activity, lanePictures, processorUse, timeOrdered,
@@ -146,8 +146,9 @@ export class Engine {
   async load(source: Source, which: "main" | "base", progress: (bytes: number) => void): Promise<Meta> {
     const reader = new Reader();
     if (source.base64 !== undefined) {
-      const blob = new Blob([decodeBase64(source.base64) as BlobPart]);
-      await readStream(reader, blob.stream(), progress);
+      const stream = base64Stream(source.base64);
+      source.base64 = undefined;
+      await readStream(reader, stream, progress);
     } else if (source.file !== undefined) {
       await readStream(reader, source.file.stream(), progress);
     } else {

@@ -53,7 +53,7 @@ const NUMBERS: (keyof State)[] = ["function", "task", "thread", "groups", "from"
 export function parseFragment(fragment: string): State {
   const state: Record<string, unknown> = { ...START };
   for (const [key, value] of new URLSearchParams(fragment.replace(/^#/, ""))) {
-    if (!(key in START)) continue;
+    if (!Object.hasOwn(START, key)) continue;
     const choices = CHOICES[key as keyof State];
     if (choices !== undefined) {
       if (choices.includes(value)) state[key] = value;

@@ -80,6 +80,8 @@ export class Client {
   /** Times of the answers so far by kind, for measurements. */
   readonly times: { kind: string; milliseconds: number }[] = [];
   private kinds = new Map<number, string>();
+  /** Requests that a worker has not begun with; null once it has answered anything. */
+  private unanswered: Request[] | null = [];
 
   constructor(script: string) {
     this.post = this.start(script);
@@ -91,17 +93,33 @@ export class Client {
       const worker = new Worker(address);
       worker.onmessage = (event: MessageEvent<Reply>) => this.receive(event.data);
       worker.onerror = () => {
+        if (this.unanswered !== null) {
+          // Some browsers refuse a worker from a blob only after they made it.
+          const requests = this.unanswered;
+          this.post = this.inPage();
+          requests.forEach(this.post);
+          return;
+        }
         for (const waiting of this.pending.values()) waiting.reject(new Error("The worker of this page failed."));
         this.pending.clear();
       };
-      return (request) => worker.postMessage(request);
+      return (request) => {
+        this.unanswered?.push(request);
+        worker.postMessage(request);
+      };
     } catch {
-      const handle = serve((reply) => this.receive(reply));
-      return (request) => void setTimeout(() => handle(request));
+      return this.inPage();
     }
   }
 
+  private inPage(): (request: Request) => void {
+    this.unanswered = null;
+    const handle = serve((reply) => this.receive(reply));
+    return (request) => void setTimeout(() => handle(request));
+  }
+
   private receive(reply: Reply): void {
+    this.unanswered = null;
     const waiting = this.pending.get(reply.id);
     if (waiting === undefined) return;
     if (reply.progress !== undefined) {
@@ -129,7 +147,7 @@ export class Client {
   }
 
   load(source: Source, which: "main" | "base", progress?: (bytes: number) => void): Promise<Meta> {
-    return this.request({ do: "load", source, which }, progress);
+    return this.request({ do: "load", source: { ...source }, which }, progress);
   }
 
   grow(address: string): Promise<Meta | null> {

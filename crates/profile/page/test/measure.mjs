@@ -47,6 +47,8 @@ await withBrowser({ viewport: { width: 1360, height: 850 } }, async (context) =>
   await page.goto(pathToFileURL(file).href, { waitUntil: "commit" });
   await page.waitForSelector(".hottest li");
   const first = await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => done(performance.now()))));
+  const found = await page.evaluate(() => performance.getEntriesByName("profile found")[0]?.startTime ?? 0);
+  console.log(`the page is parsed after ${found.toFixed(0)} ms`);
   console.log(`first picture: ${first.toFixed(0)} ms after the navigation`);
   const rest = async (name, act, selector) => {
     const begin = performance.now();
@@ -94,6 +96,10 @@ await withBrowser({ viewport: { width: 1360, height: 850 } }, async (context) =>
   clearInterval(watch);
   const heap = await page.evaluate(() => performance.memory?.usedJSHeapSize ?? 0);
   const used = Math.max(0, ...await renderers());
+  const session = await context.newCDPSession(page);
+  await session.send("HeapProfiler.collectGarbage");
+  await page.waitForTimeout(1000);
+  console.log(`after a collection in the page: ${Math.max(0, ...await renderers()).toFixed(0)} MB`);
   console.log(`memory of the renderer: ${used.toFixed(0)} MB at the end, peak ${peak.toFixed(0)} MB, an empty page ${empty.toFixed(0)} MB; heap of the page ${(heap / 1e6).toFixed(0)} MB`);
 });
 rmSync(folder, { recursive: true, force: true });

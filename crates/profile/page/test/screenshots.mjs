@@ -15,7 +15,7 @@ const before = gzipSync(generate({ slow: 0.3 }).text);
 const file = join(folder, "page.html");
 writeFileSync(file, embed(now, before));
 const VIEWS = {
-  summary: "", flame: "view=flame", tier: "view=flame&color=tier&search=render", ordered: "view=flame&shape=ordered",
+  summary: "", flame: "view=flame", selected: "view=flame", help: "view=waits", tier: "view=flame&color=tier&search=render", ordered: "view=flame&shape=ordered",
   inverted: "view=flame&shape=inverted", timeline: "view=timeline", range: "view=timeline&from=5000000000&to=9000000000",
   table: "view=table", chosen: "view=table&function=19", allocation: "view=allocation", waits: "view=waits", difference: "view=difference",
 };
@@ -34,6 +34,11 @@ await withBrowser({}, async (context) => {
       await page.waitForSelector(".panel");
       await page.waitForTimeout(500);
       if (name === "flame" && width > 600) await page.mouse.move(500, 420);
+      if (name === "selected") {
+        await page.mouse.click(width / 4, width > 600 ? 330 : 370);
+        await page.waitForTimeout(400);
+      }
+      if (name === "help") await page.keyboard.press("?");
       if (name === "timeline" && width > 600) await page.mouse.move(620, 520);
       await page.waitForTimeout(150);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);

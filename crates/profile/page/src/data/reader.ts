@@ -36,7 +36,7 @@ export class Reader {
     if (rest.trim() !== "") this.line(rest, true);
     if (this.profile.header === null) throw new ProfileError("The profile is empty.");
     if (this.profile.end === null) {
-      this.incomplete ??= "The profile has no last line: the program was killed, or the file was cut.";
+      this.incomplete ??= "The profile is incomplete, since its end is missing: the program was killed, or the file was cut.";
     }
     this.profile.trim();
   }
@@ -55,7 +55,7 @@ export class Reader {
             : "This is not a profile of Canny: the first line is not JSON.",
         );
       }
-      if (last) this.incomplete = "The last line is cut: the program was killed, or the file was cut.";
+      if (last) this.incomplete ??= "The profile is incomplete, since its last line is cut: the program was killed, or the file was cut.";
       else this.profile.fault(`line ${this.lineNumber} is not JSON and was ignored`);
       return;
     }
@@ -72,12 +72,14 @@ export async function readStream(
   reader: Reader, stream: ReadableStream<Uint8Array>, progress: (bytes: number) => void,
 ): Promise<void> {
   const source = stream.getReader();
-  const first = await source.read();
+  let first = await source.read();
+  while (!first.done && first.value.length === 0) first = await source.read();
   if (first.done) throw new ProfileError("The profile is empty.");
-  let taken = first.value.length;
+  const head = first.value;
+  let taken = head.length;
   const rest = new ReadableStream<Uint8Array>({
     start(controller) {
-      controller.enqueue(first.value);
+      controller.enqueue(head);
     },
     async pull(controller) {
       const next = await source.read();
@@ -88,7 +90,10 @@ export async function readStream(
       }
     },
   });
-  const compressed = isCompressed(first.value);
+  const compressed = isCompressed(head);
+  if (compressed && typeof DecompressionStream === "undefined") {
+    throw new ProfileError("This browser cannot decompress gzip. Use a newer one, or open the profile uncompressed.");
+  }
   const plain = compressed
     ? rest.pipeThrough(new DecompressionStream("gzip") as unknown as ReadableWritablePair<Uint8Array, Uint8Array>)
     : rest;
@@ -98,8 +103,8 @@ export async function readStream(
     try {
       chunk = await output.read();
     } catch (error) {
-      if (!compressed) throw error;
-      reader.incomplete = "The compressed data are cut or damaged; what comes after that is missing.";
+      if (!compressed || error instanceof ProfileError) throw error;
+      reader.incomplete = "The profile is incomplete: its compressed data are cut or damaged.";
       if (reader.byteCount === 0) {
         throw new ProfileError("The compressed data are damaged: nothing of the profile can be shown.");
       }
@@ -111,21 +116,45 @@ export async function readStream(
   }
 }
 
-/** The bytes of a text in base64; white space in it is skipped. */
-export function decodeBase64(text: string): Uint8Array {
-  const clean = /\s/.test(text) ? text.replace(/\s+/g, "") : text;
-  const step = 1 << 20;
-  const padding = clean.endsWith("==") ? 2 : clean.endsWith("=") ? 1 : 0;
-  const result = new Uint8Array(Math.max(0, (clean.length / 4) * 3 - padding));
-  let length = 0;
-  for (let from = 0; from < clean.length; from += step) {
-    let binary: string;
-    try {
-      binary = atob(clean.slice(from, from + step));
-    } catch {
-      throw new ProfileError("The profile in this page is damaged: it is not base64.");
-    }
-    for (let index = 0; index < binary.length; index++) result[length++] = binary.charCodeAt(index);
-  }
-  return result.subarray(0, length);
+/**
+ * The bytes of a text in base64 as a stream, decoded piece by piece: a long profile is then never in
+ * memory as a whole. White space in the text is skipped.
+ */
+export function base64Stream(text: string): ReadableStream<Uint8Array> {
+  const step = 1 << 18;
+  let at = 0;
+  let rest = "";
+  return new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (at >= text.length && rest === "") {
+        controller.close();
+        return;
+      }
+      let piece = rest + text.slice(at, at + step);
+      at += step;
+      if (/\s/.test(piece)) piece = piece.replace(/\s+/g, "");
+      // Four characters are three bytes; what is over waits for the next piece.
+      const whole = at >= text.length ? piece.length : piece.length - (piece.length % 4);
+      rest = piece.slice(whole);
+      if (whole === 0) {
+        if (at >= text.length) controller.close();
+        else controller.enqueue(new Uint8Array(0));
+        return;
+      }
+      try {
+        controller.enqueue(decodeBase64(piece.slice(0, whole)));
+      } catch {
+        controller.error(new ProfileError("The profile in this page is damaged: it is not base64."));
+      }
+    },
+  });
+}
+
+function decodeBase64(text: string): Uint8Array {
+  const native = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array }).fromBase64;
+  if (native !== undefined) return native.call(Uint8Array, text);
+  const binary = atob(text);
+  const result = new Uint8Array(binary.length);
+  for (let index = 0; index < binary.length; index++) result[index] = binary.charCodeAt(index);
+  return result;
 }

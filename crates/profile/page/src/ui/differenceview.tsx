@@ -108,6 +108,9 @@ function Comparison() {
         <span class="muted" title={started(base!.header.started)}>
           {amount(data.base.sum, unit)} before, {amount(data.sum, unit)} now{data.base.sum > 0 && ` (${signedPercent(data.sum / data.base.sum - 1)})`}
         </span>
+        {(state.task !== null || state.thread !== null || state.from !== null || state.to !== null) && (
+          <span class="muted">Filters of task, thread and time apply to the newer profile only.</span>
+        )}
         <span class="spacer" />
         <label class="button">
           Other profile…

@@ -150,13 +150,20 @@ export function FlameView() {
       </div>
       {error !== null ? <Nothing>{error}</Nothing> : layout === null ? <div class="flame" aria-busy="true" /> :
         layout.count === 0 ? <Nothing>{ordered ? "This lane has no samples in this range." : "Nothing passes these filters."}</Nothing> : (
+          <>{ordered && (
+            <div class="ruler" aria-hidden="true">
+              {[0, 0.25, 0.5, 0.75, 1].map((share) => (
+                <span key={share}>{clock(shownRange[0] + share * (shownRange[1] - shownRange[0]), shownRange[1] - shownRange[0])}</span>
+              ))}
+            </div>
+          )}
           <Flame
             layout={layout} look={look} color={state.color} domain={domain} range={shownRange} onRange={setRange}
             matches={matches} selected={selected} onSelect={setSelected}
             label={`Flame graph, ${MEASURE_NAMES[measure]}, ${layout.count} boxes. The arrow keys choose a box, Enter zooms.`}
             describe={(box) => `${look.name(layout.function[box]!)}, ${amount(layout.total[box]!, unit)}, ${percent(layout.total[box]! / layout.sum)}`}
             tooltip={details}
-          />
+          /></>
         )}
       <Legends />
       {layout !== null && selected >= 0 && selected < layout.count ? (

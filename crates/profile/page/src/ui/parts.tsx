@@ -154,14 +154,14 @@ export function BigTable<Row>({ rows, columns, sort, onSort, label, keyOf, isSel
           </tr>
         </thead>
         <tbody>
-          {first > 0 && <tr aria-hidden="true"><td colSpan={columns.length} style={{ height: `${first * HEIGHT}px`, padding: 0 }} /></tr>}
+          {first > 0 && <tr aria-hidden="true"><td style={{ height: `${first * HEIGHT}px`, padding: 0 }} /></tr>}
           {rows.slice(first, last).map((row) => (
             <tr key={keyOf(row)} class={isSelected?.(row) ? "selected" : ""} aria-selected={isSelected?.(row)}>
               {columns.map((column) => <td key={column.key} class={classOf(column)}>{column.cell(row)}</td>)}
             </tr>
           ))}
           {last < rows.length && (
-            <tr aria-hidden="true"><td colSpan={columns.length} style={{ height: `${(rows.length - last) * HEIGHT}px`, padding: 0 }} /></tr>
+            <tr aria-hidden="true"><td style={{ height: `${(rows.length - last) * HEIGHT}px`, padding: 0 }} /></tr>
           )}
         </tbody>
       </table>

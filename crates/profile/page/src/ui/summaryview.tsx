@@ -39,7 +39,7 @@ function findings(data: Data): string[] {
   if (deoptimizations && deoptimizations.count > 20) {
     const most = data.deoptimized[0];
     result.push(`Compiled code was deoptimized ${count(deoptimizations.count)} times` +
-      (most && most.text !== "" ? `, ${count(most.count)} times of them: ${visible(most.text)}.` : "."));
+      (most && most.text !== "" ? `, most often (${count(most.count)} times): ${visible(most.text)}.` : "."));
   }
   if (data.runnable > 0.05 * data.cpu) {
     result.push(`Tasks were runnable but not running for ${time(data.runnable)} in total: there were more of them than processors, or one held its processor for long.`);

@@ -159,7 +159,7 @@ function SourceLines({ data, unit }: { data: DetailResult; unit: Unit }) {
   return (
     <section>
       <h4>Source lines</h4>
-      <table class="source">
+      <div class="source-frame" tabIndex={0} aria-label="Source lines"><table class="source">
         <thead><tr><th class="figure">Self</th><th class="figure">Total</th><th class="figure">Line</th><th>{data.source === null ? "Tier" : ""}</th></tr></thead>
         <tbody>
           {numbers.slice(0, 1500).map((line) => {
@@ -180,7 +180,7 @@ function SourceLines({ data, unit }: { data: DetailResult; unit: Unit }) {
             );
           })}
         </tbody>
-      </table>
+      </table></div>
       {data.source === null && <p class="muted">The profile does not have the text of this file.</p>}
     </section>
   );

@@ -134,11 +134,14 @@ export function TimelineView() {
           const left = pixel(data.from + column * step);
           const wide = Math.max(1, pixel(data.from + (column + 1) * step) - left) + 0.3;
           if (left > width || left + wide < 0) continue;
+          // Clocks are not exact: a column may hold a little more than its length, and is then scaled.
+          let sum = 0;
+          for (let group = 0; group < GROUP_COUNT; group++) sum += data.use[base + group]!;
+          const shrink = sum > 1 ? 1 / sum : 1;
           for (let group = 0; group < GROUP_COUNT; group++) {
-            const part = data.use[base + group]!;
+            const part = data.use[base + group]! * shrink;
             if (part <= 0) continue;
-            const tall = Math.min(1.15 - height, part) * (LANE - 12);
-            if (tall <= 0) break;
+            const tall = part * (LANE - 12);
             context.fillStyle = palette.group[group]![2]!;
             context.fillRect(left, floor - height * (LANE - 12) - tall, wide, tall);
             height += part;
@@ -262,7 +265,7 @@ export function TimelineView() {
           <canvas
             ref={canvas} style={{ left: `${gutter}px`, width: `${width}px`, height: `${box.height}px` }}
             onPointerDown={(event) => {
-              if (event.button !== 0 || event.pointerType === "touch") return;
+              if (event.button !== 0) return;
               drag.current = { x: event.clientX, at: positionOf(event).at, moved: false };
               canvas.current!.setPointerCapture(event.pointerId);
             }}
@@ -273,13 +276,17 @@ export function TimelineView() {
                 current.moved = true;
                 setHover(null);
                 setBrush([Math.min(current.at, found.at), Math.max(current.at, found.at)]);
-              } else setHover(found);
+              } else if (event.pointerType !== "touch") setHover(found);
             }}
             onPointerUp={() => {
               const { current } = drag;
               drag.current = null;
               if (current === null) return;
               choose(current.moved ? brush : null);
+              setBrush(null);
+            }}
+            onPointerCancel={() => {
+              drag.current = null;
               setBrush(null);
             }}
             onPointerLeave={() => setHover(null)}
