@@ -67,4 +67,4 @@
       (syntax-rules ()
         ((_ ((label value) ...) body0 body ...)
          (call-with-profile-labels (list (cons 'label value) ...)
-                                   (lambda () body0 body ...)))))))
+           (lambda () body0 body ...)))))))

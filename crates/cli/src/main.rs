@@ -13,6 +13,7 @@ mod options;
 mod profile;
 mod program;
 mod project;
+mod recording;
 mod repl;
 mod report;
 mod session;

@@ -11,7 +11,7 @@ use canny_syntax::library_name::{Family, LibraryName};
 use lexopt::{Arg, Parser, ValueExt};
 
 use crate::environment::Environment;
-use crate::profile::{RecordingOptions, is_recording_option};
+use crate::recording::{RecordingOptions, is_recording_option};
 use crate::report::MessageFormat;
 use crate::warnings::Warnings;
 

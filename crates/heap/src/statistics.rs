@@ -1,4 +1,7 @@
 //! Counters that hosts may read, and the clocks behind them.
+//!
+//! A thread that collects counts under the heap's lock. Single pauses are kept only while somebody takes
+//! them.
 
 use std::time::{Duration, Instant};
 

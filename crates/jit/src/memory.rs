@@ -78,7 +78,7 @@ impl CodeMemory {
         self.region.addresses()
     }
 
-    /// What code at an address does, if it is compiled code that is in memory.
+    /// The place that compiled code at an address was made for; none for other addresses.
     pub fn place_of(&self, address: usize) -> Option<CodePlace> {
         self.region.places().find(address)
     }

@@ -1,4 +1,4 @@
-//! Which places of the bytecode machine code was made for, and where its frame is, for profilers.
+//! The places of the bytecode that machine code was made for, and where its frame is, for profilers.
 //!
 //! Code that runs asks none of this. The table of a candidate maps each instruction to the chain of
 //! bytecode addresses that an interpreter's stack would have there: that of the innermost procedure, then
@@ -85,7 +85,7 @@ fn row_at<T: Copy>(rows: &[(u32, T)], offset: usize) -> Option<T> {
     Some(rows[count.checked_sub(1)?].1)
 }
 
-/// What code at an address does.
+/// The place that code at an address was made for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodePlace {
     /// Addresses of bytecode behind the first word of an instruction: of the innermost procedure, then the

@@ -58,7 +58,7 @@ impl fmt::Display for RecordError {
 
 impl std::error::Error for RecordError {}
 
-/// What is profiled, for the head of the file.
+/// The program that is profiled, for the head of the file.
 #[derive(Clone, Debug, Default)]
 pub struct Subject {
     /// The program as the user named it.

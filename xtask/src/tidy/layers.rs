@@ -36,7 +36,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "vm",
         &[
             "locks", "tables", "number", "value", "heap", "syntax", "compiler", "llint", "spesh",
-            "jit", "sched",
+            "jit", "sched", "profile",
         ],
     ),
     ("io", &["locks", "sched"]),
@@ -50,7 +50,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "lib",
         &[
             "locks", "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm",
-            "sched", "io", "tls", "formats", "http", "sqlite", "secrets",
+            "sched", "io", "tls", "formats", "http", "sqlite", "secrets", "profile",
         ],
     ),
     (
@@ -84,6 +84,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "io",
             "lib",
             "lsp",
+            "profile",
         ],
     ),
 ];

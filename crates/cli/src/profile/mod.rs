@@ -13,99 +13,13 @@ use std::sync::Arc;
 use canny_lib::recorder::{Recorder, Subject};
 use canny_locks::Mutex;
 use canny_vm::profile::ProfileOptions;
-use lexopt::Parser;
 
 use crate::exit_code;
 use crate::options::Options;
+use crate::recording::{Format, RecordingOptions};
 use crate::session::Session;
 
-/// What the command line says about the profile.
-#[derive(Clone, Debug, Default)]
-pub struct RecordingOptions {
-    /// The file to write, in the format that its name or `format` says.
-    pub output: Option<PathBuf>,
-    pub format: Option<show::Format>,
-    pub interval_us: Option<u64>,
-    /// A profile to compare with.
-    pub base: Option<PathBuf>,
-    pub explains: bool,
-    pub shows_flame_graph: bool,
-    /// No page is opened, nor written unless that was asked for.
-    pub is_text_only: bool,
-    /// Functions of the machine are told apart.
-    pub names_native: bool,
-}
-
-/// Shortest time between two samples, in microseconds.
-const INTERVAL_MIN_US: u64 = 50;
-/// Longest time.
-const INTERVAL_MAX_US: u64 = 10_000_000;
-
-/// Whether a long option is one of them.
-pub fn is_recording_option(option: &str) -> bool {
-    let options = [
-        "output", "format", "interval", "base", "explain", "flame", "text", "native",
-    ];
-    options.contains(&option)
-}
-
-impl RecordingOptions {
-    /// Takes one of these options.
-    pub fn take(&mut self, option: &str, parser: &mut Parser) -> Result<(), String> {
-        let mut value = || parser.value().map_err(|error| error.to_string());
-        match option {
-            "explain" => self.explains = true,
-            "flame" => self.shows_flame_graph = true,
-            "text" => self.is_text_only = true,
-            "native" => self.names_native = true,
-            "output" => self.output = Some(value()?.into()),
-            "base" => self.base = Some(value()?.into()),
-            "format" => {
-                let text = value()?;
-                let text = text.to_string_lossy();
-                let wrong = || {
-                    let names = show::Format::names().join(", ");
-                    format!("--format wants one of {names}, not '{text}'")
-                };
-                self.format = Some(show::Format::named(&text).ok_or_else(wrong)?);
-            }
-            _ => {
-                let text = value()?;
-                let text = text.to_string_lossy();
-                let is_sensible =
-                    |number: &u64| (INTERVAL_MIN_US..=INTERVAL_MAX_US).contains(number);
-                let wrong = || {
-                    format!(
-                        "--interval wants {INTERVAL_MIN_US} to {INTERVAL_MAX_US} microseconds, \
-                         not '{text}'"
-                    )
-                };
-                let number = text.parse().ok().filter(is_sensible);
-                self.interval_us = Some(number.ok_or_else(wrong)?);
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks what the command line says as a whole.
-    pub fn settle(&mut self) -> Result<(), String> {
-        if let Some(output) = &self.output
-            && self.format.is_none()
-        {
-            let format = show::Format::of_path(output);
-            let names = show::Format::names().join(", ");
-            self.format = Some(format.ok_or_else(|| {
-                format!(
-                    "the name of {} says no format; give --format with one of {names}",
-                    output.display()
-                )
-            })?);
-        }
-        Ok(())
-    }
-}
-
-/// What a profile of an expression at the prompt is written to.
+/// The memory to which a profile of an expression at the prompt is written.
 #[derive(Clone, Default)]
 struct Memory(Arc<Mutex<Vec<u8>>>);
 
@@ -155,7 +69,7 @@ pub fn begin(session: &mut Session, options: &Options) -> Result<Option<Recordin
         return Ok(None);
     };
     let path = match (&wish.output, wish.format) {
-        (Some(output), Some(show::Format::Profile)) => output.clone(),
+        (Some(output), Some(Format::Profile)) => output.clone(),
         _ => show::temporary("profile"),
     };
     let file =
@@ -182,7 +96,7 @@ pub fn begin(session: &mut Session, options: &Options) -> Result<Option<Recordin
 }
 
 impl Recording {
-    /// Ends the profile and shows it. Whatever fails is reported; the program's exit code stays.
+    /// Ends the profile and shows it. Failures are reported; the program's exit code stays.
     pub fn end(self, session: &mut Session) {
         let Recording {
             recorder,
@@ -195,11 +109,11 @@ impl Recording {
                 path.display()
             );
         }
-        // What was written before a failure can be shown.
+        // The part that was written before a failure can be shown.
         if let Err(message) = show::show_file(&path, &wish) {
             eprintln!("canny: {message}");
         }
-        if wish.format != Some(show::Format::Profile) {
+        if wish.format != Some(Format::Profile) {
             let _ = std::fs::remove_file(&path);
         }
     }

@@ -1,4 +1,7 @@
 //! Showing a profile: tables on the terminal, a page for the browser, and files for other tools.
+//!
+//! The text goes to standard error, since standard output is the program's. The formats and the ends of
+//! names that say them are rows of one table.
 
 use std::fs::{self, File};
 use std::io::{self, IsTerminal, Read};
@@ -14,7 +17,7 @@ use canny_profile::text::{
 };
 use canny_profile::{export, file, page};
 
-use super::RecordingOptions;
+use crate::recording::{Format, RecordingOptions};
 use crate::terminal_size::terminal_size;
 
 /// Rows of a table on the terminal.
@@ -24,71 +27,22 @@ const FLAME_SHARE_MIN: f64 = 0.01;
 /// Widest lines of a table.
 const WIDTH_MAX: usize = 120;
 
-/// A format of profiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    /// Canny's own.
-    Profile,
-    Html,
-    Pprof,
-    Speedscope,
-    Firefox,
-    Chrome,
-    Collapsed,
-    Callgrind,
-}
-
-/// Formats, their names, and the ends of file names that say them.
-const FORMATS: &[(Format, &str, &[&str])] = &[
-    (Format::Html, "html", &[".html"]),
-    (Format::Profile, "profile", &[".profile"]),
-    (Format::Pprof, "pprof", &[".pb.gz", ".pprof"]),
-    (Format::Speedscope, "speedscope", &[".speedscope.json"]),
-    (Format::Firefox, "firefox", &[".firefox.json"]),
-    (Format::Chrome, "chrome", &[".trace.json"]),
-    (Format::Collapsed, "collapsed", &[".folded", ".collapsed"]),
-    (Format::Callgrind, "callgrind", &[".callgrind"]),
-];
-
-impl Format {
-    /// The names of all formats.
-    pub fn names() -> Vec<&'static str> {
-        FORMATS.iter().map(|(_, name, _)| *name).collect()
-    }
-
-    /// The format with a name.
-    pub fn named(name: &str) -> Option<Format> {
-        let mut rows = FORMATS.iter();
-        rows.find(|row| row.1 == name).map(|row| row.0)
-    }
-
-    /// The format that a file name says.
-    pub fn of_path(path: &Path) -> Option<Format> {
-        let name = path.file_name()?.to_string_lossy();
-        if name.starts_with("callgrind.out") {
-            return Some(Format::Callgrind);
-        }
-        let ends = |row: &&(Format, &str, &[&str])| row.2.iter().any(|end| name.ends_with(end));
-        FORMATS.iter().find(ends).map(|row| row.0)
-    }
-
-    /// The bytes of a file in the format.
-    fn bytes(self, source: &[u8], profile: &Profile) -> Vec<u8> {
-        let filter = Filter {
-            is_async: true,
-            ..Filter::default()
-        };
-        let weights = || Weights::new(profile, Measure::Cpu, &filter);
-        match self {
-            Format::Profile => source.to_vec(),
-            Format::Html => page::page(source).into_bytes(),
-            Format::Pprof => export::pprof(profile, true),
-            Format::Speedscope => export::speedscope(profile, true).into_bytes(),
-            Format::Firefox => export::firefox(profile, true).into_bytes(),
-            Format::Chrome => export::chrome(profile, true).into_bytes(),
-            Format::Collapsed => export::collapsed(&weights()).into_bytes(),
-            Format::Callgrind => export::callgrind(&weights()).into_bytes(),
-        }
+/// The bytes of a file in the format.
+fn bytes_in(format: Format, source: &[u8], profile: &Profile) -> Vec<u8> {
+    let filter = Filter {
+        is_async: true,
+        ..Filter::default()
+    };
+    let weights = || Weights::new(profile, Measure::Cpu, &filter);
+    match format {
+        Format::Profile => source.to_vec(),
+        Format::Html => page::page(source).into_bytes(),
+        Format::Pprof => export::pprof(profile, true),
+        Format::Speedscope => export::speedscope(profile, true).into_bytes(),
+        Format::Firefox => export::firefox(profile, true).into_bytes(),
+        Format::Chrome => export::chrome(profile, true).into_bytes(),
+        Format::Collapsed => export::collapsed(&weights()).into_bytes(),
+        Format::Callgrind => export::callgrind(&weights()).into_bytes(),
     }
 }
 
@@ -130,12 +84,12 @@ pub fn show_file(path: &Path, wish: &RecordingOptions) -> Result<(), String> {
     match (&wish.output, wish.format) {
         (Some(output), _) if output == path => println_path("profile", output),
         (Some(output), Some(format)) => {
-            write(output, &format.bytes(&bytes, &profile))?;
+            write(output, &bytes_in(format, &bytes, &profile))?;
             println_path("written", output);
         }
         _ if !wish.is_text_only => {
             let output = temporary("html");
-            write(&output, &Format::Html.bytes(&bytes, &profile))?;
+            write(&output, &bytes_in(Format::Html, &bytes, &profile))?;
             println_path("page", &output);
             open(&output);
         }
@@ -223,7 +177,7 @@ pub fn prompt_text(bytes: &[u8]) -> Result<String, String> {
     ))
 }
 
-/// What was profiled, in one line, and what the profile lacks.
+/// One line about the run and about what the profile lacks.
 fn summary(profile: &Profile, weights: &Weights) -> String {
     let seconds = |ns: u64| ns as f64 / 1e9;
     let mut text = format!(
@@ -260,35 +214,4 @@ fn open(page: &Path) {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_say_formats() {
-        let cases = [
-            ("a.html", Some(Format::Html)),
-            ("b/c.speedscope.json", Some(Format::Speedscope)),
-            ("callgrind.out.77", Some(Format::Callgrind)),
-            ("x.pb.gz", Some(Format::Pprof)),
-            ("x.json", None),
-            ("x", None),
-        ];
-        for (name, format) in cases {
-            assert_eq!(Format::of_path(Path::new(name)), format, "{name}");
-        }
-    }
-
-    #[test]
-    fn every_format_has_a_name_of_its_own() {
-        for (format, name, ends) in FORMATS {
-            assert_eq!(Format::named(name), Some(*format));
-            for end in *ends {
-                let name = format!("some{end}");
-                assert_eq!(Format::of_path(Path::new(&name)), Some(*format));
-            }
-        }
-    }
 }

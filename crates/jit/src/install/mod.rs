@@ -224,16 +224,7 @@ pub(crate) fn install(
     }
     // SAFETY: the range of code was just taken, and nothing refers to it yet.
     unsafe { region.write_code(code, &text) };
-    let table = compiled.places.clone();
-    region.places().add(code..code + compiled.code.len(), table);
-    for (index, segment) in compiled.segments.iter().enumerate() {
-        let name = if index == 0 {
-            compiled.name.clone()
-        } else {
-            format!("{}+{index}", compiled.name)
-        };
-        region.list(&name, code + segment.offset, segment.length);
-    }
+    make_known(region, compiled, code);
     Ok(Installed {
         region: region.clone(),
         native_entry: code + compiled.entry,
@@ -281,6 +272,20 @@ pub(crate) fn install(
         data_address: data,
         data_bytes: layout.end,
     })
+}
+
+/// Tells profilers what the code of a procedure at an address is.
+fn make_known(region: &Region, compiled: &Compiled, code: usize) {
+    let table = compiled.places.clone();
+    region.places().add(code..code + compiled.code.len(), table);
+    for (index, segment) in compiled.segments.iter().enumerate() {
+        let name = if index == 0 {
+            compiled.name.clone()
+        } else {
+            format!("{}+{index}", compiled.name)
+        };
+        region.list(&name, code + segment.offset, segment.length);
+    }
 }
 
 fn displace(text: &mut [u8], code: usize, relocation: &Relocation, target: usize) {

@@ -31,7 +31,7 @@ use crate::{Environment, JitError};
 
 pub(super) const TRUSTED: MemFlagsData = MemFlagsData::trusted();
 
-/// What was built.
+/// A function that was built.
 pub(super) struct Built {
     /// Number of instructions that leave it.
     pub(super) exits: u32,

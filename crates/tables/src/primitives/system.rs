@@ -68,7 +68,8 @@ rows! {
         "Begins a profile in a file, with so many microseconds between samples, with waits or not, and with \
          the names of native functions or not: #f, or a string that says why not." slow Administration;
     "%stop-profile" (0) [] "-> any"
-        "Ends the profile: #t, #f if none is being taken, or a string that says what failed." slow Administration;
+        "Ends the profile: #t, #f if none is being taken, or a string that says what \
+         failed." slow Administration;
     "%profiling?" (0) [NEVER_RAISES] "-> boolean" "Whether a profile is being taken." slow Administration;
     "%set-profile-labels-key!" (1) [] "any -> unspecified"
         "Says under which key the parameters register has the labels of profiles." slow Administration;

@@ -100,7 +100,7 @@ records! {
         NUMBER "number",
         /// `#f`, or a symbol or string.
         NAME "name",
-        /// What it waits for: a symbol, or an object whose type says it.
+        /// The thing that it waits for: a symbol, or an object whose type says it.
         WAITS_FOR "waits-for",
     }
 

@@ -27,7 +27,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::io;
 use std::ops::Range;
 use std::ptr;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use canny_tables::layout::{FIELD0, TAG_MASK, TAG_OBJECT, frame};
 use canny_value::Value;
@@ -38,7 +38,9 @@ use crate::thread::interrupt::{InterruptState, PROFILE};
 /// Words of the stack that a sample has.
 pub(super) const WINDOW_WORDS: usize = 1024;
 /// Samples that a thread may have before it comes to a safepoint.
-const SAMPLES: usize = 8;
+const SAMPLES: usize = 12;
+/// Samples for which it is asked to come there: that costs more than the sample.
+const SAMPLES_WANTED: usize = 8;
 /// Instructions in the machine's own code that one sample has, from the same operation of the program.
 const NATIVE_PLACES: usize = 24;
 /// Registers of the processor.
@@ -50,7 +52,7 @@ const NATIVE_WORDS: usize = 16384;
 /// Words of them next to generated code that are looked through for its registers.
 const SAVED_WORDS: usize = 128;
 
-/// What kind of code was interrupted.
+/// The kind of code that was interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Interrupted {
     /// The machine's own code, written in Rust or another language.
@@ -143,6 +145,8 @@ pub(super) struct Sampler {
     interval_ns: u64,
     /// State of the generator of times between samples; 0 while the timer rests.
     random: AtomicU64,
+    /// Whether labels may be in force.
+    has_labels: AtomicBool,
     /// Ticks in a row at which the thread had not computed.
     idle_ticks: AtomicU32,
 }
@@ -205,6 +209,7 @@ impl Sampler {
             timer: ptr::null_mut(),
             interval_ns,
             random: AtomicU64::new(0),
+            has_labels: AtomicBool::new(false),
             idle_ticks: AtomicU32::new(0),
         });
         sampler.timer = make_timer()?;
@@ -257,6 +262,11 @@ impl Sampler {
         };
         // SAFETY: the timer is this sampler's.
         unsafe { libc::timer_settime(self.timer, 0, &setting, ptr::null_mut()) };
+    }
+
+    /// Tells the handler that labels may be in force.
+    pub(super) fn set_has_labels(&self, has_labels: bool) {
+        self.has_labels.store(has_labels, Ordering::Relaxed);
     }
 
     /// Tells the handler where machine code is.
@@ -391,7 +401,7 @@ unsafe extern "C" fn handle(
     }
     // SAFETY: the sampler is the thread's as long as it is there. The system hands out the context.
     unsafe {
-        // What was interrupted may be about to look at the error number.
+        // The interrupted code may be about to look at the error number.
         let error = *libc::__errno_location();
         (*sampler).note(&(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs);
         (*sampler).await_next();
@@ -437,23 +447,10 @@ impl Sampler {
                 && address & 0xfff > 1
                 && unsafe { ptr::read_unaligned((address - 2) as *const u16) } == SYSCALL,
         };
-        if interrupted == Interrupted::Native && count > self.taken.load(Ordering::Relaxed) {
-            // SAFETY: this is the handler, and the thread does not read the sample.
-            let last = unsafe { self.sample(count - 1) };
-            if last.interrupted == Interrupted::Native
-                && (last.pc, last.fp) == (pc, fp)
-                && last.return_address == 0
-                && last.task == self.task.load(Ordering::Relaxed)
-            {
-                self.last_cpu_ns.store(cpu_ns, Ordering::Relaxed);
-                if let Some(place) = last.native.get_mut(last.native_count) {
-                    *place = native;
-                    last.native_count += 1;
-                } else {
-                    last.native[NATIVE_PLACES - 1].weight_ns += weight_ns;
-                }
-                return;
-            }
+        // SAFETY: this is the handler.
+        if unsafe { self.extend_last(count, native, (pc, fp)) } {
+            self.last_cpu_ns.store(cpu_ns, Ordering::Relaxed);
+            return;
         }
         if count == SAMPLES {
             self.lost.fetch_add(1, Ordering::Relaxed);
@@ -480,8 +477,31 @@ impl Sampler {
         }
         sample.candidate_count = 0;
         sample.return_address = 0;
+        // SAFETY: this is the handler.
+        let top = unsafe { self.note_frames(sample, registers, (pc, fp)) };
+        // SAFETY: the words lie on the stack.
+        unsafe { self.copy_window(sample, top) };
+        self.count.store(count + 1, Ordering::Release);
+        // Frames in continuations, and labels, are only known as long as they are in force.
+        let is_urgent = sample.sealed.0 > 0 || self.has_labels.load(Ordering::Relaxed);
+        if is_urgent || count + 1 >= SAMPLES_WANTED {
+            // SAFETY: the thread keeps its requests.
+            unsafe { (*self.interrupts).notify(PROFILE) };
+        }
+    }
+
+    /// Notes pc and the frames that fp may be; gives the address of the newest one.
+    ///
+    /// # Safety
+    /// In the handler, on the sampler's thread.
+    unsafe fn note_frames(
+        &self,
+        sample: &mut Sample,
+        registers: &[libc::greg_t; 23],
+        (pc, fp): (usize, usize),
+    ) -> usize {
         let stack = registers[libc::REG_RSP as usize] as usize;
-        let top = match interrupted {
+        match sample.interrupted {
             Interrupted::Native => {
                 (sample.pc, sample.fp) = (pc, fp);
                 // SAFETY: this is the thread's native stack. If compiled code has called, nothing is
@@ -500,18 +520,40 @@ impl Sampler {
                 let is_known = candidates.iter().any(|candidate| candidate.fp == fp);
                 sample.fp = if is_known { fp } else { 0 };
                 let top = candidates.iter().map(|candidate| candidate.fp).max();
-                if interrupted == Interrupted::Interpreter && is_known {
+                if sample.interrupted == Interrupted::Interpreter && is_known {
                     fp
                 } else {
                     top.unwrap_or(0)
                 }
             }
-        };
-        // SAFETY: the words lie on the stack.
-        unsafe { self.copy_window(sample, top) };
-        self.count.store(count + 1, Ordering::Release);
-        // SAFETY: the thread keeps its requests.
-        unsafe { (*self.interrupts).notify(PROFILE) };
+        }
+    }
+
+    /// Adds a place in the machine's own code to the last sample, if that is about the same operation.
+    ///
+    /// # Safety
+    /// In the handler.
+    unsafe fn extend_last(&self, count: usize, native: NativePlace, state: (usize, usize)) -> bool {
+        let is_native = self.interrupted(native.address) == Interrupted::Native;
+        if !is_native || count <= self.taken.load(Ordering::Relaxed) {
+            return false;
+        }
+        // SAFETY: this is the handler, and the thread does not read the sample.
+        let last = unsafe { self.sample(count - 1) };
+        let is_same = last.interrupted == Interrupted::Native
+            && (last.pc, last.fp) == state
+            && last.return_address == 0
+            && last.task == self.task.load(Ordering::Relaxed);
+        if !is_same {
+            return false;
+        }
+        if let Some(place) = last.native.get_mut(last.native_count) {
+            *place = native;
+            last.native_count += 1;
+        } else {
+            last.native[NATIVE_PLACES - 1].weight_ns += native.weight_ns;
+        }
+        true
     }
 
     fn interrupted(&self, address: usize) -> Interrupted {

@@ -31,7 +31,7 @@ use self::walk::{Link, Walk};
 use crate::Vm;
 use crate::thread::Thread;
 
-/// What a profile is to have.
+/// The wanted content of a profile.
 #[derive(Clone, Copy, Debug)]
 pub struct ProfileOptions {
     /// Time between samples of a thread that computes, in nanoseconds.
@@ -269,6 +269,7 @@ impl Thread {
         if let Some(addresses) = vm.specializer.code_addresses() {
             sampler.set_generated(addresses);
         }
+        sampler.set_has_labels(vm.root(tasks::LABELS).is_some());
         let mut state = vm.profiler.lock();
         if let Some(recording) = state.as_mut()
             && let Some(thread) = self.profile.thread

@@ -1,4 +1,7 @@
 //! Names and positions of the places of a chain.
+//!
+//! A place gives no frame, one, or several: a copy of a library's procedure without a name has none, and
+//! procedures that were inlined by the compiler of bytecode have one each.
 
 use canny_compiler::instruction::Instruction;
 use canny_profile::model::{Builder, FrameIndex, FunctionIndex, Group, Tier};
@@ -48,7 +51,7 @@ pub(super) fn frames_of(
     }
 }
 
-/// What a part of the machine is for, if that says more than the primitive that called it.
+/// The purpose of a part of the machine, if it says more than the primitive that called it.
 fn purpose_of(group: Group) -> Option<&'static str> {
     match group {
         Group::Collector => Some("memory and garbage collection"),

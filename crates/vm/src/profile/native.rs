@@ -36,7 +36,7 @@ pub(super) fn prepare() {
     symbols();
 }
 
-/// What stands at an address of the machine's own code.
+/// The function at an address of the machine's own code.
 pub(super) fn name_at(address: usize) -> NativeName {
     let name = symbols().name_at(address).or_else(|| linked(address));
     match name {
@@ -48,7 +48,7 @@ pub(super) fn name_at(address: usize) -> NativeName {
     }
 }
 
-/// What a thread without Scheme code does, by its name.
+/// The work of a thread without Scheme code, by its name.
 pub(super) fn background(thread: &str) -> (&'static str, Group) {
     match thread {
         // The system keeps 15 bytes of a name.
@@ -82,7 +82,7 @@ fn without_arguments(name: &str) -> String {
     short.replace("::::", "::")
 }
 
-/// Which part of the machine a function belongs to, by the crate in its name.
+/// The part of the machine that a function belongs to, by the crate in its name.
 fn group_of(name: &str) -> Group {
     const GROUPS: &[(&str, Group)] = &[
         ("canny_heap", Group::Collector),

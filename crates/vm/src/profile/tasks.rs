@@ -30,7 +30,7 @@ pub(super) struct TaskTable {
     rows: HashMap<u64, TaskIndex>,
     /// By row: the stack that started the task.
     stacks: Vec<Option<StackIndex>>,
-    /// Who has started tasks that are not known yet.
+    /// The starters of tasks that are not known yet.
     starters: HashMap<u64, (TaskIndex, Option<StackIndex>, u64)>,
     waits: HashMap<u64, OpenWait>,
 }
@@ -45,7 +45,7 @@ struct OpenWait {
     gives_way: bool,
 }
 
-/// What the main program has for a number as long as tasks are not used, and a thread that runs no task.
+/// The number of the main program as long as tasks are not used, and of a thread that runs no task.
 pub(super) const MAIN: u64 = u64::MAX;
 
 impl TaskTable {
@@ -144,6 +144,8 @@ fn wait_of(record: Value) -> (WaitKind, Option<String>) {
 impl Thread {
     /// Tells the profiler which task runs; `#f` if none does.
     pub(super) fn note_task(&mut self, record: Value) {
+        // The labels and continuations of the task that is left are still in force.
+        self.read_samples();
         let Some(sampler) = &self.profile.sampler else {
             return;
         };

@@ -241,7 +241,7 @@ impl Walk<'_> {
         }
     }
 
-    /// What a return address stands for: the bytecode's, how the code is executed, and where the caller's
+    /// The meaning of a return address: the bytecode's, how the code is executed, and where the caller's
     /// frame begins.
     fn return_place(&self, return_pc: usize) -> Option<(u64, Execution, usize)> {
         let vm = &self.thread.vm;

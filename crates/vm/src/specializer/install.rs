@@ -100,7 +100,7 @@ impl Specializer {
         Some(self.machine_code.memory.get()?.as_ref().ok()?.addresses())
     }
 
-    /// What machine code at an address does.
+    /// The place that machine code at an address was made for.
     pub(crate) fn place_of(&self, address: usize) -> Option<canny_jit::CodePlace> {
         self.machine_code
             .memory

@@ -95,7 +95,7 @@ pub(crate) struct Compilation {
 }
 
 impl Vm {
-    /// What a profile says about code: where compiled code was left, what was not compiled, and when code
+    /// The notes of a profile about code: where compiled code was left, what was not compiled, and when code
     /// was compiled. The ledger must have been on.
     pub(crate) fn specializer_notes(&self) -> (Vec<SpecializerNote>, Vec<Compilation>) {
         let report = self.report();
