@@ -187,7 +187,7 @@ fn summary(profile: &Profile, weights: &Weights) -> String {
         seconds(weights.total.weight),
         weights.total.count
     );
-    if profile.rows.tasks.len() > 1 {
+    if profile.rows.tasks.len() > 2 {
         text.push_str(&format!(", {} tasks", profile.rows.tasks.len()));
     }
     if profile.lost > 0 {

@@ -131,13 +131,13 @@ impl Profiler {
         if let Some(recording) = self.lock().as_mut() {
             let elapsed_ns = now_ns() - recording.start_ns;
             let rows = &mut recording.rows;
+            let task = recording.tasks.machine(rows);
             let (what, group) = native::background(name);
             let function = rows.function(what, None, 0, group);
             let frame = rows.frame(function, 0, 0, Tier::Native, false);
             let stack = rows.stack(None, frame, StackKind::Plain);
             let thread = rows.thread(system_thread, name);
             let label = rows.label_set(&[]);
-            let task = recording.tasks.main();
             rows.sample(SampleRow {
                 at_ns: elapsed_ns.saturating_sub(weight_ns),
                 thread,

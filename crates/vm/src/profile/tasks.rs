@@ -33,6 +33,7 @@ pub(super) struct TaskTable {
     /// The starters of tasks that are not known yet.
     starters: HashMap<u64, (TaskIndex, Option<StackIndex>, u64)>,
     waits: HashMap<u64, OpenWait>,
+    machine: Option<TaskIndex>,
 }
 
 /// A wait that has not ended.
@@ -57,12 +58,19 @@ impl TaskTable {
             stacks: vec![None],
             starters: HashMap::new(),
             waits: HashMap::new(),
+            machine: None,
         }
     }
 
-    /// The row of the main program.
-    pub(super) fn main(&self) -> TaskIndex {
-        self.rows[&MAIN]
+    /// The row of what the machine does for all tasks.
+    pub(super) fn machine(&mut self, rows: &mut Builder) -> TaskIndex {
+        if let Some(row) = self.machine {
+            return row;
+        }
+        let row = rows.task(MAIN, Some("machine"), None, 0);
+        self.stacks.push(None);
+        self.machine = Some(row);
+        row
     }
 
     /// The row of a task.

@@ -7,7 +7,7 @@
 //! | `HEAP` | the thread itself, at the end of a critical section and when it takes up a task | the thread at its safepoint | the account in use may have used up the memory |
 //! | `LOG` | the specializer's worker | the thread at its safepoint | the log may be written again |
 //! | `PREEMPT` | the scheduler | the thread at its safepoint | run `%preempt-handler`, unless that must wait |
-//! | `PROFILE` | the handler of the profiler's signal, on the thread | the thread at its safepoint | read the samples |
+//! | `PROFILE` | the profiler's signal handler | the thread at its safepoint | read the samples |
 //! | `QUIT` | a worker | the thread at its safepoint | a task has ended the program |
 //!
 //! The request makes the generated code's own checks fail: the stack limit is zeroed, and the slow
