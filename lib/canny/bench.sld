@@ -257,7 +257,7 @@
                 (write-string (show-time (/ time count)))
                 (write-string " per iteration, first ")
                 (write-string (show-time (sample-time-taken (list-ref samples
-                                                                     (- (length samples) 1)))))
+                                                                      (- (length samples) 1)))))
                 (newline))))))
 
     (define (show-time nanoseconds)

@@ -137,7 +137,7 @@ fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> 
     };
     let outcome = measure_all(&wishes, &sides, &setting);
     progress.clear();
-    if !wishes.is_json && !wishes.lists {
+    if !wishes.is_json && !outcome.results.is_empty() {
         let style = Style::new(false);
         let notes = load.and_then(noise::Load::note).into_iter();
         let notes: Vec<String> = notes.chain(outcome.notes).collect();
@@ -298,4 +298,41 @@ fn readable(file: &Path) -> Result<(), String> {
         Err(error) => error.to_string(),
     };
     Err(format!("{}: {problem}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A result whose ratio has this interval.
+    fn with_ratio(low: f64, high: f64) -> Measured {
+        let ratio = Estimate {
+            value: (low + high) / 2.0,
+            low,
+            high,
+        };
+        Measured {
+            file: PathBuf::new(),
+            name: String::new(),
+            kind: Kind::Benchmark,
+            own: Series::default(),
+            summary: None,
+            baseline: Some(Baseline {
+                series: Series::default(),
+                summary: None,
+                ratio: Some((ratio, summary::verdict(&ratio, 5))),
+            }),
+        }
+    }
+
+    #[test]
+    fn only_a_whole_interval_fails() {
+        assert!(with_ratio(1.2, 1.4).is_worse_than(1.1));
+        assert!(!with_ratio(1.05, 1.4).is_worse_than(1.1));
+        assert!(!with_ratio(0.9, 5.0).is_worse_than(1.1));
+        assert!(!with_ratio(0.5, 0.6).is_worse_than(1.1));
+        assert!(with_ratio(0.8, 0.9).is_worse_than(0.7));
+        // A ratio that may be 1 is no difference, whatever the limit.
+        assert!(!with_ratio(0.95, 1.2).is_worse_than(0.9));
+    }
 }

@@ -94,6 +94,10 @@ impl Drop for Worktree {
 /// Runs git in a directory; gives what it prints, or its error message.
 fn git(directory: &Path, words: &[impl AsRef<OsStr>]) -> Result<String, String> {
     let output = Command::new("git")
+        // A hook of git, which may run this, names its own repository by these.
+        .env_remove("GIT_DIR")
+        .env_remove("GIT_WORK_TREE")
+        .env_remove("GIT_INDEX_FILE")
         .arg("-C")
         .arg(directory)
         .args(words)
