@@ -1,9 +1,9 @@
 ;;; (canny bench): benchmarks, for `canny bench` and for programs that run alone.
 ;;;
 ;;; A benchmark is timed in samples: runs of a loop over its body, with the clock and the heap's
-;;; statistics read before and after.  The first sample has one iteration, and counts double until a
-;;; sample takes its share of the time, so the samples show the warm-up from its begin.  This
-;;; library only takes samples; `canny bench` finds the steady state and does the statistics.
+;;; statistics read before and after.  The first sample has one iteration, so the samples show the
+;;; whole warm-up.  Counts double until a sample takes its share of the time.  This library only
+;;; takes samples; `canny bench` finds the steady state and does the statistics.
 ;;;
 ;;; Under `canny bench` these variables are set:
 ;;;
@@ -42,8 +42,8 @@
 
     (define the-sink (make-sink #f))
 
-    ;; Gives the value, so that the compiler neither leaves it out nor knows anything of the result:
-    ;; a call of this primitive may change the record, for all that it knows.
+    ;; Gives the value, so that the compiler neither leaves it out nor knows anything of the result.
+    ;; It takes the call of the primitive for one that may change the record.
     (define (keep value)
       (set-sink-value! the-sink value)
       (reference-barrier the-sink)

@@ -1,5 +1,5 @@
-//! `canny bench`: benchmarks and programs, comparisons, what fails, and an interrupted run. No figure is
-//! asserted, only that there is one.
+//! `canny bench`: benchmarks and programs, comparisons, failures, and an interrupted run. No figure
+//! is asserted, only that there is one.
 
 mod support;
 
@@ -121,7 +121,7 @@ fn what_raises_is_reported_and_the_others_run() {
         .exits_with(1)
         .complains("FAIL  a.scm: bad: an error that no handler took")
         .complains("a.scm:4:3: error[wrong-type]: car: argument 1 is not a pair: ()")
-        .says("\nbad   not measured")
+        .says("\nbad    not measured")
         .says("\nlast ");
 }
 
@@ -147,7 +147,7 @@ fn files_that_cannot_be_measured_are_named() {
             "there is no expression to measure",
         ),
         (
-            "(import (canny bench)) (benchmark \"a\" #:bytes 'many 1)",
+            "(import (scheme base) (canny bench)) (benchmark \"a\" #:bytes 'many 1)",
             "#:bytes is not a positive number: many",
         ),
     ] {
@@ -244,7 +244,8 @@ fn a_commit_is_compared_with_the_files_of_now() {
     };
     let library = |value: &str| {
         format!(
-            "(define-library (part) (export part) (import (scheme base)) (begin (define part {value})))"
+            "(define-library (part) (export part) (import (scheme base))\n\
+             (begin (define part {value})))"
         )
     };
     let program = "(import (scheme base) (canny bench) (part))\n(benchmark part 1)";

@@ -1,4 +1,5 @@
-//! The command line of `canny bench`.
+//! The command line of `canny bench`: its options, their bounds, and which of them exclude each
+//! other. Files are not looked at here.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
 //! Results as JSON, one object on each line: `--json`. `docs/cli.md` has the table of its members.
+//! Numbers have all their digits; rounding is for people.
 
 use super::Measured;
 use super::measure::{Failure, Series};

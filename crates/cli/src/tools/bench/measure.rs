@@ -1,8 +1,8 @@
-//! Finds the benchmarks of files and measures them: one process after the other, in turns if two sides
-//! are compared.
+//! Finds the benchmarks of files and measures them: one process after the other, in turns if two
+//! sides are compared.
 //!
-//! Two sides run in the order A B B A A B …, so that a machine that becomes slower or faster does so
-//! for both. Each benchmark has processes of its own.
+//! Two sides run in the order A B B A A B …, so that a machine that becomes slower or faster does
+//! so for both. Each benchmark has processes of its own.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,11 +17,11 @@ use super::summary::{Kind, Process};
 /// The most processes that a program is measured by, beyond what the user asks for.
 const PROGRAM_RUNS_MAX: usize = 200;
 
-/// Why something could not be measured.
+/// The reason why something could not be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub reason: String,
-    /// What the process printed.
+    /// The output of the process.
     pub output: String,
 }
 
@@ -50,7 +50,7 @@ pub struct Sides {
     pub baseline: Option<Launch>,
 }
 
-/// What all measurements of a run share.
+/// The settings that all measurements of a run share.
 pub struct Setting<'a> {
     /// A directory for reports.
     pub scratch: &'a Path,
@@ -170,32 +170,29 @@ pub fn measure(sides: &Sides, found: &Found, setting: &Setting<'_>) -> (Series, 
     let sides_count = 1.0 + f64::from(u8::from(baseline.is_some()));
     let mut round = 0;
     while !setting.is_stopped() && is_wanted(round, found.kind, start, sides_count, setting) {
-        let progress = |side: &str| {
+        let mut run_side = |is_own: bool| {
+            let side = if is_own { "" } else { " of the other side" };
             let text = format!("{}: process {}{side}", found.name, round + 1);
-            setting.progress.show(&text);
-        };
-        let mut run_own = || {
-            progress("");
-            add(
-                &mut own_series,
-                &sides.own,
-                found.index,
-                found.kind,
-                setting,
-            )
-        };
-        let mut run_baseline = || match (baseline, &mut baseline_series) {
-            (Some((launch, index)), Some(series)) => {
-                progress(" of the other side");
-                add(series, launch, index, found.kind, setting)
+            match (is_own, baseline, &mut baseline_series) {
+                (true, ..) => {
+                    setting.progress.show(&text);
+                    add(
+                        &mut own_series,
+                        &sides.own,
+                        found.index,
+                        found.kind,
+                        setting,
+                    )
+                }
+                (false, Some((launch, index)), Some(series)) => {
+                    setting.progress.show(&text);
+                    add(series, launch, index, found.kind, setting)
+                }
+                _ => true,
             }
-            _ => true,
         };
-        let is_fine = if round % 2 == 0 {
-            run_own() && run_baseline()
-        } else {
-            run_baseline() && run_own()
-        };
+        let own_first = round % 2 == 0;
+        let is_fine = run_side(own_first) && run_side(!own_first);
         if !is_fine {
             break;
         }
@@ -242,7 +239,7 @@ fn add(
             output: run.output.clone(),
         });
     }
-    // What a stopped benchmark has measured is kept; half a run of a program is none.
+    // The samples of a stopped benchmark are kept; half a run of a program is none.
     if is_fine || run.was_stopped && kind == Kind::Benchmark {
         let process = process_of(run, kind);
         if !process.samples.is_empty() {

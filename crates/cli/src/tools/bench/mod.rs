@@ -1,9 +1,9 @@
 //! `canny bench`: measures benchmarks in processes of their own, and compares.
 //!
 //! `(canny bench)` takes samples in a process ([`process`], [`report`]); [`measure`] starts the
-//! processes. [`steady`] finds the end of the warm-up in the samples, [`statistics`] has the intervals,
-//! and [`summary`] makes the figures of both, which [`show`] and [`json`] print. The modules of figures
-//! are pure and know nothing of processes or clocks.
+//! processes. [`steady`] finds the end of the warm-up in the samples, [`statistics`] has the
+//! intervals, and [`summary`] makes the figures of both, which [`show`] and [`json`] print. The
+//! modules of figures are pure and know nothing of processes or clocks.
 
 mod arguments;
 mod json;
@@ -40,11 +40,11 @@ pub const TOOL: Tool = Tool {
     operands: "[OPTION…] FILE…",
     summary: "Measures benchmarks and programs, and compares",
     options: &joined::<{ LIBRARY_OPTIONS.len() + OWN_OPTIONS.len() }>(LIBRARY_OPTIONS, OWN_OPTIONS),
-    details: "A FILE has benchmark forms of (canny bench); a program without them is measured as a whole.\n\
-              Each benchmark runs in several processes of its own. The mean is that of the steady state,\n\
-              with its 95 % confidence interval. Exit code 1: a benchmark failed, or --fail-above; 66: a \
-              file\n\
-              cannot be read.",
+    details: "A FILE has benchmark forms of (canny bench); a program without them is measured as \
+              a whole.\n\
+              Each benchmark runs in several processes of its own. The mean is that of the steady\n\
+              state, with its 95 % confidence interval. Exit code 1: a benchmark failed, or\n\
+              --fail-above; 66: a file cannot be read.",
     run,
 };
 
@@ -91,7 +91,7 @@ impl Measured {
         }
     }
 
-    /// What went wrong, on either side.
+    /// The failures of both sides.
     pub fn failures(&self) -> impl Iterator<Item = &Failure> {
         let baseline = self
             .baseline
@@ -159,10 +159,11 @@ fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> 
         eprintln!("canny bench: no benchmark has a name with {texts}");
         return Ok(1);
     }
-    Ok(match problems.is_empty() {
-        false => exit_code::NO_INPUT,
-        true => u8::from(is_worse || has_failed),
-    })
+    if problems.is_empty() {
+        Ok(u8::from(is_worse || has_failed))
+    } else {
+        Ok(exit_code::NO_INPUT)
+    }
 }
 
 /// The results of all files.
@@ -175,7 +176,8 @@ struct Outcome {
     has_listed: bool,
 }
 
-/// Measures every benchmark of every file; prints failures, and results as JSON, when they are known.
+/// Measures every benchmark of every file; prints failures, and results as JSON, when they are
+/// known.
 fn measure_all(wishes: &Wishes, sides: &[Sides], setting: &Setting<'_>) -> Outcome {
     let mut outcome = Outcome::default();
     let style = Style::new(false);
@@ -222,8 +224,8 @@ fn measure_all(wishes: &Wishes, sides: &[Sides], setting: &Setting<'_>) -> Outco
 
 type AllSides = (Vec<Sides>, Vec<String>, Option<Worktree>);
 
-/// The files to measure and their other sides; sentences about files that cannot be read. The worktree
-/// has to live as long as the sides.
+/// The files to measure and their other sides; sentences about files that cannot be read. The
+/// worktree has to live as long as the sides.
 fn sides(wishes: &Wishes, scratch: &Path) -> Result<AllSides, String> {
     let own_canny = crate::executable::own_file()
         .map_err(|error| format!("cannot find the file of canny: {error}"))?;

@@ -1,4 +1,4 @@
-//! What else the machine does: sentences about it, for people.
+//! Other work of the machine: sentences about it, for people.
 
 use std::fs;
 

@@ -1,9 +1,9 @@
 //! Runs one measured process to its end.
 //!
-//! The process leads a group, so that what it starts ends with it. Its output goes to a file: nobody
-//! reads a pipe while it is measured. A thread blocks on its end, so that the end has an exact time and
-//! nothing polls meanwhile but a look at the stop flag. A stopped process is interrupted, which lets
-//! `(canny bench)` report its samples, and killed if it does not end.
+//! The process leads a group, so that what it starts ends with it. Its output goes to a file:
+//! nobody reads a pipe while it is measured. A thread blocks on its end, so that the end has an
+//! exact time and nothing polls meanwhile but a look at the stop flag. A stopped process is
+//! interrupted, which lets `(canny bench)` report its samples, and killed if it does not end.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -53,7 +53,7 @@ pub struct Launch {
     pub directory: Option<PathBuf>,
 }
 
-/// How a process ended, and what it reported.
+/// The end of a process, and its report.
 #[derive(Debug, Default)]
 pub struct Run {
     pub report: Report,
@@ -63,9 +63,9 @@ pub struct Run {
     pub processor_ns: Option<f64>,
     /// Bytes allocated and collections, from the statistics of the heap.
     pub heap: Option<(f64, f64)>,
-    /// What it printed.
+    /// Its output.
     pub output: String,
-    /// Why it failed.
+    /// The reason why it failed.
     pub failure: Option<String>,
     pub was_stopped: bool,
 }

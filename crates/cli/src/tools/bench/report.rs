@@ -1,4 +1,5 @@
 //! Reads the report of a process that measured: lines that `(canny bench)` writes, each a datum.
+//! A line that is damaged or cut off is skipped, since the process may have been killed.
 
 use canny_syntax::datum::Datum;
 use canny_syntax::reader::read_text;

@@ -1,6 +1,7 @@
 //! Prints results for people: a table for each file, notes, failures, and a line of progress.
 //!
-//! Names and output of programs have no control characters, so that they cannot change the terminal.
+//! Names and output of programs have no control characters, so that they cannot change the
+//! terminal.
 
 use std::fmt::Write as _;
 use std::io::{IsTerminal, Write};
@@ -97,9 +98,10 @@ fn table_of_file(results: &[Measured], style: Style) -> String {
     let mut rows = vec![titles.into_iter().map(Cell::from).collect::<Vec<Cell>>()];
     for result in results {
         let mut row = vec![Cell::from(cut(&one_line(&result.name), NAME_WIDTH_MAX))];
-        row.extend(match compares {
-            true => comparison(result),
-            false => figures(result, has_throughput),
+        row.extend(if compares {
+            comparison(result)
+        } else {
+            figures(result, has_throughput)
         });
         rows.push(row);
     }
@@ -215,7 +217,7 @@ fn aligned(rows: &[Vec<Cell>], style: Style) -> String {
     text
 }
 
-/// What a reader of the table should know.
+/// Sentences that a reader of the table should know.
 pub fn notes(results: &[Measured], others: &[String], style: Style) -> String {
     let mut notes: Vec<String> = others.iter().map(|note| one_line(note)).collect();
     for result in results {
@@ -276,7 +278,7 @@ pub fn listed(file: &Path, found: &Found) -> String {
     }
 }
 
-/// Why something was not measured, with the output of its process.
+/// The reason why something was not measured, with the output of its process.
 pub fn failure(title: &str, failure: &Failure, style: Style) -> String {
     let title = one_line(title);
     let mut text = format!(

@@ -1,11 +1,11 @@
 //! The statistics of benchmarks: pure functions on numbers, without clocks and without output.
 //!
-//! Measurements have two levels: processes, and the samples of each. Starts of a process differ more
-//! than samples do (addresses, hashing, decisions of the specializer), so the bootstrap draws
-//! processes first and then samples of these, as Kalibera and Jones propose ("Rigorous benchmarking in
-//! reasonable time", 2013). A percentile interval of a few processes is too narrow; its ends are moved
-//! outward by the factor that Student's distribution and the small number ask for (Hesterberg, "What
-//! teachers should know about the bootstrap", 2015).
+//! Measurements have two levels: processes, and the samples of each. Starts of a process differ
+//! more than samples do (addresses, hashing, decisions of the specializer), so the bootstrap draws
+//! processes first and then samples of these, as Kalibera and Jones propose ("Rigorous benchmarking
+//! in reasonable time", 2013). A percentile interval of a few processes is too narrow; its ends are
+//! moved outward by the factor that Student's distribution and the small number ask for
+//! (Hesterberg, "What teachers should know about the bootstrap", 2015).
 //!
 //! Random numbers have a fixed seed: the same measurements give the same interval.
 
@@ -167,8 +167,9 @@ pub fn mean_time(processes: &[Vec<Timing>]) -> Option<Estimate> {
     })
 }
 
-/// The ratio of the time of the first to that of the second of each pair. The processes of a pair ran
-/// one after the other, so that what the machine did meanwhile met both. It is the geometric mean.
+/// The ratio of the time of the first to that of the second of each pair. The processes of a pair
+/// ran one after the other, so that what the machine did meanwhile met both. It is the geometric
+/// mean.
 pub fn ratio(pairs: &[(Vec<Timing>, Vec<Timing>)]) -> Option<Estimate> {
     let is_empty = |(one, other): &(Vec<Timing>, Vec<Timing>)| one.is_empty() || other.is_empty();
     if pairs.is_empty() || pairs.iter().any(is_empty) {
@@ -252,7 +253,8 @@ mod tests {
         let processes: Vec<_> = [9.0, 10.0, 11.0].map(|time| samples(&[time; 20])).into();
         let estimate = mean_time(&processes).unwrap();
         assert!((estimate.value - 10.0).abs() < 1e-9);
-        // Student's interval is 10 ± 2.48. Draws of three end near 9 and 11, and are widened 2.69 times.
+        // Student's interval is 10 ± 2.48. Draws of three end near 9 and 11, and are widened 2.69
+        // times.
         assert!((7.0..8.0).contains(&estimate.low), "{estimate:?}");
         assert!((12.0..13.0).contains(&estimate.high), "{estimate:?}");
         assert_eq!(mean_time(&processes), Some(estimate));

@@ -1,10 +1,10 @@
 //! Where the warm-up of a process ends: a pure function on the times of its samples.
 //!
 //! The logarithms of the times are divided into segments of one level each, such that the squared
-//! deviations and a penalty for each segment are least (optimal partitioning, as in Barrett and others,
-//! "Virtual machine warmup blows hot and cold", 2017). The steady level is that of the segment with the
-//! most samples in the second half. The steady state begins with the first segment that is as fast.
-//! It is steady if no later segment has another level.
+//! deviations and a penalty for each segment are least (optimal partitioning, as in Barrett and
+//! others, "Virtual machine warmup blows hot and cold", 2017). The steady level is that of the
+//! segment with the most samples in the second half. The steady state begins with the first segment
+//! that is as fast. It is steady if no later segment has another level.
 //!
 //! Single samples that stand out are smoothed away first, and levels within the noise are one.
 

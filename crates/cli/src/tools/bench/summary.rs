@@ -1,10 +1,11 @@
-//! The figures of a benchmark from the samples of its processes: pure functions.
+//! The figures of a benchmark from the samples of its processes, and the verdict of a comparison.
+//! All functions are pure; `statistics` and `steady` do the computing.
 
 use super::report::Sample;
 use super::statistics::{self, Estimate, Timing};
 use super::steady::{self, Steady};
 
-/// What a process gave.
+/// The measurements of a process.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Process {
     pub samples: Vec<Sample>,
@@ -16,7 +17,7 @@ pub struct Process {
     pub processor_ns: Option<f64>,
 }
 
-/// What is measured.
+/// The kinds of things that are measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A `benchmark` form, which has a warm-up in each process.
@@ -53,8 +54,8 @@ pub struct Summary {
     pub processor_ns: Option<f64>,
 }
 
-/// The heap counts whole blocks of this size, and reading its statistics allocates some bytes. Amounts
-/// below that are none.
+/// The heap counts whole blocks of this size, and reading its statistics allocates some bytes.
+/// Amounts below that are none.
 const BLOCK_BYTES: f64 = 65_536.0;
 const SAMPLE_BYTES: f64 = 512.0;
 
@@ -163,7 +164,8 @@ pub fn ratio(own: &[Process], baseline: &[Process], kind: Kind) -> Option<Estima
     statistics::ratio(&pairs)
 }
 
-/// What a ratio says: nothing if it may as well be 1. One pair of processes says nothing, either.
+/// The verdict of a ratio. There is no difference if the ratio may as well be 1, or if there is one
+/// pair of processes only.
 pub fn verdict(ratio: &Estimate, pairs: usize) -> Verdict {
     if pairs < 2 || ratio.contains(1.0) {
         Verdict::NoDifference

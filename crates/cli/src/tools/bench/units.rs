@@ -1,4 +1,5 @@
-//! Numbers with units, as people read them.
+//! Numbers with units, as people read them: three digits that count, and the unit that fits. Units
+//! are decimal, for bytes too.
 
 const TIMES: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 const BYTES: [(&str, f64); 4] = [("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9)];
@@ -6,7 +7,7 @@ const COUNTS: [(&str, f64); 4] = [("", 1.0), ("k", 1e3), ("M", 1e6), ("G", 1e9)]
 
 /// The largest unit that leaves 1 or more.
 fn unit_for(number: f64, units: &[(&'static str, f64)]) -> (&'static str, f64) {
-    // What rounds to 1000 of a unit is 1 of the next.
+    // A number that rounds to 1000 of a unit is 1 of the next.
     let fitting = units.iter().rev().find(|(_, size)| number >= 0.9995 * size);
     *fitting.unwrap_or(&units[0])
 }
