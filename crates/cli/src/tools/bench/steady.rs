@@ -4,7 +4,7 @@
 //! deviations and a penalty for each segment are least (optimal partitioning, as in Barrett and
 //! others, "Virtual machine warmup blows hot and cold", 2017). The steady level is that of the
 //! segment with the most samples in the second half. The steady state begins with the first segment
-//! that is as fast. It is steady if no later segment has another level.
+//! that is as fast. It is steady if at most a tenth of the later samples have another level.
 //!
 //! Single samples that stand out are smoothed away first, and levels within the noise are one.
 
@@ -15,7 +15,7 @@ use super::statistics::{mean, median};
 pub struct Steady {
     /// Index of the first sample of the steady state.
     pub start: usize,
-    /// Whether the level stays the same from there on.
+    /// Whether the level stays the same from there on, but for bursts.
     pub is_steady: bool,
 }
 
@@ -27,6 +27,9 @@ const DEVIATION_MIN: f64 = 0.005;
 
 /// Levels that differ by less are one, as a part of the time.
 const TOLERANCE_MIN: f64 = 0.03;
+
+/// Samples of other levels that a steady state may have, as a part of its samples.
+const OTHERS_PART_MAX: f64 = 0.1;
 
 /// Times below are as good as none, in nanoseconds.
 const TIME_NS_MIN: f64 = 1e-3;
@@ -66,10 +69,12 @@ pub fn find(times_ns: &[f64]) -> Steady {
         .iter()
         .find(is_fast)
         .map_or(half, |segment| segment.start);
-    let mut later = segments.iter().filter(|segment| segment.start >= start);
+    let later = segments.iter().filter(|segment| segment.start >= start);
+    let others = later.filter(|segment| (segment.level - level).abs() > tolerance);
+    let other_samples: usize = others.map(|segment| segment.end - segment.start).sum();
     Steady {
         start,
-        is_steady: later.all(|segment| (segment.level - level).abs() <= tolerance),
+        is_steady: other_samples as f64 <= OTHERS_PART_MAX * (times_ns.len() - start) as f64,
     }
 }
 
@@ -169,6 +174,14 @@ mod tests {
         numbers[30] = 500.0;
         numbers[50] = 30.0;
         assert_eq!(find(&numbers), steady(7));
+    }
+
+    #[test]
+    fn a_short_burst_of_noise_is_no_other_level() {
+        let numbers = times(&[(7, 100.0), (40, 10.0), (3, 12.0), (30, 10.0)]);
+        assert_eq!(find(&numbers), steady(7));
+        let numbers = times(&[(7, 100.0), (40, 10.0), (12, 12.0), (30, 10.0)]);
+        assert!(!find(&numbers).is_steady);
     }
 
     #[test]
