@@ -29,7 +29,7 @@
           %benchmark %drop %with-options)
   (import (scheme base) (scheme file) (scheme write) (scheme process-context)
           (only (canny primitives)
-                current-jiffy %gc-statistics %open-file reference-barrier string-contains)
+                current-jiffy keyword? %gc-statistics %open-file reference-barrier string-contains)
           (only (canny machine control) %guard-else) (canny machine arguments)
           (canny machine protocols))
   (begin
@@ -215,7 +215,10 @@
     ;; Benchmarks so far.
     (define number 0)
 
-    (define (%benchmark name setup teardown bytes items loop)
+    ;; `form` is the first of the body.
+    (define (%benchmark name setup teardown bytes items form loop)
+      (if (keyword? form)
+          (error "benchmark: there is no option" form))
       (let ((own number) (name (text-of name)))
         (set! number (+ number 1))
         (cond ((not port)
@@ -284,9 +287,9 @@
          (%with-options name setup teardown bytes (lambda () expression) rest ...))
         ((_ name setup teardown bytes items)
          (syntax-error "benchmark: there is no expression to measure" name))
-        ((_ name setup teardown bytes items expression ...)
-         (%benchmark name setup teardown bytes items
+        ((_ name setup teardown bytes items first expression ...)
+         (%benchmark name setup teardown bytes items 'first
                      (lambda (count)
                        (do ((left count (- left 1)))
                            ((eqv? left 0))
-                         (%drop (let () expression ...))))))))))
+                         (%drop (let () first expression ...))))))))))

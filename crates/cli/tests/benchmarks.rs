@@ -150,6 +150,10 @@ fn files_that_cannot_be_measured_are_named() {
             "(import (scheme base) (canny bench)) (benchmark \"a\" #:bytes 'many 1)",
             "#:bytes is not a positive number: many",
         ),
+        (
+            "(import (scheme base) (canny bench)) (benchmark \"a\" #:item 3 1)",
+            "benchmark: there is no option: #:item",
+        ),
     ] {
         let run = bench(&["a.scm"]).file("a.scm", text);
         run.run().exits_with(1).complains(complaint);
