@@ -50,6 +50,7 @@ const PARTS: &[Titled<&[Titled<&[&str]>]>] = &[
                     "guide/contracts.md",
                     "guide/string-interpolation.md",
                     "guide/testing.md",
+                    "guide/benchmarks.md",
                 ],
             ),
             ("Coming from elsewhere", &["guide/coming-from-*"]),

@@ -41,8 +41,11 @@ pub const FORWARDED: &str = "CANNY_COMPILE_R7RS_FORWARDED";
 /// Names the file to which a suite that `canny test` has started reports.
 const TEST_REPORT: &str = "CANNY_TEST_REPORT";
 
+/// Names the file to which a process that `canny bench` has started reports.
+const BENCH_REPORT: &str = "CANNY_BENCH_REPORT";
+
 /// Set for processes that another process of Canny starts, which has written the warnings.
-const INHERITED: [&str; 3] = [SERVE_WORKER, FORWARDED, TEST_REPORT];
+const INHERITED: [&str; 4] = [SERVE_WORKER, FORWARDED, TEST_REPORT, BENCH_REPORT];
 
 /// Settings from the environment variables.
 #[derive(Clone, Debug)]

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use canny_compiler::optimize;
 use canny_vm::specializer::compiler::CompilerOptions;
 
-use super::{Environment, FORWARDED, SERVE_WORKER, TEST_REPORT};
+use super::{BENCH_REPORT, Environment, FORWARDED, SERVE_WORKER, TEST_REPORT};
 
 /// The kind of value that a variable takes, and the setter for the value.
 #[derive(Clone, Copy)]
@@ -173,6 +173,12 @@ pub const ROWS: &[Variable] = &[
         "run the tests with one of these lines in their names", "all"),
     row(Canny, "CANNY_TEST_MODE", "=list", Word("list"),
         "list tests in place of running them", ""),
+    row(Canny, BENCH_REPORT, "=FILE", FILE_ELSEWHERE,
+        "where a process reports its samples to `canny bench`", ""),
+    row(Canny, "CANNY_BENCH_ONLY", "=N", Integer,
+        "run the `N`th benchmark only, counted from 0; -1 lists them", "all"),
+    row(Canny, "CANNY_BENCH_MICROSECONDS", "=N", NUMBER_ELSEWHERE,
+        "the time of a process for samples", "500000"),
 
     row(Tests, "CANNY_BLESS", "=1", FLAG_ELSEWHERE,
         "tests write the output that they expect", "0"),

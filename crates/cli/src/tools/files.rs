@@ -58,6 +58,35 @@ pub fn collect_ending(
     result
 }
 
+/// A directory for temporary files, which others cannot read; removed at the end.
+pub struct TemporaryDirectory {
+    pub path: PathBuf,
+}
+
+impl TemporaryDirectory {
+    /// Makes one whose name begins so.
+    pub fn new(prefix: &str) -> io::Result<TemporaryDirectory> {
+        use std::os::unix::fs::DirBuilderExt;
+        for attempt in 0_u32.. {
+            let name = format!("{prefix}-{}-{attempt}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            match fs::DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => return Ok(TemporaryDirectory { path }),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::Error::from(io::ErrorKind::AlreadyExists))
+    }
+}
+
+impl Drop for TemporaryDirectory {
+    fn drop(&mut self) {
+        // A directory for temporary files is emptied by others, too.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
 /// A path as it is shown: without the directory where one is.
 pub fn shown(path: &Path) -> &Path {
     path.strip_prefix(".").unwrap_or(path)

@@ -2,6 +2,7 @@
 //! shells and the manual page are made of it, and a command line is checked against it before a command
 //! sees it.
 
+mod bench;
 pub mod compile;
 mod compile_r7rs;
 mod completions;
@@ -9,6 +10,7 @@ pub mod doc;
 mod files;
 mod fmt;
 pub mod help;
+mod interrupts;
 mod lsp;
 mod man;
 mod new;
@@ -51,6 +53,7 @@ pub const TOOLS: &[Tool] = &[
     serve::TOOL,
     new::TOOL,
     test::TOOL,
+    bench::TOOL,
     doc::TOOL,
     compile::TOOL,
     compile_r7rs::TOOL,

@@ -7,20 +7,20 @@
 mod find;
 mod junit;
 mod report;
-mod show;
+pub mod show;
 mod suite;
 mod watch;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use lexopt::{Arg, Parser, ValueExt};
 
 use super::table::{LIBRARY_OPTIONS, Row, joined};
-use super::{Tool, files};
+use super::{Tool, files, interrupts};
 use crate::environment::Environment;
 use crate::exit_code;
 use crate::json::Object;
@@ -93,20 +93,8 @@ struct Wishes {
 
 fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> {
     let wishes = parse(parser, environment)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        // A second one ends it in any case.
-        let twice = signal_hook::flag::register_conditional_shutdown(
-            signal,
-            i32::from(exit_code::INTERRUPTED),
-            stop.clone(),
-        );
-        let once = signal_hook::flag::register(signal, stop.clone());
-        if let Err(error) = twice.and(once) {
-            return Err(format!("cannot wait for Ctrl-C: {error}"));
-        }
-    }
-    let directory = match ReportDirectory::new() {
+    let stop = interrupts::stop_flag()?;
+    let directory = match files::TemporaryDirectory::new("canny-test") {
         Ok(directory) => directory,
         Err(error) => {
             eprintln!("canny test: cannot make a directory for reports: {error}");
@@ -230,34 +218,6 @@ impl Wishes {
             time_limit: self.time_limit,
             directory,
         }
-    }
-}
-
-/// Where suites write their reports; removed at the end.
-struct ReportDirectory {
-    path: PathBuf,
-}
-
-impl ReportDirectory {
-    fn new() -> std::io::Result<ReportDirectory> {
-        use std::os::unix::fs::DirBuilderExt;
-        for attempt in 0_u32.. {
-            let name = format!("canny-test-{}-{attempt}", std::process::id());
-            let path = std::env::temp_dir().join(name);
-            match std::fs::DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => return Ok(ReportDirectory { path }),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Err(std::io::Error::from(std::io::ErrorKind::AlreadyExists))
-    }
-}
-
-impl Drop for ReportDirectory {
-    fn drop(&mut self) {
-        // A directory for temporary files is emptied by others, too.
-        let _ = std::fs::remove_dir_all(&self.path);
     }
 }
 

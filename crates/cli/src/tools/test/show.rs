@@ -46,7 +46,7 @@ impl Style {
         self.paint("31", text)
     }
 
-    fn weak(self, text: &str) -> String {
+    pub fn weak(self, text: &str) -> String {
         self.paint("2", text)
     }
 
