@@ -51,6 +51,7 @@ const PARTS: &[Titled<&[Titled<&[&str]>]>] = &[
                     "guide/string-interpolation.md",
                     "guide/testing.md",
                     "guide/benchmarks.md",
+                    "guide/profiling.md",
                 ],
             ),
             ("Coming from elsewhere", &["guide/coming-from-*"]),
@@ -65,6 +66,7 @@ const PARTS: &[Titled<&[Titled<&[&str]>]>] = &[
             &[
                 "cli.md",
                 "errors.md",
+                "profile-format.md",
                 "srfis.md",
                 "repl-walk.md",
                 "editors*",
