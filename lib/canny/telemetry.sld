@@ -146,12 +146,12 @@
       (let* ((resource (settings-resource settings))
              (spans (start-pipeline! "spans" (settings-spans settings)
                                      (lambda (spans protocol)
-                                       (encode-spans resource (map span->otlp spans) protocol))
+                                       (encode-spans resource (spans->otlp spans) protocol))
                                      show-span #f))
              (logs (start-pipeline! "log records" (settings-logs settings)
                                     (lambda (logs protocol) (encode-logs resource logs protocol))
                                     show-log #f))
-             (begun (wall-time (now)))
+             (begun (+ (now) (wall-offset)))
              (metrics (start-pipeline! "metrics" (settings-metrics settings)
                                        (lambda (metrics protocol)
                                          (encode-metrics resource metrics protocol))
@@ -166,7 +166,9 @@
             (begin
               (set! watching? #t)
               (on-shutdown (lambda () (stop-telemetry! #:timeout flush-timeout))
-                           #:deadline (+ flush-timeout 5))))
+                           #:deadline (+ flush-timeout 5)
+                           ;; Ctrl-C stays what it is: it may end no more than an evaluation.
+                           #:signals '(sigterm sighup))))
         (if (pipeline-active? spans)
             (begin
               (set-tracer! settings (lambda (span) (enqueue! spans span)))
@@ -244,7 +246,7 @@
 
     ;; All families, as `encode-metrics` takes them.
     (define (read-metrics registry begun)
-      (let ((time (wall-time (now))))
+      (let ((time (+ (now) (wall-offset))))
         (map (lambda (family) (vector family begun time))
              (append (registry-collect registry) (server-families registry) (process-families)
                      (machine-families)))))
@@ -508,7 +510,7 @@
         (if (and running (pipeline-active? (running-logs running)))
             (let ((span (current-span)))
               (enqueue! (running-logs running)
-                        (make-otlp-log (wall-time (now)) (cdr number)
+                        (make-otlp-log (+ (now) (wall-offset)) (cdr number)
                                        (string-upcase (symbol->string severity))
                                        message attributes
                                        (and span (trace-id-of span))

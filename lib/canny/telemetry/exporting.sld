@@ -75,7 +75,8 @@
                   (if (>= count most)
                       (begin
                         (set-pipeline-dropped! pipeline (+ 1 (pipeline-dropped pipeline)))
-                        'full)
+                        ;; A program that loses many has better things to do than to warn.
+                        (if (= 1 (bitwise-and 1023 (pipeline-dropped pipeline))) 'full #f))
                       (begin
                         (set-pipeline-items! pipeline (cons item (pipeline-items pipeline)))
                         (set-pipeline-count! pipeline (+ count 1))
@@ -137,8 +138,8 @@
       (let ((target (signal-target signal)))
         (and target
              (guard (object ((error-object? object)
-                             (warn! (string->symbol (string-append name " certificate"))
-                                    "no " name " are sent: " (condition->string object))
+                             (warn! 'certificate "nothing can be sent: "
+                                    (condition->string object))
                              #f))
                (make-http-client
                 #:redirects 0 #:retries 0 #:connections 2 #:body-limit 1048576
@@ -264,9 +265,9 @@
                          (again (+ attempt 1) (min delay-most (* 3/2 delay))))
                         (else
                          (note-failed! pipeline count)
-                         (warn! 'failed (number->string count) " " (pipeline-name pipeline)
-                                " were not sent to " (target-url target) ": "
-                                (cdr outcome))))))))))
+                         (warn! 'failed "cannot send " (pipeline-name pipeline) " to "
+                                (target-url target) ": " (cdr outcome) "; "
+                                (number->string count) " lost")))))))))
 
     (define (seconds-now)
       (/ (%clock-nanoseconds clock/monotonic) 1000000000))

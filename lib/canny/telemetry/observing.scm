@@ -53,19 +53,20 @@
 
 (define (describe-request! span request)
   (let ((host (host-and-port request)))
-    (set-attributes! span
-                     (list (cons "http.request.method" (method-text (request-method request)))
-                           (cons "http.request.method_original"
-                                 (original-method (request-method request)))
-                           (cons "url.path" (request-path request))
-                           (cons "url.query" (without-secrets (request-query request)))
-                           (cons "url.scheme" (if (request-secure? request) "https" "http"))
-                           (cons "server.address" (car host))
-                           (cons "server.port" (cdr host))
-                           (cons "client.address" (request-client request))
-                           (cons "network.protocol.version"
-                                 (version-text (request-version request)))
-                           (cons "user_agent.original" (request-field request 'user-agent))))))
+    (set-first-attributes! span
+                           (list (cons "http.request.method" (method-text (request-method request)))
+                                 (cons "http.request.method_original"
+                                       (original-method (request-method request)))
+                                 (cons "url.path" (request-path request))
+                                 (cons "url.query" (without-secrets (request-query request)))
+                                 (cons "url.scheme" (if (request-secure? request) "https" "http"))
+                                 (cons "server.address" (car host))
+                                 (cons "server.port" (cdr host))
+                                 (cons "client.address" (request-client request))
+                                 (cons "network.protocol.version"
+                                       (version-text (request-version request)))
+                                 (cons "user_agent.original"
+                                       (request-field request 'user-agent))))))
 
 (define status-key "http.response.status_code")
 
@@ -144,16 +145,16 @@
                             response)))))))
 
 (define (describe-exchange! span method uri count)
-  (set-attributes! span
-                   (list (cons "http.request.method" (method-text method))
-                         (cons "http.request.method_original" (original-method method))
-                         (cons "url.full"
-                               (uri->string
-                                (uri-with uri #:userinfo #f #:fragment #f
-                                          #:query (without-secrets (uri-query uri)))))
-                         (cons "server.address" (uri-host uri))
-                         (cons "server.port" (uri-effective-port uri))
-                         (cons "http.request.resend_count" (and (> count 0) count)))))
+  (set-first-attributes! span
+                         (list (cons "http.request.method" (method-text method))
+                               (cons "http.request.method_original" (original-method method))
+                               (cons "url.full"
+                                     (uri->string
+                                      (uri-with uri #:userinfo #f #:fragment #f
+                                                #:query (without-secrets (uri-query uri)))))
+                               (cons "server.address" (uri-host uri))
+                               (cons "server.port" (uri-effective-port uri))
+                               (cons "http.request.resend_count" (and (> count 0) count)))))
 
 ;; Statements of databases.
 
@@ -183,20 +184,20 @@
 (define (describe-statement! span system sql place)
   (let ((summary (summary-of sql)))
     (rename-span! span (cdr summary))
-    (set-attributes! span
-                     (append
-                      (list (cons "db.system.name" (symbol->string system))
-                            (cons "db.query.text" sql)
-                            (cons "db.query.summary" (cdr summary))
-                            (cons "db.operation.name" (car summary)))
-                      (if (pair? place)
-                          (list (cons "db.namespace" (car place))
-                                (cons "server.address" (cadr place))
-                                (cons "server.port"
-                                      (let ((port (caddr place)))
-                                        (if (string? port) (string->number port) port))))
-                          (list (cons "db.namespace"
-                                      (if (equal? place "") ":memory:" place))))))))
+    (set-first-attributes! span
+                           (append
+                            (list (cons "db.system.name" (symbol->string system))
+                                  (cons "db.query.text" sql)
+                                  (cons "db.query.summary" (cdr summary))
+                                  (cons "db.operation.name" (car summary)))
+                            (if (pair? place)
+                                (list (cons "db.namespace" (car place))
+                                      (cons "server.address" (cadr place))
+                                      (cons "server.port"
+                                            (let ((port (caddr place)))
+                                              (if (string? port) (string->number port) port))))
+                                (list (cons "db.namespace"
+                                            (if (equal? place "") ":memory:" place))))))))
 
 ;; Summaries of statements by their texts. There are few texts, as values are arguments; programs
 ;; that make others do not fill the memory.

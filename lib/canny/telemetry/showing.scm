@@ -5,16 +5,21 @@
 
 (define status-numbers '((unset . 0) (ok . 1) (error . 2)))
 
-(define (event->otlp event)
-  (vector (wall-time (vector-ref event 0)) (vector-ref event 1) (vector-ref event 2)
+(define (event->otlp event offset)
+  (vector (+ offset (vector-ref event 0)) (vector-ref event 1) (vector-ref event 2)
           (vector-ref event 3)))
 
-(define (span->otlp span)
+(define (spans->otlp spans)
+  (let ((offset (wall-offset)))
+    (map (lambda (span) (span->otlp span offset)) spans)))
+
+(define (span->otlp span offset)
   (make-otlp-span (trace-id-of span) (id-of span) (span-state span) (span-parent-id span)
                   (span-flags span) (span-name span) (cdr (assq (span-kind span) kind-numbers))
-                  (wall-time (span-start span)) (wall-time (span-end span))
+                  (+ offset (span-start span)) (+ offset (span-end span))
                   (reverse (span-attributes span)) (span-dropped-attributes span)
-                  (map event->otlp (reverse (span-events span))) (span-dropped-events span)
+                  (map (lambda (event) (event->otlp event offset))
+                       (reverse (span-events span))) (span-dropped-events span)
                   (span-links span) (span-dropped-links span)
                   (cdr (assq (span-status span) status-numbers)) (span-message span)))
 

@@ -5,8 +5,8 @@
 ;;; or `suppressed` in the tasks that send telemetry, which are not to be observed. A span that is
 ;;; not sampled passes its identifiers on and records nothing.
 ;;;
-;;; Times are nanoseconds of the monotonic clock, so that they are small numbers; `wall-time` makes
-;;; times since 1970 of them.
+;;; Times are nanoseconds of the monotonic clock, so that they are small numbers; `wall-offset` is
+;;; what is missing to times since 1970.
 ;;;
 ;;; | fields | changed by | under |
 ;;; |---|---|---|
@@ -14,13 +14,13 @@
 ;;; | the tracer | start and end of telemetry | none: read once for each span |
 
 (define-library (canny telemetry spans)
-  (export set-tracer! tracing? now wall-time
+  (export set-tracer! tracing? now wall-offset
           current-context call-in-context call-in-contexts current-baggage
           span? new-span root-context finish-span!
           span-trace-id span-id span-parent-id span-flags span-state span-recording? span-remote?
           span-name span-kind span-start span-end span-attributes span-dropped-attributes
           span-events span-dropped-events span-links span-dropped-links span-status span-message
-          set-attribute! set-attributes! add-event! set-status! rename-span! fail-span!
+          set-attribute! set-first-attributes! add-event! set-status! rename-span! fail-span!
           exception-attributes
           extract-context extract-baggage inject-context)
   (import (canny machine protocols) (canny primitives) (canny syntax)
@@ -111,9 +111,10 @@
     (define (now)
       (%clock-nanoseconds clock/monotonic))
 
-    ;; The clock of the calendar may be set: this is its difference at the moment of the call.
-    (define (wall-time time)
-      (+ time (- (%clock-nanoseconds clock/realtime) (%clock-nanoseconds clock/monotonic))))
+    ;; What makes a time one since 1970. The clock of the calendar may be set: this is its difference
+    ;; at the moment of the call.
+    (define (wall-offset)
+      (- (%clock-nanoseconds clock/realtime) (%clock-nanoseconds clock/monotonic)))
 
     ;; Contexts.
 
@@ -171,8 +172,33 @@
 
     ;; Spans.
 
+    ;; Random bytes, many of which come from the system at once.
+    (define-record-type supply
+      (make-supply %lock bytes used)
+      supply?
+      (%lock supply-lock)
+      (bytes supply-bytes set-supply-bytes!)
+      (used supply-used set-supply-used!))
+
+    (define supply-size 4096)
+
+    (define random-supply (make-supply #f #f supply-size))
+
     (define (make-identifier count)
-      (%random-bytes count))
+      (let ((start (%with-lock random-supply
+                     (let ((used (supply-used random-supply)))
+                       (if (> (+ used count) supply-size)
+                           #f
+                           (begin
+                             (set-supply-used! random-supply (+ used count))
+                             (cons (supply-bytes random-supply) used)))))))
+        (if start
+            (bytevector-copy (car start) (cdr start) (+ (cdr start) count))
+            (let ((bytes (%random-bytes supply-size)))
+              (%with-lock random-supply
+                (set-supply-bytes! random-supply bytes)
+                (set-supply-used! random-supply 0))
+              (make-identifier count)))))
 
     ;; As many as a limit allows, and how many are beyond it.
     (define (within limit list)
@@ -257,12 +283,23 @@
               (%with-lock span
                 (note-attribute! span key value (limit-attributes limits)))))))
 
-    ;; Pairs whose value is #f are left out.
-    (define (set-attributes! span attributes)
-      (for-each (lambda (attribute)
-                  (if (cdr attribute)
-                      (set-attribute! span (car attribute) (cdr attribute))))
-                attributes))
+    ;; The first attributes of a span that no other task has yet. Their keys differ; pairs whose
+    ;; value is #f are left out.
+    (define (set-first-attributes! span attributes)
+      (let* ((limits (tracer-limits current-tracer))
+             (most (limit-attributes limits)))
+        (let loop ((rest attributes) (kept '()) (count 0))
+          (cond ((null? rest)
+                 (set-span-attributes! span kept)
+                 (set-span-count! span count))
+                ((not (cdar rest)) (loop (cdr rest) kept count))
+                ((>= count most)
+                 (set-span-dropped-attributes! span (+ 1 (span-dropped-attributes span)))
+                 (loop (cdr rest) kept count))
+                (else
+                 (loop (cdr rest)
+                       (cons (cons (caar rest) (limited (cdar rest) limits)) kept)
+                       (+ count 1)))))))
 
     (define (add-event! span name attributes)
       (let ((tracer current-tracer))
