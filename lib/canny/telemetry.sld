@@ -6,9 +6,9 @@
 ;;;       (charge!))
 ;;;
 ;;; Importing the library starts telemetry if the environment names a collector or an exporter.
-;;; Requests of `(canny web server)` and of `(canny web client)` and statements of databases are spans
-;;; then, without a word in the program. While telemetry is off, a span is #f, and what is said of
-;;; it has no effect.
+;;; Requests of `(canny web server)` and of `(canny web client)` and statements of databases are
+;;; spans then, without a word in the program. While telemetry is off, a span is #f, and
+;;; descriptions of it have no effect.
 ;;;
 ;;; This file has the start, the end and the procedures for programs; `telemetry/observing.scm` has
 ;;; the observers of servers, clients and databases, `telemetry/showing.scm` texts for people. The
@@ -56,7 +56,7 @@
   (include "telemetry/observing.scm" "telemetry/showing.scm")
   (begin
 
-    ;; What was started.
+    ;; The state while telemetry runs.
     (define-record-type running
       (make-running settings spans logs metrics)
       running?
@@ -114,7 +114,8 @@
       (map (lambda (pair) (cons (text-of (car pair)) (cdr pair))) pairs))
 
     ;; Starts telemetry, as the environment says, and options where that says nothing. Gives #f
-    ;; where the environment disables it. What was started before is stopped.
+    ;; where the environment disables it. Telemetry that runs already is stopped
+    ;; first.
     (define* (start-telemetry! #:key (service-name #f) (attributes '()) (endpoint #f)
                                (protocol 'http/protobuf) (headers '())
                                (sampler 'parentbased_always_on) (ratio 1.0)
@@ -499,8 +500,8 @@
     (define severities
       '((trace . 1) (debug . 5) (info . 9) (warn . 13) (error . 17) (fatal . 21)))
 
-    ;; Sends a log record with the current context. Its severity is `trace`, `debug`, `info`, `warn`,
-    ;; `error` or `fatal`.
+    ;; Sends a log record with the current context. Its severity is `trace`, `debug`, `info`,
+    ;; `warn`, `error` or `fatal`.
     (define* (log-event! severity message #:optional (attributes '()))
       (let ((number (assq severity severities))
             (running current))

@@ -1,12 +1,14 @@
 ;;; (canny telemetry exporting): queues of what is to be sent, and the tasks that send it.
 ;;;
-;;; Each signal has a pipeline: a queue with a limit, and a task that takes all that is queued, in
-;;; batches, from time to time or when a batch is full. Whoever adds to a queue waits for nothing:
-;;; what has no room is counted and lost. Metrics are not queued, but read when they are to be sent.
+;;; Each signal has a pipeline: a queue with a limit, and a task that sends what is queued in
+;;; batches. It does so from time to time, and when a batch is full. Adding to a queue waits for
+;;; nothing: an item without room is counted and lost. Metrics are not queued, but read when they
+;;; are to be sent.
 ;;;
 ;;; Failures are those that the OpenTelemetry protocol names. A batch is tried again, with growing
-;;; delays, if the collector cannot be reached or answers 429, 502, 503 or 504; `Retry-After` counts.
-;;; All other answers lose the batch. Each kind of failure gives a warning, at most one in a minute.
+;;; delays, if the collector cannot be reached or answers 429, 502, 503 or 504; `Retry-After`
+;;; counts. All other answers lose the batch. Each kind of failure gives a warning, at
+;;; most one in a minute.
 ;;;
 ;;; | fields of a pipeline | changed under |
 ;;; |---|---|
@@ -117,8 +119,8 @@
 
     ;; The task.
 
-    ;; A pipeline of a signal, whose task runs from now on. `name`, `encode`, `show` and `collect` are
-    ;; those of the record.
+    ;; A pipeline of a signal, whose task runs from now on. `name`, `encode`, `show` and `collect`
+    ;; are those of the record.
     (define (start-pipeline! name signal encode show collect)
       (let ((pipeline
              (make-pipeline #f name signal encode show collect (client-of name signal)

@@ -3,9 +3,9 @@
 ;;;
 ;;; A message is declared once, with the name, the number and the type of each field as the
 ;;; official definitions have them (opentelemetry-proto 1.x). Two procedures come of it: one writes
-;;; it as Protocol Buffers, one gives it as an object for `json->string`. Fields with a default value
-;;; are left out, as both encodings allow. In JSON, numbers of 64 bits are strings and identifiers
-;;; are hexadecimal digits.
+;;; it as Protocol Buffers, one gives it as an object for `json->string`. Fields with a default
+;;; value are left out, as both encodings allow. In JSON, numbers of 64 bits are strings and
+;;; identifiers are hexadecimal digits.
 ;;;
 ;;; | type | values |
 ;;; |---|---|
@@ -163,7 +163,7 @@
               (list (cons 'key (key-text (car entry)))
                     (cons 'value (any->json (cdr entry)))))))
 
-    ;; What is common to all signals.
+    ;; Parts of all signals.
 
     (define-message resource (attributes)
       (attributes 1 (list-of key-value) attributes))

@@ -2,8 +2,8 @@
 ;;; specification of OpenTelemetry.
 ;;;
 ;;; A variable that is empty counts as not set. One with a value that it does not take gives a
-;;; warning and counts as not set, too: telemetry never ends a program. Options of `start-telemetry!`
-;;; say what holds where the environment says nothing.
+;;; warning and counts as not set, too: telemetry never ends a program. Options of
+;;; `start-telemetry!` say what holds where the environment says nothing.
 
 (define-library (canny telemetry settings)
   (export read-settings environment-asks?
@@ -167,7 +167,8 @@
         (percent-decode text)))
 
     ;; `a=1,b=2` as an association list of strings; `wrong` is called with each part that is no
-    ;; pair. Values are percent-encoded. What follows a semicolon, as in baggage, is left out.
+    ;; pair. Values are percent-encoded. Properties behind a
+    ;; semicolon, as in baggage, are left out.
     (define (%parse-pairs text wrong)
       (let loop ((parts (comma-parts text)) (pairs '()))
         (if (null? parts)
@@ -232,8 +233,8 @@
     (define (with-path uri path)
       (uri->string (uri-with uri #:path path)))
 
-    ;; The URL of a signal: that of its own variable as it is, of the common one with a path behind
-    ;; it; #f if it is none.
+    ;; The URL of a signal: that of its own variable as it is, or that of the common one with a path
+    ;; behind it. Gives #f for a text that is no URL.
     (define (url-of signal path given)
       (let* ((own (first-set (list (string-append "OTEL_EXPORTER_OTLP_" signal "_ENDPOINT"))))
              (common (first-set '("OTEL_EXPORTER_OTLP_ENDPOINT")))
@@ -353,7 +354,7 @@
                       (cons "process.runtime.name" "canny")
                       (cons "process.runtime.version" (%implementation-version))))))
 
-    ;; What the environment says, and options where it says nothing.
+    ;; The settings of the environment, and options where it says nothing.
     (define (read-settings service attributes endpoint protocol headers sampler ratio)
       (define (signal name path exporters delay timeout queue batch)
         (make-signal exporters

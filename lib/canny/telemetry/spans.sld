@@ -111,8 +111,8 @@
     (define (now)
       (%clock-nanoseconds clock/monotonic))
 
-    ;; What makes a time one since 1970. The clock of the calendar may be set: this is its difference
-    ;; at the moment of the call.
+    ;; The difference to times since 1970, at the moment of the call: the clock of the calendar may
+    ;; be set.
     (define (wall-offset)
       (- (%clock-nanoseconds clock/realtime) (%clock-nanoseconds clock/monotonic)))
 
@@ -243,7 +243,7 @@
         (if (and ended? tracer (sampled? span))
             ((tracer-deliver! tracer) span))))
 
-    ;; What is said of a span.
+    ;; Descriptions of spans.
 
     (define (cut text limits)
       (let ((most (limit-length limits)))
