@@ -120,40 +120,61 @@
     ;; The end of the program.
 
     (define-record-type ending
-      (make-shutdown lock thunks deadline begun caller)
+      (make-shutdown lock thunks deadline begun watched caller)
       ending?
       (lock shutdown-lock)
       (thunks shutdown-thunks set-shutdown-thunks!)
       (deadline shutdown-deadline set-shutdown-deadline!)
       (begun shutdown-begun set-shutdown-begun!)
+      ;; The names of signals that end the program in order.
+      (watched shutdown-watched set-shutdown-watched!)
       ;; The task that calls the registered procedures, and a future of its end; or `#f`.
       (caller shutdown-caller set-shutdown-caller!))
 
-    (define shutdown (make-shutdown #f '() 0 #f #f))
+    (define shutdown (make-shutdown #f '() 0 #f '() #f))
+
+    (define ending-signals '(sigterm sigint sighup))
 
     (define default-deadline 10)
 
     ;; Has a procedure called when the program ends: by SIGTERM, SIGINT or SIGHUP, which then end it
     ;; in order, or in any other way. The last one is called first. All together have as many
-    ;; seconds as the longest `#:deadline` of them.
-    (define* (on-shutdown thunk #:key (deadline default-deadline))
+    ;; seconds as the longest `#:deadline` of them. `#:signals` are those of the three that end the
+    ;; program in order; the others do what they do without this.
+    (define* (on-shutdown thunk #:key (deadline default-deadline) (signals ending-signals))
       (if (not (procedure? thunk))
           (%type-error 'on-shutdown 1 "procedure" thunk))
       (if (not (and (real? deadline) (>= deadline 0)))
           (raise (%make-condition 'type "#:deadline is not a number of seconds" (list deadline)
                                   'on-shutdown)))
-      (if (%with-lock shutdown
-            (let ((first? (not (shutdown-begun shutdown))))
-              (set-shutdown-thunks! shutdown (cons thunk (shutdown-thunks shutdown)))
-              (set-shutdown-deadline! shutdown (max deadline (shutdown-deadline shutdown)))
-              (if first? (set-shutdown-begun! shutdown 'watching))
-              first?))
-          (begin
-            (%set-shutdown-procedure! (lambda () (call-thunks! 70 void)))
-            (tap (signals 'sigterm 'sigint 'sighup)
-                 (lambda (name)
-                   (shut-down (+ 128 (signal-number name)))))))
+      (if (not (and (list? signals) (null? (without ending-signals signals))))
+          (raise (%make-condition 'type "#:signals is not a list of sigterm, sigint and sighup"
+                                  (list signals) 'on-shutdown)))
+      (let ((first-and-new
+             (%with-lock shutdown
+               (let ((first? (not (shutdown-begun shutdown)))
+                     (new (without (shutdown-watched shutdown) signals)))
+                 (set-shutdown-thunks! shutdown (cons thunk (shutdown-thunks shutdown)))
+                 (set-shutdown-deadline! shutdown (max deadline (shutdown-deadline shutdown)))
+                 (set-shutdown-watched! shutdown (append new (shutdown-watched shutdown)))
+                 (if first? (set-shutdown-begun! shutdown 'watching))
+                 (cons first? new)))))
+        (if (car first-and-new)
+            (%set-shutdown-procedure! (lambda () (call-thunks! 70 void))))
+        (if (pair? (cdr first-and-new))
+            (end-by! (cdr first-and-new))))
       (void))
+
+    ;; The names that are not among others.
+    (define (without others names)
+      (cond ((null? names) '())
+            ((memq (car names) others) (without others (cdr names)))
+            (else (cons (car names) (without others (cdr names))))))
+
+    (define (end-by! names)
+      (tap (apply signals names)
+           (lambda (name)
+             (shut-down (+ 128 (signal-number name))))))
 
     (define (signal-number name)
       (case name

@@ -36,6 +36,7 @@
           sqlite-version)
   (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
           (canny databases sql)
+          (only (canny telemetry observers) %statement-observer)
           (only (canny data lists) for-each map)
           (only (canny tasks) %task-number %set-interrupter! %raise-if-interrupted %with-lock
                 %park)
@@ -252,6 +253,13 @@
     (define (run who database sql arguments shape)
       (check-database who database)
       (check-sql who 2 sql)
+      (let ((observe (%statement-observer)))
+        (if observe
+            (observe 'sqlite sql (database-path database)
+                     (lambda () (run-now who database sql arguments shape)))
+            (run-now who database sql arguments shape))))
+
+    (define (run-now who database sql arguments shape)
       (using who database token shape
              (%sqlite-run who (database-handle database) sql arguments shape token)))
 
@@ -264,9 +272,17 @@
     (define (execute-script database sql)
       (check-database 'execute-script database)
       (check-sql 'execute-script 2 sql)
-      (using 'execute-script database token row-shape/nothing
-             (%sqlite-script 'execute-script (database-handle database) sql token))
+      (observed database sql
+                (lambda ()
+                  (using 'execute-script database token row-shape/nothing
+                         (%sqlite-script 'execute-script (database-handle database) sql token))))
       (values))
+
+    (define (observed database sql thunk)
+      (let ((observe (%statement-observer)))
+        (if observe
+            (observe 'sqlite sql (database-path database) thunk)
+            (thunk))))
 
     ;; The rows of a statement in a list.
     (define (query database sql . arguments)
@@ -351,12 +367,15 @@
     (define (for-each-row procedure database sql . arguments)
       (check-procedure 'for-each-row 1 procedure)
       (check-argument 'for-each-row 2 database? "database" database)
-      (let ((cursor (open-cursor 'for-each-row database sql arguments)))
-        (dynamic-wind
-         values
-         (lambda () (for-each-of-cursor 'for-each-row procedure database cursor))
-         (lambda () (close-cursor! database cursor)))
-        (values)))
+      (check-sql 'for-each-row 3 sql)
+      (observed database sql
+                (lambda ()
+                  (let ((cursor (open-cursor 'for-each-row database sql arguments)))
+                    (dynamic-wind
+                     values
+                     (lambda () (for-each-of-cursor 'for-each-row procedure database cursor))
+                     (lambda () (close-cursor! database cursor))))))
+      (values))
 
     ;; `(procedure row state)` gives the next state; the last one is the value.
     (define (fold-rows procedure state database sql . arguments)

@@ -40,6 +40,7 @@ const PARTS: &[Titled<&[Titled<&[&str]>]>] = &[
                     "guide/concurrency.md",
                     "guide/databases.md",
                     "guide/web-service.md",
+                    "guide/telemetry.md",
                     "guide/wiki.md",
                     "security.md",
                     "guide/match.md",

@@ -20,7 +20,7 @@
 
 (define-library (canny postgresql connection)
   (export make-postgresql postgresql? check-connection check-sql
-          wire-of lock-of parameters-of set-process! set-secret! statements-of next-number!
+          wire-of lock-of place-of parameters-of set-process! set-secret! statements-of next-number!
           prepared-max
           status-of depth-of set-depth! listens? set-listens! shut!
           next-message unexpected read-until-ready tag-number sync!
@@ -31,7 +31,8 @@
           (only (canny sync) mutex-lock! mutex-try-lock! mutex-unlock!)
           (only (canny net) network-error? connection-input)
           (canny machine arguments)
-          (canny postgresql wire) (canny postgresql errors) (canny postgresql transport))
+          (canny postgresql wire) (canny postgresql errors) (canny postgresql transport)
+          (only (canny postgresql settings) setting))
   (begin
 
     (define-record-type postgresql
@@ -61,6 +62,12 @@
 
     (define (check-sql who object)
       (check-argument who 2 string? "string" object))
+
+    ;; The name of the database, and host and port of its server, as far as they were given.
+    (define (place-of database)
+      (let ((settings (settings-of database)))
+        (list (setting settings 'dbname #f) (setting settings 'host #f)
+              (setting settings 'port #f))))
 
     (define (next-number! database)
       (set-counter! database (+ 1 (counter-of database)))

@@ -14,6 +14,7 @@
           (only (canny machine control) raise guard)
           (only (canny data lists) for-each map member)
           (only (canny databases sql) %sql-error-part)
+          (only (canny telemetry observers) %statement-observer)
           (canny machine arguments)
           (canny postgresql wire) (canny postgresql values) (canny postgresql connection)
           (canny postgresql transactions))
@@ -194,7 +195,18 @@
     (define (run who database sql arguments make-row)
       (check-connection who database)
       (check-sql who sql)
-      (exchange who database (run-now who database sql arguments make-row #t)))
+      (let ((observe (%statement-observer)))
+        (if observe
+            (observe 'postgresql sql (place-of database)
+                     (lambda ()
+                       (exchange who database (run-now who database sql arguments make-row #t))))
+            (exchange who database (run-now who database sql arguments make-row #t)))))
+
+    (define (observed database sql thunk)
+      (let ((observe (%statement-observer)))
+        (if observe
+            (observe 'postgresql sql (place-of database) thunk)
+            (thunk))))
 
     (define (run-now who database sql arguments make-row again?)
       (let ((statement (prepared database who sql)))
@@ -252,6 +264,10 @@
     (define (execute-script database sql)
       (check-connection 'execute-script database)
       (check-sql 'execute-script sql)
+      (observed database sql (lambda () (run-script database sql)))
+      (values))
+
+    (define (run-script database sql)
       (exchange 'execute-script database
                 (begin
                   (send-message! (wire-of database) #\Q (c-string sql))
@@ -262,8 +278,7 @@
                                           (begin
                                             (send-message! (wire-of database) #\f
                                                            (c-string "use copy-in"))
-                                            (flush-wire! (wire-of database))))))))
-      (values))
+                                            (flush-wire! (wire-of database)))))))))
 
     ;; The rows of a statement in a list.
     (define (query database sql . arguments)
@@ -310,6 +325,10 @@
       (check-procedure 'for-each-row 1 procedure)
       (check-argument 'for-each-row 2 postgresql? "connection to PostgreSQL" database)
       (check-argument 'for-each-row 3 string? "string" sql)
+      (observed database sql (lambda () (walk-rows procedure database sql arguments)))
+      (values))
+
+    (define (walk-rows procedure database sql arguments)
       (call-with-transaction
         database
         (lambda ()
@@ -330,8 +349,7 @@
                       (begin
                         (send-message! (wire-of database) #\C #u8(80) (c-string portal))
                         (sync! database)
-                        (read-until-ready database 'for-each-row sql values))))))
-      (values))
+                        (read-until-ready database 'for-each-row sql values)))))))
 
     (define (begin-rows! database portal sql statement arguments)
       (let ((encoded (encoded-arguments arguments statement)))

@@ -35,6 +35,7 @@
           http-error? http-error-url http-error-stage http-error-cause http-timeout-error?)
   (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine arguments)
           (only (canny machine control) raise guard make-parameter parameterize dynamic-wind)
+          (only (canny data lists) map)
           (only (canny tasks) sleep cancelled-error?)
           (only (canny io) make-binary-input decode-bytevector set-port-timeout!)
           (only (canny json) string->json)
@@ -44,7 +45,8 @@
           (except (canny web headers text) fail) (canny web uri)
           (only (canny web headers) parse-header header->string)
           (canny web cookies) (canny web client payloads) (canny web client messages)
-          (canny web client connections))
+          (canny web client connections)
+          (only (canny telemetry observers) %exchange-observer))
   (include "client/clients.scm" "client/responses.scm")
   (begin
 
@@ -267,13 +269,13 @@
           (sleep seconds)
           (persist request (+ count 1)))
         (if (not again?)
-            (exchange request #f)
+            (attempt request count)
             (let ((result (guard (object ((and (http-error? object)
                                                (memq (http-error-stage object)
                                                      '(connect send head))
                                                (fits? request (delay-of request count)))
                                           'failed))
-                            (exchange request #f))))
+                            (attempt request count))))
               (cond ((eq? result 'failed) (wait-and-go-on (delay-of request count)))
                     ((memv (http-response-status result) '(429 502 503 504))
                      (let ((seconds (max (delay-of request count) (asked-delay result))))
@@ -306,6 +308,22 @@
                (max 0 (- (cdr value) (quotient (%clock-nanoseconds clock/realtime) 1000000000)))))))
 
     ;; One request and its response.
+
+    ;; An exchange after so many others for the same request.
+    (define (attempt request count)
+      (let ((observe (%exchange-observer)))
+        (if observe
+            (observe (request-method request) (request-uri request) count
+                     (lambda (headers) (exchange (with-further-headers request headers) #f))
+                     http-response-status)
+            (exchange request #f))))
+
+    ;; A request with headers, pairs of symbols and texts, in place of its own of these names.
+    (define (with-further-headers request headers)
+      (make-request (request-method request) (request-uri request)
+                    (append (without (map car headers) (request-headers request)) headers)
+                    (request-payload request) (request-client request) (request-options request)
+                    (request-deadline request)))
 
     (define (exchange request fresh?)
       (let* ((uri (request-uri request))

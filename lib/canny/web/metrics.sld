@@ -196,6 +196,8 @@
          (list
           (single "canny_heap_used_bytes" 'gauge "Memory of the heap that is in use."
                   (of 'bytes-in-use))
+          (single "canny_heap_used_bytes_max" 'gauge "The most that was in use so far."
+                  (of 'bytes-in-use-max))
           (single "canny_heap_live_bytes" 'gauge "What was alive after the last full collection."
                   (of 'bytes-live))
           (single "canny_heap_allocated_bytes_total" 'counter "Bytes of objects that were made."
@@ -206,12 +208,21 @@
                             (- (of 'collections) (of 'full-collections)))))
           (single "canny_gc_pause_seconds_total" 'counter "Time in which collections ran."
                   (seconds (of 'pause-nanoseconds)))
+          (single "canny_gc_cpu_seconds_total" 'counter "Processor time of collections."
+                  (seconds (of 'pause-cpu-nanoseconds)))
           (single "canny_gc_pause_seconds_max" 'gauge "The longest collection."
                   (seconds (of 'pause-nanoseconds-max)))
           (list "canny_tasks" 'gauge "Tasks by state." (count-states (all-tasks)))
           (single "canny_pool_cores" 'gauge "Cores that the pool of threads uses."
                   (in-pool 'cores))
           (single "canny_pool_workers" 'gauge "Threads that run tasks." (in-pool 'workers))
+          (single "canny_pool_workers_max" 'gauge "The most that there were."
+                  (in-pool 'workers-max))
+          (single "canny_pool_blocked_workers" 'gauge "Those that a call of the system holds."
+                  (in-pool 'blocked))
+          (single "canny_pool_helpers" 'gauge
+                  "Threads that do what would block, such as statements of SQLite."
+                  (in-pool 'helpers))
           (single "canny_pool_idle_workers" 'gauge "Those that have nothing to do."
                   (in-pool 'idle))
           (single "canny_pool_ready_tasks" 'gauge "Tasks that wait for a thread."
@@ -223,7 +234,12 @@
               '(("canny_pool_taken_total" "Times that a task was taken up." taken)
                 ("canny_pool_stolen_total" "Tasks that went to another thread." stolen)
                 ("canny_pool_preempted_total" "Tasks that computed for long and gave way."
-                 preempted))))))
+                 preempted)
+                ("canny_pool_started_total" "Threads that were started." started)
+                ("canny_pool_retired_total" "Threads that have ended, since they had nothing to do."
+                 retired)
+                ("canny_pool_refused_total" "Threads that the system would not make."
+                 refused))))))
 
     ;; Handlers.
 

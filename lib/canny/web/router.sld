@@ -14,7 +14,8 @@
 
 (define-library (canny web router)
   (export route mount make-router router? router-handler define-routes routes
-          route-parameter route-parameters route-name query-parameter query-parameters url-for
+          route-parameter route-parameters route-name route-pattern query-parameter query-parameters
+          url-for
           declare-route-type! path-segments)
   (import (canny primitives) (canny syntax) (canny machine arguments)
           (only (canny data lists) assoc for-each map)
@@ -230,7 +231,7 @@
     (define (new-node)
       (make-node (%make-hash-table 'string #f 0) '() '() '()))
 
-    ;; An endpoint: the names of the parameters, the handler and the name of the route.
+    ;; An endpoint: the names of the parameters, the handler, the name and the pattern of the route.
     (define (add-route! root route)
       (let loop ((node root) (segments (route-segments route)) (names '()))
         (if (null? segments)
@@ -268,14 +269,15 @@
             (begin
               (if (assq (car methods) endpoints)
                   (wrong 'make-router "there are two handlers for the same method and paths"
-                         (car methods) (route-pattern route)))
+                         (car methods) (pattern-text route)))
               (loop (cdr methods)
                     (append endpoints
                             (list (cons (car methods)
                                         (vector names (route-handler route)
-                                                (route-symbol route))))))))))
+                                                (route-symbol route)
+                                                (pattern-text route))))))))))
 
-    (define (route-pattern route)
+    (define (pattern-text route)
       (apply string-append
              (map (lambda (segment)
                     (string-append
@@ -408,7 +410,7 @@
     (define (call request body endpoint values)
       (let ((names (vector-ref endpoint 0)))
         (set-request-attribute! request 'route
-                                (cons (vector-ref endpoint 2)
+                                (cons endpoint
                                       (if (null? names) '() (pairs names values '()))))
         ((vector-ref endpoint 1) request body)))
 
@@ -428,7 +430,15 @@
 
     ;; The name of the route that a request took, or `#f`.
     (define (route-name request)
-      (car (request-attribute request 'route '(#f))))
+      (endpoint-part request 2))
+
+    ;; The pattern of the route that a request took, without types of parameters, or `#f`.
+    (define (route-pattern request)
+      (endpoint-part request 3))
+
+    (define (endpoint-part request index)
+      (let ((endpoint (car (request-attribute request 'route '(#f)))))
+        (and endpoint (vector-ref endpoint index))))
 
     ;; The first value that the query has for a name, a text, or a default.
     (define* (query-parameter request name #:optional (default #f))

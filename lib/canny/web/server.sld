@@ -43,6 +43,7 @@
           (only (canny systemd) systemd-notify start-watchdog!)
           (canny tasks) (canny web message)
           (only (canny metrics) registry? default-registry %add-source! %remove-source!)
+          (only (canny telemetry observers) %request-observer %failure-observer)
           (only (canny web server log-writer) check-access-log log-format-number start-log-writer)
           (only (canny web headers) header->string)
           (only (canny sxml) sxml->html-bytes sxml->xml-bytes))
@@ -245,6 +246,7 @@
                            (%compare-and-swap! present present-field/request request 'cancelled))
                       (set-present-suspect! present #f)
                       (%http-abort! request)
+                      (note-failure request 'cancelled #f)
                       (cancel! (present-task present)))))))
        (presents serving)))
 
@@ -297,8 +299,14 @@
                              #:headers '((retry-after . 1) (content-type . (text/plain)))
                              #:body "Service Unavailable\n")))
 
-    ;; A receiver of several forms would not be compiled to machine code.
     (define (handle handler request body)
+      (let ((observe (%request-observer)))
+        (if observe
+            (observe request body handler answer)
+            (answer handler request body))))
+
+    ;; A receiver of several forms would not be compiled to machine code.
+    (define (answer handler request body)
       (call-with-values
         (lambda () (handler request body))
         (lambda results
@@ -445,19 +453,30 @@
           (close-quietly (request-body request))))
 
     (define (answer-failure server request object)
-      (guard (again (#t (%http-abort! request)))
+      (guard (again (#t
+                     (note-failure request object #f)
+                     (%http-abort! request)))
         (cond ((%http-begun? request)
+               (note-failure request object #f)
                ;; The client learns that it did not get everything.
                (if (not (network-failure? object))
                    (report server request object))
                (%http-abort! request))
               ((%failure-status request object)
                => (lambda (status)
+                    (note-failure request object status)
                     (%http-respond! request status '((connection . "close"))
                                     (string-append (status-reason status) "\n"))))
               (else
                (report server request object)
-               (respond request ((server-on-error server) request object))))))
+               (let ((response ((server-on-error server) request object)))
+                 (respond request response)
+                 (note-failure request object
+                               (if (response? response) (response-status response) 200)))))))
+
+    (define (note-failure request object status)
+      (let ((note (%failure-observer)))
+        (if note (note request object status))))
 
     ;; The client has gone, or is too slow.
     (define (network-failure? object)
