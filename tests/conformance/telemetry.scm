@@ -302,6 +302,11 @@
         (map (lambda (key) (attribute inserted key))
              '("db.system.name" "db.operation.name" "db.query.text" "db.namespace")))
   (test (part (span-named "request") 'spanId) (part inserted 'parentSpanId))
+  ;; Values that are in the text are not sent.
+  (query db "select 'it''s -- secret', 17, \"name\" from items -- one's comment\n where id = 4e3")
+  (test "select ?, ?, \"name\" from items -- one's comment\n where id = ?"
+        (find (lambda (text) (and text (has? text "comment")))
+              (map (lambda (span) (attribute span "db.query.text")) (spans))))
   (test 3 (part (span-named "SELECT items") 'kind))
   (test '("1" 2)
         (let ((span (span-named "SELECT nothing")))
