@@ -62,6 +62,15 @@
       (vector->list (json-ref (string->json (utf8->string (cdr entry))) resources))))
    (received-at path)))
 
+;; The value of a procedure, once it is true: the span of a server ends after its answer.
+(define (eventually thunk)
+  (let loop ((left 500))
+    (or (thunk)
+        (and (> left 0)
+             (begin
+               (sleep 0.01)
+               (loop (- left 1)))))))
+
 ;; All spans but those of the collector's own requests.
 (define (spans)
   (flush-telemetry!)
@@ -196,7 +205,11 @@
     (http-get (url "/fails"))
     (http-get (url "/busy"))
     (http-get (url "/none")))
-  (define all (spans))
+  (define all
+    (eventually (lambda ()
+                  (let ((all (spans)))
+                    (and (= 4 (count (lambda (span) (= 2 (part span 'kind))) all))
+                         all)))))
   (define (of-kind kind name)
     (find (lambda (span) (and (= kind (part span 'kind)) (equal? name (part span 'name)))) all))
   (define served (of-kind 2 "GET /items/:id"))
@@ -230,21 +243,29 @@
 (test-group "trace context"
   (start)
   (define server (start-server (router-handler app) #:port 0))
+  (define asked 0)
   (define (ask . headers)
-    (set! received '())
+    (set! asked (+ asked 1))
     ;; The client of this program would send a context of its own.
     (parameterize ((current-baggage '()))
       (call-with-trace-headers headers
         (lambda ()
           (http-response-text
-           (http-get (string-append "http://" (car (server-addresses server)) "/items/1")))))))
-  (define (served) (span-named "GET /items/:id"))
+           (http-get (string-append "http://" (car (server-addresses server)) "/items/"
+                                    (number->string asked))))))))
+  (define (find-served)
+    (find (lambda (span)
+            (and (= 2 (part span 'kind))
+                 (equal? (attribute span "url.path")
+                         (string-append "/items/" (number->string asked)))))
+          (spans)))
+  (define (served) (eventually find-served))
   (ask (cons 'traceparent (traceparent "01")) '(tracestate . "vendor=1,other=2"))
   (test (list trace "vendor=1,other=2")
         (list (part (served) 'traceId) (part (served) 'traceState)))
   ;; A trace that is not sampled is not recorded.
   (ask (cons 'traceparent (traceparent "00")))
-  (test #f (served))
+  (test #f (find-served))
   (test "item; Zoë" (ask '("Baggage" . "user=Zo%C3%AB;property=1")))
   (for-each (lambda (wrong)
               (ask (cons 'traceparent wrong))
@@ -281,6 +302,11 @@
         (map (lambda (key) (attribute inserted key))
              '("db.system.name" "db.operation.name" "db.query.text" "db.namespace")))
   (test (part (span-named "request") 'spanId) (part inserted 'parentSpanId))
+  ;; Values that are in the text are not sent.
+  (query db "select 'it''s -- secret', 17, \"name\" from items -- one's comment\n where id = 4e3")
+  (test "select ?, ?, \"name\" from items -- one's comment\n where id = ?"
+        (find (lambda (text) (and text (has? text "comment")))
+              (map (lambda (span) (attribute span "db.query.text")) (spans))))
   (test 3 (part (span-named "SELECT items") 'kind))
   (test '("1" 2)
         (let ((span (span-named "SELECT nothing")))

@@ -183,13 +183,13 @@
 
 (define (describe-statement! span system sql place)
   (let ((summary (summary-of sql)))
-    (rename-span! span (cdr summary))
+    (rename-span! span (vector-ref summary 1))
     (set-first-attributes! span
                            (append
                             (list (cons "db.system.name" (symbol->string system))
-                                  (cons "db.query.text" sql)
-                                  (cons "db.query.summary" (cdr summary))
-                                  (cons "db.operation.name" (car summary)))
+                                  (cons "db.query.text" (vector-ref summary 2))
+                                  (cons "db.query.summary" (vector-ref summary 1))
+                                  (cons "db.operation.name" (vector-ref summary 0)))
                             (if (pair? place)
                                 (list (cons "db.namespace" (car place))
                                       (cons "server.address" (cadr place))
@@ -205,7 +205,7 @@
 (define summaries-lock (make-mutex))
 (define summaries-most 500)
 
-;; A pair of the operation, `SELECT`, and a short text, `SELECT items`.
+;; A vector of the operation, `SELECT`, a short text, `SELECT items`, and the text without values.
 (define (summary-of sql)
   (or (%hash-table-ref summaries sql #f)
       (let ((summary (summarize sql)))
@@ -232,11 +232,60 @@
 (define (summarize sql)
   (let ((words (leading-words sql)))
     (if (null? words)
-        '("SQL" . "SQL")
+        (vector "SQL" "SQL" (without-values sql))
         (let* ((operation (string-upcase (car words)))
                (table (table-in words)))
-          (cons operation
-                (if table (string-append operation " " table) operation))))))
+          (vector operation
+                  (if table (string-append operation " " table) operation)
+                  (without-values sql))))))
+
+;; A statement with `?` in place of texts in quotes and of numbers: these may be secrets. Names in
+;; double quotes and comments stay.
+(define (without-values sql)
+  (let ((port (open-output-string))
+        (end (string-length sql)))
+    (define (copy! from to)
+      (write-string (substring sql from to) port)
+      to)
+    ;; The index behind a text that begins at an index or later.
+    (define (behind text from)
+      (let ((found (string-search-forward text sql (min from end))))
+        (if found (+ found (string-length text)) end)))
+    (define (word-end index)
+      (if (and (< index end)
+               (word-char? (string-ref sql index))
+               (not (char=? #\" (string-ref sql index))))
+          (word-end (+ index 1))
+          index))
+    (let loop ((index 0))
+      (if (< index end)
+          (let ((char (string-ref sql index)))
+            (cond ((char=? char #\')
+                   (write-char #\? port)
+                   (loop (behind-quoted sql (+ index 1) end)))
+                  ((char=? char #\") (loop (copy! index (behind "\"" (+ index 1)))))
+                  ((string-at? "--" sql index) (loop (copy! index (behind "\n" index))))
+                  ((string-at? "/*" sql index) (loop (copy! index (behind "*/" index))))
+                  ((char<=? #\0 char #\9)
+                   (write-char #\? port)
+                   (loop (word-end index)))
+                  ((word-char? char) (loop (copy! index (word-end index))))
+                  (else
+                   (write-char char port)
+                   (loop (+ index 1)))))
+          (get-output-string port)))))
+
+(define (string-at? text string index)
+  (let ((end (+ index (string-length text))))
+    (and (<= end (string-length string))
+         (string=? text (substring string index end)))))
+
+;; The index behind the quote that ends a text; two quotes are one in it.
+(define (behind-quoted sql index end)
+  (let ((quote (%string-index sql #\' index)))
+    (cond ((not quote) end)
+          ((string-at? "''" sql quote) (behind-quoted sql (+ quote 2) end))
+          (else (+ quote 1)))))
 
 ;; The word that follows the first one of these; `if not exists` is passed over.
 (define (table-in words)
