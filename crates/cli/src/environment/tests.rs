@@ -296,7 +296,8 @@ fn section() -> String {
          that a variable does not take is an error, with exit code 64. A name that begins with `CANNY_`\n\
          and is not on this page gives a warning. An empty value is the same as none, except for\n\
          `CANNY_HISTORY`.\n\n\
-         {}\nThese are for work on Canny itself:\n\n{}\n\
+         {}\nVariables that begin with `OTEL_` are those of [telemetry](reference/canny/telemetry.md), for\n\
+         programs that import it.\n\nThese are for work on Canny itself:\n\n{}\n\
          Canny sets these for processes that it starts:\n\n{}\n\
          Tests of Canny and its build read these:\n\n{}\n",
         markdown(rows(Audience::Users).chain(others)),
