@@ -235,6 +235,8 @@ fn deep_recursion_is_cut() {
     let profile = profile_of(program, &[]);
     let depth = |sample: &canny_profile::model::Sample| profile.walk(sample.stack, true).count();
     let deepest = profile.rows.samples.iter().map(depth).max();
+    let kinds = profile.rows.stacks.iter().map(|stack| stack.kind);
+    assert!(kinds.into_iter().any(|kind| kind == StackKind::Cut));
     assert!(
         deepest.is_some_and(|depth| (50..2000).contains(&depth)),
         "{deepest:?}"

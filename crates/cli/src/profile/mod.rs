@@ -68,12 +68,14 @@ pub fn begin(session: &mut Session, options: &Options) -> Result<Option<Recordin
     let Some(wish) = &options.recording else {
         return Ok(None);
     };
-    let path = match (&wish.output, wish.format) {
-        (Some(output), Some(Format::Profile)) => output.clone(),
-        _ => show::temporary("profile"),
+    let (file, path) = match (&wish.output, wish.format) {
+        (Some(output), Some(Format::Profile)) => {
+            let file = File::create(output)
+                .map_err(|error| format!("cannot write {}: {error}", output.display()))?;
+            (file, output.clone())
+        }
+        _ => show::temporary("profile")?,
     };
-    let file =
-        File::create(&path).map_err(|error| format!("cannot write {}: {error}", path.display()))?;
     let subject = Subject {
         program: options.command_line.first().cloned().unwrap_or_default(),
         arguments: options.command_line.get(1..).unwrap_or_default().to_vec(),

@@ -4,7 +4,8 @@
 //! names that say them are rows of one table.
 
 use std::fs::{self, File};
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -46,16 +47,39 @@ fn bytes_in(format: Format, source: &[u8], profile: &Profile) -> Vec<u8> {
     }
 }
 
-/// A file for this process in the directory for temporary files.
-pub fn temporary(extension: &str) -> PathBuf {
-    let name = format!("canny-profile-{}.{extension}", std::process::id());
-    std::env::temp_dir().join(name)
+/// A new file in the directory for temporary files that only the user can read. A file that somebody else
+/// has put there under such a name is left alone.
+pub fn temporary(extension: &str) -> Result<(File, PathBuf), String> {
+    const ATTEMPTS: usize = 100;
+    let process = std::process::id();
+    let mut failure = None;
+    for attempt in 0..ATTEMPTS {
+        let name = match attempt {
+            0 => format!("canny-profile-{process}.{extension}"),
+            _ => format!("canny-profile-{process}-{attempt}.{extension}"),
+        };
+        let path = std::env::temp_dir().join(name);
+        let mut options = File::options();
+        match options.write(true).create_new(true).mode(0o600).open(&path) {
+            Ok(file) => return Ok((file, path)),
+            Err(error) => failure = Some(unwritable(&path, &error)),
+        }
+    }
+    Err(failure.unwrap_or_default())
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> String {
+    format!("cannot write {}: {error}", path.display())
 }
 
 /// Whether a file is a profile, by its first bytes.
 pub fn is_profile(path: &Path) -> bool {
     const GZIP: &[u8] = b"\x1f\x8b";
     let mut first = [0; 4096];
+    // To look into a pipe would take what the program is.
+    if !fs::metadata(path).is_ok_and(|data| data.is_file()) {
+        return false;
+    }
     let Ok(mut file) = File::open(path) else {
         return false;
     };
@@ -88,8 +112,10 @@ pub fn show_file(path: &Path, wish: &RecordingOptions) -> Result<(), String> {
             println_path("written", output);
         }
         _ if !wish.is_text_only => {
-            let output = temporary("html");
-            write(&output, &bytes_in(Format::Html, &bytes, &profile))?;
+            let (mut file, output) = temporary("html")?;
+            let page = bytes_in(Format::Html, &bytes, &profile);
+            let written = file.write_all(&page);
+            written.map_err(|error| unwritable(&output, &error))?;
             println_path("page", &output);
             open(&output);
         }
@@ -111,7 +137,7 @@ fn read(path: &Path) -> Result<(Vec<u8>, Profile), String> {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
-    fs::write(path, bytes).map_err(|error| format!("cannot write {}: {error}", path.display()))
+    fs::write(path, bytes).map_err(|error| unwritable(path, &error))
 }
 
 /// Tables about a profile.

@@ -78,7 +78,7 @@ struct Recording {
     start_ns: u64,
     rows: Builder,
     frames: HashMap<Link, Vec<FrameIndex>>,
-    stacks: HashMap<(Option<StackIndex>, Link, bool), Option<StackIndex>>,
+    stacks: HashMap<(Option<StackIndex>, Link, StackKind), Option<StackIndex>>,
     code_epoch: u32,
     /// Threads that have taken part.
     threads: HashSet<u64>,
@@ -314,6 +314,20 @@ impl ThreadProfile {
     }
 }
 
+/// Whether older frames of a chain are missing.
+fn is_cut(links: &[Link]) -> bool {
+    matches!(links.last(), Some(Link::Cut))
+}
+
+/// The kind of the oldest frame of a chain on top of the stack that started its task.
+fn bottom_kind(links: &[Link], base: Option<StackIndex>) -> StackKind {
+    match base {
+        _ if is_cut(links) => StackKind::Cut,
+        Some(_) => StackKind::Started,
+        None => StackKind::Plain,
+    }
+}
+
 fn system_thread() -> u64 {
     #[cfg(target_os = "linux")]
     // SAFETY: only asks.
@@ -428,7 +442,12 @@ impl Recording {
                 Link::Native(place.address)
             };
             let is_first = stack.is_none() || stack == base;
-            let top = self.push(walk.thread, stack, link, is_first && base.is_some());
+            let kind = if is_first {
+                bottom_kind(&walk.links, base)
+            } else {
+                StackKind::Plain
+            };
+            let top = self.push(walk.thread, stack, link, kind);
             rows.push((top, place.weight_ns));
         }
         for (stack, weight_ns) in rows {
@@ -451,27 +470,28 @@ impl Recording {
         base: Option<StackIndex>,
         links: &[Link],
     ) -> Option<StackIndex> {
-        let is_cut = matches!(links.last(), Some(Link::Cut));
         // A cut stack does not say who started the task.
-        let mut stack = if is_cut { None } else { base };
-        let mut is_first = stack.is_some();
+        let mut stack = if is_cut(links) { None } else { base };
+        let mut kind = bottom_kind(links, base);
         for link in links.iter().rev() {
-            let next = self.push(thread, stack, *link, is_first);
-            is_first = is_first && next == stack;
+            let next = self.push(thread, stack, *link, kind);
+            if next != stack {
+                kind = StackKind::Plain;
+            }
             stack = next;
         }
         stack
     }
 
-    /// A stack with the frames of one more place; the first of them was started by the stack below.
+    /// A stack with the frames of one more place; the first of them is of a kind.
     fn push(
         &mut self,
         thread: &Thread,
         below: Option<StackIndex>,
         link: Link,
-        is_started: bool,
+        first: StackKind,
     ) -> Option<StackIndex> {
-        let key = (below, link, is_started);
+        let key = (below, link, first);
         if let Some(known) = self.stacks.get(&key) {
             return *known;
         }
@@ -486,10 +506,7 @@ impl Recording {
         };
         let mut stack = below;
         for (index, frame) in frames.into_iter().rev().enumerate() {
-            let kind = match (index, is_started, below) {
-                (0, true, Some(_)) => StackKind::Started,
-                _ => StackKind::Plain,
-            };
+            let kind = if index == 0 { first } else { StackKind::Plain };
             stack = Some(self.rows.stack(stack, frame, kind));
         }
         self.stacks.insert(key, stack);

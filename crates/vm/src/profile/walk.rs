@@ -272,6 +272,10 @@ impl Walk<'_> {
     /// Adds the frames that continuations hold.
     fn sealed(&mut self, sample: &Sample) {
         let sealed = self.thread.sealed;
+        if sample.sealed.0 == 0 {
+            // There are none.
+            return;
+        }
         if sample.sealed != (sealed.bytes, sealed.pc as usize) {
             return self.links.push(Link::Cut);
         }
