@@ -225,6 +225,29 @@ fn a_program_splits_its_profile_by_labels() {
     assert!(seen.contains(second) || seen.contains(sorted), "{seen:?}");
 }
 
+/// Samples are read some time after they were taken; closures may have moved or died by then.
+#[test]
+fn samples_survive_collections() {
+    let program = "(import (scheme base) (scheme write))
+(define (adder n) (lambda (x) (+ x n)))
+(define (build n) (if (= n 0) '() (cons (adder n) (build (- n 1)))))
+(define (sum procedures x)
+  (if (null? procedures) x (sum (cdr procedures) ((car procedures) x))))
+(define (repeat k x) (if (= k 0) x (repeat (- k 1) (modulo (sum (build 400) x) 1000003))))
+(display (repeat 20000 0))
+";
+    let profile = profile_of(program, &["--interval", "100"]);
+    let is_collection = |event: &&canny_profile::model::Event| event.kind == EventKind::Collection;
+    assert!(profile.rows.events.iter().filter(is_collection).count() > 3);
+    let stacks = time_by_stack(&profile);
+    assert!(
+        stacks
+            .keys()
+            .any(|stack| stack.iter().any(|name| name == "build")),
+        "{stacks:?}"
+    );
+}
+
 #[test]
 fn deep_recursion_is_cut() {
     let program = "(import (scheme base) (scheme write))

@@ -658,13 +658,10 @@ impl Sampler {
             let closure = slot.offset(frame::CLOSURE as isize).read_volatile();
             (return_pc as usize, closure)
         };
-        let is_object = closure & TAG_MASK == TAG_OBJECT && self.heap.contains(&(closure as usize));
-        if !is_object || !self.may_be_return_address(return_pc) {
+        if !self.may_be_return_address(return_pc) {
             return None;
         }
-        // SAFETY: pages of the heap are readable; whether it is a closure is found out by whoever compares
-        // its code.
-        let code = unsafe { ((closure as i64 + i64::from(FIELD0)) as *const u64).read_volatile() };
+        let code = code_word_of(closure, &self.heap)?;
         Some(FrameCandidate { fp, code })
     }
 
@@ -686,6 +683,18 @@ impl Sampler {
         unsafe { ptr::copy_nonoverlapping(start, sample.window.as_mut_ptr(), words) };
         (sample.window_end, sample.window_words) = (end, words);
     }
+}
+
+/// The word of the code that a closure has, if a word of a stack is one; any word if it is not, or if the
+/// closure has died or moved. Those who compare it with the code that they expect find that out.
+pub(super) fn code_word_of(closure: u64, heap: &Range<usize>) -> Option<u64> {
+    let address = (closure as i64 + i64::from(FIELD0)) as usize;
+    let is_object = closure & TAG_MASK == TAG_OBJECT && address & 7 == 0;
+    if !is_object || !heap.contains(&address) {
+        return None;
+    }
+    // SAFETY: an aligned word of the heap, whose pages are readable as long as the machine exists.
+    Some(unsafe { (address as *const u64).read_volatile() })
 }
 
 /// The object of a word of a stack, which is only compared.

@@ -76,6 +76,9 @@ fn operation(thread: &Thread, pc: usize) -> Option<&'static str> {
     let index = ((pc - code.start() as usize) / 4).checked_sub(1)?;
     let instruction = Instruction::decode(&words, index).ok()?;
     let (id, _) = instruction.primitive_call()?;
+    if id as usize >= canny_tables::primitives::count() {
+        return None;
+    }
     Some(by_id(PrimitiveId(id as u16)).name)
 }
 

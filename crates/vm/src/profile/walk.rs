@@ -8,7 +8,7 @@ use canny_jit::CodePlace;
 use canny_tables::layout::{descriptor, frame};
 use canny_tables::opcodes::Opcode;
 
-use super::capture::{Interrupted, Sample, value_of};
+use super::capture::{Interrupted, Sample, code_word_of, value_of};
 use crate::code::CodeRef;
 use crate::code::stubs::TRAP_CALL_BASE;
 use crate::frames::{bytecode_of, is_retired};
@@ -172,12 +172,7 @@ impl Walk<'_> {
     /// The code of the closure in a frame's link, as far as it has not moved.
     fn code_of_frame(&self, sample: &Sample, fp: usize) -> Option<u64> {
         let closure = sample.word(fp.checked_sub(8 * frame::LINK_WORDS)?)?;
-        let closure = value_of(closure);
-        let addresses = self.thread.vm.heap.addresses();
-        if !closure.is_object() || !addresses.contains(&(closure.bits() as usize)) {
-            return None;
-        }
-        CodeRef::of_closure(closure).map(CodeRef::word)
+        code_word_of(closure, &self.thread.vm.heap.addresses())
     }
 
     /// Adds the frames below the one at `fp`.
@@ -261,7 +256,12 @@ impl Walk<'_> {
             true if is_retired(pointer) => Execution::Inlined,
             true => Execution::Compiled,
         };
-        let bytecode = bytecode_of(pointer) as usize;
+        // Other words are no descriptors, whatever they look like.
+        let bytecode = if is_descriptor {
+            bytecode_of(pointer) as usize
+        } else {
+            return_pc
+        };
         self.code(bytecode)?;
         // SAFETY: the address is in a code object or among the descriptors, which have the call's words
         // before a return address.
