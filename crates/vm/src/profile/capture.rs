@@ -177,6 +177,7 @@ impl Sampler {
     /// Begins sampling on the calling thread.
     pub(super) fn start(thread: &Thread, interval_ns: u64) -> io::Result<Box<Sampler>> {
         install_handler()?;
+        let timer = make_timer()?;
         let base = thread.stack.base() as usize;
         let words = thread.stack.frame_words() + thread.stack.reserve_words();
         let stubs = &thread.vm.stubs;
@@ -189,7 +190,7 @@ impl Sampler {
         // SAFETY: all fields of a sample are words for which 0 is a value, `Native` among them.
         let empty = || unsafe { std::mem::zeroed::<Sample>() };
         let samples = (0..SAMPLES).map(|_| UnsafeCell::new(empty())).collect();
-        let mut sampler = Box::new(Sampler {
+        let sampler = Box::new(Sampler {
             thread,
             interrupts: std::sync::Arc::as_ptr(&thread.interrupts),
             stack: base..base + 8 * words,
@@ -206,13 +207,12 @@ impl Sampler {
             lost: AtomicU64::new(0),
             task: AtomicU64::new(super::tasks::MAIN),
             label: AtomicU32::new(0),
-            timer: ptr::null_mut(),
+            timer,
             interval_ns,
             random: AtomicU64::new(0),
             has_labels: AtomicBool::new(false),
             idle_ticks: AtomicU32::new(0),
         });
-        sampler.timer = make_timer()?;
         SAMPLER.set(&raw const *sampler);
         sampler.resume();
         Ok(sampler)
@@ -409,6 +409,10 @@ unsafe extern "C" fn handle(
     }
 }
 
+/// The bits of an address within the smallest page.
+#[cfg(target_arch = "x86_64")]
+const PAGE_MASK: usize = 0xfff;
+
 /// Two bytes of the instruction that enters the kernel.
 #[cfg(target_arch = "x86_64")]
 const SYSCALL: u16 = 0x050f;
@@ -438,14 +442,16 @@ impl Sampler {
             let pc = (&raw const (*thread).pc).read_volatile() as usize;
             (pc, (&raw const (*thread).fp).read_volatile() as usize)
         };
+        let is_native = interrupted == Interrupted::Native;
+        let is_behind_system_call = is_native && address & PAGE_MASK > 1 && {
+            // SAFETY: an instruction was executed there, and the two bytes before it are in its page.
+            let before = unsafe { ptr::read_unaligned((address - 2) as *const u16) };
+            before == SYSCALL
+        };
         let native = NativePlace {
             address,
             weight_ns,
-            // SAFETY: an instruction was executed there; the two bytes before it may belong to the page
-            // before, which for code of a program is mapped too.
-            is_behind_system_call: interrupted == Interrupted::Native
-                && address & 0xfff > 1
-                && unsafe { ptr::read_unaligned((address - 2) as *const u16) } == SYSCALL,
+            is_behind_system_call,
         };
         // SAFETY: this is the handler.
         if unsafe { self.extend_last(count, native, (pc, fp)) } {
