@@ -11,7 +11,7 @@ use canny_syntax::library_name::{Family, LibraryName};
 use lexopt::{Arg, Parser, ValueExt};
 
 use crate::environment::Environment;
-use crate::recording::{RecordingOptions, is_recording_option};
+use crate::recording::{RecordingOptions, RingWish, is_recording_option, is_ring_option};
 use crate::report::MessageFormat;
 use crate::warnings::Warnings;
 
@@ -35,6 +35,8 @@ pub enum Action {
     Disassemble(PathBuf),
     /// All codes of messages, or one in detail.
     Explain(Option<String>),
+    /// Take a profile of the process with this number.
+    Attach(u32),
     Help,
     Version,
 }
@@ -71,6 +73,8 @@ pub struct Options {
     pub reports_specializer: bool,
     /// The profile of `canny profile`.
     pub recording: Option<RecordingOptions>,
+    /// The profiles that are taken as long as the program runs.
+    pub ring: RingWish,
     /// The settings from the environment variables of the process.
     pub environment: &'static Environment,
 }
@@ -134,6 +138,7 @@ impl Options {
             compiles: true,
             reports_specializer: false,
             recording: None,
+            ring: RingWish::default(),
             listen: None,
             environment,
         }
@@ -256,6 +261,12 @@ pub fn parse_rest(
                 let recording = options.recording.get_or_insert_default();
                 recording.take(&option, &mut parser)?;
             }
+            Arg::Long(option)
+                if matches!(verb, None | Some(Verb::Run)) && is_ring_option(option) =>
+            {
+                let option = option.to_owned();
+                options.ring.take(&option, &mut parser)?;
+            }
             Arg::Long("no-warnings") => options.warnings.choose_none(),
             Arg::Long("no-values") => options.shows_values = false,
             Arg::Short('W') => options
@@ -328,9 +339,17 @@ fn settle(
             return Ok(options);
         }
         Some(Verb::Profile) => {
-            options.recording.get_or_insert_default().settle()?;
+            let recording = options.recording.get_or_insert_default();
+            recording.settle()?;
+            if let Some(process) = recording.attach {
+                if !expressions.is_empty() || !operands.is_empty() {
+                    return Err("--attach takes a process in place of a file".to_owned());
+                }
+                options.action = Action::Attach(process);
+                return Ok(options);
+            }
         }
-        Some(Verb::Run) | None => {}
+        Some(Verb::Run) | None => options.ring.settle()?,
     }
     let mut words = operands.iter().map(lossy);
     if !expressions.is_empty() {

@@ -18,7 +18,8 @@ use canny_profile::text::{
 };
 use canny_profile::{export, file, page};
 
-use crate::recording::{Format, RecordingOptions};
+use super::directory;
+use crate::recording::{Format, Part, RecordingOptions};
 use crate::terminal_size::terminal_size;
 
 /// Rows of a table on the terminal.
@@ -97,9 +98,15 @@ pub fn is_profile(path: &Path) -> bool {
 
 /// Shows the profile of a file as the command line says.
 pub fn show_file(path: &Path, wish: &RecordingOptions) -> Result<(), String> {
-    let (bytes, profile) = read(path)?;
+    let (bytes, profile) = read(path, wish.part)?;
     let base = match &wish.base {
-        Some(base) => Some(read(base)?.1),
+        Some(base) => {
+            let part = Part {
+                last: wish.part.last,
+                before: wish.base_before,
+            };
+            Some(read(base, part)?.1)
+        }
         None => None,
     };
     // The program's output does not go there.
@@ -128,7 +135,13 @@ fn println_path(what: &str, path: &Path) {
     eprintln!("{what}: {}", path.display());
 }
 
-fn read(path: &Path) -> Result<(Vec<u8>, Profile), String> {
+fn read(path: &Path, part: Part) -> Result<(Vec<u8>, Profile), String> {
+    if path.is_dir() {
+        let profile = directory::read(path, part)?;
+        // The memory takes all that is written to it.
+        let bytes = file::write(Vec::new(), &profile).unwrap_or_default();
+        return Ok((bytes, profile));
+    }
     let bytes =
         fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let profile =

@@ -10,7 +10,7 @@ pub mod doc;
 mod files;
 mod fmt;
 pub mod help;
-mod interrupts;
+pub mod interrupts;
 mod lsp;
 mod man;
 mod new;

@@ -77,6 +77,42 @@ const PROFILE_OPTIONS: &[Row] = &[
     ("--flame", "print a flame graph as text"),
     ("--text", "print tables only, and make no page"),
     ("--native", "tell the functions of the machine itself apart"),
+    (
+        "--attach PID",
+        "take a profile of a process of yours that runs already",
+    ),
+    ("--seconds N", "how long that takes; 10 unless given"),
+    (
+        "--live",
+        "serve the page on this machine while the profile is taken",
+    ),
+    (
+        "--last TIME",
+        "of a directory of profiles show this much, such as 5m",
+    ),
+    (
+        "--before TIME",
+        "let that part end this much before the newest profile does",
+    ),
+    (
+        "--base-before TIME",
+        "the same for the directory that --base names",
+    ),
+];
+
+const RING_OPTIONS: &[Row] = &[
+    (
+        "--profile-continuously DIR",
+        "keep profiles of the last hour in DIR, at 100 samples per second",
+    ),
+    (
+        "--profile-keep TIME",
+        "keep this much, such as 30m or 2d, in place of an hour",
+    ),
+    (
+        "--profile-file TIME",
+        "begin a new file after this much; 1m unless given",
+    ),
 ];
 
 const LISTEN_OPTIONS: &[Row] = &[(
@@ -88,9 +124,14 @@ pub const RUN: Tool = Tool {
     name: "run",
     operands: "[OPTION…] FILE [ARGUMENT…]",
     summary: "Runs a program",
-    options: &joined::<{ EVALUATION_OPTIONS.len() + EXPRESSION_OPTIONS.len() }>(
+    options: &joined::<
+        { EVALUATION_OPTIONS.len() + EXPRESSION_OPTIONS.len() + RING_OPTIONS.len() },
+    >(
         EVALUATION_OPTIONS,
-        EXPRESSION_OPTIONS,
+        &joined::<{ EXPRESSION_OPTIONS.len() + RING_OPTIONS.len() }>(
+            EXPRESSION_OPTIONS,
+            RING_OPTIONS,
+        ),
     ),
     details: "The word 'run' may be left out. FILE may be - for standard input. Arguments behind FILE belong \
         to the program.",
@@ -106,7 +147,7 @@ pub const PROFILE: Tool = Tool {
         EVALUATION_OPTIONS,
     ),
     details: "Arguments behind FILE belong to the program. A profile that was kept may be given in place of \
-        a program.",
+        a program, or a directory of 'canny run --profile-continuously'. With --attach there is no FILE.",
     run: |parser, environment| perform(parser, environment, Verb::Profile),
 };
 

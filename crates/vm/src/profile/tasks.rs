@@ -7,7 +7,9 @@
 
 use std::collections::HashMap;
 
-use canny_profile::model::{Builder, LabelSetIndex, StackIndex, TaskIndex, Wait, WaitKind};
+use canny_profile::model::{
+    Builder, LabelSetIndex, Rows, StackIndex, TaskIndex, Translation, Wait, WaitKind,
+};
 use canny_tables::kinds::Kind;
 use canny_tables::protocols::{task, waiter};
 use canny_value::Value;
@@ -97,6 +99,46 @@ impl TaskTable {
         self.rows.insert(number, row);
         self.stacks.push(stack);
         row
+    }
+
+    /// Gives the next table the waits that last, as if they began at a time, and the stacks that started
+    /// their tasks. `rows` has all tables of this profile.
+    pub(super) fn carry_waits(
+        &self,
+        rows: &Rows,
+        next: &mut TaskTable,
+        builder: &mut Builder,
+        from_ns: u64,
+    ) {
+        let mut translation = Translation::new(rows);
+        for (number, wait) in &self.waits {
+            let stack = wait.stack.map(|stack| translation.stack(stack, builder));
+            let label = translation.label_set(wait.label, builder);
+            next.waits.insert(
+                *number,
+                OpenWait {
+                    from_ns,
+                    ready_ns: wait.ready_ns.map(|_| from_ns),
+                    stack,
+                    label,
+                    gives_way: wait.gives_way,
+                },
+            );
+            let Some(task) = self.rows.get(number) else {
+                continue;
+            };
+            if task.row() == 0 {
+                next.rows.insert(*number, *task);
+                continue;
+            }
+            let row = rows.tasks.get(task.row()).copied().unwrap_or_default();
+            let name = row.name.and_then(|name| rows.strings.get(name.row()));
+            let starter = self.starter_stack(*task);
+            let starter = starter.map(|stack| translation.stack(stack, builder));
+            let task = builder.task(*number, name.map(|name| &**name), None, 0);
+            next.rows.insert(*number, task);
+            next.stacks.push(starter);
+        }
     }
 
     /// The stack that started a task.
