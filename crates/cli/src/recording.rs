@@ -110,8 +110,20 @@ const INTERVAL_MAX_US: u64 = 10_000_000;
 /// Whether a long option is one of them.
 pub fn is_recording_option(option: &str) -> bool {
     let options = [
-        "output", "format", "interval", "base", "explain", "flame", "text", "native", "attach",
-        "seconds", "live", "last", "before", "base-before",
+        "output",
+        "format",
+        "interval",
+        "base",
+        "explain",
+        "flame",
+        "text",
+        "native",
+        "attach",
+        "seconds",
+        "live",
+        "last",
+        "before",
+        "base-before",
     ];
     options.contains(&option)
 }
@@ -267,7 +279,17 @@ mod tests {
         let seconds = ["90", "30s", "5m", "2h", "1d"].map(|text| time("--last", text));
         let expected = [90, 30, 300, 7200, 86_400].map(|number| Ok(Duration::from_secs(number)));
         assert_eq!(seconds, expected);
-        for wrong in ["", "m", "0s", "-5m", "5 m", "1.5h", "99999999999999999999d", "9999d", "5ü"] {
+        for wrong in [
+            "",
+            "m",
+            "0s",
+            "-5m",
+            "5 m",
+            "1.5h",
+            "99999999999999999999d",
+            "9999d",
+            "5ü",
+        ] {
             assert!(time("--last", wrong).is_err(), "{wrong}");
         }
     }

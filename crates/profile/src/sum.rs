@@ -199,7 +199,11 @@ impl Adder {
         for note in &profile.rows.notes {
             let name = note.function.map(|one| profile.function_name(one));
             let text = translation.text(note.text);
-            let key = (name.unwrap_or_default().to_owned(), note.line, text.to_owned());
+            let key = (
+                name.unwrap_or_default().to_owned(),
+                note.line,
+                text.to_owned(),
+            );
             if self.notes.insert(key) {
                 let function = note
                     .function
@@ -243,8 +247,7 @@ mod tests {
             let stacks = profile.rows.samples.iter().map(|sample| sample.stack);
             let names = |stack| {
                 let walk = profile.walk(stack, true);
-                let names =
-                    walk.map(|step| profile.function_name(step.frame.function).to_owned());
+                let names = walk.map(|step| profile.function_name(step.frame.function).to_owned());
                 names.collect::<Vec<_>>()
             };
             stacks.map(names).collect::<Vec<_>>()

@@ -61,7 +61,10 @@ fn try_attach(wish: &RecordingOptions, process: u32) -> Result<u8, String> {
     if let Some(interval_us) = wish.interval_us {
         request = request.with("interval", interval_us);
     }
-    let kept = wish.output.as_ref().filter(|_| wish.format == Some(Format::Profile));
+    let kept = wish
+        .output
+        .as_ref()
+        .filter(|_| wish.format == Some(Format::Profile));
     let mut target = match kept {
         Some(path) => Target {
             path: path.clone(),
@@ -77,7 +80,10 @@ fn try_attach(wish: &RecordingOptions, process: u32) -> Result<u8, String> {
             }
         }
     };
-    let live = wish.is_live.then(|| Live::start(target.path.clone())).transpose()?;
+    let live = wish
+        .is_live
+        .then(|| Live::start(target.path.clone()))
+        .transpose()?;
     let answered = ask(process, &request, &mut target);
     if let Some(live) = live {
         live.finish();

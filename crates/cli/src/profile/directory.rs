@@ -26,7 +26,10 @@ pub fn read(directory: &Path, part: Part) -> Result<Profile, String> {
             Err(error) => cause = Some(format!("{}: {error}", path.display())),
         }
     }
-    let end_ns = profiles.iter().map(|profile| sum::time_of(profile).end).max();
+    let end_ns = profiles
+        .iter()
+        .map(|profile| sum::time_of(profile).end)
+        .max();
     let Some(newest_ns) = end_ns else {
         return Err(match cause {
             Some(cause) => format!("{shown} has no readable profile; {cause}"),
@@ -34,7 +37,10 @@ pub fn read(directory: &Path, part: Part) -> Result<Profile, String> {
         });
     };
     let nanoseconds = |time: std::time::Duration| time.as_nanos() as u64;
-    let start_ns = profiles.iter().map(|profile| sum::time_of(profile).start).min();
+    let start_ns = profiles
+        .iter()
+        .map(|profile| sum::time_of(profile).start)
+        .min();
     // A row at the very end belongs to the range.
     let end_ns = match part.before {
         Some(before) => newest_ns.saturating_sub(nanoseconds(before)),

@@ -98,9 +98,16 @@ fn serve(shared: &Shared, stream: &TcpStream) -> io::Result<()> {
     }
     let mut words = first.split_ascii_whitespace();
     let (method, target) = (words.next(), words.next().unwrap_or_default());
-    let path = target.strip_prefix('/').and_then(|path| path.strip_prefix(&*shared.word));
+    let path = target
+        .strip_prefix('/')
+        .and_then(|path| path.strip_prefix(&*shared.word));
     if method != Some("GET") {
-        return answer(stream, "405 Method Not Allowed", "text/plain", b"only GET\n");
+        return answer(
+            stream,
+            "405 Method Not Allowed",
+            "text/plain",
+            b"only GET\n",
+        );
     }
     match path {
         Some("/") => {
@@ -119,7 +126,12 @@ fn serve(shared: &Shared, stream: &TcpStream) -> io::Result<()> {
             shared.fetched.fetch_max(end, Ordering::SeqCst);
             Ok(())
         }
-        _ => answer(stream, "404 Not Found", "text/plain", b"there is no such page\n"),
+        _ => answer(
+            stream,
+            "404 Not Found",
+            "text/plain",
+            b"there is no such page\n",
+        ),
     }
 }
 

@@ -95,7 +95,10 @@ pub fn begin(session: &mut Session, options: &Options) -> Result<Option<Recordin
     if let Some(interval) = wish.interval_us {
         settings.interval_ns = 1000 * interval;
     }
-    let live = wish.is_live.then(|| Live::start(path.clone())).transpose()?;
+    let live = wish
+        .is_live
+        .then(|| Live::start(path.clone()))
+        .transpose()?;
     let recorder = Recorder::start(&mut session.thread, Box::new(file), &subject, settings)
         .map_err(|error| error.to_string())?;
     Ok(Some(Recording {

@@ -124,9 +124,7 @@ pub const RUN: Tool = Tool {
     name: "run",
     operands: "[OPTION…] FILE [ARGUMENT…]",
     summary: "Runs a program",
-    options: &joined::<
-        { EVALUATION_OPTIONS.len() + EXPRESSION_OPTIONS.len() + RING_OPTIONS.len() },
-    >(
+    options: &joined::<{ EVALUATION_OPTIONS.len() + EXPRESSION_OPTIONS.len() + RING_OPTIONS.len() }>(
         EVALUATION_OPTIONS,
         &joined::<{ EXPRESSION_OPTIONS.len() + RING_OPTIONS.len() }>(
             EXPRESSION_OPTIONS,

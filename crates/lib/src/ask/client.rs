@@ -51,10 +51,16 @@ impl fmt::Display for AskError {
         match self {
             AskError::NoProcess(process) => write!(f, "there is no process {process}"),
             AskError::OtherUser(process) => {
-                write!(f, "process {process} belongs to another user; ask as that user")
+                write!(
+                    f,
+                    "process {process} belongs to another user; ask as that user"
+                )
             }
             AskError::NotCanny(process) => {
-                write!(f, "process {process} is no program that runs with this version of Canny")
+                write!(
+                    f,
+                    "process {process} is no program that runs with this version of Canny"
+                )
             }
             AskError::NoAnswer(process) => write!(f, "process {process} does not answer"),
             AskError::Ended(process) => {

@@ -32,8 +32,7 @@ fn profile(vm: &Arc<Vm>, request: &Request, client: &mut Client) -> Result<(), S
     };
     let output = client.output().map_err(|error| error.to_string())?;
     let subject = Subject::of_machine(vm);
-    let recorder =
-        Recorder::start_outside(vm.clone(), Box::new(output), &subject, options);
+    let recorder = Recorder::start_outside(vm.clone(), Box::new(output), &subject, options);
     let recorder = recorder.map_err(|error| match error {
         RecordError::Machine(_) => error.to_string(),
         RecordError::Output(_) => "the client does not take the profile".to_owned(),

@@ -30,7 +30,10 @@ const LETTERS: [(Kind, u8); 5] = [
 
 /// Writes a frame; content that is too long becomes several.
 pub(super) fn write(output: &mut impl Write, kind: Kind, content: &[u8]) -> io::Result<()> {
-    let letter = LETTERS.iter().find(|row| row.0 == kind).map_or(0, |row| row.1);
+    let letter = LETTERS
+        .iter()
+        .find(|row| row.0 == kind)
+        .map_or(0, |row| row.1);
     let mut rest = content;
     loop {
         let (part, next) = rest.split_at(rest.len().min(BYTES_MAX));
@@ -92,7 +95,10 @@ impl Reader {
         let Some((head, rest)) = self.bytes.split_at_checked(5) else {
             return Ok(None);
         };
-        let kind = LETTERS.iter().find(|row| row.1 == head[0]).ok_or_else(wrong)?;
+        let kind = LETTERS
+            .iter()
+            .find(|row| row.1 == head[0])
+            .ok_or_else(wrong)?;
         let length = u32::from_le_bytes([head[1], head[2], head[3], head[4]]) as usize;
         if length > BYTES_MAX {
             return Err(wrong());

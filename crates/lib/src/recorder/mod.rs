@@ -130,6 +130,10 @@ impl Recorder {
         subject: &Subject,
         options: ProfileOptions,
     ) -> Result<Recorder, RecordError> {
+        // Nothing is written in vain.
+        if vm.profiler().is_on() {
+            return Err(RecordError::Machine(ProfileError::Busy));
+        }
         let mut writer =
             Writer::new(output, &header(subject, &options)).map_err(RecordError::Output)?;
         vm.start_profile(options).map_err(RecordError::Machine)?;
