@@ -113,6 +113,26 @@ pub(super) struct Sample {
 }
 
 impl Sample {
+    /// A sample of nothing.
+    pub(super) fn empty() -> Box<Sample> {
+        // SAFETY: all fields of a sample are words for which 0 is a value, `Native` among them.
+        unsafe { Box::<Sample>::new_zeroed().assume_init() }
+    }
+
+    /// Whether two samples of the machine's own code, between which the thread came to no safepoint, are of
+    /// the same operation of the program.
+    pub(super) fn is_same_place(&self, other: &Sample) -> bool {
+        let frames = |sample: &Sample| {
+            let candidates = &sample.candidates[..sample.candidate_count];
+            let frames = candidates.iter().map(|candidate| candidate.fp);
+            frames.max().unwrap_or(0)
+        };
+        (self.pc, self.fp, self.return_address) == (other.pc, other.fp, other.return_address)
+            && self.task == other.task
+            && self.sealed == other.sealed
+            && frames(self) == frames(other)
+    }
+
     /// The word of the stack at an address, if the sample has it.
     pub(super) fn word(&self, address: usize) -> Option<u64> {
         let back = self.window_end.checked_sub(address)? / 8;
@@ -218,7 +238,7 @@ impl Sampler {
         Ok(sampler)
     }
 
-    /// Has the timer tick.
+    /// Has the timer tick, if samples of processor time are wanted.
     pub(super) fn resume(&self) {
         self.random.store(now_ns() | 1, Ordering::Relaxed);
         self.idle_ticks.store(0, Ordering::Relaxed);
@@ -300,6 +320,42 @@ impl Sampler {
         // SAFETY: the thread reads only samples below `taken`, and this one is not; see the module.
         unsafe { &mut *self.samples[index].get() }
     }
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+impl Sampler {
+    /// Nothing: there are no samplers here.
+    ///
+    /// # Safety
+    /// None is asked for.
+    pub(super) unsafe fn note_allocation(&self, _sample: &mut Sample) {}
+
+    /// Nothing either.
+    ///
+    /// # Safety
+    /// None is asked for.
+    pub(super) unsafe fn want_reader(&self, _is_urgent: bool) {}
+}
+
+/// The registers that functions keep for their callers.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn saved_registers() -> [libc::greg_t; 6] {
+    let mut saved = [0; 6];
+    // SAFETY: stores six registers in the array.
+    unsafe {
+        std::arch::asm!(
+            "mov [{to}], rbx",
+            "mov [{to} + 8], rbp",
+            "mov [{to} + 16], r12",
+            "mov [{to} + 24], r13",
+            "mov [{to} + 32], r14",
+            "mov [{to} + 40], r15",
+            to = in(reg) saved.as_mut_ptr(),
+            options(nostack, preserves_flags)
+        );
+    }
+    saved
 }
 
 impl Drop for Sampler {
@@ -471,9 +527,29 @@ impl Sampler {
         sample.weight_ns = weight_ns;
         sample.native[0] = native;
         sample.native_count = 1;
+        // SAFETY: this is the handler.
+        unsafe { self.note_state(sample, registers, (pc, fp)) };
+        self.count.store(count + 1, Ordering::Release);
+        let is_urgent = sample.sealed.0 > 0;
+        // SAFETY: this is the handler.
+        unsafe { self.want_reader(is_urgent || count + 1 >= SAMPLES_WANTED) };
+    }
+
+    /// Notes what the thread was doing, and the frames of its stack.
+    ///
+    /// # Safety
+    /// On the sampler's thread, in the handler or in the machine's own code; the registers are those that
+    /// the thread has there.
+    unsafe fn note_state(
+        &self,
+        sample: &mut Sample,
+        registers: &[libc::greg_t; 23],
+        state: (usize, usize),
+    ) {
         sample.task = self.task.load(Ordering::Relaxed);
         sample.label = self.label.load(Ordering::Relaxed);
-        // SAFETY: as above for the thread's block.
+        // SAFETY: the thread's block outlives its sampler; it is read through a pointer, as words that
+        // the interrupted code may be changing.
         unsafe {
             let thread = self.thread;
             let sealed = (&raw const (*thread).sealed).read_volatile();
@@ -483,17 +559,53 @@ impl Sampler {
         }
         sample.candidate_count = 0;
         sample.return_address = 0;
-        // SAFETY: this is the handler.
-        let top = unsafe { self.note_frames(sample, registers, (pc, fp)) };
-        // SAFETY: the words lie on the stack.
-        unsafe { self.copy_window(sample, top) };
-        self.count.store(count + 1, Ordering::Release);
-        // Frames in continuations, and labels, are only known as long as they are in force.
-        let is_urgent = sample.sealed.0 > 0 || self.has_labels.load(Ordering::Relaxed);
-        if is_urgent || count + 1 >= SAMPLES_WANTED {
+        // SAFETY: as the caller says; the words lie on the stack.
+        unsafe {
+            let top = self.note_frames(sample, registers, state);
+            self.copy_window(sample, top);
+        }
+    }
+
+    /// Has the thread come to a safepoint where it reads what was noted, if that is necessary now: frames
+    /// in continuations, and labels, are only known as long as they are in force.
+    ///
+    /// # Safety
+    /// On the sampler's thread.
+    pub(super) unsafe fn want_reader(&self, is_urgent: bool) {
+        if is_urgent || self.has_labels.load(Ordering::Relaxed) {
             // SAFETY: the thread keeps its requests.
             unsafe { (*self.interrupts).notify(PROFILE) };
         }
+    }
+
+    /// Notes where the thread is, in the middle of an allocation.
+    ///
+    /// # Safety
+    /// On the sampler's thread, in the machine's own code.
+    pub(super) unsafe fn note_allocation(&self, sample: &mut Sample) {
+        let mut registers = [0; 23];
+        let stack: usize;
+        // SAFETY: reads a register.
+        unsafe { std::arch::asm!("mov {}, rsp", out(reg) stack, options(nomem, nostack)) };
+        // The other registers may hold frames of compiled code; those that functions of the machine use
+        // themselves were saved on the stack, the others are asked for here.
+        let saved = saved_registers();
+        registers[..saved.len()].copy_from_slice(&saved);
+        registers[libc::REG_RSP as usize] = stack as libc::greg_t;
+        sample.at_ns = now_ns();
+        sample.interrupted = Interrupted::Native;
+        sample.address = 0;
+        sample.weight_ns = 0;
+        sample.native_count = 0;
+        // SAFETY: the thread's block outlives its sampler; it is read through a pointer, since somebody
+        // may have borrowed it.
+        let state = unsafe {
+            let thread = self.thread;
+            let pc = (&raw const (*thread).pc).read_volatile() as usize;
+            (pc, (&raw const (*thread).fp).read_volatile() as usize)
+        };
+        // SAFETY: as the caller says.
+        unsafe { self.note_state(sample, &registers, state) };
     }
 
     /// Notes pc and the frames that fp may be; gives the address of the newest one.
