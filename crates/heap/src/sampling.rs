@@ -38,6 +38,8 @@ pub struct AllocationSample {
     pub object: Value,
     /// Its number among the samples of the heap.
     pub id: u64,
+    /// Its offset in memory that was taken for several objects.
+    pub offset_bytes: usize,
     /// Bytes of the object.
     pub bytes: usize,
     /// Bytes of all objects for which it stands.
@@ -205,11 +207,7 @@ impl Sampling {
     ///
     /// # Safety
     /// The memory has been filled with objects, and nothing has moved since.
-    pub(crate) unsafe fn show(
-        &mut self,
-        pending: Pending,
-        mut number: impl FnMut(Value) -> u64,
-    ) {
+    pub(crate) unsafe fn show(&mut self, pending: Pending, mut number: impl FnMut(Value) -> u64) {
         let end = pending.start + pending.bytes;
         let mut at = pending.start;
         while at < end {
@@ -232,6 +230,7 @@ impl Sampling {
                 let sample = AllocationSample {
                     object,
                     id: number(object),
+                    offset_bytes: at - pending.start,
                     bytes,
                     weight_bytes: bytes as f64 / chance,
                 };

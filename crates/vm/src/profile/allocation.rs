@@ -28,6 +28,8 @@ const NOTES_WANTED: usize = 16;
 /// A sampled object.
 struct Made {
     id: u64,
+    /// Its offset in memory that was taken for several objects.
+    offset_bytes: usize,
     bytes: usize,
     weight_bytes: f64,
     type_name: TypeName,
@@ -101,6 +103,7 @@ impl AllocationObserver for Observer {
         if let Some(noted) = self.notes.borrow_mut().list.get_mut(noted) {
             noted.objects.push(Made {
                 id: sample.id,
+                offset_bytes: sample.offset_bytes,
                 bytes: sample.bytes,
                 weight_bytes: sample.weight_bytes,
                 type_name: type_name(sample.object),
@@ -134,13 +137,17 @@ impl Notes {
         thread: &Thread,
         (index, labels): (ThreadIndex, LabelSetIndex),
     ) -> u64 {
-        let mut walk = Walk {
-            thread,
-            links: Vec::new(),
-        };
+        let mut walk = Walk::new(thread);
         for mut noted in self.list.drain(..) {
-            walk.read(&noted.sample);
-            recording.add_allocations(&walk, &noted.sample, (index, labels), &noted.objects);
+            noted.objects.sort_by_key(|made| made.offset_bytes);
+            for objects in noted
+                .objects
+                .chunk_by(|a, b| a.offset_bytes == b.offset_bytes)
+            {
+                walk.offset_bytes = objects[0].offset_bytes;
+                walk.read(&noted.sample);
+                recording.add_allocations(&walk, &noted.sample, (index, labels), objects);
+            }
             noted.objects.clear();
             self.spare.push(noted);
         }

@@ -12,7 +12,8 @@
 //! | `count` | the handler; the thread resets it with the signal blocked | both |
 //! | `taken` | the thread | the handler |
 //! | `last_cpu_ns`, `lost` | the handler | the thread |
-//! | `generated`, `task`, `label` | the thread | the handler |
+//! | `generated` | both, once machine code is there | both |
+//! | `task`, `label` | the thread | the handler |
 //!
 //! The handler runs on the thread itself, so these are plain words for it; they are atomic where the
 //! compiler could keep them in registers.
@@ -32,6 +33,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use canny_tables::layout::{FIELD0, TAG_MASK, TAG_OBJECT, frame};
 use canny_value::Value;
 
+use crate::Vm;
 use crate::thread::Thread;
 use crate::thread::interrupt::{InterruptState, PROFILE};
 
@@ -144,6 +146,7 @@ impl Sample {
 /// A thread's part of a profile, as its signal handler knows it.
 pub(super) struct Sampler {
     thread: *const Thread,
+    vm: *const Vm,
     interrupts: *const InterruptState,
     stack: Range<usize>,
     /// Where the native stack ends.
@@ -212,6 +215,7 @@ impl Sampler {
         let samples = (0..SAMPLES).map(|_| UnsafeCell::new(empty())).collect();
         let sampler = Box::new(Sampler {
             thread,
+            vm: std::sync::Arc::as_ptr(&thread.vm),
             interrupts: std::sync::Arc::as_ptr(&thread.interrupts),
             stack: base..base + 8 * words,
             native_end: native_stack_end(),
@@ -289,10 +293,18 @@ impl Sampler {
         self.has_labels.store(has_labels, Ordering::Relaxed);
     }
 
-    /// Tells the handler where machine code is.
-    pub(super) fn set_generated(&self, addresses: Range<usize>) {
-        self.generated[0].store(addresses.start, Ordering::Relaxed);
-        self.generated[1].store(addresses.end, Ordering::Relaxed);
+    /// Where machine code and descriptors are.
+    fn generated(&self) -> Range<usize> {
+        let [start, end] = [0, 1].map(|index| self.generated[index].load(Ordering::Relaxed));
+        if start != end {
+            return start..end;
+        }
+        // SAFETY: the thread keeps the machine. This only loads words that are written once.
+        let known = unsafe { (*self.vm).specializer.code_addresses() };
+        let known = known.unwrap_or_default();
+        self.generated[0].store(known.start, Ordering::Relaxed);
+        self.generated[1].store(known.end, Ordering::Relaxed);
+        known
     }
 
     /// Shows the samples since the last call, the oldest first; gives the number of those that were lost.
@@ -675,8 +687,7 @@ impl Sampler {
     }
 
     fn interrupted(&self, address: usize) -> Interrupted {
-        let [start, end] = [0, 1].map(|index| self.generated[index].load(Ordering::Relaxed));
-        if (start..end).contains(&address) {
+        if self.generated().contains(&address) {
             Interrupted::Compiled
         } else if self.interpreter.contains(&address) {
             Interrupted::Interpreter
@@ -687,10 +698,9 @@ impl Sampler {
 
     /// Whether a word may be a return address of a frame.
     fn may_be_return_address(&self, word: usize) -> bool {
-        let [start, end] = [0, 1].map(|index| self.generated[index].load(Ordering::Relaxed));
         word & 3 == 0
             && (self.heap.contains(&word)
-                || (start..end).contains(&word)
+                || self.generated().contains(&word)
                 || self.stubs.contains(&word))
     }
 
@@ -733,8 +743,8 @@ impl Sampler {
     /// # Safety
     /// In the handler, on the sampler's thread.
     unsafe fn note_call(&self, sample: &mut Sample, registers: &[libc::greg_t; 23], stack: usize) {
-        let [start, end] = [0, 1].map(|index| self.generated[index].load(Ordering::Relaxed));
-        if start == end {
+        let generated = self.generated();
+        if generated.is_empty() {
             return;
         }
         let word = |address: usize| {
@@ -751,7 +761,7 @@ impl Sampler {
         // A segment may have a native frame between its caller's return address and its own call.
         let first = stack.max(entered - 8 * SAVED_WORDS);
         let mut calls = (first..entered).step_by(8).rev();
-        let Some(call) = calls.find(|at| (start..end).contains(&word(*at))) else {
+        let Some(call) = calls.find(|at| generated.contains(&word(*at))) else {
             return;
         };
         sample.return_address = word(call);

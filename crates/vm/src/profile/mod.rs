@@ -297,9 +297,6 @@ impl Thread {
             self.mutator().show_samples();
         }
         let vm = self.vm.clone();
-        if let Some(addresses) = vm.specializer.code_addresses() {
-            sampler.set_generated(addresses);
-        }
         sampler.set_has_labels(vm.root(tasks::LABELS).is_some());
         let mut state = vm.profiler.lock();
         if let Some(recording) = state.as_mut()
@@ -307,10 +304,7 @@ impl Thread {
         {
             recording.meet_code_epoch(vm.profiler.code_epoch.load(Ordering::Relaxed));
             let labels = self.profile_labels(&mut recording.rows);
-            let mut walk = Walk {
-                thread: self,
-                links: Vec::new(),
-            };
+            let mut walk = Walk::new(self);
             let lost = sampler.take(|sample| {
                 walk.read(sample);
                 recording.add(&walk, sample, thread, labels);
