@@ -17,12 +17,16 @@
 
     ;; With `#:keep`, a number of minutes, `path` is a directory: it has the profiles of these
     ;; minutes, in files of `#:file` seconds.
-    (define* (start-profiling! path #:key (interval #f) (waits? #t) (native? #f) (keep #f)
-                               (file 60))
+    (define* (start-profiling! path #:key (interval #f) (waits? #t) (native? #f)
+                               (allocation-interval 524288) (keep #f) (file 60))
       (check-argument 'start-profiling! 1 string? "string" path)
       (if (not (or (not interval)
                    (and (exact-integer? interval) (<= 50 interval 10000000))))
           (raise-bad-option 'start-profiling! "#:interval" "50 to 10000000 microseconds" interval))
+      (if (not (and (exact-integer? allocation-interval)
+                    (<= 0 allocation-interval 1000000000000)))
+          (raise-bad-option 'start-profiling! "#:allocation-interval"
+                            "0 to 1000000000000 bytes" allocation-interval))
       (if (not (or (not keep)
                    (and (real? keep) (< 0 keep 1000000))))
           (raise-bad-option 'start-profiling! "#:keep" "a number of minutes" keep))
@@ -32,7 +36,8 @@
              (if keep
                  (%start-profile-ring path (or interval 10000)
                                       (exact (ceiling (* 60 keep))) file)
-                 (%start-profile path (or interval 1000) (and waits? #t) (and native? #t)))))
+                 (%start-profile path (or interval 1000) (and waits? #t) (and native? #t)
+                                 allocation-interval))))
         (if failure
             (error (string-append "start-profiling!: " failure)))))
 
@@ -46,9 +51,11 @@
     (define (profiling?)
       (%profiling?))
 
-    (define* (call-with-profile path thunk #:key (interval 1000) (waits? #t) (native? #f))
+    (define* (call-with-profile path thunk #:key (interval 1000) (waits? #t) (native? #f)
+                                (allocation-interval 524288))
       (check-procedure 'call-with-profile 2 thunk)
-      (start-profiling! path #:interval interval #:waits? waits? #:native? native?)
+      (start-profiling! path #:interval interval #:waits? waits? #:native? native?
+                        #:allocation-interval allocation-interval)
       (dynamic-wind
        (lambda () #f)
        thunk

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use canny_lib::ask::{Reply, Request, ask};
 
+use super::ALLOCATION_INTERVAL_BYTES;
 use super::live::Live;
 use super::show;
 use crate::exit_code;
@@ -57,7 +58,12 @@ fn try_attach(wish: &RecordingOptions, process: u32) -> Result<u8, String> {
     let stop = stop_flag()?;
     let mut request = Request::new("profile")
         .with("seconds", wish.seconds.unwrap_or(SECONDS))
-        .with("native", u8::from(wish.names_native));
+        .with("native", u8::from(wish.names_native))
+        .with(
+            "allocation-interval",
+            wish.allocation_interval_bytes
+                .unwrap_or(ALLOCATION_INTERVAL_BYTES),
+        );
     if let Some(interval_us) = wish.interval_us {
         request = request.with("interval", interval_us);
     }

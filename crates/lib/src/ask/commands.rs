@@ -19,13 +19,18 @@ pub(super) const COMMANDS: &[(&str, Command)] = &[("profile", profile)];
 /// Longest profile.
 const SECONDS_MAX: f64 = 86_400.0;
 
-/// A profile of some seconds. Arguments: `seconds`, `interval` in microseconds, `native` as 0 or 1.
+/// A profile of some seconds. Arguments: `seconds`, `interval` in microseconds, `allocation-interval` in bytes
+/// or 0, `native` as 0 or 1.
 fn profile(vm: &Arc<Vm>, request: &Request, client: &mut Client) -> Result<(), String> {
     let seconds = request.number("seconds", 10.0)?;
     if !(0.0..=SECONDS_MAX).contains(&seconds) {
         return Err(format!("a profile takes 0 to {SECONDS_MAX} seconds"));
     }
+    let bytes = request.number("allocation-interval", 0)?;
     let options = ProfileOptions {
+        allocation_interval_bytes: Some(bytes).filter(|bytes| *bytes > 0),
+        // A pause of a large heap is worse than not to know which objects are dead.
+        collects_at_end: false,
         interval_ns: 1000 * request.number("interval", 1000_u64)?.clamp(50, 10_000_000),
         names_native: request.number("native", 0)? != 0,
         ..ProfileOptions::default()

@@ -95,6 +95,8 @@ fn header(subject: &Subject, options: &ProfileOptions) -> Header {
     let started = SystemTime::now().duration_since(UNIX_EPOCH);
     let mut modes = vec![Mode::Cpu];
     modes.extend(options.notes_waits.then_some(Mode::Wait));
+    let allocation_interval_bytes = options.allocation_interval_bytes;
+    modes.extend(allocation_interval_bytes.map(|_| Mode::Allocation));
     Header {
         program: subject.program.clone(),
         arguments: subject.arguments.clone(),
@@ -102,7 +104,7 @@ fn header(subject: &Subject, options: &ProfileOptions) -> Header {
         pid: std::process::id().into(),
         started_ns: started.map_or(0, |since| since.as_nanos() as u64),
         interval_ns: options.interval_ns,
-        allocation_interval_bytes: None,
+        allocation_interval_bytes: allocation_interval_bytes.map(|bytes| bytes as u64),
         modes,
     }
 }

@@ -8,6 +8,7 @@
 //! While no profile is taken the machine does nothing for it but compare a number at safepoints and
 //! where threads switch between tasks.
 
+mod allocation;
 pub(crate) mod capture;
 mod names;
 mod native;
@@ -25,6 +26,7 @@ use canny_profile::model::{
     StackKind, TaskIndex, ThreadIndex, Tier,
 };
 
+use self::allocation::{Observer, SharedNotes};
 use self::capture::{Interrupted, Sample, Sampler, now_ns};
 use self::tasks::TaskTable;
 use self::walk::{Link, Walk};
@@ -34,8 +36,12 @@ use crate::thread::Thread;
 /// The wanted content of a profile.
 #[derive(Clone, Copy, Debug)]
 pub struct ProfileOptions {
-    /// Time between samples of a thread that computes, in nanoseconds.
+    /// Time between samples of a thread that computes, in nanoseconds; 0 for none.
     pub interval_ns: u64,
+    /// Allocated bytes between two sampled objects, on average; each object is one if that is 1.
+    pub allocation_interval_bytes: Option<usize>,
+    /// Whether everything is collected at the end, so that it is known which sampled objects are dead.
+    pub collects_at_end: bool,
     /// Whether the waits of tasks are noted.
     pub notes_waits: bool,
     /// Whether functions of the machine's own code are told apart; else only what they are for.
@@ -48,6 +54,8 @@ impl Default for ProfileOptions {
     fn default() -> ProfileOptions {
         ProfileOptions {
             interval_ns: 1_000_000,
+            allocation_interval_bytes: None,
+            collects_at_end: true,
             notes_waits: true,
             names_native: false,
             is_turned: false,
@@ -98,6 +106,8 @@ struct Recording {
 pub(crate) struct ThreadProfile {
     epoch: u32,
     sampler: Option<Box<Sampler>>,
+    /// Sampled objects that were not read yet, if there are samples.
+    allocations: Option<SharedNotes>,
     thread: Option<ThreadIndex>,
     notes_waits: bool,
     /// The wait that the task that was dropped last is about to begin, until its frames are noted.
@@ -119,6 +129,7 @@ impl Profiler {
         let mut state = self.lock();
         let recording = state.as_mut()?;
         recording.note_pauses(heap.take_pauses(true));
+        recording.note_dead(heap);
         let lost = std::mem::take(&mut recording.lost);
         Some((recording.take_rows(), lost))
     }
@@ -185,6 +196,7 @@ impl Thread {
     /// Ends the profile as [`Vm::end_profile`] does, with the last samples of this thread.
     pub fn end_profile(&mut self) -> Option<LastRows> {
         self.read_samples();
+        self.collect_for_profile();
         let vm = self.vm.clone();
         let last = vm.end_profile()?;
         self.meet_profiler();
@@ -203,6 +215,8 @@ impl Thread {
     #[inline(never)]
     fn meet_profiler_now(&mut self) {
         let vm = self.vm.clone();
+        // The observer goes before the sampler that it uses.
+        self.mutator().stop_sampling();
         let mut state = vm.profiler.lock();
         self.profile = ThreadProfile {
             epoch: vm.profiler.epoch.load(Ordering::Relaxed),
@@ -217,7 +231,18 @@ impl Thread {
             self.profile.thread = Some(thread);
             self.profile.notes_waits = recording.options.notes_waits;
             // A thread without a timer is missing in the profile, nothing more.
-            self.profile.sampler = Sampler::start(self, recording.options.interval_ns).ok();
+            let options = recording.options;
+            self.profile.sampler = Sampler::start(self, options.interval_ns).ok();
+            if let Some(sampler) = &self.profile.sampler
+                && let Some(interval_bytes) = options.allocation_interval_bytes
+            {
+                let notes = SharedNotes::default();
+                let observer = Box::new(Observer::new(sampler, notes.clone()));
+                self.profile.allocations = Some(notes);
+                let seed = now_ns() ^ id << 32;
+                self.mutator()
+                    .start_sampling(interval_bytes, seed, observer);
+            }
         }
         drop(state);
         let task = self.tasks.current;
@@ -231,10 +256,11 @@ impl Thread {
         let Some(sampler) = self.profile.sampler.take() else {
             return;
         };
-        let vm = self.vm.clone();
-        if let Some(addresses) = vm.specializer.code_addresses() {
-            sampler.set_generated(addresses);
+        let allocations = self.profile.allocations.clone();
+        if allocations.is_some() {
+            self.mutator().show_samples();
         }
+        let vm = self.vm.clone();
         sampler.set_has_labels(vm.root(tasks::LABELS).is_some());
         let mut state = vm.profiler.lock();
         if let Some(recording) = state.as_mut()
@@ -242,20 +268,43 @@ impl Thread {
         {
             recording.meet_code_epoch(vm.profiler.code_epoch.load(Ordering::Relaxed));
             let labels = self.profile_labels(&mut recording.rows);
-            let mut walk = Walk {
-                thread: self,
-                links: Vec::new(),
-            };
+            let mut walk = Walk::new(self);
             let lost = sampler.take(|sample| {
                 walk.read(sample);
                 recording.add(&walk, sample, thread, labels);
             });
             recording.lost += lost;
+            if let Some(notes) = allocations {
+                recording.lost += notes.borrow_mut().read(recording, self, (thread, labels));
+            }
         } else {
             sampler.take(|_| ());
+            if let Some(notes) = allocations {
+                notes.borrow_mut().clear();
+            }
         }
         drop(state);
         self.profile.sampler = Some(sampler);
+    }
+
+    /// Before the end of a profile with sampled objects: finds out which of them are dead.
+    fn collect_for_profile(&mut self) {
+        let state = self.vm.profiler.lock();
+        let wants = state.as_ref().is_some_and(|recording| {
+            recording.options.collects_at_end
+                && recording.options.allocation_interval_bytes.is_some()
+        });
+        drop(state);
+        if wants {
+            self.collect_garbage(true);
+        }
+    }
+
+    /// Before the thread ends: what it has noted is handed over.
+    pub(crate) fn leave_profile(&mut self) {
+        self.read_samples();
+        self.mutator().stop_sampling();
+        self.profile = ThreadProfile::default();
     }
 
     /// The thread is about to sleep: its timer rests.
@@ -283,7 +332,7 @@ impl ThreadProfile {
     #[inline]
     pub(crate) fn has_samples(&self) -> bool {
         let sampler = self.sampler.as_ref();
-        sampler.is_some_and(|sampler| sampler.has_samples())
+        sampler.is_some_and(|sampler| sampler.has_samples()) || self.allocations.is_some()
     }
 }
 
@@ -397,6 +446,10 @@ impl Recording {
         let elapsed_ns = now_ns() - self.start_ns;
         self.end_waits(elapsed_ns);
         self.note_pauses(vm.heap.take_pauses(has_next));
+        self.note_dead(&vm.heap);
+        if !has_next {
+            vm.heap.forget_samples();
+        }
         self.note_specializer(vm);
         (self.rows.take(), self.lost, elapsed_ns)
     }
@@ -415,6 +468,13 @@ impl Recording {
         let mut all = self.taken.clone();
         all.append(self.rows.new_rows().tables());
         all
+    }
+
+    /// Notes which sampled objects have died.
+    fn note_dead(&mut self, heap: &Heap) {
+        for id in heap.take_dead_samples() {
+            self.rows.freed(id);
+        }
     }
 
     /// Notes collections.
