@@ -11,7 +11,7 @@ use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use canny_profile::file;
-use canny_profile::model::{Group, Profile};
+use canny_profile::model::{Group, Profile, WaitKind};
 use support::{Outcome, scratch};
 
 /// Longest wait for something that takes a moment.
@@ -194,6 +194,20 @@ fn a_program_that_waits_is_profiled_from_outside() {
         .map(|step| profile.function_name(step.frame.function).to_owned())
         .collect();
     assert!(places.contains(&"napper".to_owned()), "{places:?}");
+    // These have waited before, and do so afterwards.
+    assert!(places.contains(&"sleeper".to_owned()), "{places:?}");
+    let sleeps = |wait: &canny_profile::model::Wait| {
+        let mut walk = profile.walk(wait.stack, false);
+        wait.kind == WaitKind::Timer
+            && walk.any(|step| profile.function_name(step.frame.function) == "sleeper")
+    };
+    assert!(profile.rows.waits.iter().any(sleeps));
+    let main = profile
+        .rows
+        .waits
+        .iter()
+        .filter(|wait| wait.task.row() == 0);
+    assert_eq!(main.count(), 1);
 }
 
 #[test]

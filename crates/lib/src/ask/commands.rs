@@ -16,6 +16,18 @@ pub(super) type Command = fn(&Arc<Vm>, &Request, &mut Client) -> Result<(), Stri
 /// Names and functions.
 pub(super) const COMMANDS: &[(&str, Command)] = &[("profile", profile)];
 
+/// Most bytes of a heap that is collected to find the tasks that wait: that takes a pause.
+const SEARCHED_BYTES_MAX: u64 = 256 << 20;
+
+/// Notes the tasks that wait already. A thread of the machine is needed for it, but no longer.
+fn note_parked_tasks(vm: &Arc<Vm>) {
+    if vm.heap().statistics().bytes_in_use as u64 <= SEARCHED_BYTES_MAX
+        && let Ok(mut thread) = vm.attach()
+    {
+        thread.note_parked_tasks();
+    }
+}
+
 /// Longest profile.
 const SECONDS_MAX: f64 = 86_400.0;
 
@@ -42,6 +54,7 @@ fn profile(vm: &Arc<Vm>, request: &Request, client: &mut Client) -> Result<(), S
         RecordError::Machine(_) => error.to_string(),
         RecordError::Output(_) => "the client does not take the profile".to_owned(),
     })?;
+    note_parked_tasks(vm);
     client.wait(Duration::from_secs_f64(seconds));
     recorder.finish_outside().map_err(|error| error.to_string())
 }

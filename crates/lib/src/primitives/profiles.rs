@@ -25,6 +25,10 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%start-profile-in-memory" => start_in_memory;
     "%stop-profile-in-memory" => stop_in_memory;
     "%profiling?" => |thread, _| Ok(Value::boolean(thread.vm().profiler().is_on()));
+    "%set-profile-task-type!" => |thread, call| {
+        thread.vm().set_profile_task_type(call.at(0));
+        Ok(Value::UNSPECIFIED)
+    };
     "%set-profile-labels-key!" => |thread, call| {
         thread.set_profile_labels_key(call.at(0));
         Ok(Value::UNSPECIFIED)

@@ -80,6 +80,8 @@ rows! {
         "Ends the profile in memory: its bytes in a format (profile, pprof or html), #f if none is being \
          taken, or a string that says what failed." slow Administration;
     "%profiling?" (0) [NEVER_RAISES] "-> boolean" "Whether a profile is being taken." slow Administration;
+    "%set-profile-task-type!" (1) [] "any -> unspecified"
+        "Says which record type tasks have, for profiles that begin while tasks wait." slow Administration;
     "%set-profile-labels-key!" (1) [] "any -> unspecified"
         "Says under which key the parameters register has the labels of profiles." slow Administration;
     "%pretty-string" (2) [] "any index -> string"
