@@ -52,7 +52,7 @@
       (%profiling?))
 
     (define* (call-with-profile path thunk #:key (interval 1000) (waits? #t) (native? #f)
-                                (allocation-interval 524288))
+               (allocation-interval 524288))
       (check-procedure 'call-with-profile 2 thunk)
       (start-profiling! path #:interval interval #:waits? waits? #:native? native?
                         #:allocation-interval allocation-interval)
@@ -94,7 +94,7 @@
     (define (%call-with-labels-entry entry handler request body)
       (let ((outer (%parameters)))
         (%set-parameters!
-         (cons (let ((known (%parameter-entry key)))
+         (cons (let ((known (and (pair? outer) (%parameter-entry key))))
                  (if known
                      (cons key (append (cdr entry) (cdr known)))
                      entry))

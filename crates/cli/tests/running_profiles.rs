@@ -40,7 +40,7 @@ const SERVER: &str = "(import (scheme base) (scheme write) (canny web server) (c
 (define (work request body)
   (make-response #:body (number->string (fib (route-parameter request 'n)))))
 (define-routes app
-  (GET \"/work/:n<integer>\" work)
+  (GET \"/count/:n<integer>\" work)
   (GET \"/debug/profile\" (debug-profile-handler))
   (GET \"/guarded\" (debug-profile-handler #:token \"sesame\" #:seconds-max 1)))
 (define server (start-server (router-handler app) #:port 0))
@@ -564,7 +564,7 @@ fn a_server_answers_with_a_profile_and_routes_as_labels() {
     let answer = std::thread::scope(|scope| {
         scope.spawn(|| {
             while busy.load(std::sync::atomic::Ordering::Relaxed) {
-                get(&address, "/work/22", "");
+                get(&address, "/count/22", "");
             }
         });
         let answer = get(&address, "/debug/profile?seconds=0.7", "");
@@ -583,7 +583,7 @@ fn a_server_answers_with_a_profile_and_routes_as_labels() {
         })
         .flat_map(|sample| profile.label_set(sample.label))
         .collect();
-    assert!(labels.contains(&("route", "/work/:n")), "{labels:?}");
+    assert!(labels.contains(&("route", "/count/:n")), "{labels:?}");
     assert!(labels.contains(&("method", "GET")), "{labels:?}");
 
     let page = get(&address, "/debug/profile?seconds=0.1&format=html", "");

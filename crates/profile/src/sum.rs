@@ -253,7 +253,7 @@ mod tests {
             stacks.map(names).collect::<Vec<_>>()
         };
         assert_eq!(names(&sum), names(&one));
-        // What is written can be read again.
+        // The written bytes can be read again.
         let bytes = crate::file::write(Vec::new(), &sum).unwrap();
         assert_eq!(weight(&crate::file::read(&bytes).unwrap()), weight(&sum));
     }

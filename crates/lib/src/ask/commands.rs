@@ -31,8 +31,8 @@ fn note_parked_tasks(vm: &Arc<Vm>) {
 /// Longest profile.
 const SECONDS_MAX: f64 = 86_400.0;
 
-/// A profile of some seconds. Arguments: `seconds`, `interval` in microseconds, `allocation-interval` in bytes
-/// or 0, `native` as 0 or 1.
+/// A profile of some seconds. Arguments: `seconds`, `interval` in microseconds, `allocation-interval` in
+/// bytes or 0, `native` as 0 or 1.
 fn profile(vm: &Arc<Vm>, request: &Request, client: &mut Client) -> Result<(), String> {
     let seconds = request.number("seconds", 10.0)?;
     if !(0.0..=SECONDS_MAX).contains(&seconds) {

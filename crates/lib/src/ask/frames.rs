@@ -1,4 +1,7 @@
 //! Frames: a letter for the kind, the length in four bytes, the lowest first, and the content.
+//!
+//! A request is a frame whose content is the name of a command and its arguments. The module knows neither
+//! sockets nor commands.
 
 use std::io::{self, Read, Write};
 
@@ -55,7 +58,7 @@ pub(super) struct Reader {
     bytes: Vec<u8>,
 }
 
-/// What a look at the input gave.
+/// The result of a look at the input.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     Frame(Kind, Vec<u8>),

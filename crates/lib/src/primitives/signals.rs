@@ -229,7 +229,7 @@ pub fn handle_interrupts(vm: &Vm, on_interrupt: OnInterrupt) {
     }
 }
 
-/// Has the process answer who asks it from outside; see [`crate::ask`]. Costs one handler of a signal.
+/// Has the process answer clients from outside; see [`crate::ask`]. Costs one handler of a signal.
 pub fn handle_asks(vm: &Arc<Vm>) {
     let signals: &Signals = host::state(vm);
     let machine = Arc::downgrade(vm);
