@@ -230,6 +230,7 @@ mod tests {
             ranges: vec![(0, 0), (8, 1), (16, 2), (24, 0)],
             segments: Vec::new(),
             addresses: vec![Box::new([100]), Box::new([108, 9]), Box::new([200])],
+            ..PlaceTable::default()
         };
         let line_of = |address: u64| Some(("a.scm".to_owned(), address as u32 / 50));
         let lines = |range| {

@@ -26,6 +26,9 @@ const PERIOD: Duration = Duration::from_secs(1);
 /// First and last part of the names of files.
 const NAME: (&str, &str) = ("canny-", ".profile");
 
+/// A procedure that gets the message of a failure.
+pub type Report = Box<dyn Fn(&str) + Send>;
+
 /// The wanted files.
 #[derive(Clone, Debug)]
 pub struct RingOptions {
@@ -66,7 +69,7 @@ impl Ring {
         vm: Arc<Vm>,
         options: RingOptions,
         subject: Subject,
-        report: Box<dyn Fn(&str) + Send>,
+        report: Report,
     ) -> Result<Ring, RecordError> {
         let profile = ProfileOptions {
             interval_ns: options.interval_ns,
@@ -130,7 +133,7 @@ struct Files {
     /// That of the newest file, as long as it could be written.
     writer: Option<Writer<Output>>,
     /// Reports the first failure.
-    report: Option<Box<dyn Fn(&str) + Send>>,
+    report: Option<Report>,
     count: u64,
 }
 
