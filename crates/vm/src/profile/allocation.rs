@@ -174,6 +174,7 @@ impl Recording {
         let task = self.tasks.row(sample.task, &mut self.rows);
         let base = self.tasks.starter_stack(task);
         let stack = self.stack(walk.thread, base, &walk.links);
+        let reason = walk.escape.map(|escape| self.rows.string(escape.text()));
         for made in objects {
             let name = match &made.type_name {
                 TypeName::Kind(name) => name,
@@ -189,7 +190,7 @@ impl Recording {
                 type_name,
                 size_bytes: made.bytes as u64,
                 weight_bytes: made.weight_bytes.round() as u64,
-                reason: None,
+                reason,
                 id: made.id,
             });
         }
