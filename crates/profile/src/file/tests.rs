@@ -65,6 +65,8 @@ pub fn full() -> (Header, Builder) {
         resumed_ns: 3,
         kind: WaitKind::Lock,
         on,
+        holder: None,
+        holder_stack: None,
     });
     let type_name = builder.string("pair");
     builder.allocation(Allocation {
@@ -138,6 +140,8 @@ fn rows_may_come_in_parts() {
             resumed_ns: 40,
             kind,
             on,
+            holder: None,
+            holder_stack: None,
         });
     }
     builder.sample(Sample {

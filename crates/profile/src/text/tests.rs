@@ -232,6 +232,8 @@ fn waits_and_allocations_have_tables() {
         resumed_ns: 3_000_000,
         kind: WaitKind::Channel,
         on,
+        holder: None,
+        holder_stack: None,
     });
     let type_name = builder.string("pair");
     builder.allocation(Allocation {

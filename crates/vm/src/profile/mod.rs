@@ -3,7 +3,7 @@
 //! A [`Profiler`] belongs to the machine; while it is on, each thread has a [`capture::Sampler`] that its
 //! timer's signal fills, and hands its samples over at its safepoints, where names are looked up and rows
 //! made. Somebody takes the rows now and then and writes them ([`Profiler::take`]). Below: taking samples;
-//! from a sample to places; names of places; names of the machine's own code; tasks and their waits.
+//! from a sample to places; names of places; names of the machine's own code; tasks; their waits.
 //!
 //! While no profile is taken the machine does nothing for it but compare a number at safepoints and
 //! where threads switch between tasks.
@@ -12,6 +12,7 @@ pub(crate) mod capture;
 mod names;
 mod native;
 mod tasks;
+mod waits;
 mod walk;
 
 use std::collections::{HashMap, HashSet};
@@ -24,9 +25,11 @@ use canny_profile::model::{
     Builder, Event, EventKind, FrameIndex, LabelSetIndex, Rows, Sample as SampleRow, StackIndex,
     StackKind, TaskIndex, ThreadIndex, Tier,
 };
+use canny_value::Value;
 
 use self::capture::{Interrupted, Sample, Sampler, now_ns};
 use self::tasks::TaskTable;
+use self::waits::Operation;
 use self::walk::{Link, Walk};
 use crate::Vm;
 use crate::thread::Thread;
@@ -89,7 +92,6 @@ struct Recording {
 }
 
 /// A thread's part of a profile.
-#[derive(Default)]
 pub(crate) struct ThreadProfile {
     epoch: u32,
     sampler: Option<Box<Sampler>>,
@@ -97,6 +99,10 @@ pub(crate) struct ThreadProfile {
     notes_waits: bool,
     /// The wait that the task that was dropped last is about to begin, until its frames are noted.
     parking: Option<u64>,
+    /// The record of that task.
+    pub(crate) parked: Value,
+    /// What the operation that waits next is for.
+    operation: Option<Operation>,
 }
 
 impl Profiler {
@@ -201,6 +207,7 @@ impl Thread {
         drop(state);
         vm.heap.take_pauses(true);
         vm.specializer.ledger().turn_on(false);
+        self.note_ready_times(true);
         self.meet_profiler();
         vm.heap.request_safepoints();
         Ok(())
@@ -216,6 +223,7 @@ impl Thread {
         let mut recording = state.take()?;
         vm.profiler.epoch.fetch_add(1, Ordering::Release);
         drop(state);
+        self.note_ready_times(false);
         self.meet_profiler();
         vm.heap.request_safepoints();
         let elapsed_ns = now_ns() - recording.start_ns;
@@ -303,6 +311,20 @@ impl Thread {
     pub(crate) fn resume_samples(&self) {
         if let Some(sampler) = &self.profile.sampler {
             sampler.resume();
+        }
+    }
+}
+
+impl Default for ThreadProfile {
+    fn default() -> ThreadProfile {
+        ThreadProfile {
+            epoch: 0,
+            sampler: None,
+            thread: None,
+            notes_waits: false,
+            parking: None,
+            parked: Value::FALSE,
+            operation: None,
         }
     }
 }
@@ -421,6 +443,10 @@ impl Recording {
         let task = self.tasks.row(sample.task, &mut self.rows);
         let base = self.tasks.starter_stack(task);
         let stack = self.stack(walk.thread, base, &walk.links);
+        if self.tasks.waits.wants_stack_of(sample.task) {
+            let waits = &mut self.tasks.waits;
+            waits.stack_of_holder(sample.task, sample.at_ns, stack);
+        }
         let row = |stack, weight_ns| SampleRow {
             at_ns: sample.at_ns.saturating_sub(self.start_ns),
             thread,
@@ -511,6 +537,11 @@ impl Recording {
         }
         self.stacks.insert(key, stack);
         stack
+    }
+
+    /// Makes the row of a task whose name is known.
+    fn name_task(&mut self, number: u64, name: Option<&str>) {
+        self.tasks.name(number, name, &mut self.rows);
     }
 
     /// The row of a task that is not known by more than its number.

@@ -132,6 +132,7 @@ impl Thread {
             }
             vm.heap()
                 .add_global_roots(Box::new(PoolRoots(pool.clone())));
+            pool.note_ready_times(vm.profiler.is_on());
             let worker = pool.enter_main();
             host.enter(worker, interrupts);
             Arc::new(Tasks {
@@ -169,6 +170,13 @@ impl Thread {
     /// Numbers about the pool.
     pub fn pool_statistics(&mut self) -> PoolStatistics {
         self.tasks().pool.statistics()
+    }
+
+    /// Has the pool note when tasks become runnable, or no more.
+    pub(crate) fn note_ready_times(&self, is_on: bool) {
+        if let Some(tasks) = self.vm.tasks.get() {
+            tasks.pool.note_ready_times(is_on);
+        }
     }
 
     /// Tells on standard error, or does not, why workers come and go.
@@ -293,6 +301,7 @@ impl Thread {
         self.mutator().set_account(Account::EXEMPT);
         loop {
             if let Some(next) = tasks.pool.try_next(worker) {
+                self.profile_taken(&tasks.pool, &next);
                 if let Some(switch) = self.take_up(next) {
                     return switch;
                 }
