@@ -26,6 +26,7 @@
 
 pub(crate) mod compiled;
 pub mod compiler;
+mod figures;
 mod install;
 mod kept;
 pub mod ledger;
@@ -129,6 +130,7 @@ pub struct Specializer {
     /// Compiled code leaves without a reason, once in so many chances on the average.
     stress: Option<u64>,
     ledger: ledger::Ledger,
+    counters: figures::Counters,
 }
 
 impl std::fmt::Debug for Specializer {
@@ -159,6 +161,7 @@ impl Specializer {
             leaves,
             stress: Some(config.stress).filter(|stress| *stress > 0),
             ledger: ledger::Ledger::default(),
+            counters: figures::Counters::default(),
         }
     }
 
