@@ -473,7 +473,7 @@ impl Recording {
             } else {
                 StackKind::Plain
             };
-            let top = self.push(walk.thread, stack, link, kind);
+            let top = self.push(walk.thread, (stack, None), link, kind);
             rows.push((top, place.weight_ns));
         }
         for (stack, weight_ns) in rows {
@@ -499,8 +499,10 @@ impl Recording {
         // A cut stack does not say who started the task.
         let mut stack = if is_cut(links) { None } else { base };
         let mut kind = bottom_kind(links, base);
+        let mut older = None;
         for link in links.iter().rev() {
-            let next = self.push(thread, stack, *link, kind);
+            let next = self.push(thread, (stack, older), *link, kind);
+            older = Some(*link);
             if next != stack {
                 kind = StackKind::Plain;
             }
@@ -509,11 +511,12 @@ impl Recording {
         stack
     }
 
-    /// A stack with the frames of one more place; the first of them is of a kind.
+    /// A stack, whose newest place is known, with the frames of one more place; the first of them is of a
+    /// kind. Procedures in between that ended with tail calls have frames as well.
     fn push(
         &mut self,
         thread: &Thread,
-        below: Option<StackIndex>,
+        (below, older): (Option<StackIndex>, Option<Link>),
         link: Link,
         first: StackKind,
     ) -> Option<StackIndex> {
@@ -521,22 +524,28 @@ impl Recording {
         if let Some(known) = self.stacks.get(&key) {
             return *known;
         }
-        let frames = match self.frames.get(&link) {
-            Some(frames) => frames.clone(),
-            None => {
-                let frames =
-                    names::frames_of(thread, link, self.options.names_native, &mut self.rows);
-                self.frames.insert(link, frames.clone());
-                frames
-            }
-        };
+        let tails = older.map_or_else(Vec::new, |older| names::tail_calls(thread, older, link));
         let mut stack = below;
-        for (index, frame) in frames.into_iter().rev().enumerate() {
-            let kind = if index == 0 { first } else { StackKind::Plain };
-            stack = Some(self.rows.stack(stack, frame, kind));
+        let mut kind = first;
+        for link in tails.into_iter().rev().chain([link]) {
+            for frame in self.frames_of(thread, link).into_iter().rev() {
+                stack = Some(self.rows.stack(stack, frame, kind));
+                kind = StackKind::Plain;
+            }
         }
         self.stacks.insert(key, stack);
         stack
+    }
+
+    /// The frames of a place, the newest first.
+    fn frames_of(&mut self, thread: &Thread, link: Link) -> Vec<FrameIndex> {
+        if let Some(frames) = self.frames.get(&link) {
+            return frames.clone();
+        }
+        let names_native = self.options.names_native;
+        let frames = names::frames_of(thread, link, names_native, &mut self.rows);
+        self.frames.insert(link, frames.clone());
+        frames
     }
 
     /// Makes the row of a task whose name is known.
