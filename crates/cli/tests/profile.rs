@@ -284,8 +284,16 @@ fn waits_for_a_lock_say_who_has_it() {
     }
     let has = |task: &str, name: &str| holders.contains(&(task.to_owned(), name.to_owned()));
     assert!(has("sleeper", "nap"), "{holders:?}");
-    assert!(outcome.errors.contains("held by sleeper"), "{}", outcome.errors);
-    assert!(outcome.errors.contains("waited here for accounts"), "{}", outcome.errors);
+    assert!(
+        outcome.errors.contains("held by sleeper"),
+        "{}",
+        outcome.errors
+    );
+    assert!(
+        outcome.errors.contains("waited here for accounts"),
+        "{}",
+        outcome.errors
+    );
 }
 
 /// Procedures that ended with tail calls have no frame; the code tells which they were.
@@ -293,8 +301,14 @@ fn waits_for_a_lock_say_who_has_it() {
 fn procedures_that_ended_with_tail_calls_are_shown() {
     let program = "(import (scheme base) (scheme write))
 (define (spin n s) (if (= n 0) s (spin (- n 1) (+ s (modulo n 7)))))
-(define (inner n) (spin n 0))
-(define (middle n) (if (> n 5) (inner n) (inner 100)))
+(define (inner n)
+  (let ((v (make-vector 3 n)))
+    (vector-set! v 0 (vector-length v))
+    (spin (vector-ref v 1) (vector-ref v 0))))
+(define (middle n)
+  (let ((l (list n (+ n 1) (+ n 2))))
+    (set-cdr! l '())
+    (if (> n 5) (inner (apply + l)) (inner 100))))
 (define (outer n) (+ 1 (middle n)))
 (define (repeat k s) (if (= k 0) s (repeat (- k 1) (+ s (outer 200000)))))
 (display (repeat COUNT 0))
@@ -304,9 +318,9 @@ fn procedures_that_ended_with_tail_calls_are_shown() {
         let times = time_by_stack(&profile);
         let total: u64 = times.values().sum();
         let whole = ["outer", "middle", "inner", "spin"];
-        let with_all = times.iter().filter(|(stack, _)| {
-            stack.len() >= 4 && stack[stack.len() - 4..].iter().eq(whole)
-        });
+        let with_all = times
+            .iter()
+            .filter(|(stack, _)| stack.len() >= 4 && stack[stack.len() - 4..].iter().eq(whole));
         let with_all: u64 = with_all.map(|(_, time)| time).sum();
         assert!(with_all > total / 2, "{times:?}");
         let names = profile.rows.frames.iter().filter(|frame| frame.is_tail);
@@ -316,7 +330,10 @@ fn procedures_that_ended_with_tail_calls_are_shown() {
         for name in ["middle", "inner"] {
             assert!(names.contains(name), "{names:?}");
         }
-        assert!(!names.contains("outer") && !names.contains("repeat"), "{names:?}");
+        assert!(
+            !names.contains("outer") && !names.contains("repeat"),
+            "{names:?}"
+        );
     }
 }
 

@@ -83,6 +83,8 @@ impl Recorder {
         let started = SystemTime::now().duration_since(UNIX_EPOCH);
         let mut modes = vec![Mode::Cpu];
         modes.extend(options.notes_waits.then_some(Mode::Wait));
+        let allocation_interval_bytes = options.allocation_interval_bytes;
+        modes.extend(allocation_interval_bytes.map(|_| Mode::Allocation));
         let header = Header {
             program: subject.program,
             arguments: subject.arguments,
@@ -90,7 +92,7 @@ impl Recorder {
             pid: std::process::id().into(),
             started_ns: started.map_or(0, |since| since.as_nanos() as u64),
             interval_ns: options.interval_ns,
-            allocation_interval_bytes: None,
+            allocation_interval_bytes: allocation_interval_bytes.map(|bytes| bytes as u64),
             modes,
         };
         let mut writer = Writer::new(output, &header).map_err(RecordError::Output)?;

@@ -12,12 +12,17 @@ fn a_census_counts_what_lives() {
     let mut mutator = Mutator::attach_plain(&heap);
     let kept = list(&mut mutator, 1000);
     let _handle = mutator.handle(kept);
-    let large = mutator.object(Kind::Vector, 0, 10_000, Value::FALSE).unwrap();
+    let large = mutator
+        .object(Kind::Vector, 0, 10_000, Value::FALSE)
+        .unwrap();
     let _other = mutator.handle(large);
     mutator.collect(true);
     assert!(heap.census().is_none(), "nobody had asked before");
     mutator.collect(false);
-    assert!(heap.census().is_none(), "the old generation was not looked at");
+    assert!(
+        heap.census().is_none(),
+        "the old generation was not looked at"
+    );
     mutator.collect(true);
     let census = heap.census().unwrap();
     assert!(census.is_exact);
@@ -56,7 +61,10 @@ fn every_collection_has_a_length() {
     }
     let statistics = heap.statistics();
     let count = |counts: &[u64]| counts.iter().sum::<u64>();
-    assert_eq!(count(&statistics.full_pauses.counts), statistics.full_collections);
+    assert_eq!(
+        count(&statistics.full_pauses.counts),
+        statistics.full_collections
+    );
     let young = statistics.collections - statistics.full_collections;
     assert_eq!(count(&statistics.young_pauses.counts), young);
     let total_ns = statistics.full_pauses.total_ns + statistics.young_pauses.total_ns;

@@ -36,7 +36,11 @@ pub fn explain_locks(profile: &Profile, waits: &[WaitPlace], style: &Style) -> S
             tasks => format!("{tasks} tasks"),
         };
         let holder = one.holders.first().map_or(String::new(), |holder| {
-            format!("; mostly {}{}", held_by(profile, holder), at(profile, holder.place))
+            format!(
+                "; mostly {}{}",
+                held_by(profile, holder),
+                at(profile, holder.place)
+            )
         });
         text += &format!(
             "{}  {}{}: {} waited here for {}, {} in all{}.\n",

@@ -256,7 +256,8 @@ fn the_pool_knows_since_when_a_word_was_ready() {
             *to.lock().unwrap() = Some(machine.pool().since_ready(&next));
         });
         let began = Instant::now();
-        pool.park(word, &[], Some(began), Lane::Pinned(WorkerId::MAIN)).unwrap();
+        pool.park(word, &[], Some(began), Lane::Pinned(WorkerId::MAIN))
+            .unwrap();
         // Nobody takes it meanwhile.
         let parked = Instant::now();
         thread::sleep(Duration::from_millis(20));

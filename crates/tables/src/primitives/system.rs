@@ -64,7 +64,7 @@ rows! {
          any." slow Administration;
     "%implementation-version" (0) [FOLDABLE PURE NEVER_RAISES] "-> string"
         "The version of this implementation." slow Administration;
-    "%start-profile" (4) [] "string index boolean boolean -> string-or-false"
+    "%start-profile" (5) [] "string index boolean boolean index -> string-or-false"
         "Begins a profile in a file, with so many microseconds between samples, with waits or not, and with \
          the names of native functions or not: #f, or a string that says why not." slow Administration;
     "%stop-profile" (0) [] "-> any"

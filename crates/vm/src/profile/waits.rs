@@ -15,10 +15,10 @@ use canny_tables::kinds::Kind;
 use canny_tables::protocols::{task, wait_row};
 use canny_value::Value;
 
-use super::capture::now_ns;
-use super::walk::{Link, code_around};
-use super::tasks::{task_of, task_of_waiter, text_of};
 use super::Recording;
+use super::capture::now_ns;
+use super::tasks::{task_of, task_of_waiter, text_of};
+use super::walk::{Link, code_around};
 use crate::data::values::record_type;
 use crate::thread::Thread;
 
@@ -391,9 +391,7 @@ impl Recording {
         let task = self.task_row(number);
         let (kind, on) = match wait.operation {
             _ if wait.gives_way => (WaitKind::Pool, None),
-            Some(operation) if why.is_operation => {
-                (operation.kind, operation.on)
-            }
+            Some(operation) if why.is_operation => (operation.kind, operation.on),
             _ => (why.kind, why.on),
         };
         let on = on.map(|on| self.rows.string(&on));
