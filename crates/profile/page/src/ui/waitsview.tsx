@@ -2,7 +2,7 @@
 
 import { useMemo, useState } from "preact/hooks";
 import type { WaitRow } from "../data/places";
-import { functionName, useQuery, useShared } from "./context";
+import { functionName, taskName, useQuery, useShared } from "./context";
 import { useMatches } from "./flameview";
 import { WAIT_NAMES, count, percent, time, visible } from "./format";
 import { BigTable, FunctionLink, Nothing, Stack, sortRows, type ColumnOf } from "./parts";
@@ -36,8 +36,11 @@ export function WaitsView() {
     { key: "longest", name: "Longest", figure: true, width: "86px", sort: (row) => row.longest, cell: (row) => time(row.longest) },
     { key: "runnable", name: "Runnable", figure: true, width: "92px", title: "Ready to run, but not running: in total", sort: (row) => row.runnable, cell: (row) => time(row.runnable) },
     { key: "spread", name: "Lengths", width: "92px", title: "How many waits lasted up to 1 µs, 10 µs, … 10 s, and longer", cell: (row) => <Spread row={row} /> },
+    { key: "tasks", name: "Tasks", figure: true, width: "66px", title: "How many tasks waited here", sort: (row) => row.tasks, cell: (row) => count(row.tasks) },
     { key: "place", name: "Place", sort: (row) => functionName(meta, row.function), cell: (row) => <FunctionLink row={row.function} line={row.line} /> },
     { key: "on", name: "On", width: "18%", sort: (row) => row.on ?? "", cell: (row) => <span class="cut-text" title={row.on ?? ""}>{row.on === null ? "" : visible(row.on)}</span> },
+    { key: "holder", name: "Held by", width: "18%", title: "The task that had it most of the time, and where it was", sort: (row) => row.holders[0] ? taskName(meta, row.holders[0].task) : "",
+      cell: (row) => (row.holders[0] ? <span class="cut-text">{visible(taskName(meta, row.holders[0].task))} <FunctionLink row={row.holders[0].function} line={row.holders[0].line} /></span> : "") },
   ], [meta.version]);
   const rows = useMemo(() => {
     const all = (data?.rows ?? []).filter((row) => (kind === null || row.kind === kind) && (matches === null || matches(row.function)));
@@ -48,14 +51,15 @@ export function WaitsView() {
   }
   if (error !== null) return <Nothing>{error}</Nothing>;
   if (data === null) return <div class="scroll" aria-busy="true" />;
-  const locks = new Map<string, { on: string; total: number; count: number; places: Set<string>; longest: number; row: WaitRow }>();
+  const locks = new Map<string, { on: string; total: number; count: number; places: Set<string>; longest: number; tasks: number; row: WaitRow }>();
   for (const row of data.rows) {
     if (row.kind !== 0) continue;
     const on = row.on ?? "(unnamed lock)";
-    const found = locks.get(on) ?? { on, total: 0, count: 0, places: new Set<string>(), longest: 0, row };
+    const found = locks.get(on) ?? { on, total: 0, count: 0, places: new Set<string>(), longest: 0, tasks: 0, row };
     found.total += row.total;
     found.count += row.count;
     found.longest = Math.max(found.longest, row.longest);
+    found.tasks = Math.max(found.tasks, row.tasks);
     found.places.add(`${row.function} ${row.line}`);
     locks.set(on, found);
   }
@@ -94,6 +98,10 @@ export function WaitsView() {
                   <b class="cut-text" title={lock.on}>{visible(lock.on)}</b>
                   <span>{time(lock.total)} in {count(lock.count)} waits, longest {time(lock.longest)}, at {lock.places.size === 1 ? "one place" : `${lock.places.size} places`}; most at</span>
                   <FunctionLink row={lock.row.function} line={lock.row.line} />
+                  {lock.row.holders[0] && <>
+                    <span>{lock.tasks === 1 ? "by one task" : `by ${lock.tasks} tasks`}; mostly held by {visible(taskName(meta, lock.row.holders[0].task))} at</span>
+                    <FunctionLink row={lock.row.holders[0].function} line={lock.row.holders[0].line} />
+                  </>}
                 </li>
               ))}
             </ul>
