@@ -242,6 +242,26 @@ fn waits_have_the_kind_of_their_thing() {
     assert!(others.is_empty(), "{others:?}");
 }
 
+/// A program without tasks blocks its thread where it waits.
+#[test]
+fn waits_that_block_the_thread_are_waits() {
+    let program = "(import (scheme base) (canny process) (canny tasks))
+(define (program) (run '(\"sleep\" \"0.02\")) 1)
+(define (nap) (sleep 0.01) 1)
+(program)
+(nap)
+";
+    let profile = profile_of(program, &[]);
+    for (kind, place) in [(WaitKind::Process, "program"), (WaitKind::Timer, "nap")] {
+        let mut waits = profile.rows.waits.iter();
+        let is_there = waits.any(|wait| {
+            let stack = program_stack(&profile, wait.stack);
+            wait.kind == kind && wait.waiting_ns() > 0 && stack.iter().any(|one| one == place)
+        });
+        assert!(is_there, "{kind:?}: {:?}", profile.rows.waits);
+    }
+}
+
 /// A lock's holder is known with its place, whether it waits itself or computes.
 #[test]
 fn waits_for_a_lock_say_who_has_it() {

@@ -211,6 +211,16 @@ pub(crate) enum Then {
     Resume(Box<dyn Any + Send>),
 }
 
+/// What an operation waits for whose descriptors do not tell.
+fn kind_of_operation(who: &str) -> Option<WaitKind> {
+    match who {
+        "%process-wait" | "%exchange" => Some(WaitKind::Process),
+        "%resolve-host" => Some(WaitKind::Dns),
+        "%lock-port" => Some(WaitKind::Lock),
+        _ => None,
+    }
+}
+
 /// Tells a profile for what an operation waits that was put off.
 pub(crate) fn note_wait(thread: &mut Thread, error: &IoError) {
     if !thread.is_profiled() {
@@ -322,6 +332,9 @@ pub(crate) fn resumable<S: Send + 'static, R>(
     };
     let mut is_first = true;
     loop {
+        if let Some(kind) = kind_of_operation(call.who) {
+            thread.note_operation(kind, None);
+        }
         let (outcome, ticket) = thread.wait_outside_heap(|| proceed(&mut begun.state, wait));
         if let (Err(error @ IoError::Parked(_)), Some(ticket)) = (&outcome, ticket) {
             note_wait(thread, error);

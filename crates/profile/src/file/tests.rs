@@ -65,8 +65,8 @@ pub fn full() -> (Header, Builder) {
         resumed_ns: 3,
         kind: WaitKind::Lock,
         on,
-        holder: None,
-        holder_stack: None,
+        holder: Some(task),
+        holder_stack: stack,
     });
     let type_name = builder.string("pair");
     builder.allocation(Allocation {
@@ -118,6 +118,24 @@ fn every_table_survives() {
     let again = read(&write(Vec::new(), &profile).unwrap()).unwrap();
     assert_eq!(again, profile);
     assert_eq!(read(&gzip(&bytes)).unwrap(), profile);
+}
+
+/// Columns that came later are missing in older files.
+#[test]
+fn waits_without_holders_are_read() {
+    let lines = r#"{"profile":1,"program":"a","arguments":[],"canny":"","pid":1,"started":0,"interval":1}
+{"strings":["lock"]}
+{"tasks":{"number":[0],"name":[null],"starter":[null],"started":[0]}}
+{"labels":[[]]}
+{"waits":{"task":[0],"label":[0],"stack":[null],"from":[1],"ready":[2],"resumed":[3],"kind":[0],"on":[null]HOLDER}}
+"#;
+    let with = |columns: &str| read(lines.replace("HOLDER", columns).as_bytes());
+    let profile = with("").unwrap();
+    assert_eq!(profile.rows.waits[0].holder, None);
+    let profile = with(r#","holder":[0],"holder_stack":[null]"#).unwrap();
+    assert!(profile.rows.waits[0].holder.is_some());
+    assert!(with(r#","holder":[0,0]"#).is_err(), "a longer column");
+    assert!(with(r#","holder":[1]"#).is_err(), "no such task");
 }
 
 #[test]

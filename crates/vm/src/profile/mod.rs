@@ -9,6 +9,7 @@
 //! where threads switch between tasks.
 
 mod allocation;
+mod blocking;
 pub(crate) mod capture;
 mod names;
 mod native;

@@ -57,6 +57,12 @@ pub(crate) struct Operation {
     on: Option<String>,
 }
 
+impl Operation {
+    pub(super) fn into_parts(self) -> (WaitKind, Option<String>) {
+        (self.kind, self.on)
+    }
+}
+
 /// A wait that has not ended.
 #[derive(Debug)]
 pub(super) struct OpenWait {
@@ -362,7 +368,7 @@ const DATABASES: &str = "(canny postgresql";
 impl Thread {
     /// Whether a library of databases has called what is newest on a chain, before any procedure of the
     /// program.
-    fn is_in_database_library(&self, links: &[Link]) -> bool {
+    pub(super) fn is_in_database_library(&self, links: &[Link]) -> bool {
         links
             .iter()
             .map_while(|link| match link {

@@ -28,7 +28,7 @@ export function WaitsView() {
   const [sort, setSort] = useState("-total");
   const matches = useMatches();
   const columns: ColumnOf<WaitRow>[] = useMemo(() => [
-    { key: "kind", name: "Kind", width: "92px", sort: (row) => WAIT_NAMES[row.kind]!,
+    { key: "kind", name: "Kind", width: "112px", sort: (row) => WAIT_NAMES[row.kind]!,
       cell: (row) => <span><i class="dot" style={{ background: `var(--wait-${row.kind})` }} /> {WAIT_NAMES[row.kind]}</span> },
     { key: "total", name: "Total", figure: true, width: "86px", sort: (row) => row.total, cell: (row) => <b>{time(row.total)}</b> },
     { key: "count", name: "Count", figure: true, width: "74px", sort: (row) => row.count, cell: (row) => count(row.count) },
