@@ -44,9 +44,9 @@
 ;; The things that tasks wait for: rows of `wait-row` of the protocols.
 (define kinds-of-waits '())
 
-;; Says about a record type whose records tasks wait for, or about a symbol: the kind of such waits
-;; in profiles, words for messages, and the names of the fields that hold the record's name and the
-;; task that has it, or #f.
+;; Describes the waits for records of a type, or for a symbol. `kind` is that of profiles, `words`
+;; are for messages. `name` and `owner` are the fields with the record's name and with the task
+;; that has it, or #f.
 (define (%describe-waits! key kind words name owner)
   (set! kinds-of-waits
         (cons (vector-at wait-row/count

@@ -211,7 +211,7 @@ pub(crate) enum Then {
     Resume(Box<dyn Any + Send>),
 }
 
-/// What an operation waits for whose descriptors do not tell.
+/// The kind of wait of an operation whose descriptors do not tell.
 fn kind_of_operation(who: &str) -> Option<WaitKind> {
     match who {
         "%process-wait" | "%exchange" => Some(WaitKind::Process),

@@ -272,7 +272,7 @@ test("waits by place, cut to the time range", () => {
     [0, 1, 11, "the lock", 2, 160, 100, 30], [4, 1, 12, null, 1, 100, 100, 0],
   ]);
   assert.deepEqual(all.rows.map((row) => row.tasks), [2, 1]);
-  assert.deepEqual(all.rows[0]!.holders, [{ task: 1, function: 1, line: 12, count: 1, total: 60 }]);
+  assert.deepEqual(all.rows[0]!.holders, [{ tasks: new Set([1]), function: 1, line: 12, count: 1, total: 60 }]);
   assert.deepEqual(all.rows[1]!.holders, []);
   const part = waitTable(profile, facts, { ...NO_FILTER, from: 150, to: 350 });
   assert.equal(part.total, 100);

@@ -1,4 +1,6 @@
 //! Waits of tasks, by the thing that they waited for and by place.
+//!
+//! A place knows how many tasks waited there, and where the tasks were that had the thing.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -20,26 +22,28 @@ pub struct WaitPlace {
     pub longest_ns: u64,
     /// The time from being runnable to running.
     pub runnable_ns: u64,
-    /// Who had the thing meanwhile, the longest sum first.
+    /// Where the tasks were that had the thing meanwhile, the longest sum first.
     pub holders: Vec<Holder>,
 }
 
-/// A task that had what others waited for, and where it was.
+/// A place where tasks were while they had what others waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder {
-    pub task: TaskIndex,
-    /// The newest line of the program on its stack.
+    /// The newest line of the program on their stacks.
     pub place: Place,
+    /// One of the tasks, and how many there were.
+    pub task: TaskIndex,
+    pub tasks: usize,
     pub count: u64,
     /// The time that others waited.
     pub waiting_ns: u64,
 }
 
-/// What is added up for one place.
+/// The sums for one place.
 struct Sum {
     row: WaitPlace,
     tasks: BTreeSet<TaskIndex>,
-    holders: HashMap<(TaskIndex, Place), (u64, u64)>,
+    holders: HashMap<Place, (BTreeSet<TaskIndex>, u64, u64)>,
 }
 
 /// The waits of a profile by kind, thing and line, the longest sum first.
@@ -73,7 +77,8 @@ pub fn wait_places(profile: &Profile, filter: &Filter) -> Vec<WaitPlace> {
         sum.tasks.insert(wait.task);
         if let Some(holder) = wait.holder {
             let place = Place::in_program(profile, wait.holder_stack, Grain::Line);
-            let (count, time_ns) = sum.holders.entry((holder, place)).or_default();
+            let (tasks, count, time_ns) = sum.holders.entry(place).or_default();
+            tasks.insert(holder);
             *count += 1;
             *time_ns = time_ns.saturating_add(waiting_ns);
         }
@@ -95,16 +100,19 @@ impl Sum {
     fn finish(self) -> WaitPlace {
         let holders = self.holders.into_iter();
         let mut holders: Vec<Holder> = holders
-            .map(|((task, place), (count, waiting_ns))| Holder {
-                task,
-                place,
-                count,
-                waiting_ns,
+            .filter_map(|(place, (tasks, count, waiting_ns))| {
+                Some(Holder {
+                    place,
+                    task: *tasks.first()?,
+                    tasks: tasks.len(),
+                    count,
+                    waiting_ns,
+                })
             })
             .collect();
         holders.sort_by_key(|one| {
             let cost = (one.waiting_ns, one.count);
-            (std::cmp::Reverse(cost), one.task, one.place)
+            (std::cmp::Reverse(cost), one.place)
         });
         WaitPlace {
             tasks: self.tasks.len(),

@@ -127,9 +127,12 @@ fn waits_without_holders_are_read() {
 {"strings":["lock"]}
 {"tasks":{"number":[0],"name":[null],"starter":[null],"started":[0]}}
 {"labels":[[]]}
-{"waits":{"task":[0],"label":[0],"stack":[null],"from":[1],"ready":[2],"resumed":[3],"kind":[0],"on":[null]HOLDER}}
+{"waits":{"task":[0],"label":[0],"stack":[null],"from":[1],"ready":[2],"resumed":[3],"kind":[0]MORE}}
 "#;
-    let with = |columns: &str| read(lines.replace("HOLDER", columns).as_bytes());
+    let with = |columns: &str| {
+        let columns = format!(r#","on":[null]{columns}"#);
+        read(lines.replace("MORE", &columns).as_bytes())
+    };
     let profile = with("").unwrap();
     assert_eq!(profile.rows.waits[0].holder, None);
     let profile = with(r#","holder":[0],"holder_stack":[null]"#).unwrap();

@@ -1,4 +1,6 @@
 //! The table of waits, and sentences about contended locks.
+//!
+//! Below a place the table says where the tasks were that had the lock, and how long others waited.
 
 use super::style::{Colour, Style, fit, milliseconds, printable};
 use super::table::{place_cells, right};
@@ -9,7 +11,7 @@ const AMOUNT: usize = 11;
 const NUMBER: usize = 9;
 const KIND: usize = 22;
 
-/// Tasks that had a thing are shown for a place.
+/// Places of those that had a thing are shown for a place.
 const HOLDERS_MAX: usize = 3;
 /// Locks that are explained.
 const LOCKS_MAX: usize = 10;
@@ -17,7 +19,10 @@ const LOCKS_MAX: usize = 10;
 const PART_MIN: f64 = 0.01;
 
 fn held_by(profile: &Profile, holder: &Holder) -> String {
-    format!("held by {}", printable(&profile.task_name(holder.task)))
+    match holder.tasks {
+        1 => format!("held by {}", printable(&profile.task_name(holder.task))),
+        tasks => format!("held by {tasks} tasks"),
+    }
 }
 
 /// Sentences about the locks that are waited for the longest: how many tasks wait, and who has them.

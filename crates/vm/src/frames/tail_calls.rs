@@ -53,7 +53,7 @@ impl Callee {
     }
 }
 
-/// What a search has found.
+/// The result of a search.
 struct Ways {
     /// The procedure that was called is the first.
     found: Vec<Found>,

@@ -112,7 +112,7 @@ pub(crate) struct ThreadProfile {
     parking: Option<u64>,
     /// The record of that task.
     pub(crate) parked: Value,
-    /// What the operation that waits next is for.
+    /// The purpose of the operation that waits next.
     operation: Option<Operation>,
 }
 

@@ -5,7 +5,8 @@
 //! say themselves for what ([`Thread::note_operation`]), since Scheme sees a ticket only.
 //!
 //! A wait for a lock knows the task that had it when the wait began. The stack of that task is the one
-//! where it waits itself; if it runs, the one of its next sample, or where it makes the next task ready.
+//! where it waits itself; if it runs, the one of its next sample or wait, or where it makes the next task
+//! ready.
 
 use std::collections::HashMap;
 
@@ -28,7 +29,7 @@ const KINDS: &str = "kinds of waits";
 /// The name by which operations wait for a process, and for its streams.
 const PROCESS: &str = "process";
 
-/// What a task waits for.
+/// The thing that a task waits for.
 #[derive(Debug)]
 pub(super) struct Reason {
     kind: WaitKind,
@@ -126,7 +127,9 @@ impl OpenWaits {
     /// Notes the frames of a wait, and the task that has what it is for.
     fn park(&mut self, number: u64, stack: Option<StackIndex>, holder: Option<u64>) {
         let holder = holder.filter(|holder| *holder != number);
+        // A holder that was just handed the lock still has the wait for it.
         let parked = holder.and_then(|holder| self.by_task.get(&holder));
+        let parked = parked.filter(|wait| wait.ready_ns.is_none());
         let holder_stack = parked.and_then(|wait| wait.stack);
         let Some(wait) = self.by_task.get_mut(&number) else {
             return;
@@ -137,6 +140,7 @@ impl OpenWaits {
         if let (Some(holder), None) = (holder, holder_stack) {
             self.holders.entry(holder).or_default().push(number);
         }
+        self.stack_of_holder(number, now_ns(), stack);
     }
 
     /// Whether a task waits for a socket, by an operation of the machine.
@@ -202,7 +206,7 @@ impl Thread {
         None
     }
 
-    /// What a task waits for.
+    /// The thing that a task waits for.
     pub(super) fn reason_of(&self, record: Value) -> Reason {
         let record = record.as_kind(Kind::Record);
         let record = record.filter(|record| record.length() >= task::WORDS);

@@ -15,14 +15,14 @@ export interface WaitRow {
   runnableLongest: number;
   /** How many tasks waited. */
   tasks: number;
-  /** The tasks that had the thing when waits began, and where they were, the longest first. */
+  /** Where the tasks were that had the thing when waits began, the longest first. */
   holders: Holder[];
   /** How many waits lasted up to 1 µs, 10 µs, … 10 s, and longer. */
   spread: number[];
 }
 
 export interface Holder {
-  task: number;
+  tasks: Set<number>;
   function: number;
   line: number;
   count: number;
@@ -97,11 +97,12 @@ function addHolder(profile: Profile, facts: StackFacts, to: WaitRow, task: numbe
   const frame = facts.place[stack < 0 ? profile.stacks.frame.length : stack]!;
   const place = functionOfFrame(profile, frame);
   const line = frame < 0 ? 0 : profile.frames.line.data[frame]!;
-  let found = to.holders.find((one) => one.task === task && one.function === place && one.line === line);
+  let found = to.holders.find((one) => one.function === place && one.line === line);
   if (found === undefined) {
-    found = { task, function: place, line, count: 0, total: 0 };
+    found = { tasks: new Set(), function: place, line, count: 0, total: 0 };
     to.holders.push(found);
   }
+  found.tasks.add(task);
   found.count += 1;
   found.total += length;
 }

@@ -2,7 +2,7 @@
 
 import { useMemo, useState } from "preact/hooks";
 import type { WaitRow } from "../data/places";
-import { functionName, taskName, useQuery, useShared } from "./context";
+import { functionName, taskName, useQuery, useShared, type Meta } from "./context";
 import { useMatches } from "./flameview";
 import { WAIT_NAMES, count, percent, time, visible } from "./format";
 import { BigTable, FunctionLink, Nothing, Stack, sortRows, type ColumnOf } from "./parts";
@@ -19,6 +19,13 @@ function Spread({ row }: { row: WaitRow }) {
       ))}
     </span>
   );
+}
+
+function holderName(meta: Meta, row: WaitRow): string {
+  const holder = row.holders[0];
+  if (holder === undefined) return "";
+  const [first] = holder.tasks;
+  return holder.tasks.size === 1 ? visible(taskName(meta, first!)) : `${count(holder.tasks.size)} tasks`;
 }
 
 export function WaitsView() {
@@ -39,8 +46,8 @@ export function WaitsView() {
     { key: "tasks", name: "Tasks", figure: true, width: "66px", title: "How many tasks waited here", sort: (row) => row.tasks, cell: (row) => count(row.tasks) },
     { key: "place", name: "Place", sort: (row) => functionName(meta, row.function), cell: (row) => <FunctionLink row={row.function} line={row.line} /> },
     { key: "on", name: "On", width: "18%", sort: (row) => row.on ?? "", cell: (row) => <span class="cut-text" title={row.on ?? ""}>{row.on === null ? "" : visible(row.on)}</span> },
-    { key: "holder", name: "Held by", width: "18%", title: "The task that had it most of the time, and where it was", sort: (row) => row.holders[0] ? taskName(meta, row.holders[0].task) : "",
-      cell: (row) => (row.holders[0] ? <span class="cut-text">{visible(taskName(meta, row.holders[0].task))} <FunctionLink row={row.holders[0].function} line={row.holders[0].line} /></span> : "") },
+    { key: "holder", name: "Held by", width: "18%", title: "The tasks that had it, and where they were most of the time", sort: (row) => holderName(meta, row),
+      cell: (row) => (row.holders[0] ? <span class="cut-text">{holderName(meta, row)} <FunctionLink row={row.holders[0].function} line={row.holders[0].line} /></span> : "") },
   ], [meta.version]);
   const rows = useMemo(() => {
     const all = (data?.rows ?? []).filter((row) => (kind === null || row.kind === kind) && (matches === null || matches(row.function)));
@@ -99,7 +106,7 @@ export function WaitsView() {
                   <span>{time(lock.total)} in {count(lock.count)} waits, longest {time(lock.longest)}, at {lock.places.size === 1 ? "one place" : `${lock.places.size} places`}; most at</span>
                   <FunctionLink row={lock.row.function} line={lock.row.line} />
                   {lock.row.holders[0] && <>
-                    <span>{lock.tasks === 1 ? "by one task" : `by ${lock.tasks} tasks`}; mostly held by {visible(taskName(meta, lock.row.holders[0].task))} at</span>
+                    <span>{lock.tasks === 1 ? "by one task" : `by ${lock.tasks} tasks`}; mostly held by {holderName(meta, lock.row)} at</span>
                     <FunctionLink row={lock.row.holders[0].function} line={lock.row.holders[0].line} />
                   </>}
                 </li>
