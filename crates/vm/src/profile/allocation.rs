@@ -137,7 +137,7 @@ impl Notes {
         thread: &Thread,
         (index, labels): (ThreadIndex, LabelSetIndex),
     ) -> u64 {
-        let mut walk = Walk::new(thread);
+        let mut walk = Walk::new(thread, std::mem::take(&mut recording.returns));
         for mut noted in self.list.drain(..) {
             noted.objects.sort_by_key(|made| made.offset_bytes);
             for objects in noted
@@ -151,6 +151,7 @@ impl Notes {
             noted.objects.clear();
             self.spare.push(noted);
         }
+        recording.returns = walk.into_return_places();
         std::mem::take(&mut self.lost)
     }
 

@@ -2,7 +2,8 @@
 
 import { useMemo, useState } from "preact/hooks";
 import type { WaitRow } from "../data/places";
-import { functionName, taskName, useQuery, useShared, type Meta } from "./context";
+import { functionName, taskName, useQuery, useShared } from "./context";
+import type { Meta } from "../engine";
 import { useMatches } from "./flameview";
 import { WAIT_NAMES, count, percent, time, visible } from "./format";
 import { BigTable, FunctionLink, Nothing, Stack, sortRows, type ColumnOf } from "./parts";
