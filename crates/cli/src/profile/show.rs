@@ -27,6 +27,8 @@ use crate::terminal_size::terminal_size;
 const ROWS_MAX: usize = 15;
 /// Least share of the whole that a row of the text's flame graph has.
 const FLAME_SHARE_MIN: f64 = 0.01;
+/// Least share of all allocated bytes that a row has.
+const ALLOCATION_SHARE_MIN: f64 = 0.005;
 /// Widest lines of a table.
 const WIDTH_MAX: usize = 120;
 
@@ -161,15 +163,7 @@ fn text(
         parts.push(waits_table(profile, &waits, style));
     }
     if !profile.rows.allocations.is_empty() {
-        let grain = Grain::Function;
-        let types = allocation_types(profile, &filter, grain);
-        parts.push(allocation_types_table(profile, &types, style));
-        let sites = allocation_sites(profile, &filter, grain);
-        parts.push(allocation_sites_table(profile, &sites, style));
-        let causes = collection_causes(profile, &filter, grain);
-        if !causes.is_empty() {
-            parts.push(collections_table(profile, &causes, style));
-        }
+        parts.extend(allocation_tables(profile, &filter, style));
     }
     if wish.shows_flame_graph {
         let tree = top_down(&weights, Grain::Function);
@@ -184,6 +178,28 @@ fn text(
         parts.push(changes_table(&changes, style));
     }
     parts.join("\n")
+}
+
+/// Tables about sampled objects, without the smallest rows.
+fn allocation_tables(profile: &Profile, filter: &Filter, style: &Style) -> Vec<String> {
+    let grain = Grain::Function;
+    let all = profile.rows.allocations.iter();
+    let whole: u64 = all.map(|row| row.weight_bytes).sum();
+    let is_shown = |bytes: u64| bytes as f64 >= ALLOCATION_SHARE_MIN * whole as f64;
+    let mut types = allocation_types(profile, filter, grain);
+    types.retain(|row| is_shown(row.share.total.weight));
+    let mut sites = allocation_sites(profile, filter, grain);
+    sites.retain(|row| is_shown(row.share.total.weight));
+    let mut causes = collection_causes(profile, filter, grain);
+    causes.retain(|row| is_shown(row.allocated.weight));
+    let mut parts = vec![
+        allocation_types_table(profile, &types, style),
+        allocation_sites_table(profile, &sites, style),
+    ];
+    if !causes.is_empty() {
+        parts.push(collections_table(profile, &causes, style));
+    }
+    parts
 }
 
 /// How tables look on a stream that is a terminal or not.

@@ -8,6 +8,7 @@ use std::cell::RefCell;
 
 use canny_jit::CodePlace;
 use canny_spesh::code_map::FastMap;
+use canny_spesh::graph::Escape;
 use canny_tables::layout::{descriptor, frame};
 use canny_tables::opcodes::Opcode;
 
@@ -54,9 +55,11 @@ pub(super) struct Walk<'a> {
     /// In samples of allocations the offset of the object in memory that was taken for several.
     pub(super) offset_bytes: usize,
     returns: RefCell<ReturnPlaces>,
+    /// Why compiled code made the object of the last sample.
+    pub(super) escape: Option<Escape>,
 }
 
-/// What return addresses mean, until code is freed: to find that out takes a lock.
+/// The meaning of return addresses, until code is freed: to find it out takes a lock.
 pub(super) type ReturnPlaces = FastMap<usize, Option<(u64, Execution, usize)>>;
 
 impl<'a> Walk<'a> {
@@ -66,10 +69,11 @@ impl<'a> Walk<'a> {
             links: Vec::new(),
             offset_bytes: 0,
             returns: RefCell::new(returns),
+            escape: None,
         }
     }
 
-    /// What was found out about return addresses, for the next walk.
+    /// The meanings of return addresses, for the next walk.
     pub(super) fn into_return_places(self) -> ReturnPlaces {
         self.returns.into_inner()
     }
@@ -77,6 +81,7 @@ impl<'a> Walk<'a> {
     /// The chain of a sample, without its native places.
     pub(super) fn read(&mut self, sample: &Sample) {
         self.links.clear();
+        self.escape = None;
         let fp = match sample.interrupted {
             Interrupted::Native => self.native(sample),
             Interrupted::Interpreter => self.interpreted(sample),
@@ -94,6 +99,7 @@ impl<'a> Walk<'a> {
             && let Some(place) = self.place_of(sample.return_address - 1)
         {
             let operation = place.addresses.first().copied();
+            self.escape = place.escape;
             self.links.extend(operation.map(Link::Operation));
             self.places(&place);
             // Stitched code that has left for the machine has said where it was.
