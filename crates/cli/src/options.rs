@@ -11,6 +11,8 @@ use canny_syntax::library_name::{Family, LibraryName};
 use lexopt::{Arg, Parser, ValueExt};
 
 use crate::environment::Environment;
+use canny_compiler::counting::Counting;
+
 use crate::recording::{RecordingOptions, is_recording_option};
 use crate::report::MessageFormat;
 use crate::warnings::Warnings;
@@ -69,6 +71,8 @@ pub struct Options {
     pub listen: Option<String>,
     /// Tell at the end what was compiled and what was not.
     pub reports_specializer: bool,
+    /// What code counts while it runs.
+    pub counting: Counting,
     /// The profile of `canny profile`.
     pub recording: Option<RecordingOptions>,
     /// The settings from the environment variables of the process.
@@ -133,6 +137,7 @@ impl Options {
             message_format: MessageFormat::Text,
             compiles: true,
             reports_specializer: false,
+            counting: Counting::default(),
             recording: None,
             listen: None,
             environment,
@@ -328,7 +333,9 @@ fn settle(
             return Ok(options);
         }
         Some(Verb::Profile) => {
-            options.recording.get_or_insert_default().settle()?;
+            let recording = options.recording.get_or_insert_default();
+            recording.settle()?;
+            options.counting.calls = recording.counts_calls;
         }
         Some(Verb::Run) | None => {}
     }

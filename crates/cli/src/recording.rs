@@ -71,6 +71,8 @@ pub struct RecordingOptions {
     pub is_text_only: bool,
     /// Functions of the machine are told apart.
     pub names_native: bool,
+    /// Calls are counted.
+    pub counts_calls: bool,
 }
 
 /// Shortest time between two samples, in microseconds.
@@ -81,7 +83,7 @@ const INTERVAL_MAX_US: u64 = 10_000_000;
 /// Whether a long option is one of them.
 pub fn is_recording_option(option: &str) -> bool {
     let options = [
-        "output", "format", "interval", "base", "explain", "flame", "text", "native",
+        "output", "format", "interval", "base", "explain", "flame", "text", "native", "exact",
     ];
     options.contains(&option)
 }
@@ -95,6 +97,7 @@ impl RecordingOptions {
             "flame" => self.shows_flame_graph = true,
             "text" => self.is_text_only = true,
             "native" => self.names_native = true,
+            "exact" => self.counts_calls = true,
             "output" => self.output = Some(value()?.into()),
             "base" => self.base = Some(value()?.into()),
             "format" => {

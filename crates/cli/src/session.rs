@@ -65,6 +65,9 @@ impl Session {
         project: Option<&Project>,
     ) -> Result<Session, String> {
         let environment = options.environment;
+        if options.counting.is_on() {
+            canny_vm::profile::counts::turn_on();
+        }
         let config = VmConfig {
             heap: heap_config(options, environment),
             stack_bytes: options
@@ -95,6 +98,7 @@ impl Session {
             },
             is_interactive: options.action == Action::Repl,
             documents: None,
+            counting: options.counting,
             ..crate::project::libraries(options, program, project)
         };
         vm.host(|| Evaluation::new(&evaluation));
@@ -193,6 +197,7 @@ impl Session {
         prepared: Result<Prepared, Vec<Diagnostic>>,
     ) -> Result<Value, Failure> {
         let is_wanted = options.use_cache
+            && !options.counting.is_on()
             && options.keeps_profiles
             && self.environment.keeps_profiles
             // Plans are counted.

@@ -83,6 +83,7 @@ impl Recorder {
         let started = SystemTime::now().duration_since(UNIX_EPOCH);
         let mut modes = vec![Mode::Cpu];
         modes.extend(options.notes_waits.then_some(Mode::Wait));
+        modes.extend(options.counts_calls.then_some(Mode::Counts));
         let header = Header {
             program: subject.program,
             arguments: subject.arguments,

@@ -185,8 +185,10 @@ pub mod thread {
     /// 1 while the heap has other mutators than this thread's, else 0. It becomes 1 while all stand at
     /// safepoints only.
     pub const HAS_OTHERS: i32 = LOAN_FLAG + 8;
+    /// The thread's counters, 64 bits each, while exact counts are taken; else null.
+    pub const COUNTERS: i32 = HAS_OTHERS + 8;
     /// First free byte after the fixed fields.
-    pub const SIZE: usize = HAS_OTHERS as usize + 8;
+    pub const SIZE: usize = COUNTERS as usize + 8;
 }
 
 /// Payload words of a port.

@@ -83,6 +83,7 @@ pub fn begin(session: &mut Session, options: &Options) -> Result<Option<Recordin
     };
     let mut settings = ProfileOptions {
         names_native: wish.names_native,
+        counts_calls: wish.counts_calls,
         ..ProfileOptions::default()
     };
     if let Some(interval) = wish.interval_us {

@@ -71,6 +71,10 @@ const PROFILE_OPTIONS: &[Row] = &[
     ),
     ("--base FILE", "compare with a profile that was kept"),
     (
+        "--exact",
+        "count every call, by caller and callee; the program is compiled for it",
+    ),
+    (
         "--explain",
         "say why the hottest places are slow, as far as the machine knows",
     ),

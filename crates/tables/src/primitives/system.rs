@@ -73,6 +73,11 @@ rows! {
     "%profiling?" (0) [NEVER_RAISES] "-> boolean" "Whether a profile is being taken." slow Administration;
     "%set-profile-labels-key!" (1) [] "any -> unspecified"
         "Says under which key the parameters register has the labels of profiles." slow Administration;
+    "%count!" (1) [] "index -> unspecified"
+        "Counts that control comes here; the compiler puts it into code whose runs are \
+         counted." slow Administration;
+    "%count-call!" (3) [] "any index index -> unspecified"
+        "Counts a call of a procedure at a call site, with so many arguments; for compiled code.";
     "%pretty-string" (2) [] "any index -> string"
         "The written form of an object in lines of at most so many columns where possible." slow Work;
     "%bound-names" (0) [] "-> list"

@@ -9,6 +9,7 @@
 //! where threads switch between tasks.
 
 pub(crate) mod capture;
+pub mod counts;
 mod names;
 mod native;
 mod tasks;
@@ -26,6 +27,7 @@ use canny_profile::model::{
 };
 
 use self::capture::{Interrupted, Sample, Sampler, now_ns};
+use self::counts::Baseline;
 use self::tasks::TaskTable;
 use self::walk::{Link, Walk};
 use crate::Vm;
@@ -40,6 +42,8 @@ pub struct ProfileOptions {
     pub notes_waits: bool,
     /// Whether functions of the machine's own code are told apart; else only what they are for.
     pub names_native: bool,
+    /// Whether calls are counted; the machine must have been made for it ([`counts`]).
+    pub counts_calls: bool,
 }
 
 impl Default for ProfileOptions {
@@ -48,6 +52,7 @@ impl Default for ProfileOptions {
             interval_ns: 1_000_000,
             notes_waits: true,
             names_native: false,
+            counts_calls: false,
         }
     }
 }
@@ -86,6 +91,8 @@ struct Recording {
     lost: u64,
     /// Deoptimizations.
     exits: u64,
+    /// What had been counted when the profile began, if it counts.
+    counted: Option<Baseline>,
 }
 
 /// A thread's part of a profile.
@@ -196,6 +203,7 @@ impl Thread {
             tasks,
             lost: 0,
             exits: 0,
+            counted: options.counts_calls.then(Baseline::now),
         });
         vm.profiler.epoch.fetch_add(1, Ordering::Release);
         drop(state);
@@ -222,6 +230,9 @@ impl Thread {
         recording.end_waits(elapsed_ns);
         recording.note_pauses(vm.heap.take_pauses(false));
         recording.note_specializer(&vm);
+        if let Some(counted) = recording.counted.take() {
+            counted.rows_since(&mut recording.rows);
+        }
         Some((recording.rows.take(), recording.lost, elapsed_ns))
     }
 
