@@ -10,6 +10,7 @@ use canny_lib::evaluation::is_standard_library;
 use canny_syntax::library_name::{Family, LibraryName};
 use lexopt::{Arg, Parser, ValueExt};
 
+use crate::coverage::CoverageOptions;
 use crate::environment::Environment;
 use canny_compiler::counting::Counting;
 
@@ -73,6 +74,8 @@ pub struct Options {
     pub reports_specializer: bool,
     /// What code counts while it runs.
     pub counting: Counting,
+    /// What is to be shown of the lines and branches that ran.
+    pub coverage: Option<CoverageOptions>,
     /// The profile of `canny profile`.
     pub recording: Option<RecordingOptions>,
     /// The settings from the environment variables of the process.
@@ -138,6 +141,7 @@ impl Options {
             compiles: true,
             reports_specializer: false,
             counting: Counting::default(),
+            coverage: None,
             recording: None,
             listen: None,
             environment,
@@ -260,6 +264,15 @@ pub fn parse_rest(
                 let option = option.to_owned();
                 let recording = options.recording.get_or_insert_default();
                 recording.take(&option, &mut parser)?;
+            }
+            Arg::Long(option)
+                if option.starts_with("coverage") && matches!(verb, None | Some(Verb::Run)) =>
+            {
+                let option = option.to_owned();
+                if !CoverageOptions::take(&mut options.coverage, &option, &mut parser)? {
+                    return Err(Arg::Long(&option).unexpected().to_string());
+                }
+                options.counting.coverage = true;
             }
             Arg::Long("no-warnings") => options.warnings.choose_none(),
             Arg::Long("no-values") => options.shows_values = false,

@@ -71,7 +71,15 @@ pub fn run(options: &Options, source: &Source) -> u8 {
     if let Some(recording) = recording {
         recording.end(&mut session);
     }
-    session.end(options, result.map(|()| 0))
+    let code = session.end(options, result.map(|()| 0));
+    match crate::coverage::show_counted(options) {
+        Ok(least) if code == 0 => least,
+        Ok(_) => code,
+        Err(message) => {
+            eprintln!("canny: {message}");
+            exit_code::OS
+        }
+    }
 }
 
 /// Name and text of a program.

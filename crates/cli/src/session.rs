@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use canny_compiler::counting::Counting;
 use canny_heap::{HeapConfig, OutsideMemory, Statistics};
 use canny_lib::ProfileFile;
 use canny_lib::evaluation::{Evaluation, EvaluationConfig, Prepared};
@@ -65,7 +66,11 @@ impl Session {
         project: Option<&Project>,
     ) -> Result<Session, String> {
         let environment = options.environment;
-        if options.counting.is_on() {
+        let counting = Counting {
+            coverage: options.counting.coverage || environment.coverage.is_some(),
+            ..options.counting
+        };
+        if counting.is_on() {
             canny_vm::profile::counts::turn_on();
         }
         let config = VmConfig {
@@ -98,7 +103,7 @@ impl Session {
             },
             is_interactive: options.action == Action::Repl,
             documents: None,
-            counting: options.counting,
+            counting,
             ..crate::project::libraries(options, program, project)
         };
         vm.host(|| Evaluation::new(&evaluation));
@@ -148,6 +153,9 @@ impl Session {
             environment,
             ..
         } = self;
+        if let Some(directory) = &environment.coverage {
+            crate::coverage::write_counted(directory);
+        }
         if options.reports_specializer {
             report::text(&vm.specializer_report());
         }
@@ -198,6 +206,7 @@ impl Session {
     ) -> Result<Value, Failure> {
         let is_wanted = options.use_cache
             && !options.counting.is_on()
+            && self.environment.coverage.is_none()
             && options.keeps_profiles
             && self.environment.keeps_profiles
             // Plans are counted.

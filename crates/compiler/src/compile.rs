@@ -161,13 +161,9 @@ impl Imports for Libraries {
 /// The functions of all procedures, as counts name them.
 fn counted_functions(program: &Program, options: &Options) -> Vec<FunctionId> {
     let is_standard = options.optimize.is_standard;
-    let procedures = program.procedures.iter().enumerate();
-    let functions = procedures.map(|(index, procedure)| {
+    let functions = program.procedures.iter().map(|procedure| {
         let (name, span) = (procedure.name, procedure.span);
-        let mut function = function_at(name, span, options.sources, is_standard);
-        if index == program.entry.0 as usize {
-            function.name = "body of the program".to_owned();
-        }
+        let function = function_at(name, span, options.sources, is_standard);
         Ledger::get().function(function)
     });
     functions.collect()

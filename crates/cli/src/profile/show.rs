@@ -10,11 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use canny_profile::analysis::{
-    Filter, Grain, Measure, Weights, functions_changed, top_down, totals, wait_places,
+    Filter, Grain, Measure, Weights, function_counts, functions_changed, top_down, totals,
+    wait_places,
 };
 use canny_profile::model::Profile;
 use canny_profile::text::{
-    Style, changes_table, explain, flame_graph, functions_table, waits_table,
+    Style, call_edges_table, changes_table, counts_table, explain, flame_graph, functions_table,
+    waits_table,
 };
 use canny_profile::{export, file, page};
 
@@ -153,6 +155,11 @@ fn text(
     if weights.total.count > 0 {
         let totals = totals(&weights, Grain::Function);
         parts.push(functions_table(&weights, &totals, style));
+    }
+    let counts = function_counts(profile);
+    if !counts.is_empty() {
+        parts.push(counts_table(profile, &counts, style));
+        parts.push(call_edges_table(profile, &counts, style));
     }
     let waits = wait_places(profile, &filter);
     if !waits.is_empty() {

@@ -88,14 +88,21 @@ const LISTEN_OPTIONS: &[Row] = &[(
     "serve editors that speak nREPL; PORT alone is at 127.0.0.1, and 0 takes a free one",
 )];
 
+const PROGRAM_OPTIONS: &[Row] = &joined::<{ EXPRESSION_OPTIONS.len() + crate::coverage::ROWS.len() }>(
+    EXPRESSION_OPTIONS,
+    crate::coverage::ROWS,
+);
+
+const RUN_OPTIONS: &[Row] = &joined::<{ EVALUATION_OPTIONS.len() + PROGRAM_OPTIONS.len() }>(
+    EVALUATION_OPTIONS,
+    PROGRAM_OPTIONS,
+);
+
 pub const RUN: Tool = Tool {
     name: "run",
     operands: "[OPTION…] FILE [ARGUMENT…]",
     summary: "Runs a program",
-    options: &joined::<{ EVALUATION_OPTIONS.len() + EXPRESSION_OPTIONS.len() }>(
-        EVALUATION_OPTIONS,
-        EXPRESSION_OPTIONS,
-    ),
+    options: RUN_OPTIONS,
     details: "The word 'run' may be left out. FILE may be - for standard input. Arguments behind FILE belong \
         to the program.",
     run: |parser, environment| perform(parser, environment, Verb::Run),

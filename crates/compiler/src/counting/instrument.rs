@@ -5,11 +5,13 @@
 //! inserted has the position of the macro's use, and its decisions are not the programmer's: a
 //! conditional counts as a decision where its own keyword stands in the text.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use canny_syntax::core::{Expr, ExprKind, Lambda, TopForm, Unit, VarTable};
 use canny_syntax::datum::Datum;
 use canny_syntax::name::Name;
-use canny_syntax::span::{SourceMap, Span};
-use std::sync::Arc;
+use canny_syntax::span::{Source, SourceId, SourceMap, Span};
 
 use super::{Counting, Ledger, MARK, Point, PointKind, function_at};
 use crate::optimize::build::primitive;
@@ -26,6 +28,7 @@ pub fn run(unit: &mut Unit, counting: Counting, sources: &SourceMap, is_standard
         is_standard,
         locals: &unit.locals,
         last: None,
+        decisions: HashMap::new(),
     };
     let mut body = Vec::with_capacity(unit.body.len());
     for mut form in std::mem::take(&mut unit.body) {
@@ -51,17 +54,16 @@ struct Pass<'a> {
     is_standard: bool,
     locals: &'a VarTable,
     /// The source of the last look-up.
-    last: Option<(
-        canny_syntax::span::SourceId,
-        Arc<canny_syntax::span::Source>,
-    )>,
+    last: Option<(SourceId, Arc<Source>)>,
+    /// How many decisions there are at a place.
+    decisions: HashMap<(u32, u32), u32>,
 }
 
 /// A line of a source: its number in the map, and the line.
 type Line = Option<(u32, u32)>;
 
 impl Pass<'_> {
-    fn source(&mut self, span: Span) -> Option<Arc<canny_syntax::span::Source>> {
+    fn source(&mut self, span: Span) -> Option<Arc<Source>> {
         if !span.is_some() {
             return None;
         }
@@ -129,14 +131,18 @@ impl Pass<'_> {
         match &mut expr.kind {
             ExprKind::If(parts) => {
                 let is_decision = self.counting.coverage && self.is_decision(span);
-                let decision = is_decision.then(|| Ledger::get().decision());
+                let decision = is_decision.then(|| self.decision(span));
                 let [test, yes, no] = &mut **parts;
                 self.visit(test, line, false);
                 for (arm, part) in [yes, no].into_iter().enumerate() {
                     self.visit(part, line, true);
-                    if let Some(decision) = decision {
+                    if let Some((column, number)) = decision {
                         let arm = arm as u32;
-                        let kind = PointKind::Branch { decision, arm };
+                        let kind = PointKind::Branch {
+                            column,
+                            number,
+                            arm,
+                        };
                         let mark = self.point(span, kind);
                         put_before(mark, part);
                     }
@@ -182,7 +188,7 @@ impl Pass<'_> {
                 self.visit(default, None, true);
             }
             self.visit(&mut clause.body, None, true);
-            if self.counting.coverage {
+            if self.counting.coverage && self.is_definition(span) {
                 let text = name.map_or("lambda", |name| name.as_str());
                 let kind = PointKind::Function(text.to_owned());
                 let mark = self.point(span, kind);
@@ -197,21 +203,38 @@ impl Pass<'_> {
         }
     }
 
+    /// The column of a decision, and its number among those of the place.
+    fn decision(&mut self, span: Span) -> (u32, u32) {
+        let source = self.source(span);
+        let column = source.map_or(0, |source| source.line_and_column(span.start).1);
+        let next = self
+            .decisions
+            .entry((span.source.0, span.start))
+            .or_insert(0);
+        *next += 1;
+        (column, *next - 1)
+    }
+
     /// Whether the text at a span is a conditional, or a clause of one that begins with a test.
     fn is_decision(&mut self, span: Span) -> bool {
-        let Some(source) = self.source(span) else {
-            return false;
-        };
-        let text = source.text.get(span.start as usize..).unwrap_or_default();
-        let Some(rest) = text.strip_prefix(['(', '[']) else {
-            return false;
-        };
-        if rest.starts_with(['(', '[']) {
-            return true;
-        }
+        let word = self.first_word(span);
+        word.is_some_and(|word| word.is_empty() || DECIDING.contains(&word.as_str()))
+    }
+
+    /// Whether the text at a span makes a procedure; else a macro has inserted it.
+    fn is_definition(&mut self, span: Span) -> bool {
+        const DEFINING: [&str; 5] = ["lambda", "named-lambda", "case-lambda", "define", "let"];
+        let word = self.first_word(span).unwrap_or_default();
+        DEFINING.iter().any(|defining| word.starts_with(defining))
+    }
+
+    /// The first word of the form at a span; empty if the form begins with another one.
+    fn first_word(&mut self, span: Span) -> Option<String> {
+        let source = self.source(span)?;
+        let text = source.text.get(span.start as usize..)?;
+        let rest = text.strip_prefix(['(', '['])?;
         let is_end = |one: char| one.is_whitespace() || "()[]\";".contains(one);
-        let word = rest.split(is_end).next().unwrap_or_default();
-        DECIDING.contains(&word)
+        rest.split(is_end).next().map(str::to_owned)
     }
 }
 

@@ -77,8 +77,8 @@ pub struct Point {
 pub enum PointKind {
     /// Control came to the line.
     Line,
-    /// A branch was taken. All branches of a decision have its number.
-    Branch { decision: u32, arm: u32 },
+    /// A branch of the decision was taken. A number tells decisions with the same position apart.
+    Branch { column: u32, number: u32, arm: u32 },
     /// The procedure was entered.
     Function(String),
 }
@@ -117,7 +117,6 @@ struct Rows {
     marks: Vec<Mark>,
     counters: Vec<(u32, Counter)>,
     words: u32,
-    decisions: u32,
     is_full: bool,
 }
 
@@ -129,7 +128,6 @@ impl Rows {
         marks: Vec::new(),
         counters: Vec::new(),
         words: 0,
-        decisions: 0,
         is_full: false,
     };
 
@@ -206,13 +204,6 @@ impl Ledger {
         let mut rows = self.0.lock();
         let counter = rows.allot(1, Counter::Point(point))?;
         Some(rows.mark(Mark::Point(counter)))
-    }
-
-    /// A new decision.
-    fn decision(&self) -> u32 {
-        let mut rows = self.0.lock();
-        rows.decisions += 1;
-        rows.decisions
     }
 
     /// The mark of a number.
