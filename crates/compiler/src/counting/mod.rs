@@ -9,6 +9,7 @@
 //! mean something in this process only, so such code is never stored.
 
 pub mod instrument;
+pub mod rewrite;
 
 use std::collections::HashMap;
 
@@ -190,6 +191,11 @@ impl Ledger {
         numbers.insert(function.clone(), id);
         rows.functions.push(function);
         id
+    }
+
+    /// The counter of a procedure's entries.
+    fn entry(&self, function: FunctionId) -> Option<u32> {
+        self.0.lock().allot(3, Counter::Entries(function))
     }
 
     /// A mark for the beginning of a procedure.

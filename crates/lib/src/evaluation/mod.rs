@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use canny_compiler::compile::{Options, compile_unit};
-use canny_compiler::counting::Counting;
+use canny_compiler::counting::{Counting, rewrite};
 use canny_compiler::image;
 use canny_compiler::optimize::{self, Switches};
 use canny_compiler::unit::CompiledUnit;
@@ -679,7 +679,12 @@ impl Inner {
             (unit, false)
         } else if let Some(entry) = standard_library(key.as_str()) {
             match image::decode_trusted_unit(entry.unit) {
-                Ok(unit) => (Arc::new(unit), true),
+                Ok(mut unit) => {
+                    if self.units.counting.calls {
+                        rewrite::count_calls(&mut unit);
+                    }
+                    (Arc::new(unit), true)
+                }
                 Err(error) => {
                     diagnostics.push(Diagnostic::error(
                         "image",
