@@ -243,6 +243,15 @@ pub mod port_sides {
     pub const COUNT: usize = 3;
 }
 
+/// The counters of a call site: pairs of code that was called there and how often. Calls of other code are
+/// counted elsewhere.
+pub mod call_site {
+    /// Number of pairs.
+    pub const PAIRS: usize = 4;
+    /// Words of a site.
+    pub const WORDS: usize = 2 * PAIRS;
+}
+
 /// Offsets, in bytes, in the loan of a port: characters or bytes that one thread may read or write
 /// without the port's lock. The protocol is described where the loan is defined, in the crate of ports.
 pub mod loan {

@@ -523,8 +523,8 @@ opcodes! {
         "Adds one to the thread's counter (number); if a is 1, in compiled code to the next one, and in \
          inlined code to the one behind that.";
     CountCall "count-call" [Use Count None] [Number] None Next [SLOW_PATH COUNTS]
-        "Counts a call of R[a] with b arguments at the call site whose callee and counter are the thread's counters from \
-         (number) on.";
+        "Counts a call of R[a] with b arguments at the call site whose counters begin at the thread's \
+         counter (number).";
 
     MakeEscape "make-escape" [Def None None] [] None Next [ALLOCATES MACHINE RUNTIME_CALL OWN_FRAME]
         "R[a] = an escape procedure for this frame, which must hold it as long as it is valid.";

@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use canny_locks::Mutex;
 use canny_syntax::name::Name;
 use canny_syntax::span::{SourceMap, Span};
+use canny_tables::layout::call_site;
 use canny_tables::primitives::PrimitiveId;
 
 /// Counters that there may be: a thread's table has so many words.
@@ -91,7 +92,7 @@ pub enum Counter {
     Entries(FunctionId),
     /// Calls of one procedure by another that is known when the code is compiled.
     Edge(FunctionId, Callee),
-    /// A call site: the code that was called first, and how often.
+    /// A call site, see [`call_site`].
     Site(FunctionId),
     /// A place of coverage.
     Point(Point),
@@ -231,7 +232,9 @@ impl Ledger {
 
     /// The counter of a call site.
     pub(crate) fn site(&self, caller: FunctionId) -> Option<u32> {
-        self.0.lock().allot(2, Counter::Site(caller))
+        self.0
+            .lock()
+            .allot(call_site::WORDS as u32, Counter::Site(caller))
     }
 }
 

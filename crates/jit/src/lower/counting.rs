@@ -1,9 +1,9 @@
-//! Lowers the counters of exact profiles: additions to words of the thread. A call site whose counter is
-//! for another callee is left to a leaf function.
+//! Lowers the counters of exact profiles: additions to words of the thread. A call at a site that has no
+//! counter for the callee is left to a leaf function.
 
 use canny_spesh::graph::NodeId;
 use canny_tables::kinds::Kind;
-use canny_tables::layout::{FIELD0, FIXNUM_SHIFT, thread};
+use canny_tables::layout::{FIELD0, FIXNUM_SHIFT, call_site, thread};
 use canny_tables::leaves;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::I64;
@@ -48,20 +48,26 @@ impl Segment<'_, '_> {
         };
         let counters = self.load(I64, self.thread, thread::COUNTERS);
         let number = self.tagged(site);
-        // A fixnum is the number times four or eight; the code generator folds both shifts.
         let number = self
             .builder
             .ins()
             .ushr_imm_u(number, i64::from(FIXNUM_SHIFT));
         let bytes = self.builder.ins().ishl_imm_u(number, 3);
         let place = self.builder.ins().iadd(counters, bytes);
-        let known = self.load(I64, place, 0);
-        let is_known = self.builder.ins().icmp(IntCC::Equal, code, known);
-        let usual = self.new_block();
-        self.builder.ins().brif(is_known, usual, &[], other, &[]);
-        self.begin(usual);
-        self.increment(place, 8);
-        self.builder.ins().jump(done, &[]);
+        for pair in 0..call_site::PAIRS as i32 {
+            let known = self.load(I64, place, 16 * pair);
+            let is_known = self.builder.ins().icmp(IntCC::Equal, code, known);
+            let (usual, next) = match pair {
+                0 => (self.new_block(), self.cold_block()),
+                _ => (self.cold_block(), self.cold_block()),
+            };
+            self.builder.ins().brif(is_known, usual, &[], next, &[]);
+            self.begin(usual);
+            self.increment(place, 16 * pair + 8);
+            self.builder.ins().jump(done, &[]);
+            self.begin(next);
+        }
+        self.builder.ins().jump(other, &[]);
         self.begin(other);
         self.try_leaf(function, &[callee, site, passed])?;
         self.builder.ins().jump(done, &[]);

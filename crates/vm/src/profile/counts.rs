@@ -4,8 +4,8 @@
 //! compiler's ledger says what each word counts. A table that its thread left is taken over by another
 //! one with its counts in it, so that the sum over all tables is exact.
 //!
-//! A call site has two words: the code that it called first on the thread, and a count. Calls of other
-//! code at the site are counted in a map. All code that was called is kept alive, so that its address
+//! A call site has pairs of words: code that it called on the thread, and a count. Calls of further code
+//! at the site are counted in a map. All code that was called is kept alive, so that its address
 //! stays its name.
 
 use std::collections::HashMap;
@@ -18,6 +18,7 @@ use canny_compiler::counting::{
 use canny_compiler::unit::Parameters;
 use canny_locks::Mutex;
 use canny_profile::model::{Builder, Count, FunctionIndex, Group};
+use canny_tables::layout::call_site;
 use canny_tables::primitives::{PrimitiveId, by_id};
 use canny_value::Value;
 
@@ -38,7 +39,7 @@ static CALLED: Mutex<Option<HashMap<u64, Called>>> = Mutex::new(None);
 struct Table {
     words: Box<[AtomicU64]>,
     is_in_use: AtomicBool,
-    /// Calls at sites that first called other code: by site and code.
+    /// Calls of code for which its site has no pair left: by site and code.
     others: Mutex<HashMap<(u32, u64), u64>>,
 }
 
@@ -175,31 +176,41 @@ impl Thread {
         let Some(code) = CodeRef::of_closure(callee) else {
             return;
         };
-        let [Some(first), Some(count)] = [0, 1].map(|at| table.words.get(site as usize + at))
-        else {
+        let start = site as usize;
+        let Some(words) = table.words.get(start..start + call_site::WORDS) else {
             return;
         };
         // Only this thread writes them.
-        let known = first.load(Ordering::Relaxed);
-        if known == code.word() {
-            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-            return;
+        let mut free = None;
+        for pair in words.chunks_exact(2) {
+            let known = pair[0].load(Ordering::Relaxed);
+            if known == code.word() {
+                pair[1].store(pair[1].load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                return;
+            }
+            if known == 0 {
+                free = Some(pair);
+                break;
+            }
         }
-        // Neither is one that the procedure does not accept. The number is that of the site, so that code
-        // which was counted here accepts it.
+        // A call that the procedure does not accept enters nothing. The number is that of the site, so
+        // code which was counted here accepts it.
         if !accepts(&self.vm, code, passed) {
             return;
         }
-        let mut is_new = known == 0;
-        if is_new {
-            first.store(code.word(), Ordering::Relaxed);
-            count.store(1, Ordering::Relaxed);
-        } else {
-            let mut others = table.others.lock();
-            let count = others.entry((site, code.word())).or_insert(0);
-            *count += 1;
-            is_new = *count == 1;
-        }
+        let is_new = match free {
+            Some(pair) => {
+                pair[0].store(code.word(), Ordering::Relaxed);
+                pair[1].store(1, Ordering::Relaxed);
+                true
+            }
+            None => {
+                let mut others = table.others.lock();
+                let count = others.entry((site, code.word())).or_insert(0);
+                *count += 1;
+                *count == 1
+            }
+        };
         if is_new {
             let mut called = CALLED.lock();
             let called = called.get_or_insert_default();
@@ -258,10 +269,13 @@ pub fn take() -> Counts {
         }
         for (first, counter) in &counts.ledger.rows {
             if let Counter::Site(_) = counter {
-                let [code, count] =
-                    [0, 1].map(|at| table.words[*first as usize + at].load(Ordering::Relaxed));
-                if code != 0 {
-                    *sites.entry((*first, code)).or_insert(0) += count;
+                let start = *first as usize;
+                for pair in table.words[start..start + call_site::WORDS].chunks_exact(2) {
+                    let code = pair[0].load(Ordering::Relaxed);
+                    if code != 0 {
+                        let count = pair[1].load(Ordering::Relaxed);
+                        *sites.entry((*first, code)).or_insert(0) += count;
+                    }
                 }
             }
         }
