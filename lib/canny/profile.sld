@@ -14,11 +14,17 @@
     (define key (list 'profile-labels))
     (%set-profile-labels-key! key)
 
-    (define* (start-profiling! path #:key (interval 1000) (waits? #t) (native? #f))
+    (define* (start-profiling! path #:key (interval 1000) (waits? #t) (native? #f)
+                               (allocation-interval 524288) (counts? #f))
       (check-argument 'start-profiling! 1 string? "string" path)
       (if (not (and (exact-integer? interval) (<= 50 interval 10000000)))
           (raise-bad-option 'start-profiling! "#:interval" "50 to 10000000 microseconds" interval))
-      (let ((failure (%start-profile path interval (and waits? #t) (and native? #t))))
+      (if (not (and (exact-integer? allocation-interval)
+                    (<= 0 allocation-interval 1000000000000)))
+          (raise-bad-option 'start-profiling! "#:allocation-interval"
+                            "0 to 1000000000000 bytes" allocation-interval))
+      (let ((failure (%start-profile path interval (and waits? #t) (and native? #t)
+                                     allocation-interval (and counts? #t))))
         (if failure
             (error (string-append "start-profiling!: " failure)))))
 
@@ -32,9 +38,11 @@
     (define (profiling?)
       (%profiling?))
 
-    (define* (call-with-profile path thunk #:key (interval 1000) (waits? #t) (native? #f))
+    (define* (call-with-profile path thunk #:key (interval 1000) (waits? #t) (native? #f)
+                                (allocation-interval 524288) (counts? #f))
       (check-procedure 'call-with-profile 2 thunk)
-      (start-profiling! path #:interval interval #:waits? waits? #:native? native?)
+      (start-profiling! path #:interval interval #:waits? waits? #:native? native?
+                        #:allocation-interval allocation-interval #:counts? counts?)
       (dynamic-wind
        (lambda () #f)
        thunk

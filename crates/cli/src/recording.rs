@@ -63,6 +63,8 @@ pub struct RecordingOptions {
     pub output: Option<PathBuf>,
     pub format: Option<Format>,
     pub interval_us: Option<u64>,
+    /// Allocated bytes between two sampled objects; 0 for no samples.
+    pub allocation_interval_bytes: Option<usize>,
     /// A profile to compare with.
     pub base: Option<PathBuf>,
     pub explains: bool,
@@ -80,10 +82,22 @@ const INTERVAL_MIN_US: u64 = 50;
 /// Longest time.
 const INTERVAL_MAX_US: u64 = 10_000_000;
 
+/// Most allocated bytes between two sampled objects.
+const ALLOCATION_INTERVAL_MAX: usize = 1_000_000_000_000;
+
 /// Whether a long option is one of them.
 pub fn is_recording_option(option: &str) -> bool {
     let options = [
-        "output", "format", "interval", "base", "explain", "flame", "text", "native", "exact",
+        "output",
+        "format",
+        "interval",
+        "allocation-interval",
+        "base",
+        "explain",
+        "flame",
+        "text",
+        "native",
+        "exact",
     ];
     options.contains(&option)
 }
@@ -108,6 +122,17 @@ impl RecordingOptions {
                     format!("--format wants one of {names}, not '{text}'")
                 };
                 self.format = Some(Format::named(&text).ok_or_else(wrong)?);
+            }
+            "allocation-interval" => {
+                let text = value()?;
+                let text = text.to_string_lossy();
+                let number = text.parse().ok().filter(|n| *n <= ALLOCATION_INTERVAL_MAX);
+                self.allocation_interval_bytes = Some(number.ok_or_else(|| {
+                    format!(
+                        "--allocation-interval wants 0 to {ALLOCATION_INTERVAL_MAX} bytes, \
+                         not '{text}'"
+                    )
+                })?);
             }
             _ => {
                 let text = value()?;

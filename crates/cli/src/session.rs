@@ -28,6 +28,8 @@ pub struct Session {
     pub thread: Box<Thread>,
     /// The settings from the environment variables of the process.
     pub environment: &'static Environment,
+    /// Code counts, so that no code or profile of other runs fits it.
+    is_counting: bool,
     /// Where the profile of the program is kept, if one is.
     profile: Option<ProfileFile>,
 }
@@ -67,11 +69,11 @@ impl Session {
     ) -> Result<Session, String> {
         let environment = options.environment;
         let counting = Counting {
+            calls: options.counting.calls || environment.counts_calls,
             coverage: options.counting.coverage || environment.coverage.is_some(),
-            ..options.counting
         };
         if counting.is_on() {
-            canny_vm::profile::counts::turn_on();
+            canny_vm::profile::counts::turn_on(counting);
         }
         let config = VmConfig {
             heap: heap_config(options, environment),
@@ -125,6 +127,7 @@ impl Session {
             vm,
             thread,
             environment,
+            is_counting: counting.is_on(),
             profile: None,
         };
         let prepared = Evaluation::of(&session.vm).prepare_machine();
@@ -205,8 +208,7 @@ impl Session {
         prepared: Result<Prepared, Vec<Diagnostic>>,
     ) -> Result<Value, Failure> {
         let is_wanted = options.use_cache
-            && !options.counting.is_on()
-            && self.environment.coverage.is_none()
+            && !self.is_counting
             && options.keeps_profiles
             && self.environment.keeps_profiles
             // Plans are counted.

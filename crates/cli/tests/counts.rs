@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use canny_profile::file;
-use canny_profile::model::{Count, Mode, Profile};
+use canny_profile::model::{Count, EventKind, Mode, Profile};
 use support::{Canny, Outcome, scratch};
 
 /// It counts its own calls, as many times as its argument says.
@@ -201,4 +201,68 @@ fn a_program_that_exits_or_fails_is_counted() {
         run.run().exits_with(code);
         assert_eq!(counts(&read(&directory.join("x.profile")))["f"].calls, 2);
     }
+}
+
+/// A program that profiles a part of itself.
+const PART: &str = "(import (scheme base) (scheme write) (canny profile))
+(define (f x) (+ x 1))
+(define (many n) (let loop ((i 0)) (when (< i n) (f i) (loop (+ i 1)))))
+(many 100)
+(display (call-with-profile \"part.profile\" (lambda () (many 7) 'done) #:counts? #t))
+(many 100)
+";
+
+#[test]
+fn a_part_of_a_program_is_counted() {
+    let directory = scratch();
+    let run = Canny::new(directory.clone(), &["p.scm"]).file("p.scm", PART);
+    run.environment("CANNY_COUNTS", "1")
+        .run()
+        .exits_with(0)
+        .prints("done");
+    let profile = read(&directory.join("part.profile"));
+    assert_eq!(counts(&profile)["f"].calls, 7);
+    assert_eq!(calls(&profile, "loop", "f"), 7);
+}
+
+#[test]
+fn counts_need_code_that_counts() {
+    let run = Canny::new(scratch(), &["p.scm"]).file("p.scm", PART);
+    let outcome = run.run().exits_with(70);
+    outcome.complains("calls are counted only in code that is compiled for it");
+}
+
+#[test]
+fn the_prompt_counts_where_code_counts() {
+    let input = "(define (f x) (+ x 1))\n(define (g) (f 1) (f 2) (f 3))\n,profile (g)\n";
+    let run = Canny::new(scratch(), &["repl"]).input(input);
+    let outcome = run.environment("CANNY_COUNTS", "1").run().exits_with(0);
+    assert!(outcome.output.contains("  g -> f\n"), "{outcome:#?}");
+}
+
+#[test]
+fn ways_into_compiled_code_and_out_of_it_are_events() {
+    let program = "(import (scheme base))
+(define (sum n x)
+  (let loop ((i 0) (total 0))
+    (if (= i n) total (loop (+ i 1) (+ total x)))))
+(sum 3000000 1)
+(do ((i 0 (+ i 1))) ((= i 10)) (sum 1000 1.5) (sum 1000 1/2))
+";
+    let (profile, _) = profiled(program, &[], &[("CANNY_SPESH_BLOCKING", "1")], "");
+    let texts = |kind| -> Vec<&str> {
+        let events = profile.rows.events.iter();
+        events
+            .filter(|event| event.kind == kind)
+            .map(|event| profile.string(event.text))
+            .collect()
+    };
+    assert!(texts(EventKind::Osr).contains(&"a loop continues in compiled code"));
+    let exits = texts(EventKind::Deoptimization);
+    assert!(
+        exits
+            .iter()
+            .any(|text| text.contains("guessed wrong at add: ")),
+        "{exits:?}"
+    );
 }

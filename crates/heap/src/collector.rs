@@ -236,7 +236,7 @@ fn trace_everything(heap: &Heap, state: &mut HeapState, mode: CollectionMode, in
         // Guardians may have brought objects back on which others depend.
         drain_with_dependents(&mut tracer, &mut state.weak_roots);
     }
-    state.finalization.sweep_externals(&tracer);
+    state.finalization.sweep_watched(&tracer);
     tracer.finish_weak();
     let visitor = WeakVisitor { tracer: &tracer };
     for roots in &mut state.weak_roots {

@@ -27,9 +27,47 @@ struct External {
 pub(crate) struct Finalization {
     guarded_young: Vec<Guarded>,
     guarded_old: Vec<Guarded>,
-    externals_young: Vec<External>,
-    externals_old: Vec<External>,
-    pub(crate) dead_externals: Vec<u64>,
+    pub(crate) externals: Watched,
+    pub(crate) samples: Watched,
+}
+
+/// Objects with numbers that are told when the objects are dead.
+#[derive(Default)]
+pub(crate) struct Watched {
+    young: Vec<External>,
+    old: Vec<External>,
+    pub(crate) dead: Vec<u64>,
+}
+
+impl Watched {
+    pub(crate) fn register(&mut self, object: Value, id: u64) {
+        if object.is_reference() {
+            self.young.push(External {
+                object: object.bits(),
+                id,
+            });
+        }
+    }
+
+    /// Queues the numbers of dead objects.
+    fn sweep(&mut self, tracer: &Tracer<'_>) {
+        let mut candidates = std::mem::take(&mut self.young);
+        if tracer.mode() == CollectionMode::Full {
+            let mut all = std::mem::take(&mut self.old);
+            all.append(&mut candidates);
+            candidates = all;
+        }
+        for External { object, id } in candidates {
+            match tracer.forwarded_if_alive(object) {
+                Some(object) => self.old.push(External { object, id }),
+                None => self.dead.push(id),
+            }
+        }
+    }
+
+    fn words(&self) -> impl Iterator<Item = u64> + '_ {
+        self.young.iter().chain(&self.old).map(|entry| entry.object)
+    }
 }
 
 impl Finalization {
@@ -41,16 +79,6 @@ impl Finalization {
         self.guarded_young.push(Guarded {
             object: object.bits(),
             guardian: guardian.bits(),
-        });
-    }
-
-    pub(crate) fn register_external(&mut self, object: Value, id: u64) {
-        if !object.is_reference() {
-            return;
-        }
-        self.externals_young.push(External {
-            object: object.bits(),
-            id,
         });
     }
 
@@ -93,29 +121,19 @@ impl Finalization {
         }
     }
 
-    /// Queues the ids of dead externals.
-    pub(crate) fn sweep_externals(&mut self, tracer: &Tracer<'_>) {
-        let mut candidates = std::mem::take(&mut self.externals_young);
-        if tracer.mode() == CollectionMode::Full {
-            let mut all = std::mem::take(&mut self.externals_old);
-            all.append(&mut candidates);
-            candidates = all;
-        }
-        for External { object, id } in candidates {
-            match tracer.forwarded_if_alive(object) {
-                Some(object) => self.externals_old.push(External { object, id }),
-                None => self.dead_externals.push(id),
-            }
-        }
+    /// Queues the numbers of dead externals and samples.
+    pub(crate) fn sweep_watched(&mut self, tracer: &Tracer<'_>) {
+        self.externals.sweep(tracer);
+        self.samples.sweep(tracer);
     }
 
     /// Words that registrations hold, for the verifier.
     pub(crate) fn words(&self) -> impl Iterator<Item = u64> + '_ {
         let guarded = self.guarded_young.iter().chain(&self.guarded_old);
-        let externals = self.externals_young.iter().chain(&self.externals_old);
         guarded
             .flat_map(|entry| [entry.object, entry.guardian])
-            .chain(externals.map(|entry| entry.object))
+            .chain(self.externals.words())
+            .chain(self.samples.words())
     }
 }
 

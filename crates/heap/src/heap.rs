@@ -20,7 +20,7 @@ use crate::block::{BLOCK_BYTES, BLOCK_SHIFT, Block, Space};
 use crate::block_pool::BlockPool;
 use crate::code_space::{self, CodeSpace};
 use crate::config::HeapConfig;
-use crate::guardian::Finalization;
+use crate::guardian::{Finalization, Watched};
 use crate::handles::{Handle, HandleTable};
 use crate::mutator_entry::{MutatorEntry, Status};
 use crate::reservation::physical_bytes;
@@ -95,6 +95,8 @@ pub struct Heap {
     /// Whether any account has a limit of its own.
     pub(crate) any_limited: AtomicBool,
     pub(crate) next_account: AtomicU32,
+    /// Number of the next sampled object.
+    next_sample: AtomicU64,
     /// See [`Heap::is_short`].
     pub(crate) short: AtomicBool,
     /// Collect at every n-th allocation; at first what the configuration says.
@@ -229,6 +231,7 @@ impl Heap {
             any_ending: AtomicBool::new(false),
             any_limited: AtomicBool::new(false),
             next_account: AtomicU32::new(0),
+            next_sample: AtomicU64::new(0),
             short: AtomicBool::new(false),
             handles: Arc::new(HandleTable::default()),
         }))
@@ -378,13 +381,30 @@ impl Heap {
     /// Asks for `id` to be queued for the host when `value` has died. Guardians come first: an object
     /// that one of them delivers is alive.
     pub fn register_external(&self, value: Value, id: u64) {
-        self.lock().finalization.register_external(value, id);
+        self.lock().finalization.externals.register(value, id);
     }
 
     /// The ids of externals that have died since the last call, in the order of registration per
     /// collection.
     pub fn take_dead_externals(&self) -> Vec<u64> {
-        std::mem::take(&mut self.lock().finalization.dead_externals)
+        std::mem::take(&mut self.lock().finalization.externals.dead)
+    }
+
+    /// A number for a sampled object, which is told when the object is dead.
+    pub(crate) fn register_sample(&self, object: Value) -> u64 {
+        let id = self.next_sample.fetch_add(1, Ordering::Relaxed);
+        self.lock().finalization.samples.register(object, id);
+        id
+    }
+
+    /// The numbers of sampled objects that have died since the last call.
+    pub fn take_dead_samples(&self) -> Vec<u64> {
+        std::mem::take(&mut self.lock().finalization.samples.dead)
+    }
+
+    /// Forgets the sampled objects.
+    pub fn forget_samples(&self) {
+        self.lock().finalization.samples = Watched::default();
     }
 
     /// Asks every mutator to come to a safepoint soon.

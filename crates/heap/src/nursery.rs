@@ -11,6 +11,7 @@ use canny_tables::layout::thread;
 
 use crate::account::Account;
 use crate::block::{Block, Space};
+use crate::sampling::Sampling;
 
 /// The words of a thread block that allocation in generated code uses. The machine's thread block
 /// contains one at [`thread::SCAN_CURSOR`].
@@ -61,6 +62,8 @@ pub(crate) struct LocalAreas {
     pub(crate) is_untouched: bool,
     /// An account that was begun and ended without that anything belonged to it.
     pub(crate) spare_account: Option<Account>,
+    /// There while allocations are sampled; limits are lowered to the next sample then.
+    pub(crate) sampling: Option<Box<Sampling>>,
 }
 
 /// The kinds of a mutator's areas.
@@ -90,6 +93,14 @@ pub(crate) fn close_area(
     local: &mut LocalAreas,
     kind: AreaKind,
 ) -> usize {
+    if let Some(sampling) = &mut local.sampling {
+        let cursor = match kind {
+            AreaKind::Scannable => area.scan_cursor,
+            AreaKind::Leaf => area.leaf_cursor,
+            AreaKind::Special => local.special_cursor,
+        };
+        sampling.close_area(kind, cursor);
+    }
     match kind {
         AreaKind::Scannable => {
             let bytes = close(space, &mut local.scan_block, area.scan_cursor);

@@ -80,7 +80,12 @@ impl CodeMemory {
 
     /// The place that compiled code at an address was made for; none for other addresses.
     pub fn place_of(&self, address: usize) -> Option<CodePlace> {
-        self.region.places().find(address)
+        self.region.places().find(address, 0)
+    }
+
+    /// The same of the object at an offset of the memory that the code at an address takes.
+    pub fn place_of_object(&self, address: usize, offset: usize) -> Option<CodePlace> {
+        self.region.places().find(address, offset)
     }
 
     /// Whether one part in `share` of the memory for code or descriptors is in use.

@@ -4,6 +4,9 @@
 //! bytecode addresses that an interpreter's stack would have there: that of the innermost procedure, then
 //! the return addresses of those into which it was inlined. A segment holds fp in a register of the code
 //! generator's choice; the table tells by how many words the register that it was entered with is off.
+//!
+//! Memory for several objects is taken in one piece, for which code has a place of its own: that of the
+//! first object, with the places of all of them by their offsets.
 
 use std::ops::Range;
 
@@ -18,6 +21,8 @@ const FIRST_LOCATION: u32 = 1 << 20;
 pub(crate) struct PlaceNumbers {
     numbers: FastMap<Place, u32>,
     places: Vec<Place>,
+    /// By number of a place that several objects are made for: where each of them ends, and its place.
+    parts: FastMap<u32, Vec<(u32, Place)>>,
 }
 
 impl PlaceNumbers {
@@ -29,6 +34,35 @@ impl PlaceNumbers {
             places.len() as u32 - 1
         });
         FIRST_LOCATION + number
+    }
+
+    /// The source location of code that takes memory for several objects, each of which ends at an offset
+    /// and is made for a place.
+    pub(crate) fn location_of_parts(&mut self, parts: Vec<(u32, Place)>) -> u32 {
+        let first = parts[0].1;
+        if parts.iter().all(|(_, place)| *place == first) {
+            return self.location(first);
+        }
+        for (_, place) in &parts {
+            self.location(*place);
+        }
+        let number = self.places.len() as u32;
+        self.places.push(first);
+        self.parts.insert(number, parts);
+        FIRST_LOCATION + number
+    }
+
+    /// For each place of several objects where they end, and the numbers of their places.
+    pub(crate) fn parts(&self) -> FastMap<u32, Box<[(u32, u32)]>> {
+        let numbered = |parts: &Vec<(u32, Place)>| {
+            let parts = parts.iter();
+            parts
+                .map(|(end, place)| (*end, self.numbers[place]))
+                .collect()
+        };
+        let all = self.parts.iter();
+        all.map(|(number, parts)| (*number, numbered(parts)))
+            .collect()
     }
 
     /// The number of the place that a source location stands for.
@@ -59,6 +93,9 @@ pub(crate) struct PlaceTable {
     pub(crate) segments: Vec<(u32, i32)>,
     /// By number of a place.
     pub(crate) addresses: Vec<Box<[u64]>>,
+    /// By number of a place that several objects are made for: where each of them ends, and the number of
+    /// its place.
+    pub(crate) parts: FastMap<u32, Box<[(u32, u32)]>>,
 }
 
 impl PlaceTable {
@@ -75,6 +112,7 @@ impl PlaceTable {
                 .iter()
                 .map(|(_, address)| [*address].into())
                 .collect(),
+            parts: FastMap::default(),
         }
     }
 }
@@ -114,13 +152,22 @@ impl PlaceMap {
         self.tables.remove(&code);
     }
 
-    pub(crate) fn find(&self, address: usize) -> Option<CodePlace> {
+    /// The place of an address; for code that takes memory for several objects that of the one at an
+    /// offset.
+    pub(crate) fn find(&self, address: usize, offset_in_objects: usize) -> Option<CodePlace> {
         let (start, (length, table)) = self.tables.range(..=address).next_back()?;
         let offset = address - start;
         if offset >= *length {
             return None;
         }
-        let number = row_at(&table.ranges, offset)?;
+        let mut number = row_at(&table.ranges, offset)?;
+        if let Some(parts) = table.parts.get(&number)
+            && let Some((_, part)) = parts
+                .iter()
+                .find(|(end, _)| offset_in_objects < *end as usize)
+        {
+            number = *part;
+        }
         Some(CodePlace {
             addresses: table.addresses.get(number as usize)?.clone(),
             entered_above: row_at(&table.segments, offset).unwrap_or(0),
@@ -148,6 +195,7 @@ mod tests {
             ranges: vec![(0, 0), (16, 1)],
             segments: vec![(0, 0), (16, 3)],
             addresses: vec![Box::new([address]), Box::new([address + 4, 99])],
+            parts: FastMap::from_iter([(1, [(16, 0), (48, 1)].into())]),
         };
         map.add(1000..1032, table(1));
         map.add(2000..2032, table(2));
@@ -158,12 +206,13 @@ mod tests {
                 is_stitched: false,
             })
         };
-        assert_eq!(map.find(999), None);
-        assert_eq!(map.find(1000), place(&[1], 0));
-        assert_eq!(map.find(1031), place(&[5, 99], 3));
-        assert_eq!(map.find(1032), None);
-        assert_eq!(map.find(2015), place(&[2], 0));
+        assert_eq!(map.find(999, 0), None);
+        assert_eq!(map.find(1000, 0), place(&[1], 0));
+        assert_eq!(map.find(1031, 16), place(&[5, 99], 3));
+        assert_eq!(map.find(1031, 15), place(&[1], 3));
+        assert_eq!(map.find(1032, 0), None);
+        assert_eq!(map.find(2015, 0), place(&[2], 0));
         map.remove(1000);
-        assert_eq!(map.find(1000), None);
+        assert_eq!(map.find(1000, 0), None);
     }
 }

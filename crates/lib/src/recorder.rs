@@ -51,6 +51,10 @@ impl fmt::Display for RecordError {
             RecordError::Machine(ProfileError::Unsupported) => {
                 f.write_str("profiles can be taken on x86-64 Linux only")
             }
+            RecordError::Machine(ProfileError::NotCounting) => f.write_str(
+                "calls are counted only in code that is compiled for it: run the program with \
+                 CANNY_COUNTS=1, or with canny profile --exact",
+            ),
             RecordError::Output(error) => write!(f, "cannot write the profile: {error}"),
         }
     }
@@ -84,6 +88,8 @@ impl Recorder {
         let mut modes = vec![Mode::Cpu];
         modes.extend(options.notes_waits.then_some(Mode::Wait));
         modes.extend(options.counts_calls.then_some(Mode::Counts));
+        let allocation_interval_bytes = options.allocation_interval_bytes;
+        modes.extend(allocation_interval_bytes.map(|_| Mode::Allocation));
         let header = Header {
             program: subject.program,
             arguments: subject.arguments,
@@ -91,7 +97,7 @@ impl Recorder {
             pid: std::process::id().into(),
             started_ns: started.map_or(0, |since| since.as_nanos() as u64),
             interval_ns: options.interval_ns,
-            allocation_interval_bytes: None,
+            allocation_interval_bytes: allocation_interval_bytes.map(|bytes| bytes as u64),
             modes,
         };
         let mut writer = Writer::new(output, &header).map_err(RecordError::Output)?;

@@ -116,6 +116,8 @@ pub const ROWS: &[Variable] = &[
         "as `--no-profiles`", "1"),
     row(Users, "CANNY_STATISTICS", "=FILE", File(|to, value| to.statistics = Some(value)),
         "write bytes allocated, collections and their pauses to `FILE` at the end", ""),
+    row(Users, "CANNY_COUNTS", "=1", Flag(|to, value| to.counts_calls = value),
+        "compile code that counts its calls, for profiles with `#:counts? #t`", "0"),
     row(Users, "CANNY_COVERAGE", "=DIR", File(|to, value| to.coverage = Some(value)),
         "count lines and branches, and write them to a new file in `DIR` at the end, as `lcov` does", ""),
     row(Users, "CANNY_TEST_SEED", "=N", Integer,

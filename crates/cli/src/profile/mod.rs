@@ -12,12 +12,15 @@ use std::sync::Arc;
 
 use canny_lib::recorder::{Recorder, Subject};
 use canny_locks::Mutex;
-use canny_vm::profile::ProfileOptions;
+use canny_vm::profile::{ProfileOptions, counts};
 
 use crate::exit_code;
 use crate::options::Options;
 use crate::recording::{Format, RecordingOptions};
 use crate::session::Session;
+
+/// Allocated bytes between two sampled objects, unless the command line says something else.
+const ALLOCATION_INTERVAL_BYTES: usize = 512 << 10;
 
 /// The memory to which a profile of an expression at the prompt is written.
 #[derive(Clone, Default)]
@@ -46,7 +49,11 @@ pub fn profiled<R>(
         ..Subject::default()
     };
     let output = Box::new(memory.clone());
-    let options = ProfileOptions::default();
+    let options = ProfileOptions {
+        counts_calls: counts::counts_calls(),
+        allocation_interval_bytes: Some(ALLOCATION_INTERVAL_BYTES),
+        ..ProfileOptions::default()
+    };
     let recorder = Recorder::start(&mut session.thread, output, subject, options)
         .map_err(|error| error.to_string())?;
     let result = work(session);
@@ -84,8 +91,12 @@ pub fn begin(session: &mut Session, options: &Options) -> Result<Option<Recordin
     let mut settings = ProfileOptions {
         names_native: wish.names_native,
         counts_calls: wish.counts_calls,
+        allocation_interval_bytes: Some(ALLOCATION_INTERVAL_BYTES),
         ..ProfileOptions::default()
     };
+    if let Some(bytes) = wish.allocation_interval_bytes {
+        settings.allocation_interval_bytes = Some(bytes).filter(|bytes| *bytes > 0);
+    }
     if let Some(interval) = wish.interval_us {
         settings.interval_ns = 1000 * interval;
     }

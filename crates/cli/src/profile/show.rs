@@ -10,13 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use canny_profile::analysis::{
-    Filter, Grain, Measure, Weights, function_counts, functions_changed, top_down, totals,
-    wait_places,
+    Filter, Grain, Measure, Weights, allocation_sites, allocation_types, collection_causes,
+    function_counts, functions_changed, top_down, totals, wait_places,
 };
 use canny_profile::model::Profile;
 use canny_profile::text::{
-    Style, call_edges_table, changes_table, counts_table, explain, flame_graph, functions_table,
-    waits_table,
+    Style, allocation_sites_table, allocation_types_table, call_edges_table, changes_table,
+    collections_table, counts_table, explain, flame_graph, functions_table, waits_table,
 };
 use canny_profile::{export, file, page};
 
@@ -164,6 +164,17 @@ fn text(
     let waits = wait_places(profile, &filter);
     if !waits.is_empty() {
         parts.push(waits_table(profile, &waits, style));
+    }
+    if !profile.rows.allocations.is_empty() {
+        let grain = Grain::Function;
+        let types = allocation_types(profile, &filter, grain);
+        parts.push(allocation_types_table(profile, &types, style));
+        let sites = allocation_sites(profile, &filter, grain);
+        parts.push(allocation_sites_table(profile, &sites, style));
+        let causes = collection_causes(profile, &filter, grain);
+        if !causes.is_empty() {
+            parts.push(collections_table(profile, &causes, style));
+        }
     }
     if wish.shows_flame_graph {
         let tree = top_down(&weights, Grain::Function);

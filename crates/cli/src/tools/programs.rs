@@ -69,6 +69,10 @@ const PROFILE_OPTIONS: &[Row] = &[
         "--interval MICROSECONDS",
         "time between samples; 1000 unless given",
     ),
+    (
+        "--allocation-interval BYTES",
+        "allocated bytes between sampled objects; 524288 unless given, 0 for none, 1 for all",
+    ),
     ("--base FILE", "compare with a profile that was kept"),
     (
         "--exact",
@@ -111,7 +115,7 @@ pub const RUN: Tool = Tool {
 pub const PROFILE: Tool = Tool {
     name: "profile",
     operands: "[OPTION…] FILE [ARGUMENT…]",
-    summary: "Runs a program and shows where its time goes",
+    summary: "Runs a program and shows where its time and memory go",
     options: &joined::<{ PROFILE_OPTIONS.len() + EVALUATION_OPTIONS.len() }>(
         PROFILE_OPTIONS,
         EVALUATION_OPTIONS,

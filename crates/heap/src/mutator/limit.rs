@@ -31,23 +31,29 @@ impl Mutator {
         kind: AreaKind,
         bytes: usize,
     ) -> Result<usize, HeapExhausted> {
-        if let Some(at) = self.take_local(kind, bytes) {
-            return Ok(at);
-        }
-        if !self.has_room_for(1, Urgency::MayFail) {
-            return Err(self.heap().refusal(BLOCK_BYTES));
-        }
-        Ok(self.refill(kind, bytes))
+        let point = self.sampling_point(kind, bytes);
+        let at = match self.take_local(kind, bytes) {
+            Some(at) => at,
+            None if self.has_room_for(1, Urgency::MayFail) => self.refill(kind, bytes),
+            None => return Err(self.heap().refusal(BLOCK_BYTES)),
+        };
+        self.note_allocation(kind, point, at, bytes);
+        Ok(at)
     }
 
     #[cold]
     #[inline(never)]
     pub(crate) fn allocate_beyond_limit(&mut self, kind: AreaKind, bytes: usize) -> usize {
-        if let Some(at) = self.take_local(kind, bytes) {
-            return at;
-        }
-        self.has_room_for(1, Urgency::MustSucceed);
-        self.refill(kind, bytes)
+        let point = self.sampling_point(kind, bytes);
+        let at = match self.take_local(kind, bytes) {
+            Some(at) => at,
+            None => {
+                self.has_room_for(1, Urgency::MustSucceed);
+                self.refill(kind, bytes)
+            }
+        };
+        self.note_allocation(kind, point, at, bytes);
+        at
     }
 
     /// Collects if `blocks` more do not fit the nursery's budget. Whether that many are to be had,

@@ -10,6 +10,7 @@ mod in_place;
 mod large;
 mod limit;
 mod safepoint;
+mod sampling;
 mod walk;
 
 pub use safepoint::NativeRegion;
@@ -266,6 +267,8 @@ impl Mutator {
         // SAFETY: the room was just taken. A walk must not find it without a header once the lock is
         // released.
         unsafe { shape::write(at, shape::filler_header(bytes)) };
+        drop(guard);
+        self.note_allocation_outside(at, bytes);
         Ok(at)
     }
 
@@ -330,7 +333,7 @@ impl Mutator {
         let stress = self.heap.stress_every() > 0;
         if stress {
             self.stress();
-        } else if kind != AreaKind::Special {
+        } else if kind != AreaKind::Special && !self.is_sampling() {
             return None;
         }
         self.take_hidden(kind, bytes)
@@ -438,19 +441,31 @@ impl Mutator {
     }
 
     fn take_in_place(&mut self, kind: AreaKind, bytes: usize) -> usize {
-        if let Some(at) = self.bump(kind, bytes) {
-            return at;
+        match self.bump(kind, bytes) {
+            Some(at) => at,
+            None => self.take_in_place_slow(kind, bytes),
         }
-        if self.heap.stress_every() > 0 {
-            if let Some(full) = self.stress_turn() {
-                self.request_collection(Due::Always { full });
-            }
-            if let Some(at) = self.take_hidden(kind, bytes) {
-                return at;
-            }
+    }
+
+    fn take_in_place_slow(&mut self, kind: AreaKind, bytes: usize) -> usize {
+        let point = self.sampling_point(kind, bytes);
+        let hides = self.heap.stress_every() > 0;
+        if hides && let Some(full) = self.stress_turn() {
+            self.request_collection(Due::Always { full });
         }
-        self.request_collection_if_full(1);
-        self.refill(kind, bytes)
+        let hidden = match hides || self.is_sampling() {
+            true => self.take_hidden(kind, bytes),
+            false => None,
+        };
+        let at = match hidden {
+            Some(at) => at,
+            None => {
+                self.request_collection_if_full(1);
+                self.refill(kind, bytes)
+            }
+        };
+        self.note_allocation(kind, point, at, bytes);
+        at
     }
 
     #[cold]
@@ -464,9 +479,11 @@ impl Mutator {
         let heap = self.heap.clone();
         let account = self.account_of_large();
         let mut state = heap.lock();
-        large::allocate(&heap, &mut state, content, bytes, account)
-            .expect("the reservation is a multiple of the limit")
-            .0
+        let (at, _) = large::allocate(&heap, &mut state, content, bytes, account)
+            .expect("the reservation is a multiple of the limit");
+        drop(state);
+        self.note_allocation_outside(at, bytes);
+        at
     }
 
     fn request_collection_if_full(&mut self, blocks: usize) {
@@ -527,8 +544,11 @@ impl Mutator {
         let heap = self.heap.clone();
         let account = self.account_of_large();
         let mut state = heap.lock();
-        large::allocate(&heap, &mut state, content, bytes, account)
-            .ok_or_else(|| heap.refusal(bytes))
+        let taken = large::allocate(&heap, &mut state, content, bytes, account);
+        drop(state);
+        let (at, zeroed) = taken.ok_or_else(|| heap.refusal(bytes))?;
+        self.note_allocation_outside(at, bytes);
+        Ok((at, zeroed))
     }
 
     /// Records that a reference was stored at `slot`.

@@ -33,6 +33,7 @@ impl Mutator {
 
     #[cold]
     fn park(&mut self) {
+        self.show_samples();
         let heap = self.heap().clone();
         let mut state = heap.lock();
         if !state.stopping {
@@ -52,6 +53,7 @@ impl Mutator {
         &mut self,
         work: impl FnOnce(&Heap, &mut HeapState) -> R,
     ) -> Option<R> {
+        self.show_samples();
         let heap = self.heap().clone();
         let mut state = heap.lock();
         if state.stopping {
@@ -126,6 +128,7 @@ impl Mutator {
     /// are already on the stack stay valid (their objects are pinned). Leaves when the guard drops,
     /// which waits for a collection in progress.
     pub fn enter_native(&mut self) -> NativeRegion<'_> {
+        self.show_samples();
         let heap = self.heap().clone();
         let mut state = heap.lock();
         let id = self.id();

@@ -7,6 +7,7 @@ mod model;
 mod nursery;
 mod raw;
 mod roots;
+mod sampling;
 mod threads;
 mod weak;
 

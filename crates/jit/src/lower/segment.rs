@@ -529,7 +529,8 @@ impl<'a, 'b> Segment<'a, 'b> {
         if self.reserve.is_some() || allocated_bytes(&graph.node(nodes[0]).op).is_none() {
             return;
         }
-        let (mut bytes, mut objects) = (0, 0);
+        let mut bytes = 0;
+        let mut parts = Vec::new();
         for &node in nodes {
             let op = &graph.node(node).op;
             if op.is_removable() && !self.procedure.liveness.is_needed(node) {
@@ -538,15 +539,22 @@ impl<'a, 'b> Segment<'a, 'b> {
             match allocated_bytes(op) {
                 Some(more) if bytes + more <= RESERVE_MAX => {
                     bytes += more;
-                    objects += 1;
+                    let place = graph.places.get(node.index());
+                    parts.push((bytes as u32, place.copied().unwrap_or_default()));
                 }
                 Some(_) => break,
                 None if op.is_removable() || matches!(op, Op::Store { .. }) => {}
                 None => break,
             }
         }
-        if objects > 1 {
+        if parts.len() > 1 {
+            let own = self.location;
+            let location = self.output.places.location_of_parts(parts);
+            self.location = SourceLoc::new(location);
+            self.builder.set_srcloc(self.location);
             let start = self.allocate(bytes);
+            self.location = own;
+            self.builder.set_srcloc(own);
             self.reserve = Some((start, 0, bytes));
         }
     }

@@ -30,11 +30,14 @@ struct OwnProfile(Mutex<Option<Recorder>>);
 fn start(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let path = string_text(call.string(thread, 0)?.value()).unwrap_or_default();
     let interval_us = call.index(thread, 1)?;
+    let interval_bytes = call.index(thread, 4)?;
     let options = ProfileOptions {
         interval_ns: 1000 * interval_us as u64,
         notes_waits: call.at(2).is_true(),
         names_native: call.at(3).is_true(),
-        counts_calls: false,
+        counts_calls: call.at(5).is_true(),
+        allocation_interval_bytes: Some(interval_bytes).filter(|bytes| *bytes > 0),
+        ..ProfileOptions::default()
     };
     let vm = thread.vm().clone();
     if vm.profiler().is_on() {

@@ -64,9 +64,10 @@ rows! {
          any." slow Administration;
     "%implementation-version" (0) [FOLDABLE PURE NEVER_RAISES] "-> string"
         "The version of this implementation." slow Administration;
-    "%start-profile" (4) [] "string index boolean boolean -> string-or-false"
-        "Begins a profile in a file, with so many microseconds between samples, with waits or not, and with \
-         the names of native functions or not: #f, or a string that says why not." slow Administration;
+    "%start-profile" (6) [] "string index boolean boolean index boolean -> string-or-false"
+        "Begins a profile in a file, with so many microseconds between samples, with waits or not, with the \
+         names of native functions or not, with so many allocated bytes between sampled objects, and with \
+         counts of calls or not: #f, or a string that says why not." slow Administration;
     "%stop-profile" (0) [] "-> any"
         "Ends the profile: #t, #f if none is being taken, or a string that says what \
          failed." slow Administration;

@@ -12,7 +12,8 @@
 //! | `count` | the handler; the thread resets it with the signal blocked | both |
 //! | `taken` | the thread | the handler |
 //! | `last_cpu_ns`, `lost` | the handler | the thread |
-//! | `generated`, `task`, `label` | the thread | the handler |
+//! | `generated` | both, once machine code is there | both |
+//! | `task`, `label` | the thread | the handler |
 //!
 //! The handler runs on the thread itself, so these are plain words for it; they are atomic where the
 //! compiler could keep them in registers.
@@ -32,6 +33,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use canny_tables::layout::{FIELD0, TAG_MASK, TAG_OBJECT, frame};
 use canny_value::Value;
 
+use crate::Vm;
 use crate::thread::Thread;
 use crate::thread::interrupt::{InterruptState, PROFILE};
 
@@ -113,6 +115,26 @@ pub(super) struct Sample {
 }
 
 impl Sample {
+    /// A sample of nothing.
+    pub(super) fn empty() -> Box<Sample> {
+        // SAFETY: all fields of a sample are words for which 0 is a value, `Native` among them.
+        unsafe { Box::<Sample>::new_zeroed().assume_init() }
+    }
+
+    /// Whether two samples of the machine's own code, between which the thread came to no safepoint, are of
+    /// the same operation of the program.
+    pub(super) fn is_same_place(&self, other: &Sample) -> bool {
+        let frames = |sample: &Sample| {
+            let candidates = &sample.candidates[..sample.candidate_count];
+            let frames = candidates.iter().map(|candidate| candidate.fp);
+            frames.max().unwrap_or(0)
+        };
+        (self.pc, self.fp, self.return_address) == (other.pc, other.fp, other.return_address)
+            && self.task == other.task
+            && self.sealed == other.sealed
+            && frames(self) == frames(other)
+    }
+
     /// The word of the stack at an address, if the sample has it.
     pub(super) fn word(&self, address: usize) -> Option<u64> {
         let back = self.window_end.checked_sub(address)? / 8;
@@ -124,6 +146,7 @@ impl Sample {
 /// A thread's part of a profile, as its signal handler knows it.
 pub(super) struct Sampler {
     thread: *const Thread,
+    vm: *const Vm,
     interrupts: *const InterruptState,
     stack: Range<usize>,
     /// Where the native stack ends.
@@ -192,6 +215,7 @@ impl Sampler {
         let samples = (0..SAMPLES).map(|_| UnsafeCell::new(empty())).collect();
         let sampler = Box::new(Sampler {
             thread,
+            vm: std::sync::Arc::as_ptr(&thread.vm),
             interrupts: std::sync::Arc::as_ptr(&thread.interrupts),
             stack: base..base + 8 * words,
             native_end: native_stack_end(),
@@ -218,7 +242,7 @@ impl Sampler {
         Ok(sampler)
     }
 
-    /// Has the timer tick.
+    /// Has the timer tick, if samples of processor time are wanted.
     pub(super) fn resume(&self) {
         self.random.store(now_ns() | 1, Ordering::Relaxed);
         self.idle_ticks.store(0, Ordering::Relaxed);
@@ -269,10 +293,18 @@ impl Sampler {
         self.has_labels.store(has_labels, Ordering::Relaxed);
     }
 
-    /// Tells the handler where machine code is.
-    pub(super) fn set_generated(&self, addresses: Range<usize>) {
-        self.generated[0].store(addresses.start, Ordering::Relaxed);
-        self.generated[1].store(addresses.end, Ordering::Relaxed);
+    /// Where machine code and descriptors are.
+    fn generated(&self) -> Range<usize> {
+        let [start, end] = [0, 1].map(|index| self.generated[index].load(Ordering::Relaxed));
+        if start != end {
+            return start..end;
+        }
+        // SAFETY: the thread keeps the machine. This only loads words that are written once.
+        let known = unsafe { (*self.vm).specializer.code_addresses() };
+        let known = known.unwrap_or_default();
+        self.generated[0].store(known.start, Ordering::Relaxed);
+        self.generated[1].store(known.end, Ordering::Relaxed);
+        known
     }
 
     /// Shows the samples since the last call, the oldest first; gives the number of those that were lost.
@@ -300,6 +332,42 @@ impl Sampler {
         // SAFETY: the thread reads only samples below `taken`, and this one is not; see the module.
         unsafe { &mut *self.samples[index].get() }
     }
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+impl Sampler {
+    /// Nothing: there are no samplers here.
+    ///
+    /// # Safety
+    /// None is asked for.
+    pub(super) unsafe fn note_allocation(&self, _sample: &mut Sample) {}
+
+    /// Nothing either.
+    ///
+    /// # Safety
+    /// None is asked for.
+    pub(super) unsafe fn want_reader(&self, _is_urgent: bool) {}
+}
+
+/// The registers that functions keep for their callers.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn saved_registers() -> [libc::greg_t; 6] {
+    let mut saved = [0; 6];
+    // SAFETY: stores six registers in the array.
+    unsafe {
+        std::arch::asm!(
+            "mov [{to}], rbx",
+            "mov [{to} + 8], rbp",
+            "mov [{to} + 16], r12",
+            "mov [{to} + 24], r13",
+            "mov [{to} + 32], r14",
+            "mov [{to} + 40], r15",
+            to = in(reg) saved.as_mut_ptr(),
+            options(nostack, preserves_flags)
+        );
+    }
+    saved
 }
 
 impl Drop for Sampler {
@@ -471,9 +539,29 @@ impl Sampler {
         sample.weight_ns = weight_ns;
         sample.native[0] = native;
         sample.native_count = 1;
+        // SAFETY: this is the handler.
+        unsafe { self.note_state(sample, registers, (pc, fp)) };
+        self.count.store(count + 1, Ordering::Release);
+        let is_urgent = sample.sealed.0 > 0;
+        // SAFETY: this is the handler.
+        unsafe { self.want_reader(is_urgent || count + 1 >= SAMPLES_WANTED) };
+    }
+
+    /// Notes what the thread was doing, and the frames of its stack.
+    ///
+    /// # Safety
+    /// On the sampler's thread, in the handler or in the machine's own code; the registers are those that
+    /// the thread has there.
+    unsafe fn note_state(
+        &self,
+        sample: &mut Sample,
+        registers: &[libc::greg_t; 23],
+        state: (usize, usize),
+    ) {
         sample.task = self.task.load(Ordering::Relaxed);
         sample.label = self.label.load(Ordering::Relaxed);
-        // SAFETY: as above for the thread's block.
+        // SAFETY: the thread's block outlives its sampler; it is read through a pointer, as words that
+        // the interrupted code may be changing.
         unsafe {
             let thread = self.thread;
             let sealed = (&raw const (*thread).sealed).read_volatile();
@@ -483,17 +571,53 @@ impl Sampler {
         }
         sample.candidate_count = 0;
         sample.return_address = 0;
-        // SAFETY: this is the handler.
-        let top = unsafe { self.note_frames(sample, registers, (pc, fp)) };
-        // SAFETY: the words lie on the stack.
-        unsafe { self.copy_window(sample, top) };
-        self.count.store(count + 1, Ordering::Release);
-        // Frames in continuations, and labels, are only known as long as they are in force.
-        let is_urgent = sample.sealed.0 > 0 || self.has_labels.load(Ordering::Relaxed);
-        if is_urgent || count + 1 >= SAMPLES_WANTED {
+        // SAFETY: as the caller says; the words lie on the stack.
+        unsafe {
+            let top = self.note_frames(sample, registers, state);
+            self.copy_window(sample, top);
+        }
+    }
+
+    /// Has the thread come to a safepoint where it reads what was noted, if that is necessary now: frames
+    /// in continuations, and labels, are only known as long as they are in force.
+    ///
+    /// # Safety
+    /// On the sampler's thread.
+    pub(super) unsafe fn want_reader(&self, is_urgent: bool) {
+        if is_urgent || self.has_labels.load(Ordering::Relaxed) {
             // SAFETY: the thread keeps its requests.
             unsafe { (*self.interrupts).notify(PROFILE) };
         }
+    }
+
+    /// Notes where the thread is, in the middle of an allocation.
+    ///
+    /// # Safety
+    /// On the sampler's thread, in the machine's own code.
+    pub(super) unsafe fn note_allocation(&self, sample: &mut Sample) {
+        let mut registers = [0; 23];
+        let stack: usize;
+        // SAFETY: reads a register.
+        unsafe { std::arch::asm!("mov {}, rsp", out(reg) stack, options(nomem, nostack)) };
+        // The other registers may hold frames of compiled code; those that functions of the machine use
+        // themselves were saved on the stack, the others are asked for here.
+        let saved = saved_registers();
+        registers[..saved.len()].copy_from_slice(&saved);
+        registers[libc::REG_RSP as usize] = stack as libc::greg_t;
+        sample.at_ns = now_ns();
+        sample.interrupted = Interrupted::Native;
+        sample.address = 0;
+        sample.weight_ns = 0;
+        sample.native_count = 0;
+        // SAFETY: the thread's block outlives its sampler; it is read through a pointer, since somebody
+        // may have borrowed it.
+        let state = unsafe {
+            let thread = self.thread;
+            let pc = (&raw const (*thread).pc).read_volatile() as usize;
+            (pc, (&raw const (*thread).fp).read_volatile() as usize)
+        };
+        // SAFETY: as the caller says.
+        unsafe { self.note_state(sample, &registers, state) };
     }
 
     /// Notes pc and the frames that fp may be; gives the address of the newest one.
@@ -563,8 +687,7 @@ impl Sampler {
     }
 
     fn interrupted(&self, address: usize) -> Interrupted {
-        let [start, end] = [0, 1].map(|index| self.generated[index].load(Ordering::Relaxed));
-        if (start..end).contains(&address) {
+        if self.generated().contains(&address) {
             Interrupted::Compiled
         } else if self.interpreter.contains(&address) {
             Interrupted::Interpreter
@@ -575,10 +698,9 @@ impl Sampler {
 
     /// Whether a word may be a return address of a frame.
     fn may_be_return_address(&self, word: usize) -> bool {
-        let [start, end] = [0, 1].map(|index| self.generated[index].load(Ordering::Relaxed));
         word & 3 == 0
             && (self.heap.contains(&word)
-                || (start..end).contains(&word)
+                || self.generated().contains(&word)
                 || self.stubs.contains(&word))
     }
 
@@ -621,8 +743,8 @@ impl Sampler {
     /// # Safety
     /// In the handler, on the sampler's thread.
     unsafe fn note_call(&self, sample: &mut Sample, registers: &[libc::greg_t; 23], stack: usize) {
-        let [start, end] = [0, 1].map(|index| self.generated[index].load(Ordering::Relaxed));
-        if start == end {
+        let generated = self.generated();
+        if generated.is_empty() {
             return;
         }
         let word = |address: usize| {
@@ -639,7 +761,7 @@ impl Sampler {
         // A segment may have a native frame between its caller's return address and its own call.
         let first = stack.max(entered - 8 * SAVED_WORDS);
         let mut calls = (first..entered).step_by(8).rev();
-        let Some(call) = calls.find(|at| (start..end).contains(&word(*at))) else {
+        let Some(call) = calls.find(|at| generated.contains(&word(*at))) else {
             return;
         };
         sample.return_address = word(call);

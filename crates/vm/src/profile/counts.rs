@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use canny_compiler::counting::{
-    COUNTERS_MAX, Callee, Counter, Counters, Function, FunctionId, Ledger,
+    COUNTERS_MAX, Callee, Counter, Counters, Counting, Function, FunctionId, Ledger,
 };
 use canny_compiler::unit::Parameters;
 use canny_locks::Mutex;
@@ -29,6 +29,8 @@ use crate::thread::Thread;
 
 /// Whether threads get counters.
 static IS_ON: AtomicBool = AtomicBool::new(false);
+/// Whether code is compiled to count its calls.
+static COUNTS_CALLS: AtomicBool = AtomicBool::new(false);
 /// The tables of all threads of the process, those that have ended included.
 static TABLES: Mutex<Vec<Arc<Table>>> = Mutex::new(Vec::new());
 /// The procedures whose code was called at a call site, by the code's address.
@@ -156,14 +158,16 @@ pub(super) fn function_of(unit: &UnitMetadata, index: usize) -> Function {
     }
 }
 
-/// Counts from now on: threads of machines that are made later have counters. It cannot be turned off.
-pub fn turn_on() {
+/// Counts what is compiled for it from now on: threads of machines that are made later have counters. It
+/// cannot be turned off.
+pub fn turn_on(counting: Counting) {
     IS_ON.store(true, Ordering::Relaxed);
+    COUNTS_CALLS.fetch_or(counting.calls, Ordering::Relaxed);
 }
 
-/// Whether threads have counters.
-pub fn is_on() -> bool {
-    IS_ON.load(Ordering::Relaxed)
+/// Whether calls are counted.
+pub fn counts_calls() -> bool {
+    COUNTS_CALLS.load(Ordering::Relaxed)
 }
 
 impl Thread {

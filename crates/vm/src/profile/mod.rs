@@ -8,6 +8,7 @@
 //! While no profile is taken the machine does nothing for it but compare a number at safepoints and
 //! where threads switch between tasks.
 
+mod allocation;
 pub(crate) mod capture;
 pub mod counts;
 mod names;
@@ -26,6 +27,7 @@ use canny_profile::model::{
     StackKind, TaskIndex, ThreadIndex, Tier,
 };
 
+use self::allocation::{Observer, SharedNotes};
 use self::capture::{Interrupted, Sample, Sampler, now_ns};
 use self::counts::Baseline;
 use self::tasks::TaskTable;
@@ -36,8 +38,12 @@ use crate::thread::Thread;
 /// The wanted content of a profile.
 #[derive(Clone, Copy, Debug)]
 pub struct ProfileOptions {
-    /// Time between samples of a thread that computes, in nanoseconds.
+    /// Time between samples of a thread that computes, in nanoseconds; 0 for none.
     pub interval_ns: u64,
+    /// Allocated bytes between two sampled objects, on average; each object is one if that is 1.
+    pub allocation_interval_bytes: Option<usize>,
+    /// Whether everything is collected at the end, so that it is known which sampled objects are dead.
+    pub collects_at_end: bool,
     /// Whether the waits of tasks are noted.
     pub notes_waits: bool,
     /// Whether functions of the machine's own code are told apart; else only what they are for.
@@ -50,6 +56,8 @@ impl Default for ProfileOptions {
     fn default() -> ProfileOptions {
         ProfileOptions {
             interval_ns: 1_000_000,
+            allocation_interval_bytes: None,
+            collects_at_end: true,
             notes_waits: true,
             names_native: false,
             counts_calls: false,
@@ -64,6 +72,8 @@ pub enum ProfileError {
     Busy,
     /// Samples need x86-64 Linux.
     Unsupported,
+    /// The code of this process was not compiled to count its calls.
+    NotCounting,
 }
 
 /// The machine's profiler.
@@ -89,8 +99,8 @@ struct Recording {
     threads: HashSet<u64>,
     tasks: TaskTable,
     lost: u64,
-    /// Deoptimizations.
-    exits: u64,
+    /// Deoptimizations and OSR entries.
+    transitions: u64,
     /// What had been counted when the profile began, if it counts.
     counted: Option<Baseline>,
 }
@@ -100,6 +110,8 @@ struct Recording {
 pub(crate) struct ThreadProfile {
     epoch: u32,
     sampler: Option<Box<Sampler>>,
+    /// Sampled objects that were not read yet, if there are samples.
+    allocations: Option<SharedNotes>,
     thread: Option<ThreadIndex>,
     notes_waits: bool,
     /// The wait that the task that was dropped last is about to begin, until its frames are noted.
@@ -121,6 +133,7 @@ impl Profiler {
         let mut state = self.lock();
         let recording = state.as_mut()?;
         recording.note_pauses(heap.take_pauses(true));
+        recording.note_dead(heap);
         let lost = std::mem::take(&mut recording.lost);
         Some((recording.rows.take(), lost))
     }
@@ -169,11 +182,20 @@ impl Profiler {
         self.code_epoch.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes that compiled code was left for a wrong guess.
-    pub(crate) fn note_exit(&self, thread: &Thread) {
+    /// Notes that compiled code was left for a wrong guess, and what it met.
+    pub(crate) fn note_exit(&self, thread: &Thread, text: &str) {
         let at_ns = now_ns();
         if let Some(recording) = self.lock().as_mut() {
-            recording.note_exit(thread, at_ns);
+            recording.note_transition(thread, EventKind::Deoptimization, text, at_ns);
+        }
+    }
+
+    /// Notes that compiled code was entered in the middle of a loop.
+    pub(crate) fn note_loop_entry(&self, thread: &Thread) {
+        let at_ns = now_ns();
+        if let Some(recording) = self.lock().as_mut() {
+            let text = "a loop continues in compiled code";
+            recording.note_transition(thread, EventKind::Osr, text, at_ns);
         }
     }
 }
@@ -183,6 +205,9 @@ impl Thread {
     pub fn start_profile(&mut self, options: ProfileOptions) -> Result<(), ProfileError> {
         if !capture::IS_AVAILABLE {
             return Err(ProfileError::Unsupported);
+        }
+        if options.counts_calls && !counts::counts_calls() {
+            return Err(ProfileError::NotCounting);
         }
         native::prepare();
         let vm = self.vm.clone();
@@ -202,7 +227,7 @@ impl Thread {
             threads: HashSet::new(),
             tasks,
             lost: 0,
-            exits: 0,
+            transitions: 0,
             counted: options.counts_calls.then(Baseline::now),
         });
         vm.profiler.epoch.fetch_add(1, Ordering::Release);
@@ -219,6 +244,7 @@ impl Thread {
     /// safepoint, which is too late for this profile.
     pub fn end_profile(&mut self) -> Option<(Rows, u64, u64)> {
         self.read_samples();
+        self.collect_for_profile();
         let vm = self.vm.clone();
         let mut state = vm.profiler.lock();
         let mut recording = state.take()?;
@@ -229,6 +255,8 @@ impl Thread {
         let elapsed_ns = now_ns() - recording.start_ns;
         recording.end_waits(elapsed_ns);
         recording.note_pauses(vm.heap.take_pauses(false));
+        recording.note_dead(&vm.heap);
+        vm.heap.forget_samples();
         recording.note_specializer(&vm);
         if let Some(counted) = recording.counted.take() {
             counted.rows_since(&mut recording.rows);
@@ -248,6 +276,8 @@ impl Thread {
     #[inline(never)]
     fn meet_profiler_now(&mut self) {
         let vm = self.vm.clone();
+        // The observer goes before the sampler that it uses.
+        self.mutator().stop_sampling();
         let mut state = vm.profiler.lock();
         self.profile = ThreadProfile {
             epoch: vm.profiler.epoch.load(Ordering::Relaxed),
@@ -262,7 +292,18 @@ impl Thread {
             self.profile.thread = Some(thread);
             self.profile.notes_waits = recording.options.notes_waits;
             // A thread without a timer is missing in the profile, nothing more.
-            self.profile.sampler = Sampler::start(self, recording.options.interval_ns).ok();
+            let options = recording.options;
+            self.profile.sampler = Sampler::start(self, options.interval_ns).ok();
+            if let Some(sampler) = &self.profile.sampler
+                && let Some(interval_bytes) = options.allocation_interval_bytes
+            {
+                let notes = SharedNotes::default();
+                let observer = Box::new(Observer::new(sampler, notes.clone()));
+                self.profile.allocations = Some(notes);
+                let seed = now_ns() ^ id << 32;
+                self.mutator()
+                    .start_sampling(interval_bytes, seed, observer);
+            }
         }
         drop(state);
         let task = self.tasks.current;
@@ -276,10 +317,11 @@ impl Thread {
         let Some(sampler) = self.profile.sampler.take() else {
             return;
         };
-        let vm = self.vm.clone();
-        if let Some(addresses) = vm.specializer.code_addresses() {
-            sampler.set_generated(addresses);
+        let allocations = self.profile.allocations.clone();
+        if allocations.is_some() {
+            self.mutator().show_samples();
         }
+        let vm = self.vm.clone();
         sampler.set_has_labels(vm.root(tasks::LABELS).is_some());
         let mut state = vm.profiler.lock();
         if let Some(recording) = state.as_mut()
@@ -287,20 +329,43 @@ impl Thread {
         {
             recording.meet_code_epoch(vm.profiler.code_epoch.load(Ordering::Relaxed));
             let labels = self.profile_labels(&mut recording.rows);
-            let mut walk = Walk {
-                thread: self,
-                links: Vec::new(),
-            };
+            let mut walk = Walk::new(self);
             let lost = sampler.take(|sample| {
                 walk.read(sample);
                 recording.add(&walk, sample, thread, labels);
             });
             recording.lost += lost;
+            if let Some(notes) = allocations {
+                recording.lost += notes.borrow_mut().read(recording, self, (thread, labels));
+            }
         } else {
             sampler.take(|_| ());
+            if let Some(notes) = allocations {
+                notes.borrow_mut().clear();
+            }
         }
         drop(state);
         self.profile.sampler = Some(sampler);
+    }
+
+    /// Before the end of a profile with sampled objects: finds out which of them are dead.
+    fn collect_for_profile(&mut self) {
+        let state = self.vm.profiler.lock();
+        let wants = state.as_ref().is_some_and(|recording| {
+            recording.options.collects_at_end
+                && recording.options.allocation_interval_bytes.is_some()
+        });
+        drop(state);
+        if wants {
+            self.collect_garbage(true);
+        }
+    }
+
+    /// Before the thread ends: what it has noted is handed over.
+    pub(crate) fn leave_profile(&mut self) {
+        self.read_samples();
+        self.mutator().stop_sampling();
+        self.profile = ThreadProfile::default();
     }
 
     /// The thread is about to sleep: its timer rests.
@@ -356,6 +421,13 @@ impl Vm {
 }
 
 impl Recording {
+    /// Notes which sampled objects have died.
+    fn note_dead(&mut self, heap: &Heap) {
+        for id in heap.take_dead_samples() {
+            self.rows.freed(id);
+        }
+    }
+
     /// Notes collections.
     fn note_pauses(&mut self, pauses: Vec<Pause>) {
         for pause in pauses {
@@ -366,20 +438,20 @@ impl Recording {
         }
     }
 
-    /// Notes a deoptimization, with the stack of the frame that the interpreter continues with.
-    fn note_exit(&mut self, thread: &Thread, at_ns: u64) {
-        const EXITS_MAX: u64 = 100_000;
-        self.exits += 1;
-        if self.exits > EXITS_MAX {
+    /// Notes a way into compiled code or out of it, with the stack at hand.
+    fn note_transition(&mut self, thread: &Thread, kind: EventKind, text: &str, at_ns: u64) {
+        const TRANSITIONS_MAX: u64 = 100_000;
+        self.transitions += 1;
+        if self.transitions > TRANSITIONS_MAX {
             return;
         }
         let stack = self.stack(thread, None, &thread.chain());
-        let text = self.rows.string("a guess of compiled code was wrong");
+        let text = self.rows.string(text);
         self.rows.event(Event {
             at_ns: at_ns.saturating_sub(self.start_ns),
             duration_ns: 0,
             thread: thread.profile.thread,
-            kind: EventKind::Deoptimization,
+            kind,
             text,
             stack,
         });

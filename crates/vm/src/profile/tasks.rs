@@ -115,7 +115,7 @@ fn task_of(record: Value) -> Option<(u64, Option<String>)> {
     Some((number, text_of(record.field(task::NAME))))
 }
 
-fn text_of(value: Value) -> Option<String> {
+pub(super) fn text_of(value: Value) -> Option<String> {
     match value.as_kind(Kind::Symbol) {
         Some(_) => symbol_name(value),
         None => string_text(value),

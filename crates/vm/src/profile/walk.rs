@@ -46,9 +46,19 @@ pub(super) const FRAMES_MAX: usize = 600;
 pub(super) struct Walk<'a> {
     pub(super) thread: &'a Thread,
     pub(super) links: Vec<Link>,
+    /// In samples of allocations the offset of the object in memory that was taken for several.
+    pub(super) offset_bytes: usize,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    pub(super) fn new(thread: &'a Thread) -> Walk<'a> {
+        Walk {
+            thread,
+            links: Vec::new(),
+            offset_bytes: 0,
+        }
+    }
+
     /// The chain of a sample, without its native places.
     pub(super) fn read(&mut self, sample: &Sample) {
         self.links.clear();
@@ -131,7 +141,8 @@ impl Walk<'_> {
     }
 
     fn place_of(&self, address: usize) -> Option<CodePlace> {
-        self.thread.vm.specializer.place_of(address)
+        let specializer = &self.thread.vm.specializer;
+        specializer.place_of(address, self.offset_bytes)
     }
 
     /// Adds the frames at a place of compiled code.

@@ -100,14 +100,11 @@ impl Specializer {
         Some(self.machine_code.memory.get()?.as_ref().ok()?.addresses())
     }
 
-    /// The place that machine code at an address was made for.
-    pub(crate) fn place_of(&self, address: usize) -> Option<canny_jit::CodePlace> {
-        self.machine_code
-            .memory
-            .get()?
-            .as_ref()
-            .ok()?
-            .place_of(address)
+    /// The place that machine code at an address was made for; if it takes memory for several objects,
+    /// that of the object at an offset.
+    pub(crate) fn place_of(&self, address: usize, offset: usize) -> Option<canny_jit::CodePlace> {
+        let memory = self.machine_code.memory.get()?.as_ref().ok()?;
+        memory.place_of_object(address, offset)
     }
 
     /// Whether a candidate found no room for its machine code, and nothing was freed since: making more

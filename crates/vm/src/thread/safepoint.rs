@@ -15,7 +15,7 @@ use canny_tables::opcodes::Opcode;
 
 use crate::control::condition::ConditionKind;
 use crate::primitive::Raise;
-use crate::profile::ThreadProfile;
+
 use crate::thread::Thread;
 use crate::thread::interrupt::{INTERRUPT, LOG, PREEMPT, PROFILE, QUIT};
 
@@ -206,8 +206,7 @@ impl Thread {
 
 impl Drop for Thread {
     fn drop(&mut self) {
-        self.read_samples();
-        self.profile = ThreadProfile::default();
+        self.leave_profile();
         self.interrupts.disconnect();
         self.end_log();
         self.mutator = None;
