@@ -162,13 +162,10 @@ fn wrong_guess(word: u32, fp: *const Value) -> String {
     let types = operand_types(word, fp);
     match Opcode::from_byte(word as u8) {
         Some(opcode) if types != Type::NONE => {
-            format!(
-                "compiled code had guessed wrong at {}: {types}",
-                opcode.row().name
-            )
+            let name = opcode.row().name;
+            format!("compiled code had guessed wrong at {name}: {types}")
         }
-        Some(opcode) => format!("compiled code had guessed wrong at {}", opcode.row().name),
-        None => "compiled code had guessed wrong".to_owned(),
+        _ => "compiled code had not expected to come here".to_owned(),
     }
 }
 
