@@ -56,6 +56,7 @@ pub use install::{
 pub use lower::compile;
 pub use memory::{CodeMemory, MemoryOptions};
 pub use places::CodePlace;
+pub use trampoline::{NativeCall, native_call};
 
 /// The instruction set that code may use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use canny_spesh::code_map::FastMap;
-use canny_spesh::graph::{Graph, Place};
+use canny_spesh::graph::{Escape, Graph, Place};
 
 /// First of the source locations that stand for places; lower ones are exits.
 const FIRST_LOCATION: u32 = 1 << 20;
@@ -23,6 +23,8 @@ pub(crate) struct PlaceNumbers {
     places: Vec<Place>,
     /// By number of a place that several objects are made for: where each of them ends, and its place.
     parts: FastMap<u32, Vec<(u32, Place)>>,
+    /// Why objects are made at a place.
+    escapes: FastMap<Place, Escape>,
 }
 
 impl PlaceNumbers {
@@ -34,6 +36,18 @@ impl PlaceNumbers {
             places.len() as u32 - 1
         });
         FIRST_LOCATION + number
+    }
+
+    /// An object is made at a place for a reason.
+    pub(crate) fn note_escape(&mut self, place: Place, escape: Escape) {
+        self.escapes.entry(place).or_insert(escape);
+    }
+
+    /// By number of a place why objects are made there.
+    pub(crate) fn escapes(&self) -> FastMap<u32, Escape> {
+        let all = self.escapes.iter();
+        all.filter_map(|(place, escape)| Some((*self.numbers.get(place)?, *escape)))
+            .collect()
     }
 
     /// The source location of code that takes memory for several objects, each of which ends at an offset
@@ -96,6 +110,8 @@ pub(crate) struct PlaceTable {
     /// By number of a place that several objects are made for: where each of them ends, and the number of
     /// its place.
     pub(crate) parts: FastMap<u32, Box<[(u32, u32)]>>,
+    /// By number of a place why objects are made there.
+    pub(crate) escapes: FastMap<u32, Escape>,
 }
 
 impl PlaceTable {
@@ -113,6 +129,7 @@ impl PlaceTable {
                 .map(|(_, address)| [*address].into())
                 .collect(),
             parts: FastMap::default(),
+            escapes: FastMap::default(),
         }
     }
 }
@@ -134,6 +151,8 @@ pub struct CodePlace {
     pub entered_above: i32,
     /// Whether fp is in the interpreter's register.
     pub is_stitched: bool,
+    /// Why an object is made there, if one is.
+    pub escape: Option<Escape>,
 }
 
 /// The tables of all code in a region.
@@ -172,6 +191,7 @@ impl PlaceMap {
             addresses: table.addresses.get(number as usize)?.clone(),
             entered_above: row_at(&table.segments, offset).unwrap_or(0),
             is_stitched: table.segments.is_empty(),
+            escape: table.escapes.get(&number).copied(),
         })
     }
 }
@@ -196,6 +216,7 @@ mod tests {
             segments: vec![(0, 0), (16, 3)],
             addresses: vec![Box::new([address]), Box::new([address + 4, 99])],
             parts: FastMap::from_iter([(1, [(16, 0), (48, 1)].into())]),
+            escapes: FastMap::from_iter([(1, Escape::Returned)]),
         };
         map.add(1000..1032, table(1));
         map.add(2000..2032, table(2));
@@ -204,6 +225,7 @@ mod tests {
                 addresses: addresses.into(),
                 entered_above,
                 is_stitched: false,
+                escape: (addresses.len() > 1).then_some(Escape::Returned),
             })
         };
         assert_eq!(map.find(999, 0), None);

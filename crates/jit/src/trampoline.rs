@@ -16,6 +16,39 @@ pub(crate) fn making() -> usize {
     making_call as *const () as usize
 }
 
+/// The call that compiled code has made through a trampoline, if a word of the native stack is its return
+/// address: for profilers. `call` is the address of that word, and `word` reads words of the stack.
+pub fn native_call(call: usize, word: impl Fn(usize) -> usize) -> Option<NativeCall> {
+    // The trampolines save the caller's register. Then the stack is aligned, in one of them below a block
+    // of saved registers; the calls that they make return to them.
+    let returns_to = |block: usize, trampoline: usize, bytes: usize| {
+        (trampoline..trampoline + bytes).contains(&word(block - 8))
+    };
+    let block = (call - 8 - SAVED_BYTES) & !15;
+    if returns_to(block, making(), MAKING_BYTES_MAX) {
+        return Some(NativeCall {
+            fp: Some(word(block + SAVED_FP)),
+        });
+    }
+    let is_runtime = returns_to((call - 8) & !15, runtime(), RUNTIME_BYTES_MAX);
+    is_runtime.then_some(NativeCall { fp: None })
+}
+
+/// A call of a function of the machine by compiled code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NativeCall {
+    /// The fp of the code that calls, if it was saved.
+    pub fp: Option<usize>,
+}
+
+/// Bytes in which the trampoline saves registers.
+const SAVED_BYTES: usize = 0x150;
+/// Offset of the saved fp in them.
+const SAVED_FP: usize = 0x18;
+/// Bytes that the code of the trampolines takes at most.
+const MAKING_BYTES_MAX: usize = 0x200;
+const RUNTIME_BYTES_MAX: usize = 0x20;
+
 /// Address of the trampoline to the runtime's entries, and to leaf functions. Takes thread block, fp,
 /// pc, word and entry in the platform's convention; the first four are the function's own.
 pub(crate) fn runtime() -> usize {
@@ -28,12 +61,12 @@ unsafe extern "C" fn making_call() {
     core::arch::naked_asm!(
         "push rbp",
         "mov rbp, rsp",
-        "sub rsp, 0x150",
+        "sub rsp, {saved}",
         "and rsp, -16",
         "mov [rsp], rax",
         "mov [rsp + 0x08], rcx",
         "mov [rsp + 0x10], rdx",
-        "mov [rsp + 0x18], rsi",
+        "mov [rsp + {fp}], rsi",
         "mov [rsp + 0x20], rdi",
         "mov [rsp + 0x28], r8",
         "mov [rsp + 0x30], r9",
@@ -64,7 +97,7 @@ unsafe extern "C" fn making_call() {
         "mov rdi, [rsp + 0x20]",
         "mov rax, [rsp]",
         "mov rcx, [rsp + 0x08]",
-        "mov rsi, [rsp + 0x18]",
+        "mov rsi, [rsp + {fp}]",
         "mov r8, [rsp + 0x28]",
         "mov r9, [rsp + 0x30]",
         "mov r10, [rsp + 0x38]",
@@ -89,6 +122,8 @@ unsafe extern "C" fn making_call() {
         "pop rbp",
         "ret",
         pc = const thread::PC,
+        saved = const SAVED_BYTES,
+        fp = const SAVED_FP,
     )
 }
 

@@ -189,6 +189,7 @@ fn lower(procedure: &Procedure, nodes_max: usize) -> Result<Compiled, JitError> 
     compiled.exits = exit_plans(graph, &output.exits);
     compiled.places.addresses = output.places.addresses(graph);
     compiled.places.parts = output.places.parts();
+    compiled.places.escapes = output.places.escapes();
     for resumption in &output.resumptions {
         compiled.resumptions.push(ResumptionPlan {
             next: (resumption.0.0, place(resumption.0.1).segment),

@@ -91,10 +91,12 @@ impl Segment<'_, '_> {
             }
             Op::Cons(car, cdr) => {
                 let fields = [self.tagged(*car), self.tagged(*cdr)];
+                self.note_escape(id);
                 self.new_pair(fields)
             }
             Op::Allocate(kind, fields) => {
                 let fields: Vec<Value> = fields.iter().map(|field| self.tagged(*field)).collect();
+                self.note_escape(id);
                 self.new_object(*kind, &fields)
             }
             _ => {
@@ -103,6 +105,15 @@ impl Segment<'_, '_> {
         };
         self.define(id, value);
         Ok(())
+    }
+
+    /// Tells profilers why a new object is made here.
+    fn note_escape(&mut self, id: NodeId) {
+        let graph = self.procedure.graph;
+        if let (Some(place), Some(escape)) = (graph.places.get(id.index()), graph.escapes.get(&id))
+        {
+            self.output.places.note_escape(*place, *escape);
+        }
     }
 
     fn require_mutable(&mut self, id: NodeId, object: NodeId) -> Result<(), JitError> {

@@ -17,12 +17,14 @@
 
 mod display;
 mod effects;
+mod escape;
 mod ops;
 mod parse;
 mod terminators;
 mod text;
 
 pub use effects::{Effects, Memories, Memory};
+pub use escape::Escape;
 pub use ops::{Op, ROWS, Row, Wanted};
 pub use parse::check_text;
 pub use terminators::{TERMINATORS, Terminator};
@@ -32,6 +34,7 @@ use std::sync::Arc;
 use canny_tables::kinds::Kind;
 use canny_tables::opcodes::{Opcode, opcode_byte};
 
+use crate::code_map::FastMap;
 use crate::elements::Elements;
 use crate::snapshot::{CodeSnapshot, is_left_to_interpreter};
 use crate::types::Type;
@@ -315,6 +318,8 @@ pub struct Graph {
     pub watched: Vec<u32>,
     /// For each node whether it is a new object that only exits make ([`crate::sink`]); empty if none is.
     pub sunk: Vec<bool>,
+    /// For new objects that code makes where their nodes stand, why it does. For people.
+    pub escapes: FastMap<NodeId, Escape>,
     /// For each node the instruction that it was made for; shorter if the last ones have none.
     pub places: Vec<Place>,
     /// The instruction that nodes are being made for.
@@ -343,6 +348,7 @@ impl Graph {
             codes: vec![code],
             watched: Vec::new(),
             sunk: Vec::new(),
+            escapes: FastMap::default(),
             places: Vec::new(),
             place: Place::default(),
         };

@@ -137,7 +137,7 @@ impl Notes {
         thread: &Thread,
         (index, labels): (ThreadIndex, LabelSetIndex),
     ) -> u64 {
-        let mut walk = Walk::new(thread);
+        let mut walk = Walk::new(thread, std::mem::take(&mut recording.returns));
         for mut noted in self.list.drain(..) {
             noted.objects.sort_by_key(|made| made.offset_bytes);
             for objects in noted
@@ -151,6 +151,7 @@ impl Notes {
             noted.objects.clear();
             self.spare.push(noted);
         }
+        recording.returns = walk.into_return_places();
         std::mem::take(&mut self.lost)
     }
 
@@ -173,6 +174,7 @@ impl Recording {
         let task = self.tasks.row(sample.task, &mut self.rows);
         let base = self.tasks.starter_stack(task);
         let stack = self.stack(walk.thread, base, &walk.links);
+        let reason = walk.escape.map(|escape| self.rows.string(escape.text()));
         for made in objects {
             let name = match &made.type_name {
                 TypeName::Kind(name) => name,
@@ -188,7 +190,7 @@ impl Recording {
                 type_name,
                 size_bytes: made.bytes as u64,
                 weight_bytes: made.weight_bytes.round() as u64,
-                reason: None,
+                reason,
                 id: made.id,
             });
         }

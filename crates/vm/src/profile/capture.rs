@@ -52,7 +52,7 @@ const CANDIDATES: usize = 40;
 /// Words of the native stack between generated code and a function of the machine that it called, at most.
 const NATIVE_WORDS: usize = 16384;
 /// Words of them next to generated code that are looked through for its registers.
-const SAVED_WORDS: usize = 128;
+const SAVED_WORDS: usize = 256;
 
 /// The kind of code that was interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,7 +81,8 @@ pub(super) struct NativePlace {
 pub(super) struct FrameCandidate {
     /// Its fp.
     pub(super) fp: usize,
-    /// The tagged word of its closure's code.
+    /// The tagged word of its closure's code; 0 if the link has none. A procedure that is called by its
+    /// name may not have put it there yet.
     pub(super) code: u64,
 }
 
@@ -102,6 +103,8 @@ pub(super) struct Sample {
     pub(super) fp: usize,
     /// In the machine's own code: where it returns to in compiled code; 0 if that has not called it.
     pub(super) return_address: usize,
+    /// The fp that compiled code has passed to it; 0 if that is unknown.
+    pub(super) passed_fp: usize,
     pub(super) candidates: [FrameCandidate; CANDIDATES],
     pub(super) candidate_count: usize,
     pub(super) sealed: (usize, usize),
@@ -132,7 +135,7 @@ impl Sample {
         (self.pc, self.fp, self.return_address) == (other.pc, other.fp, other.return_address)
             && self.task == other.task
             && self.sealed == other.sealed
-            && frames(self) == frames(other)
+            && (self.passed_fp, frames(self)) == (other.passed_fp, frames(other))
     }
 
     /// The word of the stack at an address, if the sample has it.
@@ -481,6 +484,14 @@ unsafe extern "C" fn handle(
 #[cfg(target_arch = "x86_64")]
 const PAGE_MASK: usize = 0xfff;
 
+/// The first byte of a call through a register.
+#[cfg(target_arch = "x86_64")]
+const CALL: u8 = 0xff;
+
+/// Its second byte.
+#[cfg(target_arch = "x86_64")]
+const CALL_REGISTERS: std::ops::RangeInclusive<u8> = 0xd0..=0xd7;
+
 /// Two bytes of the instruction that enters the kernel.
 #[cfg(target_arch = "x86_64")]
 const SYSCALL: u16 = 0x050f;
@@ -571,6 +582,7 @@ impl Sampler {
         }
         sample.candidate_count = 0;
         sample.return_address = 0;
+        sample.passed_fp = 0;
         // SAFETY: as the caller says; the words lie on the stack.
         unsafe {
             let top = self.note_frames(sample, registers, state);
@@ -639,7 +651,7 @@ impl Sampler {
                 unsafe { self.note_call(sample, registers, stack) };
                 let candidates = &sample.candidates[..sample.candidate_count];
                 let top = candidates.iter().map(|candidate| candidate.fp).max();
-                top.unwrap_or(0).max(fp)
+                top.unwrap_or(0).max(fp).max(sample.passed_fp)
             }
             Interrupted::Interpreter | Interrupted::Compiled => {
                 // SAFETY: the thread runs generated code.
@@ -761,10 +773,24 @@ impl Sampler {
         // A segment may have a native frame between its caller's return address and its own call.
         let first = stack.max(entered - 8 * SAVED_WORDS);
         let mut calls = (first..entered).step_by(8).rev();
-        let Some(call) = calls.find(|at| generated.contains(&word(*at))) else {
+        let is_behind_call = |address: usize| {
+            // SAFETY: an address of machine code or descriptors, which are readable, and not the first one.
+            let before = || unsafe { ptr::read_unaligned((address - 2) as *const [u8; 2]) };
+            generated.contains(&address)
+                && address - 2 >= generated.start
+                && before()[0] == CALL
+                && CALL_REGISTERS.contains(&before()[1])
+        };
+        // Frames of functions have words that nobody has overwritten since: some look like calls.
+        let known = |at: usize| {
+            let call = || canny_jit::native_call(at, word);
+            Some((at, is_behind_call(word(at)).then(call)??))
+        };
+        let Some((call, native_call)) = calls.find_map(known) else {
             return;
         };
         sample.return_address = word(call);
+        sample.passed_fp = native_call.fp.unwrap_or(0);
         let saved = stack.max(call.saturating_sub(8 * SAVED_WORDS));
         // SAFETY: as the caller says.
         unsafe { self.note_candidates(sample, registers, saved, (entered - saved) / 8) };
@@ -789,7 +815,7 @@ impl Sampler {
         if !self.may_be_return_address(return_pc) {
             return None;
         }
-        let code = code_word_of(closure, &self.heap)?;
+        let code = code_word_of(closure, &self.heap).unwrap_or(0);
         Some(FrameCandidate { fp, code })
     }
 

@@ -16,7 +16,7 @@ mod native;
 mod tasks;
 mod walk;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -26,12 +26,13 @@ use canny_profile::model::{
     Builder, Event, EventKind, FrameIndex, LabelSetIndex, Rows, Sample as SampleRow, StackIndex,
     StackKind, TaskIndex, ThreadIndex, Tier,
 };
+use canny_spesh::code_map::FastMap;
 
 use self::allocation::{Observer, SharedNotes};
 use self::capture::{Interrupted, Sample, Sampler, now_ns};
 use self::counts::Baseline;
 use self::tasks::TaskTable;
-use self::walk::{Link, Walk};
+use self::walk::{Link, ReturnPlaces, Walk};
 use crate::Vm;
 use crate::thread::Thread;
 
@@ -92,8 +93,9 @@ struct Recording {
     options: ProfileOptions,
     start_ns: u64,
     rows: Builder,
-    frames: HashMap<Link, Vec<FrameIndex>>,
-    stacks: HashMap<(Option<StackIndex>, Link, StackKind), Option<StackIndex>>,
+    frames: FastMap<Link, Vec<FrameIndex>>,
+    returns: ReturnPlaces,
+    stacks: FastMap<(Option<StackIndex>, Link, StackKind), Option<StackIndex>>,
     code_epoch: u32,
     /// Threads that have taken part.
     threads: HashSet<u64>,
@@ -221,8 +223,9 @@ impl Thread {
             options,
             start_ns: now_ns(),
             rows,
-            frames: HashMap::new(),
-            stacks: HashMap::new(),
+            frames: FastMap::default(),
+            returns: ReturnPlaces::default(),
+            stacks: FastMap::default(),
             code_epoch: vm.profiler.code_epoch.load(Ordering::Relaxed),
             threads: HashSet::new(),
             tasks,
@@ -329,11 +332,12 @@ impl Thread {
         {
             recording.meet_code_epoch(vm.profiler.code_epoch.load(Ordering::Relaxed));
             let labels = self.profile_labels(&mut recording.rows);
-            let mut walk = Walk::new(self);
+            let mut walk = Walk::new(self, std::mem::take(&mut recording.returns));
             let lost = sampler.take(|sample| {
                 walk.read(sample);
                 recording.add(&walk, sample, thread, labels);
             });
+            recording.returns = walk.into_return_places();
             recording.lost += lost;
             if let Some(notes) = allocations {
                 recording.lost += notes.borrow_mut().read(recording, self, (thread, labels));
@@ -496,6 +500,7 @@ impl Recording {
             self.code_epoch = epoch;
             self.frames.clear();
             self.stacks.clear();
+            self.returns.clear();
         }
     }
 

@@ -4,7 +4,11 @@
 //! read as they are now, if the thread has not returned to one of them since. A place is an address of
 //! bytecode with the way in which the code was executed, so that nothing has to be looked up here.
 
+use std::cell::RefCell;
+
 use canny_jit::CodePlace;
+use canny_spesh::code_map::FastMap;
+use canny_spesh::graph::Escape;
 use canny_tables::layout::{descriptor, frame};
 use canny_tables::opcodes::Opcode;
 
@@ -48,20 +52,34 @@ pub(super) struct Walk<'a> {
     pub(super) links: Vec<Link>,
     /// In samples of allocations the offset of the object in memory that was taken for several.
     pub(super) offset_bytes: usize,
+    returns: RefCell<ReturnPlaces>,
+    /// Why compiled code made the object of the last sample.
+    pub(super) escape: Option<Escape>,
 }
 
+/// What return addresses mean, until code is freed: to find that out takes a lock.
+pub(super) type ReturnPlaces = FastMap<usize, Option<(u64, Execution, usize)>>;
+
 impl<'a> Walk<'a> {
-    pub(super) fn new(thread: &'a Thread) -> Walk<'a> {
+    pub(super) fn new(thread: &'a Thread, returns: ReturnPlaces) -> Walk<'a> {
         Walk {
             thread,
             links: Vec::new(),
             offset_bytes: 0,
+            returns: RefCell::new(returns),
+            escape: None,
         }
+    }
+
+    /// What was found out about return addresses, for the next walk.
+    pub(super) fn into_return_places(self) -> ReturnPlaces {
+        self.returns.into_inner()
     }
 
     /// The chain of a sample, without its native places.
     pub(super) fn read(&mut self, sample: &Sample) {
         self.links.clear();
+        self.escape = None;
         let fp = match sample.interrupted {
             Interrupted::Native => self.native(sample),
             Interrupted::Interpreter => self.interpreted(sample),
@@ -77,12 +95,19 @@ impl<'a> Walk<'a> {
     fn native(&mut self, sample: &Sample) -> Option<usize> {
         if sample.return_address != 0
             && let Some(place) = self.place_of(sample.return_address - 1)
-            && let Some(fp) = self.frame_of(sample, &place)
         {
             let operation = place.addresses.first().copied();
+            self.escape = place.escape;
             self.links.extend(operation.map(Link::Operation));
             self.places(&place);
-            return Some(fp);
+            // Stitched code that has left for the machine has said where it was.
+            let has_left = place.is_stitched && operation == Some(sample.pc as u64);
+            let fp = match has_left {
+                true => Some(sample.fp),
+                false if sample.passed_fp != 0 => Some(sample.passed_fp),
+                false => self.frame_of(sample, &place),
+            };
+            return fp;
         }
         if sample.pc == 0 {
             self.links.push(Link::Loading);
@@ -106,6 +131,15 @@ impl<'a> Walk<'a> {
                 .or_else(|| candidates.iter().find(|one| one.code == code.word())),
             None => candidates.iter().find(|one| one.fp == sample.fp),
         };
+        if code.is_none()
+            && let Some((pc, execution, _)) = self
+                .return_place(sample.pc)
+                .or_else(|| self.return_place(sample.pc.checked_sub(4)?))
+        {
+            // On the way back to compiled code.
+            self.links.push(Link::Frame(pc, execution));
+            return candidate.or(candidates.first()).map(|one| one.fp);
+        }
         let Some(candidate) = candidate else {
             let code = code?;
             let pc = code.start() as u64 + 4;
@@ -174,10 +208,23 @@ impl<'a> Walk<'a> {
         }
         // The segment may address its frame from the one that it was entered with.
         let above = 8 * place.entered_above as isize as usize;
-        let entered = candidates.iter().map(|one| one.fp.wrapping_sub(above));
-        entered
+        let entered = || candidates.iter().map(|one| one.fp.wrapping_sub(above));
+        let of_code = entered()
             .filter(|fp| self.code_of_frame(sample, *fp) == Some(code.word()))
-            .min()
+            .min();
+        // A procedure that is called by its name may not have put its closure into the link yet.
+        of_code.or_else(|| entered().find(|fp| self.has_link(sample, *fp)))
+    }
+
+    /// Whether a return address stands below an address of the stack.
+    fn has_link(&self, sample: &Sample, fp: usize) -> bool {
+        let stubs = &self.thread.vm.stubs;
+        let stubs = [stubs.exit(), stubs.underflow(), stubs.barrier()];
+        let word = fp.checked_sub(8).and_then(|slot| sample.word(slot));
+        word.is_some_and(|word| {
+            let word = word as usize;
+            stubs.iter().any(|stub| *stub as usize == word) || self.return_place(word).is_some()
+        })
     }
 
     /// The code of the closure in a frame's link, as far as it has not moved.
@@ -250,6 +297,15 @@ impl<'a> Walk<'a> {
     /// The meaning of a return address: the bytecode's, how the code is executed, and where the caller's
     /// frame begins.
     fn return_place(&self, return_pc: usize) -> Option<(u64, Execution, usize)> {
+        if let Some(known) = self.returns.borrow().get(&return_pc) {
+            return *known;
+        }
+        let found = self.find_return_place(return_pc);
+        self.returns.borrow_mut().insert(return_pc, found);
+        found
+    }
+
+    fn find_return_place(&self, return_pc: usize) -> Option<(u64, Execution, usize)> {
         let vm = &self.thread.vm;
         let is_descriptor = vm
             .specializer
