@@ -75,12 +75,12 @@ fn counting_code(code: &CodeBlock, function: FunctionId) -> Option<CodeBlock> {
         let instruction = Instruction::decode(old, pc).ok()?;
         new.targets.push(new.words.len());
         count_before(&mut new, &instruction, function)?;
-        for at in pc..instruction.next_pc() {
+        for (at, word) in old[pc..instruction.next_pc()].iter().enumerate() {
             new.places.push(new.words.len());
-            if at > pc {
+            if at > 0 {
                 new.targets.push(new.words.len());
             }
-            new.words.push(old[at]);
+            new.words.push(*word);
         }
         if instruction.row().window.is_entry() {
             new.count_entry(function)?;

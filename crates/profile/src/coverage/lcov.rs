@@ -23,9 +23,10 @@ pub fn write(coverage: &Coverage) -> String {
             shares.functions.found, shares.functions.hit
         );
         for (branch, count) in &file.branches {
-            let count = match is_met(file, branch) {
-                true => count.to_string(),
-                false => "-".to_owned(),
+            let count = if is_met(file, branch) {
+                count.to_string()
+            } else {
+                "-".to_owned()
             };
             let Branch {
                 line,
@@ -56,9 +57,12 @@ fn is_met(file: &FileCoverage, branch: &Branch) -> bool {
 }
 
 fn one_line(text: &str) -> String {
-    let replace = |character: char| match character.is_control() {
-        true => ' ',
-        false => character,
+    let replace = |character: char| {
+        if character.is_control() {
+            ' '
+        } else {
+            character
+        }
     };
     text.chars().map(replace).collect()
 }

@@ -16,10 +16,12 @@ impl Builder<'_> {
         instruction: &Instruction,
     ) -> Result<(), BuildError> {
         let is_by_tier = field_a(instruction.first_word()) != 0;
-        let tier = match activation.path.is_empty() {
-            _ if !is_by_tier => 0,
-            true => 1,
-            false => 2,
+        let tier = if !is_by_tier {
+            0
+        } else if activation.path.is_empty() {
+            1
+        } else {
+            2
         };
         let counter = Self::number(instruction)? + tier;
         self.push(Op::Count(counter), Type::NONE);

@@ -218,10 +218,10 @@ impl Thread {
         if is_new {
             let mut called = CALLED.lock();
             let called = called.get_or_insert_default();
-            if !called.contains_key(&code.word()) {
-                called.insert(code.word(), Called::of(&self.vm, code));
+            called.entry(code.word()).or_insert_with(|| {
                 self.vm.shared_roots.keep_code(code.value());
-            }
+                Called::of(&self.vm, code)
+            });
         }
     }
 }

@@ -255,9 +255,10 @@ impl Wishes {
         let (Some(wish), Some(directory)) = (&self.coverage, &setting.coverage) else {
             return Ok(0);
         };
-        let mut coverage = match directory.exists() {
-            true => coverage::sum_of(directory)?,
-            false => Default::default(),
+        let mut coverage = if directory.exists() {
+            coverage::sum_of(directory)?
+        } else {
+            Default::default()
         };
         let root = coverage::root()?;
         let suites: Vec<PathBuf> = suites
