@@ -39,7 +39,7 @@
       (%profiling?))
 
     (define* (call-with-profile path thunk #:key (interval 1000) (waits? #t) (native? #f)
-                                (allocation-interval 524288) (counts? #f))
+               (allocation-interval 524288) (counts? #f))
       (check-procedure 'call-with-profile 2 thunk)
       (start-profiling! path #:interval interval #:waits? waits? #:native? native?
                         #:allocation-interval allocation-interval #:counts? counts?)

@@ -19,7 +19,7 @@ pub const VARIABLE: &str = "CANNY_COVERAGE";
 /// Decisions of one column that are told apart.
 const DECISIONS_MAX: u32 = 16;
 
-/// What the command line wants to see of coverage.
+/// The wishes of the command line about coverage.
 #[derive(Clone, Debug, Default)]
 pub struct CoverageOptions {
     /// The directory for pages.
@@ -76,7 +76,7 @@ impl CoverageOptions {
     }
 }
 
-/// What this process has counted so far.
+/// The counts of this process so far.
 pub fn counted() -> Coverage {
     let counts = counts::take();
     let mut coverage = Coverage::default();

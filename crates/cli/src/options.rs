@@ -72,9 +72,9 @@ pub struct Options {
     pub listen: Option<String>,
     /// Tell at the end what was compiled and what was not.
     pub reports_specializer: bool,
-    /// What code counts while it runs.
+    /// The kinds of counters that code has.
     pub counting: Counting,
-    /// What is to be shown of the lines and branches that ran.
+    /// How coverage is shown, if it is.
     pub coverage: Option<CoverageOptions>,
     /// The profile of `canny profile`.
     pub recording: Option<RecordingOptions>,

@@ -35,7 +35,7 @@ pub struct Options<'a> {
     pub keeps_variables: bool,
     /// Keep where variables are, as long as they are live anyway, for backtraces.
     pub names_variables: bool,
-    /// What the code is to count. Such code belongs to this process and cannot be stored.
+    /// The counters that the code gets. Such code belongs to this process and cannot be stored.
     pub counting: Counting,
     /// The options of the optimizer.
     pub optimize: optimize::Options<'a>,

@@ -39,7 +39,7 @@ pub(crate) struct LibraryUnits {
     is_interactive: bool,
     /// Switches of the optimizer.
     pub(crate) optimizer: Switches,
-    /// What compiled code counts.
+    /// The counters that compiled code gets.
     pub(crate) counting: Counting,
 }
 

@@ -34,7 +34,7 @@ fn head_mark(body: &Node) -> Option<(u32, u32)> {
     }
 }
 
-/// What the generator knows about the functions of a procedure.
+/// The generator's knowledge of the functions of a procedure.
 #[derive(Debug, Default)]
 pub(super) struct CountedFunctions {
     /// The procedure's own mark.

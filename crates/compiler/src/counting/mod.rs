@@ -25,7 +25,7 @@ pub const COUNTERS_MAX: usize = 1 << 22;
 /// The primitive whose calls are marks.
 pub const MARK: &str = "%count!";
 
-/// What code counts.
+/// The kinds of counters that code has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counting {
     /// Calls, by caller and callee.
@@ -98,7 +98,7 @@ pub enum Counter {
     Point(Point),
 }
 
-/// What a mark in the core stands for.
+/// The meaning of a mark in the core.
 #[derive(Clone, Copy, Debug)]
 pub enum Mark {
     /// The beginning of a procedure, and the counter of its entries.
@@ -150,7 +150,7 @@ impl Rows {
     }
 }
 
-/// What the ledger has, for a report.
+/// The content of the ledger, for a report.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
     pub functions: Vec<Function>,

@@ -65,7 +65,7 @@ pub struct EvaluationConfig {
     pub documents: Option<Arc<OpenDocuments>>,
     /// Passes of the optimizer that are turned off, and its limit.
     pub optimizer: Switches,
-    /// What compiled code counts. The machine must be made with counters
+    /// The counters that compiled code gets. The machine must be made with counters
     /// ([`canny_vm::profile::counts`]); compiled libraries are neither read nor kept.
     pub counting: Counting,
 }

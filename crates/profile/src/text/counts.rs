@@ -15,7 +15,7 @@ const SHARE: usize = 7;
 /// Callers of a function that the table of calls shows.
 const CALLERS_MAX: usize = 3;
 
-/// Who calls the functions with exact counts, and how often.
+/// The callers of functions with exact counts, and their numbers of calls.
 pub fn call_edges_table(profile: &Profile, counts: &[FunctionCount], style: &Style) -> String {
     let title = format!("{}  caller -> callee", right("calls", CALLS));
     let mut text = style.paint(Colour::Bold, &title) + "\n";

@@ -250,7 +250,7 @@ impl Entries {
 /// All counts, summed up over the threads.
 #[derive(Clone, Debug, Default)]
 pub struct Counts {
-    /// What the compiler put into the code.
+    /// The counters that the compiler put into the code.
     pub ledger: Counters,
     words: Vec<u64>,
     /// By site and called code.
@@ -406,7 +406,7 @@ impl Entries {
     }
 }
 
-/// What was counted before a profile began.
+/// The counts before a profile began.
 #[derive(Debug)]
 pub(super) struct Baseline(Sums);
 

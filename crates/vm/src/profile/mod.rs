@@ -103,7 +103,7 @@ struct Recording {
     lost: u64,
     /// Deoptimizations and OSR entries.
     transitions: u64,
-    /// What had been counted when the profile began, if it counts.
+    /// The counts as the profile began, if it counts.
     counted: Option<Baseline>,
 }
 
