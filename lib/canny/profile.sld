@@ -6,7 +6,8 @@
 
 (define-library (canny profile)
   (export start-profiling! stop-profiling! profiling? call-with-profile
-          with-profile-label call-with-profile-labels)
+          with-profile-label call-with-profile-labels
+          %profile-labels-entry %call-with-labels-entry)
   (import (canny primitives) (canny syntax) (canny machine control) (canny machine arguments)
           (canny data lists))
   (begin
@@ -14,17 +15,29 @@
     (define key (list 'profile-labels))
     (%set-profile-labels-key! key)
 
-    (define* (start-profiling! path #:key (interval 1000) (waits? #t) (native? #f)
-                               (allocation-interval 524288) (counts? #f))
+    ;; With `#:keep`, a number of minutes, `path` is a directory: it has the profiles of these
+    ;; minutes, in files of `#:file` seconds.
+    (define* (start-profiling! path #:key (interval #f) (waits? #t) (native? #f)
+                               (allocation-interval 524288) (keep #f) (file 60) (counts? #f))
       (check-argument 'start-profiling! 1 string? "string" path)
-      (if (not (and (exact-integer? interval) (<= 50 interval 10000000)))
+      (if (not (or (not interval)
+                   (and (exact-integer? interval) (<= 50 interval 10000000))))
           (raise-bad-option 'start-profiling! "#:interval" "50 to 10000000 microseconds" interval))
       (if (not (and (exact-integer? allocation-interval)
                     (<= 0 allocation-interval 1000000000000)))
           (raise-bad-option 'start-profiling! "#:allocation-interval"
                             "0 to 1000000000000 bytes" allocation-interval))
-      (let ((failure (%start-profile path interval (and waits? #t) (and native? #t)
-                                     allocation-interval (and counts? #t))))
+      (if (not (or (not keep)
+                   (and (real? keep) (< 0 keep 1000000))))
+          (raise-bad-option 'start-profiling! "#:keep" "a number of minutes" keep))
+      (if (not (and (exact-integer? file) (<= 1 file 86400)))
+          (raise-bad-option 'start-profiling! "#:file" "1 to 86400 seconds" file))
+      (let ((failure
+             (if keep
+                 (%start-profile-ring path (or interval 10000)
+                                      (exact (ceiling (* 60 keep))) file)
+                 (%start-profile path (or interval 1000) (and waits? #t) (and native? #t)
+                                 allocation-interval (and counts? #t)))))
         (if failure
             (error (string-append "start-profiling!: " failure)))))
 
@@ -68,6 +81,25 @@
                        labels)))
         (%set-parameters! (cons (cons key (append new known)) outer))
         (let ((result (thunk)))
+          (%set-parameters! outer)
+          result)))
+
+    ;; The entry of the parameters register that stands for labels. A server makes it once for each
+    ;; route.
+    (define (%profile-labels-entry labels)
+      (cons key labels))
+
+    ;; The same as `call-with-profile-labels` for a handler: one pair is made if there are no labels
+    ;; yet.
+    (define (%call-with-labels-entry entry handler request body)
+      (let ((outer (%parameters)))
+        (%set-parameters!
+         (cons (let ((known (and (pair? outer) (%parameter-entry key))))
+                 (if known
+                     (cons key (append (cdr entry) (cdr known)))
+                     entry))
+               outer))
+        (let ((result (handler request body)))
           (%set-parameters! outer)
           result)))
 

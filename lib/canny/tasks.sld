@@ -546,4 +546,5 @@
                    (lambda (unused) (%raise-if-interrupted)))
     (%set-failure-procedure! report-failures)
     (%set-preempt-procedure! give-way)
+    (%set-profile-task-type! task)
     (%set-current-task! main-task)))

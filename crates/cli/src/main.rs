@@ -104,6 +104,7 @@ fn perform(options: Options) -> u8 {
         Action::Help => print_all(&help::text()),
         Action::Version => print_all(&help::version()),
         Action::Explain(code) => return explain::run(code.as_deref()),
+        Action::Attach(process) => return profile::attach(&options, *process),
         _ => return on_large_stack(move || run(&options)),
     }
     0
@@ -112,7 +113,7 @@ fn perform(options: Options) -> u8 {
 /// Does the work of the command on a thread with room for nested code; gives the exit code.
 fn on_large_stack(work: impl FnOnce() -> u8 + Send + 'static) -> u8 {
     let thread = std::thread::Builder::new()
-        .name("canny".into())
+        .name(canny_lib::ask::PROGRAM_THREAD.into())
         .stack_size(STACK_BYTES);
     let code = match canny_lib::host::run_beside(thread, work) {
         Ok(Ok(code)) => code,
@@ -132,7 +133,7 @@ fn run(options: &Options) -> u8 {
         Action::Disassemble(file) => inspect::disassemble(options, file),
         Action::Repl => repl::run(options),
         Action::Program(source) => program::run(options, source),
-        Action::Help | Action::Version | Action::Explain(_) => 0,
+        Action::Help | Action::Version | Action::Explain(_) | Action::Attach(_) => 0,
     }
 }
 

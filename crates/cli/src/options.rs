@@ -14,7 +14,7 @@ use crate::coverage::CoverageOptions;
 use crate::environment::Environment;
 use canny_compiler::counting::Counting;
 
-use crate::recording::{RecordingOptions, is_recording_option};
+use crate::recording::{RecordingOptions, RingWish, is_recording_option, is_ring_option};
 use crate::report::MessageFormat;
 use crate::warnings::Warnings;
 
@@ -38,6 +38,8 @@ pub enum Action {
     Disassemble(PathBuf),
     /// All codes of messages, or one in detail.
     Explain(Option<String>),
+    /// Take a profile of the process with this number.
+    Attach(u32),
     Help,
     Version,
 }
@@ -78,6 +80,8 @@ pub struct Options {
     pub coverage: Option<CoverageOptions>,
     /// The profile of `canny profile`.
     pub recording: Option<RecordingOptions>,
+    /// The profiles that are taken as long as the program runs.
+    pub ring: RingWish,
     /// The settings from the environment variables of the process.
     pub environment: &'static Environment,
 }
@@ -143,6 +147,7 @@ impl Options {
             counting: Counting::default(),
             coverage: None,
             recording: None,
+            ring: RingWish::default(),
             listen: None,
             environment,
         }
@@ -274,6 +279,12 @@ pub fn parse_rest(
                 }
                 options.counting.coverage = true;
             }
+            Arg::Long(option)
+                if matches!(verb, None | Some(Verb::Run)) && is_ring_option(option) =>
+            {
+                let option = option.to_owned();
+                options.ring.take(&option, &mut parser)?;
+            }
             Arg::Long("no-warnings") => options.warnings.choose_none(),
             Arg::Long("no-values") => options.shows_values = false,
             Arg::Short('W') => options
@@ -349,8 +360,15 @@ fn settle(
             let recording = options.recording.get_or_insert_default();
             recording.settle()?;
             options.counting.calls = recording.counts_calls;
+            if let Some(process) = recording.attach {
+                if !expressions.is_empty() || !operands.is_empty() {
+                    return Err("--attach takes a process in place of a file".to_owned());
+                }
+                options.action = Action::Attach(process);
+                return Ok(options);
+            }
         }
-        Some(Verb::Run) | None => {}
+        Some(Verb::Run) | None => options.ring.settle()?,
     }
     let mut words = operands.iter().map(lossy);
     if !expressions.is_empty() {

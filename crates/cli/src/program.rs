@@ -52,6 +52,13 @@ pub fn run(options: &Options, source: &Source) -> u8 {
             return exit_code::OS;
         }
     };
+    let ring = match crate::profile::begin_ring(&mut session, options) {
+        Ok(ring) => ring,
+        Err(message) => {
+            eprintln!("canny: {message}");
+            return exit_code::OS;
+        }
+    };
     let result = if matches!(source, Source::Expressions(_)) {
         crate::repl::evaluate_and_print(&mut session, &name, &bytes)
     } else {
@@ -68,6 +75,9 @@ pub fn run(options: &Options, source: &Source) -> u8 {
         };
         result.map(|_| ())
     };
+    if let Some(ring) = ring {
+        ring.finish();
+    }
     if let Some(recording) = recording {
         recording.end(&mut session);
     }

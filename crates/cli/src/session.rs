@@ -123,6 +123,7 @@ impl Session {
             Box::new(move |uncaught| report::uncaught(uncaught, &sources)),
         );
         handle_interrupts(&vm, thread.interrupts());
+        canny_lib::host::handle_asks(&vm);
         let mut session = Session {
             vm,
             thread,

@@ -418,3 +418,122 @@ fn any_name_is_written() {
     assert!(!page.contains("<d>"));
     assert!(outcome.errors.contains("a;b"), "{}", outcome.errors);
 }
+
+/// Allocates records and pairs that stay, strings and vectors that do not.
+const OBJECTS: &str = "(import (scheme base))
+(define-record-type point (make-point x y) point? (x point-x) (y point-y))
+(define (points n)
+  (let loop ((i 0) (all '()))
+    (if (= i n) all (loop (+ i 1) (cons (make-point i i) all)))))
+(define (vectors n)
+  (let loop ((i 0) (last #f)) (if (< i n) (loop (+ i 1) (make-vector 9 i)))))
+(define (texts n)
+  (let loop ((i 0) (sum 0))
+    (if (= i n) sum (loop (+ i 1) (+ sum (string-length (make-string 32 #\\x)))))))
+(define kept (points 3000))
+(points 2000)
+(vectors 4000)
+(texts 1000)
+";
+
+/// Allocated bytes, and those of them that live at the end, by innermost function of the program and type.
+fn bytes_by_place(profile: &Profile) -> BTreeMap<(String, String), (u64, u64)> {
+    let freed: BTreeSet<u64> = profile.rows.freed.iter().copied().collect();
+    let mut bytes = BTreeMap::new();
+    for row in &profile.rows.allocations {
+        let stack = program_stack(profile, row.stack);
+        let place = stack.last().cloned().unwrap_or_default();
+        let name = profile.string(row.type_name).to_owned();
+        let (all, live): &mut (u64, u64) = bytes.entry((place, name)).or_default();
+        *all += row.weight_bytes;
+        if !freed.contains(&row.id) {
+            *live += row.weight_bytes;
+        }
+    }
+    bytes
+}
+
+#[test]
+fn every_object_has_its_place_and_type() {
+    for mode in [&[][..], &["--no-jit"]] {
+        let options = [&["--allocation-interval", "1"], mode].concat();
+        let profile = profile_of(OBJECTS, &options);
+        assert_eq!(profile.lost, 0);
+        assert_eq!(profile.header.allocation_interval_bytes, Some(1));
+        let bytes = bytes_by_place(&profile);
+        let expected = [
+            ("make-point", "point", 5000 * 32),
+            ("points", "pair", 5000 * 16),
+            ("vectors", "vector", 4000 * 80),
+            ("texts", "string", 1000 * 32),
+            ("texts", "string-data", 1000 * 48),
+        ];
+        for (place, name, all) in expected {
+            let found = bytes.get(&(place.to_owned(), name.to_owned()));
+            let Some(&(found, live)) = found else {
+                panic!("{place} allocates no {name}: {bytes:?}");
+            };
+            assert_eq!(found, all, "{place} {name} {mode:?}");
+            // Words on native stacks may keep some objects.
+            let stays = match name {
+                "point" => 3000 * 32,
+                "pair" => 3000 * 16,
+                _ => 0,
+            };
+            assert!(
+                (stays..stays + all / 10).contains(&live),
+                "{name}: {live} live"
+            );
+        }
+    }
+}
+
+#[test]
+fn sampled_objects_stand_for_all() {
+    let program = OBJECTS.replace("(vectors 4000)", "(vectors 400000)");
+    let profile = profile_of(&program, &["--allocation-interval", "10000"]);
+    let bytes = bytes_by_place(&profile);
+    let (all, live) = bytes[&("vectors".to_owned(), "vector".to_owned())];
+    // 3,200 samples: the tenth is more than five standard errors.
+    let expected = 400_000 * 80;
+    assert!(
+        all.abs_diff(expected) < expected / 10,
+        "{all} of {expected}"
+    );
+    assert!(live < expected / 100, "{live} live");
+}
+
+#[test]
+fn objects_that_escape_say_how() {
+    let program = OBJECTS.replace("(points 2000)", "(points 400000)");
+    let profile = profile_of(&program, &["--allocation-interval", "10000"]);
+    let reasons = |name: &str| -> BTreeSet<&str> {
+        let rows = profile.rows.allocations.iter();
+        rows.filter(|row| profile.string(row.type_name) == name)
+            .filter_map(|row| Some(profile.string(row.reason?)))
+            .collect()
+    };
+    assert!(reasons("point").contains("it is stored in another object"));
+    assert_eq!(reasons("pair").len(), 1, "{:?}", reasons("pair"));
+}
+
+#[test]
+fn no_objects_are_sampled_if_none_are_wanted() {
+    let profile = profile_of(OBJECTS, &["--allocation-interval", "0"]);
+    assert!(profile.rows.allocations.is_empty());
+    assert_eq!(profile.header.allocation_interval_bytes, None);
+}
+
+#[test]
+fn tasks_on_all_threads_sample_their_objects() {
+    let program = format!(
+        "{OBJECTS}(import (canny tasks))
+(for-each await (map (lambda (i) (start (vectors 20000))) '(1 2 3 4 5 6 7 8)))
+"
+    );
+    let profile = profile_of(&program, &["--allocation-interval", "1"]);
+    let bytes = bytes_by_place(&profile);
+    let (all, _) = bytes[&("vectors".to_owned(), "vector".to_owned())];
+    let per_object = 80;
+    assert_eq!(all / per_object + profile.lost, 4000 + 8 * 20_000);
+}

@@ -38,6 +38,7 @@
 
 mod account;
 mod accounts;
+mod area;
 mod block;
 mod block_pool;
 mod bulk;

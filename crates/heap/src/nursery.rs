@@ -10,6 +10,7 @@
 use canny_tables::layout::thread;
 
 use crate::account::Account;
+use crate::area::AreaKind;
 use crate::block::{Block, Space};
 use crate::sampling::Sampling;
 
@@ -64,14 +65,6 @@ pub(crate) struct LocalAreas {
     pub(crate) spare_account: Option<Account>,
     /// There while allocations are sampled; limits are lowered to the next sample then.
     pub(crate) sampling: Option<Box<Sampling>>,
-}
-
-/// The kinds of a mutator's areas.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AreaKind {
-    Scannable,
-    Leaf,
-    Special,
 }
 
 /// Records how far a block was filled; returns the bytes.

@@ -18,7 +18,7 @@
 use canny_tables::layout::{GRANULE_BYTES, TAG_PAIR};
 use canny_value::{Header, Value};
 
-use crate::nursery::AreaKind;
+use crate::area::AreaKind;
 use crate::shape;
 
 /// Hears of the samples of a mutator, on its thread and in the middle of an allocation: it uses neither
@@ -42,11 +42,11 @@ pub struct AllocationSample {
     pub offset_bytes: usize,
     /// Bytes of the object.
     pub bytes: usize,
-    /// Bytes of all objects for which it stands.
+    /// Bytes of all objects that it stands for.
     pub weight_bytes: f64,
 }
 
-/// What a mutator knows about the next point in one of its areas.
+/// The way to the next point in one of a mutator's areas.
 #[derive(Clone, Copy, Default)]
 struct Countdown {
     /// The cursor when `left` was right; 0 if the area was closed then.
@@ -223,9 +223,10 @@ impl Sampling {
                     // SAFETY: a word that is no header begins a pair.
                     unsafe { shape::value(at as u64 | TAG_PAIR) }
                 };
-                let chance = match self.takes_all() {
-                    true => 1.0,
-                    false => -(-(bytes as f64) / self.interval_bytes as f64).exp_m1(),
+                let chance = if self.takes_all() {
+                    1.0
+                } else {
+                    -(-(bytes as f64) / self.interval_bytes as f64).exp_m1()
                 };
                 let sample = AllocationSample {
                     object,

@@ -28,6 +28,7 @@ mod doubles;
 mod error;
 mod exits;
 mod install;
+mod jitdump;
 mod joins;
 mod liveness;
 mod lower;
@@ -55,7 +56,7 @@ pub use install::{
 };
 pub use lower::compile;
 pub use memory::{CodeMemory, MemoryOptions};
-pub use places::CodePlace;
+pub use places::{CodePlace, LineOf};
 pub use trampoline::{NativeCall, native_call};
 
 /// The instruction set that code may use.

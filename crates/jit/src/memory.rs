@@ -8,8 +8,9 @@ use std::sync::Arc;
 use crate::JitError;
 use crate::compiled::Compiled;
 use crate::install::{self, Installed, InstalledStitches, StitchedCode};
+use crate::jitdump::JitDump;
 use crate::perf_map::PerfMap;
-use crate::places::CodePlace;
+use crate::places::{CodePlace, LineOf};
 use crate::region::Region;
 use crate::relocation::Stub;
 use crate::stubs;
@@ -23,6 +24,8 @@ pub struct MemoryOptions {
     pub data_bytes_max: usize,
     /// Whether code is listed in a file for the `perf` profiler.
     pub writes_perf_map: bool,
+    /// Whether code and its lines are written to a file for `perf inject --jit`.
+    pub writes_jitdump: bool,
 }
 
 impl Default for MemoryOptions {
@@ -31,6 +34,7 @@ impl Default for MemoryOptions {
             code_bytes_max: 256 << 20,
             data_bytes_max: 128 << 20,
             writes_perf_map: false,
+            writes_jitdump: false,
         }
     }
 }
@@ -52,7 +56,8 @@ impl CodeMemory {
             return Err(JitError::TooLarge);
         }
         let perf_map = options.writes_perf_map.then(PerfMap::open).flatten();
-        let mut region = Region::map(code_bytes, data_bytes, perf_map)?;
+        let dump = options.writes_jitdump.then(JitDump::of_process).flatten();
+        let mut region = Region::map(code_bytes, data_bytes, perf_map, dump)?;
         region.write_stub(Stub::Dispatch, "dispatch", stubs::dispatch()?)?;
         region.write_stub(Stub::Runtime, "runtime", stubs::runtime()?)?;
         region.write_stub(Stub::Return, "return", stubs::to_interpreter()?)?;
@@ -63,14 +68,23 @@ impl CodeMemory {
     }
 
     /// Copies a procedure's code into the memory and makes its descriptors. The candidate's number is
-    /// what exits report.
-    pub fn install(&self, compiled: &Compiled, candidate: u64) -> Result<Installed, JitError> {
-        install::install(&self.region, compiled, candidate)
+    /// what exits report. Lines are for profilers of others.
+    pub fn install(
+        &self,
+        compiled: &Compiled,
+        candidate: u64,
+        line_of: LineOf,
+    ) -> Result<Installed, JitError> {
+        install::install(&self.region, compiled, candidate, line_of)
     }
 
     /// Copies stitched code into the memory and makes its descriptors.
-    pub fn install_stitched(&self, code: &StitchedCode) -> Result<InstalledStitches, JitError> {
-        install::install_stitched(&self.region, code)
+    pub fn install_stitched(
+        &self,
+        code: &StitchedCode,
+        line_of: LineOf,
+    ) -> Result<InstalledStitches, JitError> {
+        install::install_stitched(&self.region, code, line_of)
     }
 
     /// Addresses of code and descriptors.

@@ -13,6 +13,8 @@ use std::ops::Range;
 use canny_spesh::code_map::FastMap;
 use canny_spesh::graph::{Escape, Graph, Place};
 
+use crate::jitdump::CodeLine;
+
 /// First of the source locations that stand for places; lower ones are exits.
 const FIRST_LOCATION: u32 = 1 << 20;
 
@@ -134,11 +136,45 @@ impl PlaceTable {
     }
 }
 
+impl PlaceTable {
+    /// Lines of the source that a range of offsets was made for, in code at an address.
+    pub(crate) fn lines(&self, code: usize, range: Range<usize>, line_of: LineOf) -> Vec<CodeLine> {
+        let mut lines: Vec<CodeLine> = Vec::new();
+        let first = self
+            .ranges
+            .partition_point(|(start, _)| *start as usize <= range.start);
+        for (start, number) in &self.ranges[first.saturating_sub(1)..] {
+            if *start as usize >= range.end {
+                break;
+            }
+            let innermost = self
+                .addresses
+                .get(*number as usize)
+                .and_then(|all| all.first());
+            let Some((file, line)) = innermost.and_then(|address| line_of(*address)) else {
+                continue;
+            };
+            let is_same = |last: &CodeLine| last.line == line && last.file == file;
+            if !lines.last().is_some_and(is_same) {
+                lines.push(CodeLine {
+                    address: code + range.start.max(*start as usize),
+                    file,
+                    line,
+                });
+            }
+        }
+        lines
+    }
+}
+
 /// The last row that begins at or before an offset.
 fn row_at<T: Copy>(rows: &[(u32, T)], offset: usize) -> Option<T> {
     let count = rows.partition_point(|(start, _)| *start as usize <= offset);
     Some(rows[count.checked_sub(1)?].1)
 }
+
+/// File and line of an address of bytecode, as in [`CodePlace`].
+pub type LineOf<'a> = &'a dyn Fn(u64) -> Option<(String, u32)>;
 
 /// The place that code at an address was made for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,6 +242,25 @@ mod tests {
         let found = [0, 3, 4, 7, 8, 100].map(|offset| row_at(&rows, offset));
         let expected = [None, None, Some('a'), Some('a'), Some('b'), Some('b')];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn lines_are_those_of_a_range() {
+        let table = PlaceTable {
+            ranges: vec![(0, 0), (8, 1), (16, 2), (24, 0)],
+            segments: Vec::new(),
+            addresses: vec![Box::new([100]), Box::new([108, 9]), Box::new([200])],
+            ..PlaceTable::default()
+        };
+        let line_of = |address: u64| Some(("a.scm".to_owned(), address as u32 / 50));
+        let lines = |range| {
+            let lines = table.lines(1000, range, &line_of);
+            let rows = lines.iter().map(|line| (line.address, line.line));
+            rows.collect::<Vec<_>>()
+        };
+        assert_eq!(lines(0..32), [(1000, 2), (1016, 4), (1024, 2)]);
+        assert_eq!(lines(12..20), [(1012, 2), (1016, 4)]);
+        assert_eq!(table.lines(0, 0..32, &|_| None), []);
     }
 
     #[test]

@@ -19,6 +19,7 @@ use canny_locks::Mutex;
 use crate::JitError;
 use crate::arguments::{self, REGISTERS};
 use crate::assembler::TRAP;
+use crate::jitdump::{CodeLine, JitDump};
 use crate::machine::FunctionCode;
 use crate::perf_map::PerfMap;
 use crate::places::PlaceMap;
@@ -44,6 +45,7 @@ pub(crate) struct Region {
     to_interpreter: usize,
     adapters: [usize; REGISTERS + 1],
     perf_map: Option<PerfMap>,
+    dump: Option<&'static JitDump>,
     places: Mutex<PlaceMap>,
 }
 
@@ -63,9 +65,11 @@ impl Region {
         code_bytes: usize,
         data_bytes: usize,
         perf_map: Option<PerfMap>,
+        dump: Option<&'static JitDump>,
     ) -> Result<Region, JitError> {
         let mut region = map(code_bytes, data_bytes).map_err(JitError::Memory)?;
         region.perf_map = perf_map;
+        region.dump = dump;
         Ok(region)
     }
 
@@ -107,7 +111,7 @@ impl Region {
         let address = self.take_code(function.bytes.len())?;
         // SAFETY: the range was just taken, and nothing runs in it yet.
         unsafe { self.write_code(address, &function.bytes) };
-        self.list(name, address, function.bytes.len());
+        self.list(name, address, &function.bytes, Vec::new);
         let place = match stub {
             Stub::Dispatch => &mut self.dispatch,
             Stub::Runtime => &mut self.runtime,
@@ -129,7 +133,7 @@ impl Region {
         let address = self.take_code(code.len())?;
         // SAFETY: the range was just taken, and nothing runs in it yet.
         unsafe { self.write_code(address, &code) };
-        self.list("adapters", address, code.len());
+        self.list("adapters", address, &code, Vec::new);
         self.adapters = places.map(|place| address + place);
         Ok(())
     }
@@ -182,10 +186,19 @@ impl Region {
         unsafe { ptr::copy_nonoverlapping(code.as_ptr(), to, code.len()) };
     }
 
-    /// Tells profilers of code.
-    pub(crate) fn list(&self, name: &str, address: usize, bytes: usize) {
+    /// Lists code for profilers, with its lines if they are wanted.
+    pub(crate) fn list(
+        &self,
+        name: &str,
+        address: usize,
+        code: &[u8],
+        lines: impl FnOnce() -> Vec<CodeLine>,
+    ) {
         if let Some(map) = &self.perf_map {
-            map.add(address, bytes, name);
+            map.add(address, code.len(), name);
+        }
+        if let Some(dump) = self.dump {
+            dump.add(address, code, name, &lines());
         }
     }
 }
@@ -229,6 +242,7 @@ fn map(code_bytes: usize, data_bytes: usize) -> io::Result<Region> {
         to_interpreter: 0,
         adapters: [0; REGISTERS + 1],
         perf_map: None,
+        dump: None,
         places: Mutex::default(),
     })
 }

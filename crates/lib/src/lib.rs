@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+pub mod ask;
 mod cache;
 mod character_facts;
 mod decimal;

@@ -17,4 +17,5 @@ pub mod export;
 pub mod file;
 pub mod model;
 pub mod page;
+pub mod sum;
 pub mod text;

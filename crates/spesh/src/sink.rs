@@ -53,7 +53,7 @@ fn keep_parts(graph: &Graph, sunk: &mut [bool], escapes: &mut FastMap<NodeId, Es
     }
 }
 
-/// What the use of an object by an operation means.
+/// The meaning of an object's use by an operation.
 fn escape_of(op: &Op) -> Escape {
     match op {
         Op::Call(..) => Escape::Called,

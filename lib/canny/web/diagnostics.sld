@@ -5,15 +5,19 @@
 ;;;       (GET "/health" (health-handler))
 ;;;       (GET "/ready" (readiness-handler
 ;;;                      #:checks `((database . ,(lambda () (query-value db "select 1"))))))
-;;;       (GET "/debug/tasks" (debug-tasks-handler)))
+;;;       (GET "/debug/tasks" (debug-tasks-handler))
+;;;       (GET "/debug/profile" (debug-profile-handler)))
 ;;;
 ;;; Answers say which check fails; they give the reason only if an option says so: messages of
 ;;; conditions may reveal too much.
 
 (define-library (canny web diagnostics)
-  (export health-handler readiness-handler debug-tasks-handler local-request?)
+  (export health-handler readiness-handler debug-tasks-handler debug-profile-handler
+          local-request?)
   (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine arguments)
-          (only (canny machine control) guard)
+          (only (canny machine control) dynamic-wind guard)
+          (only (canny crypto) timing-safe=?)
+          (only (canny web uri) query->alist)
           (only (canny data lists) for-each map assoc)
           (only (canny json) json->string)
           (canny tasks) (canny tasks monitor)
@@ -161,4 +165,84 @@
                  (write-tasks port #:backtraces #t)
                  (make-response #:headers '((content-type . "text/plain; charset=utf-8")
                                             (cache-control . "no-store"))
-                                #:body (get-output-string port)))))))))
+                                #:body (get-output-string port)))))))
+
+    ;; Profiles.
+
+    (define profile-formats
+      '(("profile" "application/gzip" "canny.profile.gz")
+        ("pprof" "application/octet-stream" "canny.pb.gz")
+        ("html" "text/html; charset=utf-8" #f)))
+
+    (define (text-response status text . headers)
+      (make-response #:status status
+                     #:headers (append '((content-type . "text/plain; charset=utf-8")
+                                         (cache-control . "no-store"))
+                                       headers)
+                     #:body (string-append text "\n")))
+
+    ;; Whether a request has the token. The time of the answer does not say how much of it is
+    ;; right.
+    (define (has-token? request token)
+      (let ((field (request-field request 'authorization)))
+        (and (string? field)
+             (timing-safe=? (string->utf8 field)
+                            (string->utf8 (string-append "Bearer " token))))))
+
+    (define (query-value query name default)
+      (let ((entry (assoc name query)))
+        (if entry (cdr entry) default)))
+
+    (define (profile-bytes seconds format)
+      (let ((failure (%start-profile-in-memory 1000)))
+        (if failure
+            failure
+            (let ((result #f))
+              ;; A client that goes away ends its profile.
+              (dynamic-wind
+               (lambda () #f)
+               (lambda () (sleep seconds))
+               (lambda () (set! result (%stop-profile-in-memory format))))
+              result))))
+
+    (define (profile-response query seconds-max)
+      (let* ((text (query-value query "seconds" "10"))
+             (seconds (string->number text))
+             (format (query-value query "format" "profile"))
+             (row (assoc format profile-formats)))
+        (cond ((not (and (real? seconds) (< 0 seconds) (<= seconds seconds-max)))
+               (text-response 400 (string-append "seconds must be a number up to "
+                                                 (number->string seconds-max))))
+              ((not row)
+               (text-response 400 "format must be profile, pprof or html"))
+              (else
+               (let ((result (profile-bytes seconds format)))
+                 (if (bytevector? result)
+                     (make-response
+                      #:headers (append
+                                 (list (cons 'content-type (cadr row))
+                                       '(cache-control . "no-store"))
+                                 (if (caddr row)
+                                     (list (cons 'content-disposition
+                                                 (string-append "attachment; filename=\""
+                                                                (caddr row) "\"")))
+                                     '()))
+                      #:body result)
+                     (text-response 503 (or result "the profile was ended by others"))))))))
+
+    ;; Takes a profile for `?seconds=`, and answers with it in the `?format=` that is wanted:
+    ;; `profile`, `pprof` or `html`. Requests with `#:token` as bearer are answered, and without a
+    ;; token those that `#:allow?` says.
+    (define* (debug-profile-handler #:key (allow? local-request?) (token #f) (seconds-max 300))
+      (check-procedure 'debug-profile-handler 1 allow?)
+      (if (not (or (not token) (and (string? token) (> (string-length token) 0))))
+          (raise-bad-option 'debug-profile-handler "#:token" "a text that is not empty" token))
+      (check-seconds 'debug-profile-handler seconds-max)
+      (lambda (request body)
+        (cond ((if token (has-token? request token) (allow? request))
+               (let ((query (request-query request)))
+                 (profile-response (if query (query->alist query) '()) seconds-max)))
+              (token
+               (text-response 401 "a token is needed" '(www-authenticate . "Bearer")))
+              (else
+               (text-response 403 "only requests from this machine are answered")))))))

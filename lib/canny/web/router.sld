@@ -21,6 +21,7 @@
           (only (canny data lists) assoc for-each map)
           (only (canny machine control) raise guard)
           (canny web message)
+          (only (canny profile) %profile-labels-entry %call-with-labels-entry)
           (only (canny web uri) percent-decode percent-encode alist->query query->alist uri-error?))
   (begin
 
@@ -231,7 +232,8 @@
     (define (new-node)
       (make-node (%make-hash-table 'string #f 0) '() '() '()))
 
-    ;; An endpoint: the names of the parameters, the handler, the name and the pattern of the route.
+    ;; An endpoint: the names of the parameters, the handler, the name and the pattern of the route,
+    ;; and its labels in profiles. The method among them is the route's, of which there are few.
     (define (add-route! root route)
       (let loop ((node root) (segments (route-segments route)) (names '()))
         (if (null? segments)
@@ -275,7 +277,12 @@
                             (list (cons (car methods)
                                         (vector names (route-handler route)
                                                 (route-symbol route)
-                                                (pattern-text route))))))))))
+                                                (pattern-text route)
+                                                (endpoint-labels (car methods) route))))))))))
+
+    (define (endpoint-labels method route)
+      (%profile-labels-entry
+       (list (cons 'route (pattern-text route)) (cons 'method method))))
 
     (define (pattern-text route)
       (apply string-append
@@ -412,7 +419,8 @@
         (set-request-attribute! request 'route
                                 (cons endpoint
                                       (if (null? names) '() (pairs names values '()))))
-        ((vector-ref endpoint 1) request body)))
+        (%call-with-labels-entry (vector-ref endpoint 4) (vector-ref endpoint 1)
+                                 request body)))
 
     (define (pairs names values result)
       (if (null? names)

@@ -135,6 +135,8 @@ pub const ROWS: &[Variable] = &[
         "write what the specializer learns, plans, builds and retires", ""),
     row(Users, "CANNY_PERF_MAP", "=1", Flag(|to, value| to.specializer.writes_perf_map = value),
         "write `/tmp/perf-PID.map`, so that `perf` names compiled procedures", "0"),
+    row(Users, "CANNY_JITDUMP", "=1", Flag(|to, value| to.specializer.writes_jitdump = value),
+        "write `jit-PID.dump`, for `perf inject --jit`: compiled code and its lines", "0"),
 
     row(Work, "CANNY_SPESH_BLOCKING", "=1", Flag(|to, value| to.worker.is_blocking = value),
         "let the program wait for the specializer, so that a run can be repeated", "0"),

@@ -1,8 +1,12 @@
 //! `canny profile`: takes a profile of a program while it runs, and shows it at the end.
 //!
-//! Below: what is shown, and the files that are written. A profile that was kept can be shown again: it
-//! is given in place of a program.
+//! Below: profiles of processes that run already; the page while a profile grows; directories of profiles;
+//! what is shown, and the files that are written. A profile that was kept can be shown again: it is given
+//! in place of a program, as is a directory of them.
 
+mod attach;
+mod directory;
+mod live;
 mod show;
 
 use std::fs::File;
@@ -10,10 +14,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use canny_lib::recorder::{Recorder, Subject};
+use canny_lib::recorder::{Recorder, Ring, Subject};
 use canny_locks::Mutex;
 use canny_vm::profile::{ProfileOptions, counts};
 
+pub use self::attach::attach;
+use self::live::Live;
 use crate::exit_code;
 use crate::options::Options;
 use crate::recording::{Format, RecordingOptions};
@@ -54,7 +60,7 @@ pub fn profiled<R>(
         allocation_interval_bytes: Some(ALLOCATION_INTERVAL_BYTES),
         ..ProfileOptions::default()
     };
-    let recorder = Recorder::start(&mut session.thread, output, subject, options)
+    let recorder = Recorder::start(&mut session.thread, output, &subject, options)
         .map_err(|error| error.to_string())?;
     let result = work(session);
     let written = recorder.finish(&mut session.thread);
@@ -68,6 +74,7 @@ pub struct Recording {
     recorder: Recorder,
     path: PathBuf,
     wish: RecordingOptions,
+    live: Option<Live>,
 }
 
 /// Begins the profile that the command line asks for.
@@ -100,13 +107,31 @@ pub fn begin(session: &mut Session, options: &Options) -> Result<Option<Recordin
     if let Some(interval) = wish.interval_us {
         settings.interval_ns = 1000 * interval;
     }
-    let recorder = Recorder::start(&mut session.thread, Box::new(file), subject, settings)
+    let live = wish
+        .is_live
+        .then(|| Live::start(path.clone()))
+        .transpose()?;
+    let recorder = Recorder::start(&mut session.thread, Box::new(file), &subject, settings)
         .map_err(|error| error.to_string())?;
     Ok(Some(Recording {
         recorder,
         path,
         wish: wish.clone(),
+        live,
     }))
+}
+
+/// Begins the profiles that are taken as long as the program runs, if the command line asks for them.
+pub fn begin_ring(session: &mut Session, options: &Options) -> Result<Option<Ring>, String> {
+    let Some(wish) = options.ring.options() else {
+        return Ok(None);
+    };
+    let subject = Subject::of_machine(&session.vm);
+    let report = Box::new(|message: &str| eprintln!("canny: {message}"));
+    let ring = Ring::start(session.vm.clone(), wish, subject, report);
+    let ring = ring.map_err(|error| error.to_string())?;
+    session.thread.join_profile();
+    Ok(Some(ring))
 }
 
 impl Recording {
@@ -116,12 +141,16 @@ impl Recording {
             recorder,
             path,
             wish,
+            live,
         } = self;
         if let Err(error) = recorder.finish(&mut session.thread) {
             eprintln!(
                 "canny: cannot write the profile {}: {error}",
                 path.display()
             );
+        }
+        if let Some(live) = live {
+            live.finish();
         }
         // The part that was written before a failure can be shown.
         if let Err(message) = show::show_file(&path, &wish) {
@@ -133,9 +162,9 @@ impl Recording {
     }
 }
 
-/// Shows a profile that was kept, if a file is one; gives the exit code.
+/// Shows a profile that was kept, if a file is one, or a directory of them; gives the exit code.
 pub fn show_kept(path: &Path, wish: &RecordingOptions) -> Option<u8> {
-    if !show::is_profile(path) {
+    if !path.is_dir() && !show::is_profile(path) {
         return None;
     }
     match show::show_file(path, wish) {

@@ -20,13 +20,16 @@ use canny_profile::text::{
 };
 use canny_profile::{export, file, page};
 
-use crate::recording::{Format, RecordingOptions};
+use super::directory;
+use crate::recording::{Format, Part, RecordingOptions};
 use crate::terminal_size::terminal_size;
 
 /// Rows of a table on the terminal.
 const ROWS_MAX: usize = 15;
 /// Least share of the whole that a row of the text's flame graph has.
 const FLAME_SHARE_MIN: f64 = 0.01;
+/// Least share of all allocated bytes that a row has.
+const ALLOCATION_SHARE_MIN: f64 = 0.005;
 /// Widest lines of a table.
 const WIDTH_MAX: usize = 120;
 
@@ -99,9 +102,15 @@ pub fn is_profile(path: &Path) -> bool {
 
 /// Shows the profile of a file as the command line says.
 pub fn show_file(path: &Path, wish: &RecordingOptions) -> Result<(), String> {
-    let (bytes, profile) = read(path)?;
+    let (bytes, profile) = read(path, wish.part)?;
     let base = match &wish.base {
-        Some(base) => Some(read(base)?.1),
+        Some(base) => {
+            let part = Part {
+                last: wish.part.last,
+                before: wish.base_before,
+            };
+            Some(read(base, part)?.1)
+        }
         None => None,
     };
     // The program's output does not go there.
@@ -130,7 +139,13 @@ fn println_path(what: &str, path: &Path) {
     eprintln!("{what}: {}", path.display());
 }
 
-fn read(path: &Path) -> Result<(Vec<u8>, Profile), String> {
+fn read(path: &Path, part: Part) -> Result<(Vec<u8>, Profile), String> {
+    if path.is_dir() {
+        let profile = directory::read(path, part)?;
+        // The memory takes all that is written to it.
+        let bytes = file::write(Vec::new(), &profile).unwrap_or_default();
+        return Ok((bytes, profile));
+    }
     let bytes =
         fs::read(path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let profile =
@@ -166,15 +181,7 @@ fn text(
         parts.push(waits_table(profile, &waits, style));
     }
     if !profile.rows.allocations.is_empty() {
-        let grain = Grain::Function;
-        let types = allocation_types(profile, &filter, grain);
-        parts.push(allocation_types_table(profile, &types, style));
-        let sites = allocation_sites(profile, &filter, grain);
-        parts.push(allocation_sites_table(profile, &sites, style));
-        let causes = collection_causes(profile, &filter, grain);
-        if !causes.is_empty() {
-            parts.push(collections_table(profile, &causes, style));
-        }
+        parts.extend(allocation_tables(profile, &filter, style));
     }
     if wish.shows_flame_graph {
         let tree = top_down(&weights, Grain::Function);
@@ -189,6 +196,28 @@ fn text(
         parts.push(changes_table(&changes, style));
     }
     parts.join("\n")
+}
+
+/// Tables about sampled objects, without the smallest rows.
+fn allocation_tables(profile: &Profile, filter: &Filter, style: &Style) -> Vec<String> {
+    let grain = Grain::Function;
+    let all = profile.rows.allocations.iter();
+    let whole: u64 = all.map(|row| row.weight_bytes).sum();
+    let is_shown = |bytes: u64| bytes as f64 >= ALLOCATION_SHARE_MIN * whole as f64;
+    let mut types = allocation_types(profile, filter, grain);
+    types.retain(|row| is_shown(row.share.total.weight));
+    let mut sites = allocation_sites(profile, filter, grain);
+    sites.retain(|row| is_shown(row.share.total.weight));
+    let mut causes = collection_causes(profile, filter, grain);
+    causes.retain(|row| is_shown(row.allocated.weight));
+    let mut parts = vec![
+        allocation_types_table(profile, &types, style),
+        allocation_sites_table(profile, &sites, style),
+    ];
+    if !causes.is_empty() {
+        parts.push(collections_table(profile, &causes, style));
+    }
+    parts
 }
 
 /// How tables look on a stream that is a terminal or not.

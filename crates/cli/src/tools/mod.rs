@@ -10,7 +10,7 @@ pub mod doc;
 pub mod files;
 mod fmt;
 pub mod help;
-mod interrupts;
+pub mod interrupts;
 mod lsp;
 mod man;
 mod new;

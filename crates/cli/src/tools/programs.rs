@@ -85,6 +85,42 @@ const PROFILE_OPTIONS: &[Row] = &[
     ("--flame", "print a flame graph as text"),
     ("--text", "print tables only, and make no page"),
     ("--native", "tell the functions of the machine itself apart"),
+    (
+        "--attach PID",
+        "take a profile of a process of yours that runs already",
+    ),
+    ("--seconds N", "how long that takes; 10 unless given"),
+    (
+        "--live",
+        "serve the page on this machine while the profile is taken",
+    ),
+    (
+        "--last TIME",
+        "of a directory of profiles show this much, such as 5m",
+    ),
+    (
+        "--before TIME",
+        "let that part end this much before the newest profile does",
+    ),
+    (
+        "--base-before TIME",
+        "the same for the directory that --base names",
+    ),
+];
+
+const RING_OPTIONS: &[Row] = &[
+    (
+        "--profile-continuously DIR",
+        "keep profiles of the last hour in DIR, at 100 samples per second",
+    ),
+    (
+        "--profile-keep TIME",
+        "keep this much, such as 30m or 2d, in place of an hour",
+    ),
+    (
+        "--profile-file TIME",
+        "begin a new file after this much; 1m unless given",
+    ),
 ];
 
 const LISTEN_OPTIONS: &[Row] = &[(
@@ -92,9 +128,14 @@ const LISTEN_OPTIONS: &[Row] = &[(
     "serve editors that speak nREPL; PORT alone is at 127.0.0.1, and 0 takes a free one",
 )];
 
-const PROGRAM_OPTIONS: &[Row] = &joined::<{ EXPRESSION_OPTIONS.len() + crate::coverage::ROWS.len() }>(
-    EXPRESSION_OPTIONS,
+const LONG_RUN_OPTIONS: &[Row] = &joined::<{ RING_OPTIONS.len() + crate::coverage::ROWS.len() }>(
+    RING_OPTIONS,
     crate::coverage::ROWS,
+);
+
+const PROGRAM_OPTIONS: &[Row] = &joined::<{ EXPRESSION_OPTIONS.len() + LONG_RUN_OPTIONS.len() }>(
+    EXPRESSION_OPTIONS,
+    LONG_RUN_OPTIONS,
 );
 
 const RUN_OPTIONS: &[Row] = &joined::<{ EVALUATION_OPTIONS.len() + PROGRAM_OPTIONS.len() }>(
@@ -121,7 +162,7 @@ pub const PROFILE: Tool = Tool {
         EVALUATION_OPTIONS,
     ),
     details: "Arguments behind FILE belong to the program. A profile that was kept may be given in place of \
-        a program.",
+        a program, or a directory of 'canny run --profile-continuously'. With --attach there is no FILE.",
     run: |parser, environment| perform(parser, environment, Verb::Profile),
 };
 

@@ -12,9 +12,9 @@
 //! ([`Mutator::take_exhausted`]).
 
 use super::Mutator;
+use crate::area::AreaKind;
 use crate::block::BLOCK_BYTES;
 use crate::heap::{HeapExhausted, HeapState};
-use crate::nursery::AreaKind;
 
 /// Whether an allocation may fail if there is no room for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

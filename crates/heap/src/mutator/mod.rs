@@ -24,13 +24,14 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::{CARD_SHIFT, GRANULE_BYTES, TAG_PAIR, code};
 use canny_value::{Header, Value};
 
+use crate::area::AreaKind;
 use crate::block::{BLOCK_BYTES, LARGE_ABOVE_BYTES, state};
 use crate::collector;
 use crate::handles::Handle;
 use crate::heap::{Heap, HeapExhausted};
 use crate::mutator_entry::{MutatorEntry, PollingMutator, SafepointRequest, Status};
 use crate::native_stack::NativeContext;
-use crate::nursery::{self, AllocationArea, AreaKind, LocalAreas};
+use crate::nursery::{self, AllocationArea, LocalAreas};
 use crate::roots::Roots;
 use crate::shape;
 
@@ -453,9 +454,10 @@ impl Mutator {
         if hides && let Some(full) = self.stress_turn() {
             self.request_collection(Due::Always { full });
         }
-        let hidden = match hides || self.is_sampling() {
-            true => self.take_hidden(kind, bytes),
-            false => None,
+        let hidden = if hides || self.is_sampling() {
+            self.take_hidden(kind, bytes)
+        } else {
+            None
         };
         let at = match hidden {
             Some(at) => at,

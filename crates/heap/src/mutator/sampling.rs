@@ -1,9 +1,10 @@
-//! Samples of what a mutator allocates; see [`crate::sampling`].
+//! A mutator's part in sampling allocations ([`crate::sampling`]): its slow paths ask for points, and
+//! show fast paths the limit behind which the next one lies.
 
 use canny_value::Value;
 
 use super::Mutator;
-use crate::nursery::AreaKind;
+use crate::area::AreaKind;
 use crate::sampling::{AllocationObserver, Sampling};
 
 impl Mutator {

@@ -24,6 +24,7 @@ use crate::arguments::{self, Doubles};
 use crate::assembler::TRAP;
 use crate::compiled::Compiled;
 use crate::descriptors::{NEXT, RETURN_FIXNUM, RETURN_FLOAT, RETURN_NATIVE};
+use crate::places::LineOf;
 use crate::publication;
 use crate::region::Region;
 use crate::relocation::{Relocation, Target};
@@ -185,6 +186,7 @@ pub(crate) fn install(
     region: &Arc<Region>,
     compiled: &Compiled,
     candidate: u64,
+    line_of: LineOf,
 ) -> Result<Installed, JitError> {
     let layout = Layout::new(compiled);
     let data = region.take_data(layout.end)?;
@@ -224,7 +226,7 @@ pub(crate) fn install(
     }
     // SAFETY: the range of code was just taken, and nothing refers to it yet.
     unsafe { region.write_code(code, &text) };
-    make_known(region, compiled, code);
+    make_known(region, compiled, code, &text, line_of);
     Ok(Installed {
         region: region.clone(),
         native_entry: code + compiled.entry,
@@ -275,7 +277,7 @@ pub(crate) fn install(
 }
 
 /// Tells profilers what the code of a procedure at an address is.
-fn make_known(region: &Region, compiled: &Compiled, code: usize) {
+fn make_known(region: &Region, compiled: &Compiled, code: usize, text: &[u8], line_of: LineOf) {
     let table = compiled.places.clone();
     region.places().add(code..code + compiled.code.len(), table);
     for (index, segment) in compiled.segments.iter().enumerate() {
@@ -284,7 +286,11 @@ fn make_known(region: &Region, compiled: &Compiled, code: usize) {
         } else {
             format!("{}+{index}", compiled.name)
         };
-        region.list(&name, code + segment.offset, segment.length);
+        let range = segment.offset..segment.offset + segment.length;
+        let bytes = &text[range.clone()];
+        region.list(&name, code + segment.offset, bytes, || {
+            compiled.places.lines(code, range, line_of)
+        });
     }
 }
 

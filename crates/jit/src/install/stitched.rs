@@ -9,7 +9,7 @@ use canny_tables::opcodes::{Opcode, encode_abc};
 
 use super::{Installed, NATIVE_PREFIX, NATIVE_STRIDE, ReturnDescriptor};
 use crate::JitError;
-use crate::places::PlaceTable;
+use crate::places::{LineOf, PlaceTable};
 use crate::region::Region;
 
 /// Code that was put together from stencils, which do not depend on their address.
@@ -50,6 +50,7 @@ pub struct InstalledStitches {
 pub(crate) fn install_stitched(
     region: &Arc<Region>,
     stitched: &StitchedCode,
+    line_of: LineOf,
 ) -> Result<InstalledStitches, JitError> {
     let count = 1 + stitched.returns.len() + stitched.loops.len();
     let data_bytes = NATIVE_STRIDE * count;
@@ -97,8 +98,11 @@ pub(crate) fn install_stitched(
     // SAFETY: the range of code was just taken, and nothing refers to it yet.
     unsafe { region.write_code(code, &text) };
     let table = PlaceTable::of_instructions(&stitched.instructions);
+    let name = format!("stitched {}", stitched.name);
+    region.list(&name, code, &text, || {
+        table.lines(code, 0..text.len(), line_of)
+    });
     region.places().add(code..code + text.len(), table);
-    region.list(&format!("stitched {}", stitched.name), code, text.len());
     let first_loop = 1 + stitched.returns.len();
     Ok(InstalledStitches {
         installed: Installed {

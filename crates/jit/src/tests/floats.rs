@@ -74,7 +74,7 @@ fn weighted_sum(
     }
     b.give(sum);
     let compiled = machine.compile(&b.graph);
-    machine.memory.install(&compiled, 1).unwrap()
+    machine.memory.install(&compiled, 1, &|_| None).unwrap()
 }
 
 fn weight(argument: usize) -> f64 {

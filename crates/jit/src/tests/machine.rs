@@ -88,6 +88,7 @@ impl Machine {
                 code_bytes_max: 1 << 20,
                 data_bytes_max: 1 << 20,
                 writes_perf_map: false,
+                writes_jitdump: false,
             })
             .unwrap(),
             resumes: false,
@@ -152,7 +153,7 @@ impl Machine {
     /// Compiles a graph, and lets its code enter the result.
     pub fn install(&self, graph: &Graph, code: &FakeCode) -> Installed {
         let compiled = self.compile(graph);
-        let installed = self.memory.install(&compiled, 77).unwrap();
+        let installed = self.memory.install(&compiled, 77, &|_| None).unwrap();
         code.enter_at(&installed);
         installed
     }

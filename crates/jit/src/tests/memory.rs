@@ -24,6 +24,7 @@ fn exhausted_memory_is_an_error_and_freed_memory_is_used_again() {
         code_bytes_max: 4096,
         data_bytes_max: 4096,
         writes_perf_map: false,
+        writes_jitdump: false,
     })
     .unwrap();
     let code = plain_code("constant", 1);
@@ -31,7 +32,7 @@ fn exhausted_memory_is_an_error_and_freed_memory_is_used_again() {
     let compiled = machine.compile(&constant(&code, 1).graph);
     let mut installed = Vec::new();
     let error = loop {
-        match machine.memory.install(&compiled, 1) {
+        match machine.memory.install(&compiled, 1, &|_| None) {
             Ok(there) => installed.push(there),
             Err(error) => break error,
         }

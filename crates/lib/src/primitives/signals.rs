@@ -11,7 +11,7 @@
 //! |---|---|---|
 //! | `watched`, a bit for each number | the rows | the thread |
 //! | `writer`, the end of the pipe | the row that opens the port | the thread |
-//! | `on_interrupt` | the host program, once | the thread |
+//! | `on_interrupt`, `on_ask` | the host program, once | the thread |
 //! | `source` | who starts the thread | the rows |
 //! | `LOAN` | who lends a thread, who borrows it | the same |
 //!
@@ -72,6 +72,7 @@ struct Shared {
     watched: AtomicU64,
     writer: Mutex<Option<io::PipeWriter>>,
     on_interrupt: OnceLock<OnInterrupt>,
+    on_ask: OnceLock<OnInterrupt>,
 }
 
 impl Signals {
@@ -180,6 +181,12 @@ impl Shared {
     }
 
     fn deliver(&self, number: i32) {
+        let is_ask = number == crate::ask::SIGNAL.as_raw();
+        if let Some(ask) = self.on_ask.get()
+            && is_ask
+        {
+            ask();
+        }
         if self.watched.load(Ordering::SeqCst) & bit(number) != 0 {
             if let Some(writer) = &mut *self.writer() {
                 // Without a reader there is nobody to tell.
@@ -189,6 +196,7 @@ impl Shared {
         }
         match self.on_interrupt.get() {
             Some(interrupt) if number == Signal::INT.as_raw() => interrupt(),
+            _ if is_ask => {}
             _ => {
                 let _ = signal_hook::low_level::emulate_default_handler(number);
             }
@@ -218,6 +226,17 @@ pub fn handle_interrupts(vm: &Vm, on_interrupt: OnInterrupt) {
     if signals.shared.on_interrupt.set(on_interrupt).is_ok() {
         // Without the thread Ctrl-C is lost, which is no reason not to run.
         let _ = signals.take(Signal::INT.as_raw());
+    }
+}
+
+/// Has the process answer clients from outside; see [`crate::ask`]. Costs one handler of a signal.
+pub fn handle_asks(vm: &Arc<Vm>) {
+    let signals: &Signals = host::state(vm);
+    let machine = Arc::downgrade(vm);
+    let ask = move || crate::ask::listen(machine.clone());
+    if signals.shared.on_ask.set(Box::new(ask)).is_ok() {
+        // Without the handler the process cannot be asked, which is no reason not to run.
+        let _ = signals.take(crate::ask::SIGNAL.as_raw());
     }
 }
 

@@ -216,6 +216,11 @@ impl Builder {
         new.samples.len() + new.waits.len() + new.allocations.len() + new.events.len()
     }
 
+    /// The rows that the next [`Builder::take`] gives.
+    pub fn new_rows(&self) -> &Rows {
+        &self.new
+    }
+
     /// All rows since the last call.
     pub fn take(&mut self) -> Rows {
         std::mem::take(&mut self.new)

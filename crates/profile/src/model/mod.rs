@@ -10,6 +10,7 @@ mod codes;
 mod hash;
 mod index;
 mod rows;
+mod translation;
 mod walk;
 
 #[cfg(test)]
@@ -23,6 +24,7 @@ pub use index::{
 pub use rows::{
     Allocation, Count, Event, Frame, Function, Label, Note, Rows, Sample, Stack, Task, Thread, Wait,
 };
+pub use translation::Translation;
 pub use walk::{Step, Walk};
 
 /// The facts known when a profile begins: the first line of its file.

@@ -194,4 +194,19 @@ impl Rows {
         self.counts.append(&mut next.counts);
         self.notes.append(&mut next.notes);
     }
+
+    /// A copy of the tables that are referred to by row.
+    #[must_use]
+    pub fn tables(&self) -> Rows {
+        Rows {
+            strings: self.strings.clone(),
+            functions: self.functions.clone(),
+            frames: self.frames.clone(),
+            stacks: self.stacks.clone(),
+            threads: self.threads.clone(),
+            tasks: self.tasks.clone(),
+            labels: self.labels.clone(),
+            ..Rows::default()
+        }
+    }
 }

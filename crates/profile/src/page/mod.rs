@@ -18,6 +18,11 @@ pub fn page(profile: &[u8]) -> String {
     page_of(PAGE, profile)
 }
 
+/// The page without a profile: it fetches one beside its own address.
+pub fn bare() -> &'static str {
+    PAGE
+}
+
 fn page_of(page: &str, profile: &[u8]) -> String {
     let bytes = if is_compressed(profile) {
         Cow::Borrowed(profile)

@@ -71,7 +71,18 @@ rows! {
     "%stop-profile" (0) [] "-> any"
         "Ends the profile: #t, #f if none is being taken, or a string that says what \
          failed." slow Administration;
+    "%start-profile-ring" (4) [] "string index index index -> string-or-false"
+        "Begins to keep profiles in a directory, with so many microseconds between samples, for so many \
+         seconds, in files of so many seconds: #f, or a string that says why not." slow Administration;
+    "%start-profile-in-memory" (1) [] "index -> string-or-false"
+        "Begins a profile in memory, with so many microseconds between samples: #f, or a string that says \
+         why not." slow Administration;
+    "%stop-profile-in-memory" (1) [] "string -> any"
+        "Ends the profile in memory: its bytes in a format (profile, pprof or html), #f if none is being \
+         taken, or a string that says what failed." slow Administration;
     "%profiling?" (0) [NEVER_RAISES] "-> boolean" "Whether a profile is being taken." slow Administration;
+    "%set-profile-task-type!" (1) [] "any -> unspecified"
+        "Says which record type tasks have, for profiles that begin while tasks wait." slow Administration;
     "%set-profile-labels-key!" (1) [] "any -> unspecified"
         "Says under which key the parameters register has the labels of profiles." slow Administration;
     "%count!" (1) [] "index -> unspecified"

@@ -1,7 +1,7 @@
 //! Sampled objects: where the program was when they were allocated, and their types.
 //!
-//! The heap asks for a note in the middle of an allocation ([`AllocationObserver`]). What is noted then is
-//! what the signal handler would note of the machine's own code: where it returns to, the frames that it
+//! The heap asks for a note in the middle of an allocation ([`AllocationObserver`]). The thread notes what
+//! the signal handler would note of the machine's own code: where it returns to, the frames that it
 //! may belong to, and the newest words of the stack. The thread reads it at a safepoint, like samples of
 //! processor time. Objects that one place allocates before the thread comes to a safepoint share a note.
 
@@ -24,6 +24,10 @@ use crate::thread::Thread;
 const NOTES_MAX: usize = 64;
 /// Places for which it is asked to come there.
 const NOTES_WANTED: usize = 16;
+/// Objects for which it is asked.
+const OBJECTS_WANTED: usize = 64;
+/// Objects of one place share a note if they are made in this time.
+const TOGETHER_NS: u64 = 1_000_000;
 
 /// A sampled object.
 struct Made {
@@ -52,13 +56,15 @@ struct Noted {
 pub(super) struct Notes {
     list: Vec<Noted>,
     spare: Vec<Noted>,
+    /// Objects that were asked about since.
+    objects: usize,
     lost: u64,
 }
 
 /// Notes that the observer and the thread share.
 pub(super) type SharedNotes = Rc<RefCell<Notes>>;
 
-/// What the heap tells about a thread's samples.
+/// Hears of the samples of a thread.
 pub(super) struct Observer {
     /// The thread's; it outlives the observer, which is dropped first.
     sampler: *const Sampler,
@@ -76,24 +82,35 @@ impl AllocationObserver for Observer {
     fn allocating(&mut self) -> usize {
         let notes = &mut *self.notes.borrow_mut();
         let index = notes.list.len();
-        if index == NOTES_MAX {
-            notes.lost += 1;
-            return index;
-        }
+        notes.objects += 1;
         let mut noted = notes.spare.pop().unwrap_or_else(|| Noted {
             sample: Sample::empty(),
             objects: Vec::new(),
         });
         // SAFETY: the sampler is that of this thread, which is in the machine's own code.
         unsafe { (*self.sampler).note_allocation(&mut noted.sample) };
-        if let Some(last) = notes.list.last()
-            && last.sample.is_same_place(&noted.sample)
-        {
-            notes.spare.push(noted);
-            return index - 1;
-        }
-        let is_urgent = noted.sample.sealed.0 > 0 || index + 1 >= NOTES_WANTED;
-        notes.list.push(noted);
+        let is_full = index == NOTES_MAX;
+        let is_known = notes.list.last().is_some_and(|last| {
+            let since_ns = noted.sample.at_ns.saturating_sub(last.sample.at_ns);
+            last.sample.is_same_place(&noted.sample) && (is_full || since_ns < TOGETHER_NS)
+        });
+        let is_urgent =
+            noted.sample.sealed.0 > 0 || index >= NOTES_WANTED || notes.objects >= OBJECTS_WANTED;
+        let index = match (is_known, is_full) {
+            (true, _) => {
+                notes.spare.push(noted);
+                index - 1
+            }
+            (false, false) => {
+                notes.list.push(noted);
+                index
+            }
+            (false, true) => {
+                notes.spare.push(noted);
+                notes.lost += 1;
+                return index;
+            }
+        };
         // SAFETY: as above.
         unsafe { (*self.sampler).want_reader(is_urgent) };
         index
@@ -152,12 +169,14 @@ impl Notes {
             self.spare.push(noted);
         }
         recording.returns = walk.into_return_places();
+        self.objects = 0;
         std::mem::take(&mut self.lost)
     }
 
     /// Drops the notes.
     pub(super) fn clear(&mut self) {
         self.list.clear();
+        self.objects = 0;
         self.lost = 0;
     }
 }

@@ -310,6 +310,11 @@ impl Sampler {
         known
     }
 
+    /// Whether there are samples to take.
+    pub(super) fn has_samples(&self) -> bool {
+        self.count.load(Ordering::Relaxed) > 0
+    }
+
     /// Shows the samples since the last call, the oldest first; gives the number of those that were lost.
     pub(super) fn take(&self, mut visit: impl FnMut(&Sample)) -> u64 {
         let count = self.count.load(Ordering::Acquire);

@@ -51,6 +51,8 @@ pub struct ProfileOptions {
     pub names_native: bool,
     /// Whether calls are counted; the machine must have been made for it ([`counts`]).
     pub counts_calls: bool,
+    /// Whether [`Vm::turn_profile`] is going to be called.
+    pub is_turned: bool,
 }
 
 impl Default for ProfileOptions {
@@ -62,6 +64,7 @@ impl Default for ProfileOptions {
             notes_waits: true,
             names_native: false,
             counts_calls: false,
+            is_turned: false,
         }
     }
 }
@@ -105,6 +108,8 @@ struct Recording {
     transitions: u64,
     /// The counts as the profile began, if it counts.
     counted: Option<Baseline>,
+    /// Rows of the tables that were taken, if the profile is going to be turned.
+    taken: Rows,
 }
 
 /// A thread's part of a profile.
@@ -137,7 +142,7 @@ impl Profiler {
         recording.note_pauses(heap.take_pauses(true));
         recording.note_dead(heap);
         let lost = std::mem::take(&mut recording.lost);
-        Some((recording.rows.take(), lost))
+        Some((recording.take_rows(), lost))
     }
 
     /// Whether a thread of the system hands over samples of its own.
@@ -203,68 +208,19 @@ impl Profiler {
 }
 
 impl Thread {
-    /// Begins a profile of all threads.
-    pub fn start_profile(&mut self, options: ProfileOptions) -> Result<(), ProfileError> {
-        if !capture::IS_AVAILABLE {
-            return Err(ProfileError::Unsupported);
-        }
-        if options.counts_calls && !counts::counts_calls() {
-            return Err(ProfileError::NotCounting);
-        }
-        native::prepare();
-        let vm = self.vm.clone();
-        let mut state = vm.profiler.lock();
-        if state.is_some() {
-            return Err(ProfileError::Busy);
-        }
-        let mut rows = Builder::new();
-        let tasks = TaskTable::new(&mut rows);
-        *state = Some(Recording {
-            options,
-            start_ns: now_ns(),
-            rows,
-            frames: FastMap::default(),
-            returns: ReturnPlaces::default(),
-            stacks: FastMap::default(),
-            code_epoch: vm.profiler.code_epoch.load(Ordering::Relaxed),
-            threads: HashSet::new(),
-            tasks,
-            lost: 0,
-            transitions: 0,
-            counted: options.counts_calls.then(Baseline::now),
-        });
-        vm.profiler.epoch.fetch_add(1, Ordering::Release);
-        drop(state);
-        vm.heap.take_pauses(true);
-        vm.specializer.ledger().turn_on(false);
+    /// Takes part in a profile that has just begun, at once.
+    pub fn join_profile(&mut self) {
         self.meet_profiler();
-        vm.heap.request_safepoints();
-        Ok(())
     }
 
-    /// Ends the profile; gives the rows that nobody took, the number of samples that were lost since, and
-    /// how long it took. Threads that are at work hand their last samples over when they come to a
-    /// safepoint, which is too late for this profile.
-    pub fn end_profile(&mut self) -> Option<(Rows, u64, u64)> {
+    /// Ends the profile as [`Vm::end_profile`] does, with the last samples of this thread.
+    pub fn end_profile(&mut self) -> Option<LastRows> {
         self.read_samples();
         self.collect_for_profile();
         let vm = self.vm.clone();
-        let mut state = vm.profiler.lock();
-        let mut recording = state.take()?;
-        vm.profiler.epoch.fetch_add(1, Ordering::Release);
-        drop(state);
+        let last = vm.end_profile()?;
         self.meet_profiler();
-        vm.heap.request_safepoints();
-        let elapsed_ns = now_ns() - recording.start_ns;
-        recording.end_waits(elapsed_ns);
-        recording.note_pauses(vm.heap.take_pauses(false));
-        recording.note_dead(&vm.heap);
-        vm.heap.forget_samples();
-        recording.note_specializer(&vm);
-        if let Some(counted) = recording.counted.take() {
-            counted.rows_since(&mut recording.rows);
-        }
-        Some((recording.rows.take(), recording.lost, elapsed_ns))
+        Some(last)
     }
 
     /// At a safepoint: takes part in a profile that has begun, or takes part no more.
@@ -392,6 +348,13 @@ impl ThreadProfile {
     pub(crate) fn is_on(&self) -> bool {
         self.epoch & 1 != 0
     }
+
+    /// Whether there are samples to hand over.
+    #[inline]
+    pub(crate) fn has_samples(&self) -> bool {
+        let sampler = self.sampler.as_ref();
+        sampler.is_some_and(|sampler| sampler.has_samples()) || self.allocations.is_some()
+    }
 }
 
 /// Whether older frames of a chain are missing.
@@ -416,7 +379,66 @@ fn system_thread() -> u64 {
     return 0;
 }
 
+/// The rows that nobody took, the number of samples that were lost since, and how long the profile took.
+pub type LastRows = (Rows, u64, u64);
+
 impl Vm {
+    /// Begins a profile of all threads, each from its next safepoint on.
+    pub fn start_profile(&self, options: ProfileOptions) -> Result<(), ProfileError> {
+        if !capture::IS_AVAILABLE {
+            return Err(ProfileError::Unsupported);
+        }
+        if options.counts_calls && !counts::counts_calls() {
+            return Err(ProfileError::NotCounting);
+        }
+        native::prepare();
+        let profiler = &self.profiler;
+        let mut state = profiler.lock();
+        if state.is_some() {
+            return Err(ProfileError::Busy);
+        }
+        *state = Some(Recording::new(options, profiler));
+        profiler.epoch.fetch_add(1, Ordering::Release);
+        drop(state);
+        self.heap.take_pauses(true);
+        self.specializer.ledger().turn_on(false);
+        self.heap.request_safepoints();
+        Ok(())
+    }
+
+    /// Ends the profile. Threads that are at work hand their last samples over when they come to a
+    /// safepoint, which is too late for this profile; [`Vm::flush_profile`] asks for them before.
+    pub fn end_profile(&self) -> Option<LastRows> {
+        let mut state = self.profiler.lock();
+        let recording = state.take()?;
+        self.profiler.epoch.fetch_add(1, Ordering::Release);
+        drop(state);
+        self.heap.request_safepoints();
+        Some(recording.end(self, false))
+    }
+
+    /// Ends the profile and begins the next one with the same options. Waits that last are split: the rest
+    /// of each is in the next profile, at the same place.
+    pub fn turn_profile(&self) -> Option<LastRows> {
+        let mut state = self.profiler.lock();
+        let recording = state.take()?;
+        let mut next = Recording::new(recording.options, &self.profiler);
+        let taken = recording.all_tables();
+        recording
+            .tasks
+            .carry_waits(&taken, &mut next.tasks, &mut next.rows, next.start_ns);
+        *state = Some(next);
+        self.profiler.epoch.fetch_add(2, Ordering::Release);
+        drop(state);
+        self.heap.request_safepoints();
+        Some(recording.end(self, true))
+    }
+
+    /// Asks all threads for the samples that they have. They hand them over at their next safepoints.
+    pub fn flush_profile(&self) {
+        self.heap.request_safepoints();
+    }
+
     /// The rows of the profile since the last call, and how many samples were lost; nothing if no profile
     /// is taken.
     pub fn take_profile_rows(&self) -> Option<(Rows, u64)> {
@@ -425,6 +447,58 @@ impl Vm {
 }
 
 impl Recording {
+    fn new(options: ProfileOptions, profiler: &Profiler) -> Recording {
+        let mut rows = Builder::new();
+        let tasks = TaskTable::new(&mut rows);
+        Recording {
+            options,
+            start_ns: now_ns(),
+            rows,
+            frames: FastMap::default(),
+            returns: ReturnPlaces::default(),
+            stacks: FastMap::default(),
+            code_epoch: profiler.code_epoch.load(Ordering::Relaxed),
+            threads: HashSet::new(),
+            tasks,
+            lost: 0,
+            transitions: 0,
+            counted: options.counts_calls.then(Baseline::now),
+            taken: Rows::default(),
+        }
+    }
+
+    /// Ends it; the collector goes on noting its pauses if another profile follows.
+    fn end(mut self, vm: &Vm, has_next: bool) -> LastRows {
+        let elapsed_ns = now_ns() - self.start_ns;
+        self.end_waits(elapsed_ns);
+        self.note_pauses(vm.heap.take_pauses(has_next));
+        self.note_dead(&vm.heap);
+        if !has_next {
+            vm.heap.forget_samples();
+        }
+        self.note_specializer(vm);
+        if let Some(counted) = self.counted.take() {
+            counted.rows_since(&mut self.rows);
+        }
+        (self.rows.take(), self.lost, elapsed_ns)
+    }
+
+    /// The rows since the last call.
+    fn take_rows(&mut self) -> Rows {
+        let rows = self.rows.take();
+        if self.options.is_turned {
+            self.taken.append(rows.tables());
+        }
+        rows
+    }
+
+    /// All rows of the tables.
+    fn all_tables(&self) -> Rows {
+        let mut all = self.taken.clone();
+        all.append(self.rows.new_rows().tables());
+        all
+    }
+
     /// Notes which sampled objects have died.
     fn note_dead(&mut self, heap: &Heap) {
         for id in heap.take_dead_samples() {

@@ -7,7 +7,9 @@
 
 use std::collections::HashMap;
 
-use canny_profile::model::{Builder, LabelSetIndex, StackIndex, TaskIndex, Wait, WaitKind};
+use canny_profile::model::{
+    Builder, LabelSetIndex, Rows, StackIndex, TaskIndex, Translation, Wait, WaitKind,
+};
 use canny_tables::kinds::Kind;
 use canny_tables::protocols::{task, waiter};
 use canny_value::Value;
@@ -15,6 +17,7 @@ use canny_value::Value;
 use super::Recording;
 use super::capture::now_ns;
 use super::walk::{Execution, FRAMES_MAX, Link};
+use crate::Vm;
 use crate::data::strings::string_text;
 use crate::data::symbols::symbol_name;
 use crate::data::values::record_type;
@@ -23,6 +26,8 @@ use crate::thread::Thread;
 
 /// Name of the machine's root with the parameter of labels.
 pub(crate) const LABELS: &str = "profile-labels";
+/// Name of the root with the record type of tasks.
+const TASK_TYPE: &str = "profile-task-type";
 
 /// The tasks of a profile.
 #[derive(Debug)]
@@ -33,6 +38,8 @@ pub(super) struct TaskTable {
     /// The starters of tasks that are not known yet.
     starters: HashMap<u64, (TaskIndex, Option<StackIndex>, u64)>,
     waits: HashMap<u64, OpenWait>,
+    /// For tasks that were parked when the profile began: what they wait for.
+    parked: HashMap<u64, (WaitKind, Option<String>)>,
     machine: Option<TaskIndex>,
 }
 
@@ -58,6 +65,7 @@ impl TaskTable {
             stacks: vec![None],
             starters: HashMap::new(),
             waits: HashMap::new(),
+            parked: HashMap::new(),
             machine: None,
         }
     }
@@ -97,6 +105,46 @@ impl TaskTable {
         self.rows.insert(number, row);
         self.stacks.push(stack);
         row
+    }
+
+    /// Gives the next table the waits that last, as if they began at a time, and the stacks that started
+    /// their tasks. `rows` has all tables of this profile.
+    pub(super) fn carry_waits(
+        &self,
+        rows: &Rows,
+        next: &mut TaskTable,
+        builder: &mut Builder,
+        from_ns: u64,
+    ) {
+        let mut translation = Translation::new(rows);
+        for (number, wait) in &self.waits {
+            let stack = wait.stack.map(|stack| translation.stack(stack, builder));
+            let label = translation.label_set(wait.label, builder);
+            next.waits.insert(
+                *number,
+                OpenWait {
+                    from_ns,
+                    ready_ns: wait.ready_ns.map(|_| from_ns),
+                    stack,
+                    label,
+                    gives_way: wait.gives_way,
+                },
+            );
+            let Some(task) = self.rows.get(number) else {
+                continue;
+            };
+            if task.row() == 0 {
+                next.rows.insert(*number, *task);
+                continue;
+            }
+            let row = rows.tasks.get(task.row()).copied().unwrap_or_default();
+            let name = row.name.and_then(|name| rows.strings.get(name.row()));
+            let starter = self.starter_stack(*task);
+            let starter = starter.map(|stack| translation.stack(stack, builder));
+            let task = builder.task(*number, name.map(|name| &**name), None, 0);
+            next.rows.insert(*number, task);
+            next.stacks.push(starter);
+        }
     }
 
     /// The stack that started a task.
@@ -320,6 +368,49 @@ impl Thread {
         self.vm.set_root(LABELS, key);
     }
 
+    /// In a profile that has just begun: notes the waits of tasks that were parked before, as if they
+    /// began with it. Collects the whole heap to find them.
+    pub fn note_parked_tasks(&mut self) {
+        let vm = self.vm.clone();
+        let Some(task_type) = vm.root(TASK_TYPE) else {
+            return;
+        };
+        // There is no safepoint until all of the list was read.
+        let mut rest = self.instances_of(task_type);
+        while let Some(pair) = rest.as_pair() {
+            rest = pair.cdr();
+            if let Some(links) = self.parked_links(pair.car())
+                && let Some((number, name)) = task_of(pair.car())
+                && let Some(recording) = vm.profiler.lock().as_mut()
+            {
+                recording.add_parked(self, (number, name), wait_of(pair.car()), &links);
+            }
+        }
+    }
+
+    /// The places at which a task waits, the newest first; none unless it waits.
+    fn parked_links(&self, record: Value) -> Option<Vec<Link>> {
+        let record = record.as_kind(Kind::Record)?;
+        if record.length() < task::WORDS {
+            return None;
+        }
+        let its_waiter = record.field(task::WAITER).as_kind(Kind::Record)?;
+        if its_waiter.length() < waiter::WORDS || its_waiter.field(waiter::STATE).is_true() {
+            return None;
+        }
+        let sealed = self.sealed_of(record.field(task::CONTINUATION))?;
+        let mut links = Vec::new();
+        self.each_sealed_frame(sealed, &mut |_, pc| {
+            let pc = bytecode_of(pc) as u64;
+            links.push(Link::Frame(pc, Execution::Interpreted));
+            links.len() < FRAMES_MAX
+        });
+        if links.len() >= FRAMES_MAX {
+            links.push(Link::Cut);
+        }
+        Some(links)
+    }
+
     /// The labels in force.
     pub(super) fn profile_labels(&self, rows: &mut Builder) -> LabelSetIndex {
         let labels = self.labels();
@@ -350,7 +441,45 @@ impl Thread {
     }
 }
 
+impl Vm {
+    /// Says which record type tasks have.
+    pub fn set_profile_task_type(&self, task_type: Value) {
+        self.set_root(TASK_TYPE, task_type);
+    }
+}
+
 impl Recording {
+    /// Notes a task that was parked before the profile began.
+    fn add_parked(
+        &mut self,
+        thread: &Thread,
+        (number, name): (u64, Option<String>),
+        why: (WaitKind, Option<String>),
+        links: &[Link],
+    ) {
+        if self.tasks.waits.contains_key(&number) {
+            return;
+        }
+        if !self.tasks.rows.contains_key(&number) {
+            // The main task has the number 0.
+            let name = if number == 0 {
+                Some("main")
+            } else {
+                name.as_deref()
+            };
+            self.tasks.add(number, name, &mut self.rows);
+        }
+        let wait = OpenWait {
+            from_ns: self.start_ns,
+            ready_ns: None,
+            stack: self.stack(thread, None, links),
+            label: self.rows.label_set(&[]),
+            gives_way: false,
+        };
+        self.tasks.waits.insert(number, wait);
+        self.tasks.parked.insert(number, why);
+    }
+
     /// A task runs again.
     fn end_wait(&mut self, number: u64, why: (WaitKind, Option<String>)) {
         if let Some(wait) = self.tasks.waits.remove(&number) {
@@ -390,7 +519,11 @@ impl Recording {
         let waits = std::mem::take(&mut self.tasks.waits);
         let end_ns = self.start_ns + elapsed_ns;
         for (number, wait) in waits {
-            self.add_wait(number, wait, (WaitKind::Other, None), end_ns);
+            let parked = self.tasks.parked.remove(&number);
+            let has_begun_before = wait.from_ns == self.start_ns;
+            let why = parked.filter(|_| has_begun_before);
+            let why = why.unwrap_or((WaitKind::Other, None));
+            self.add_wait(number, wait, why, end_ns);
         }
     }
 }

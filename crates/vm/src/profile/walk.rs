@@ -57,7 +57,7 @@ pub(super) struct Walk<'a> {
     pub(super) escape: Option<Escape>,
 }
 
-/// What return addresses mean, until code is freed: to find that out takes a lock.
+/// The meaning of return addresses, until code is freed: to find it out takes a lock.
 pub(super) type ReturnPlaces = FastMap<usize, Option<(u64, Execution, usize)>>;
 
 impl<'a> Walk<'a> {
@@ -71,7 +71,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// What was found out about return addresses, for the next walk.
+    /// The meanings of return addresses, for the next walk.
     pub(super) fn into_return_places(self) -> ReturnPlaces {
         self.returns.into_inner()
     }

@@ -58,6 +58,7 @@ impl std::error::Error for InstallError {}
 fn memory_options(config: &SpecializerConfig) -> MemoryOptions {
     let mut options = MemoryOptions {
         writes_perf_map: config.writes_perf_map,
+        writes_jitdump: config.writes_jitdump,
         ..MemoryOptions::default()
     };
     if let Some(bytes) = config.code_bytes_max {
@@ -177,7 +178,9 @@ impl Specializer {
         );
         let code = canny_jit::compile(graph, &environment).map_err(InstallError::Jit)?;
         let memory = self.machine_code.memory().map_err(InstallError::Jit)?;
-        let installed = memory.install(&code, number).map_err(|error| {
+        let codes = &publication.codes;
+        let line_of = |address| self.line_of(codes, address);
+        let installed = memory.install(&code, number, &line_of).map_err(|error| {
             if matches!(error, JitError::MemoryExhausted) {
                 self.memory_is_exhausted()
             } else {
@@ -208,6 +211,22 @@ impl Specializer {
         self.ledger
             .compiled(id, graph, &sizes, time, code.disassembly());
         Ok(id)
+    }
+}
+
+impl Specializer {
+    /// File and line of an address behind the first word of an instruction, in one of some codes.
+    pub(super) fn line_of(
+        &self,
+        codes: &[Arc<CodeSnapshot>],
+        address: u64,
+    ) -> Option<(String, u32)> {
+        let code = codes.iter().find(|code| {
+            let length = 4 * code.instructions.len() as u64;
+            (code.entry + 1..=code.entry + length).contains(&address)
+        })?;
+        let pc = (address - code.entry) as usize / 4 - 1;
+        self.ledger.line(code.word, pc)
     }
 }
 

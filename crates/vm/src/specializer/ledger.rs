@@ -269,6 +269,13 @@ impl Ledger {
         Some(self.lock().places.get(&code)?.instruction(pc))
     }
 
+    /// The same apart.
+    pub(crate) fn line(&self, code: CodeWord, pc: usize) -> Option<(String, u32)> {
+        let records = self.lock();
+        let place = records.places.get(&code)?;
+        place.unit.line_at(place.index, pc)
+    }
+
     pub(crate) fn is_on(&self) -> bool {
         self.is_on.load(Ordering::Relaxed)
     }

@@ -108,6 +108,8 @@ pub struct SpecializerConfig {
     pub code_bytes_max: Option<usize>,
     /// Whether code is listed in a file for the `perf` profiler.
     pub writes_perf_map: bool,
+    /// Whether code and its lines are written to a file for `perf inject --jit`.
+    pub writes_jitdump: bool,
 }
 
 /// The specializer's part of a machine.
@@ -146,6 +148,10 @@ impl Specializer {
         is_enabled: bool,
         config: SpecializerConfig,
     ) -> Specializer {
+        let ledger = ledger::Ledger::default();
+        if config.writes_jitdump {
+            ledger.keep_places();
+        }
         Specializer {
             heap,
             is_enabled,
@@ -158,7 +164,7 @@ impl Specializer {
             machine_code: install::MachineCode::new(config),
             leaves,
             stress: Some(config.stress).filter(|stress| *stress > 0),
-            ledger: ledger::Ledger::default(),
+            ledger,
         }
     }
 

@@ -64,7 +64,9 @@ impl Specializer {
                     .map(|(offset, pc)| (*offset, code.address(pc + 1)))
                     .collect(),
             };
-            let Ok(installed) = memory.install_stitched(&stitched) else {
+            let codes = std::slice::from_ref(code);
+            let line_of = |address| self.line_of(codes, address);
+            let Ok(installed) = memory.install_stitched(&stitched, &line_of) else {
                 break;
             };
             let id = CandidateId(self.next_candidate.fetch_add(1, Ordering::Relaxed));

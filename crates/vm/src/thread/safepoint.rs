@@ -38,7 +38,7 @@ impl Thread {
         if asked {
             self.reset_limit();
             let bits = self.interrupts.take();
-            if bits & PROFILE != 0 {
+            if bits & PROFILE != 0 || self.profile.has_samples() {
                 self.read_samples();
             }
             self.meet_profiler();

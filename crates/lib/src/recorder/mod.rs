@@ -2,11 +2,13 @@
 //!
 //! A thread takes the rows that the machine has made several times a second and writes them, so that a
 //! program that crashes or is killed leaves a file that can be read. It also notes the processor time of
-//! threads that run no Scheme code, such as the compiler's: they have no samples of their own.
+//! threads that run no Scheme code, such as the compiler's: they have no samples of their own. Below: the
+//! times of these threads; profiles without an end, of which the last minutes are kept.
 
-use std::collections::HashMap;
+mod background;
+mod ring;
+
 use std::fmt;
-use std::fs;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -15,11 +17,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use canny_profile::file::Writer;
 use canny_profile::model::{Header, Mode};
-use canny_vm::profile::{ProfileError, ProfileOptions, Profiler};
+use canny_vm::profile::{LastRows, ProfileError, ProfileOptions};
 use canny_vm::{Thread, Vm};
+
+use crate::primitives::system::command_line_words;
+
+use self::background::BackgroundTimes;
+pub use self::ring::{Ring, RingOptions};
 
 /// Time between two looks at what the machine has noted.
 const PERIOD: Duration = Duration::from_millis(200);
+/// Time in which threads that compute come to a safepoint.
+const FLUSH_TIME: Duration = Duration::from_millis(20);
 /// Name of the thread that writes.
 const THREAD_NAME: &str = "canny-profile";
 
@@ -73,6 +82,38 @@ pub struct Subject {
     pub version: String,
 }
 
+impl Subject {
+    /// The program that a machine runs.
+    pub fn of_machine(vm: &Vm) -> Subject {
+        let words = command_line_words(vm);
+        Subject {
+            program: words.first().cloned().unwrap_or_default(),
+            arguments: words.get(1..).unwrap_or_default().to_vec(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}
+
+/// The head of a file.
+fn header(subject: &Subject, options: &ProfileOptions) -> Header {
+    let started = SystemTime::now().duration_since(UNIX_EPOCH);
+    let mut modes = vec![Mode::Cpu];
+    modes.extend(options.notes_waits.then_some(Mode::Wait));
+    modes.extend(options.counts_calls.then_some(Mode::Counts));
+    let allocation_interval_bytes = options.allocation_interval_bytes;
+    modes.extend(allocation_interval_bytes.map(|_| Mode::Allocation));
+    Header {
+        program: subject.program.clone(),
+        arguments: subject.arguments.clone(),
+        canny: subject.version.clone(),
+        pid: std::process::id().into(),
+        started_ns: started.map_or(0, |since| since.as_nanos() as u64),
+        interval_ns: options.interval_ns,
+        allocation_interval_bytes: allocation_interval_bytes.map(|bytes| bytes as u64),
+        modes,
+    }
+}
+
 impl Recorder {
     /// Begins a profile.
     ///
@@ -81,30 +122,28 @@ impl Recorder {
     pub fn start(
         thread: &mut Thread,
         output: Output,
-        subject: Subject,
+        subject: &Subject,
         options: ProfileOptions,
     ) -> Result<Recorder, RecordError> {
-        let started = SystemTime::now().duration_since(UNIX_EPOCH);
-        let mut modes = vec![Mode::Cpu];
-        modes.extend(options.notes_waits.then_some(Mode::Wait));
-        modes.extend(options.counts_calls.then_some(Mode::Counts));
-        let allocation_interval_bytes = options.allocation_interval_bytes;
-        modes.extend(allocation_interval_bytes.map(|_| Mode::Allocation));
-        let header = Header {
-            program: subject.program,
-            arguments: subject.arguments,
-            canny: subject.version,
-            pid: std::process::id().into(),
-            started_ns: started.map_or(0, |since| since.as_nanos() as u64),
-            interval_ns: options.interval_ns,
-            allocation_interval_bytes: allocation_interval_bytes.map(|bytes| bytes as u64),
-            modes,
-        };
-        let mut writer = Writer::new(output, &header).map_err(RecordError::Output)?;
-        let vm = thread.vm().clone();
-        thread
-            .start_profile(options)
-            .map_err(RecordError::Machine)?;
+        let recorder = Recorder::start_outside(thread.vm().clone(), output, subject, options)?;
+        thread.join_profile();
+        Ok(recorder)
+    }
+
+    /// The same from a thread that is none of the machine's.
+    pub fn start_outside(
+        vm: Arc<Vm>,
+        output: Output,
+        subject: &Subject,
+        options: ProfileOptions,
+    ) -> Result<Recorder, RecordError> {
+        // Nothing is written in vain.
+        if vm.profiler().is_on() {
+            return Err(RecordError::Machine(ProfileError::Busy));
+        }
+        let mut writer =
+            Writer::new(output, &header(subject, &options)).map_err(RecordError::Output)?;
+        vm.start_profile(options).map_err(RecordError::Machine)?;
         let (stop, stopped) = channel();
         let shared = vm.clone();
         let work = move || {
@@ -127,7 +166,7 @@ impl Recorder {
         match writer.spawn(work) {
             Ok(writer) => Ok(Recorder { vm, stop, writer }),
             Err(error) => {
-                thread.end_profile();
+                vm.end_profile();
                 Err(RecordError::Output(error))
             }
         }
@@ -139,13 +178,29 @@ impl Recorder {
     /// Those of the output, since the beginning.
     pub fn finish(self, thread: &mut Thread) -> io::Result<()> {
         debug_assert!(Arc::ptr_eq(&self.vm, thread.vm()));
+        self.finish_with(|_| thread.end_profile())
+    }
+
+    /// The same from a thread that is none of the machine's. Takes some milliseconds more, in which threads
+    /// hand over the samples that they have.
+    ///
+    /// # Errors
+    /// Those of the output, since the beginning.
+    pub fn finish_outside(self) -> io::Result<()> {
+        self.vm.flush_profile();
+        std::thread::sleep(FLUSH_TIME);
+        self.finish_with(Vm::end_profile)
+    }
+
+    fn finish_with(self, end: impl FnOnce(&Vm) -> Option<LastRows>) -> io::Result<()> {
         drop(self.stop);
-        let Ok((mut writer, result)) = self.writer.join() else {
+        let written = self.writer.join();
+        let last = end(&self.vm);
+        let Ok((mut writer, result)) = written else {
             return Err(io::Error::other(
                 "the thread that writes the profile has failed",
             ));
         };
-        let last = thread.end_profile();
         result?;
         match last {
             Some((rows, lost, elapsed_ns)) => {
@@ -154,41 +209,6 @@ impl Recorder {
                 writer.finish(elapsed_ns).map(drop)
             }
             None => Ok(()),
-        }
-    }
-}
-
-/// Processor time of threads without samples, as of the last look.
-#[derive(Default)]
-struct BackgroundTimes {
-    known: HashMap<u64, u64>,
-}
-
-impl BackgroundTimes {
-    /// Notes what these threads have used since the last call.
-    fn note(&mut self, profiler: &Profiler) {
-        let Ok(threads) = fs::read_dir("/proc/self/task") else {
-            return;
-        };
-        for thread in threads.flatten() {
-            let id = thread.file_name().to_str().and_then(|id| id.parse().ok());
-            let Some(id) = id.filter(|id| !profiler.has_samples_of(*id)) else {
-                continue;
-            };
-            let path = thread.path();
-            let text = |name: &str| fs::read_to_string(path.join(name)).unwrap_or_default();
-            let Some(used_ns) = text("schedstat")
-                .split_whitespace()
-                .next()
-                .and_then(|number| number.parse::<u64>().ok())
-            else {
-                continue;
-            };
-            if let Some(before_ns) = self.known.insert(id, used_ns)
-                && used_ns > before_ns
-            {
-                profiler.note_background(id, text("comm").trim(), used_ns - before_ns);
-            }
         }
     }
 }

@@ -1,0 +1,60 @@
+//! The commands that a process answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use canny_vm::Vm;
+use canny_vm::profile::ProfileOptions;
+
+use super::frames::Request;
+use super::server::Client;
+use crate::recorder::{RecordError, Recorder, Subject};
+
+/// Answers a request; the message says why there is no whole answer.
+pub(super) type Command = fn(&Arc<Vm>, &Request, &mut Client) -> Result<(), String>;
+
+/// Names and functions.
+pub(super) const COMMANDS: &[(&str, Command)] = &[("profile", profile)];
+
+/// Most bytes of a heap that is collected to find the tasks that wait: that takes a pause.
+const SEARCHED_BYTES_MAX: u64 = 256 << 20;
+
+/// Notes the tasks that wait already. A thread of the machine is needed for it, but no longer.
+fn note_parked_tasks(vm: &Arc<Vm>) {
+    if vm.heap().statistics().bytes_in_use as u64 <= SEARCHED_BYTES_MAX
+        && let Ok(mut thread) = vm.attach()
+    {
+        thread.note_parked_tasks();
+    }
+}
+
+/// Longest profile.
+const SECONDS_MAX: f64 = 86_400.0;
+
+/// A profile of some seconds. Arguments: `seconds`, `interval` in microseconds, `allocation-interval` in
+/// bytes or 0, `native` as 0 or 1.
+fn profile(vm: &Arc<Vm>, request: &Request, client: &mut Client) -> Result<(), String> {
+    let seconds = request.number("seconds", 10.0)?;
+    if !(0.0..=SECONDS_MAX).contains(&seconds) {
+        return Err(format!("a profile takes 0 to {SECONDS_MAX} seconds"));
+    }
+    let bytes = request.number("allocation-interval", 0)?;
+    let options = ProfileOptions {
+        allocation_interval_bytes: Some(bytes).filter(|bytes| *bytes > 0),
+        // A pause of a large heap is worse than not to know which objects are dead.
+        collects_at_end: false,
+        interval_ns: 1000 * request.number("interval", 1000_u64)?.clamp(50, 10_000_000),
+        names_native: request.number("native", 0)? != 0,
+        ..ProfileOptions::default()
+    };
+    let output = client.output().map_err(|error| error.to_string())?;
+    let subject = Subject::of_machine(vm);
+    let recorder = Recorder::start_outside(vm.clone(), Box::new(output), &subject, options);
+    let recorder = recorder.map_err(|error| match error {
+        RecordError::Machine(_) => error.to_string(),
+        RecordError::Output(_) => "the client does not take the profile".to_owned(),
+    })?;
+    note_parked_tasks(vm);
+    client.wait(Duration::from_secs_f64(seconds));
+    recorder.finish_outside().map_err(|error| error.to_string())
+}

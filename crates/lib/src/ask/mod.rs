@@ -1,0 +1,28 @@
+//! Asking a running process from outside.
+//!
+//! A process prepares nothing but the handler of a signal. When the signal comes, a thread listens on a
+//! socket for some seconds ([`server`]). The socket lies in a directory that only its user may open
+//! ([`directory`]), and both sides check who the other one is. A request is one frame with the name of a
+//! [command](commands::COMMANDS) and its arguments; replies are frames, too ([`frames`]). [`client`] is the
+//! side that asks, which looks first whether the process catches the signal.
+
+mod client;
+mod commands;
+mod directory;
+mod frames;
+mod server;
+
+#[cfg(test)]
+mod tests;
+
+use rustix::process::Signal;
+
+pub use self::client::{AskError, Reply, ask};
+pub use self::frames::Request;
+pub(crate) use self::server::listen;
+
+/// The signal after which a process listens. Hardly any program uses it, and a process that does not catch
+/// it takes no notice.
+pub(crate) const SIGNAL: Signal = Signal::URG;
+/// Name of the thread that runs programs, by which a process of Canny is known.
+pub const PROGRAM_THREAD: &str = "canny";
