@@ -10,9 +10,6 @@ use canny_compiler::counting::{Counter, Point, PointKind};
 use canny_profile::coverage::{Branch, Coverage, html, lcov};
 use canny_vm::profile::counts;
 
-use crate::options::Options;
-use crate::tools::files;
-
 /// The variable that names the directory.
 pub const VARIABLE: &str = "CANNY_COVERAGE";
 
@@ -154,12 +151,12 @@ pub fn root() -> Result<PathBuf, String> {
 }
 
 /// Whether a file belongs to a project: it is below its directory, and in none of other people's code.
-pub fn is_of_project(path: &Path, root: &Path) -> bool {
+pub fn is_of_project(path: &Path, root: &Path, is_skipped: fn(&str) -> bool) -> bool {
     let Ok(inside) = path.strip_prefix(root) else {
         return false;
     };
     let mut parts = inside.iter().map(|part| part.to_string_lossy());
-    parts.all(|part| !part.starts_with('.') && !files::is_skipped(&part))
+    parts.all(|part| !part.starts_with('.') && !is_skipped(&part))
 }
 
 /// Shows coverage as the command line says; gives the exit code that the least share asks for.
@@ -187,13 +184,16 @@ pub fn show(coverage: &Coverage, root: &Path, wish: &CoverageOptions) -> Result<
 }
 
 /// Shows what this process has counted, if the command line asks for it; gives an exit code.
-pub fn show_counted(options: &Options) -> Result<u8, String> {
-    let Some(wish) = &options.coverage else {
+pub fn show_counted(
+    wish: Option<&CoverageOptions>,
+    is_skipped: fn(&str) -> bool,
+) -> Result<u8, String> {
+    let Some(wish) = wish else {
         return Ok(0);
     };
     let root = root()?;
     let mut coverage = counted();
-    coverage.retain(|path| is_of_project(path, &root));
+    coverage.retain(|path| is_of_project(path, &root, is_skipped));
     show(&coverage, &root, wish)
 }
 

@@ -266,7 +266,8 @@ impl Wishes {
             .filter_map(|suite| std::fs::canonicalize(suite).ok())
             .collect();
         coverage.retain(|path| {
-            coverage::is_of_project(path, &root) && !suites.iter().any(|suite| suite == path)
+            coverage::is_of_project(path, &root, files::is_skipped)
+                && !suites.iter().any(|suite| suite == path)
         });
         coverage::show(&coverage, &root, wish)
     }
