@@ -509,4 +509,4 @@
            channel value) body ...), (#:timeout seconds body ...) or (else body ...)"
           clause))))
 
-    (%describe-waits! channel? "a channel" (lambda (channel) #f))))
+    (%describe-waits! channel 'channel "a channel" 'name #f)))

@@ -39,7 +39,7 @@
           (only (canny telemetry observers) %statement-observer)
           (only (canny data lists) for-each map)
           (only (canny tasks) %task-number %set-interrupter! %raise-if-interrupted %with-lock
-                %park)
+                %park %describe-waits!)
           (canny sync)
           (canny machine arguments))
   (begin
@@ -559,7 +559,8 @@
       (let ((writer
              (open-database path #:busy-timeout busy-timeout #:synchronous synchronous
                             #:foreign-keys foreign-keys #:rows rows #:statements statements)))
-        (new-pool #f writer (make-mutex #:name "writer" #:recursive #t) (make-semaphore readers) '()
+        (new-pool #f writer (make-mutex #:name "writer" #:recursive #t)
+                  (make-semaphore readers #:name "readers") '()
                   (lambda ()
                     (open-database path #:mode 'read #:busy-timeout busy-timeout
                                    #:rows rows
@@ -777,4 +778,6 @@ current_timestamp)")
 
     (define (database-read-only? object) (has-code? object '(8)))
 
-    (define (database-interrupted? object) (has-code? object '(9)))))
+    (define (database-interrupted? object) (has-code? object '(9)))
+
+    (%describe-waits! database 'database "a statement of SQLite" 'path #f)))

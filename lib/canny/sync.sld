@@ -632,13 +632,10 @@
                   (else (loop)))))))
 
     ;; The waiting task as others see it.
-    (define (nobody record)
-      #f)
-
-    (%describe-waits! mutex? "a mutex" mutex-owner*)
-    (%describe-waits! condition-variable? "a condition variable" nobody)
-    (%describe-waits! semaphore? "a semaphore" nobody)
-    (%describe-waits! barrier? "a barrier" nobody)
-    (%describe-waits! read-write-lock? "a read-write lock" nobody)
-    (%describe-waits! latch? "a latch" nobody)
-    (%describe-waits! once? "what another task does once" nobody)))
+    (%describe-waits! mutex 'lock "a mutex" 'name 'owner)
+    (%describe-waits! condition-variable 'condition "a condition variable" 'name #f)
+    (%describe-waits! semaphore 'lock "a semaphore" 'name #f)
+    (%describe-waits! barrier 'barrier "a barrier" #f #f)
+    (%describe-waits! read-write-lock 'lock "a read-write lock" 'name 'writer)
+    (%describe-waits! latch 'barrier "a latch" #f #f)
+    (%describe-waits! once 'lock "what another task does once" #f 'state)))

@@ -422,7 +422,7 @@
           (dynamic-wind
            (lambda () #f)
            (lambda ()
-             (cond ((settled-within? future patience) (result-of future))
+             (cond ((settled-within? task future patience) (result-of future))
                    ((not (eq? default no-default)) default)
                    (else
                     (raise (%make-condition 'timeout "the time is over" (list seconds)

@@ -511,4 +511,7 @@
                        (let ((waiters (condition-waiters condition)))
                          (set-condition-waiters! condition '())
                          waiters))))
-        (for-each (lambda (waiter) (%wake! waiter 'signalled)) waiters)))))
+        (for-each (lambda (waiter) (%wake! waiter 'signalled)) waiters)))
+
+    (%describe-waits! mutex 'lock "a mutex" 'name #f)
+    (%describe-waits! condition-variable 'condition "a condition variable" 'name #f)))

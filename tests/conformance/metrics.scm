@@ -2,7 +2,28 @@
 
 (import (scheme base) (canny metrics) (canny web metrics) (canny web server)
         (canny web message) (canny net) (canny tasks) (canny test)
-        (only (canny base) string-search-forward string-split string-prefix?))
+        (only (canny base) collect-garbage string-search-forward string-split string-prefix?))
+
+(test-group "the machine"
+  (define kept (make-vector 5000 'kept))
+  (define (samples-of name)
+    (map cdr (list-ref (assoc name (machine-families)) 3)))
+  (define (value-of name labels) (cadr (assoc labels (samples-of name))))
+  (machine-families)
+  (collect-garbage)
+  (collect-garbage #f)
+  (test-assert "bytes of vectors"
+               (> (value-of "canny_heap_object_bytes" '(("kind" . "vector"))) 40000))
+  (test-assert "pairs" (> (value-of "canny_heap_objects" '(("kind" . "pair"))) 0))
+  ;; Each collection is in one of the buckets; there may be more of them meanwhile.
+  (for-each
+   (lambda (kind)
+     (let* ((counted (value-of "canny_gc_collections_total" (list (cons "kind" kind))))
+            (in-buckets (value-of "canny_gc_pause_duration_seconds"
+                                  (list (cons "kind" kind) '("le" . "+Inf")))))
+       (test-assert kind (<= 1 counted in-buckets))))
+   '("full" "young"))
+  (test 5000 (vector-length kept)))
 
 (define (has? text part) (and (string-search-forward part text 0) #t))
 
@@ -144,7 +165,13 @@
     (for-each (lambda (name) (test-assert name (has? text (string-append "\n" name " "))))
               '("process_cpu_seconds_total" "process_resident_memory_bytes" "process_open_fds"
                 "process_start_time_seconds" "canny_heap_used_bytes"
-                "canny_gc_pause_seconds_total"
+                "canny_gc_pause_seconds_total" "canny_outside_bytes"
+                "canny_gc_pause_duration_seconds_bucket{kind=\"young\",le=\"+Inf\"}"
+                "canny_gc_pause_duration_seconds_count{kind=\"full\"}"
+                "canny_specializer_candidates_total{outcome=\"compiled\"}"
+                "canny_specializer_compile_seconds_total"
+                "canny_specializer_deoptimizations_total"
+                "canny_specializer_code_bytes{part=\"code\"}" "canny_pool_busy_workers"
                 "canny_pool_workers" "canny_tasks{state=\"running\"}")))
   (let ((text
          (exchange server

@@ -180,6 +180,183 @@ fn waits_say_where_and_for_what() {
     assert!(others.is_empty(), "{others:?}");
 }
 
+/// For each kind of wait a task that waits so, and the name of the thing.
+#[test]
+fn waits_have_the_kind_of_their_thing() {
+    let program = "(import (scheme base) (canny tasks) (canny sync) (canny process) (canny sqlite)
+        (canny supplies))
+(define barrier (make-barrier 2))
+(define latch (make-latch 1))
+(define once (make-once))
+(define mutex (make-mutex))
+(define news (make-condition-variable #:name \"news\"))
+(define seats (make-semaphore 0 #:name 'seats))
+(define (slow)
+  (sleep 0.01) (barrier-wait! barrier)
+  (sleep 0.01) (latch-count-down! latch)
+  (call-once once (lambda () (sleep 0.01)))
+  (sleep 0.02) (with-mutex mutex (condition-variable-signal! news))
+  (sleep 0.01) (semaphore-release! seats))
+(define (quick)
+  (barrier-wait! barrier)
+  (latch-wait! latch)
+  (yield)
+  (call-once once (lambda () 1))
+  (with-mutex mutex (condition-variable-wait! news mutex))
+  (semaphore-acquire! seats))
+(define (count database)
+  (query-value database
+   \"with recursive c(x) as (select 1 union all select x + 1 from c where x < 300000)
+     select count(*) from c\"))
+(define tasks (list (spawn slow #:name 'slow) (spawn quick #:name 'quick)))
+(define (main) (map await tasks))
+(main)
+(define (program) (run '(\"sleep\" \"0.02\")))
+(await (spawn program))
+(define database (open-memory-database))
+(define spinner (spawn (lambda () (let loop () (yield) (loop)))))
+(await (spawn (lambda () (count database))))
+";
+    let profile = profile_of(program, &[]);
+    let seen: BTreeSet<(&str, Option<&str>)> = profile
+        .rows
+        .waits
+        .iter()
+        .filter(|wait| wait.waiting_ns() > 0)
+        .map(|wait| (wait.kind.word(), wait.on.map(|on| profile.string(on))))
+        .collect();
+    for wanted in [
+        ("timer", None),
+        ("barrier", None),
+        ("barrier", Some("latch")),
+        ("lock", Some("once")),
+        ("lock", Some("seats")),
+        ("condition", Some("news")),
+        ("future", Some("slow")),
+        ("process", None),
+    ] {
+        assert!(seen.contains(&wanted), "{wanted:?}: {seen:?}");
+    }
+    // Whether a statement leaves its thread depends on how long it takes.
+    let others: Vec<_> = seen.iter().filter(|(kind, _)| *kind == "other").collect();
+    assert!(others.is_empty(), "{others:?}");
+}
+
+/// A program without tasks blocks its thread where it waits.
+#[test]
+fn waits_that_block_the_thread_are_waits() {
+    let program = "(import (scheme base) (canny process) (canny tasks))
+(define (program) (run '(\"sleep\" \"0.02\")) 1)
+(define (nap) (sleep 0.01) 1)
+(program)
+(nap)
+";
+    let profile = profile_of(program, &[]);
+    for (kind, place) in [(WaitKind::Process, "program"), (WaitKind::Timer, "nap")] {
+        let mut waits = profile.rows.waits.iter();
+        let is_there = waits.any(|wait| {
+            let stack = program_stack(&profile, wait.stack);
+            wait.kind == kind && wait.waiting_ns() > 0 && stack.iter().any(|one| one == place)
+        });
+        assert!(is_there, "{kind:?}: {:?}", profile.rows.waits);
+    }
+}
+
+/// A lock's holder is known with its place, whether it waits itself or computes.
+#[test]
+fn waits_for_a_lock_say_who_has_it() {
+    let program = "(import (scheme base) (scheme write) (canny tasks) (canny sync))
+(define accounts (make-mutex #:name 'accounts))
+(define is-locked (make-latch 1))
+(define (spin n s) (if (= n 0) s (spin (- n 1) (+ s (modulo n 7)))))
+(define (nap) (latch-count-down! is-locked) (sleep 0.02) 1)
+(define (compute) (let ((x (spin 3000000 0))) (+ x 1)))
+(define (sleeper) (with-mutex accounts (let ((x (nap))) (+ x 1))))
+(define (worker) (latch-wait! is-locked) (with-mutex accounts (let ((x (compute))) (+ x 1))))
+(define one (spawn sleeper #:name 'sleeper))
+(define others (list (spawn worker #:name 'worker) (spawn worker #:name 'worker)))
+(for-each await (cons one others))
+(define again (list (spawn worker #:name 'worker) (spawn worker #:name 'worker)))
+(for-each await again)
+";
+    let directory = scratch();
+    let words = ["profile", "-o", "out.profile", "--explain", "program.scm"];
+    let outcome = run_in(&directory, program, &words);
+    assert_eq!(outcome.code, Some(0), "{}", outcome.errors);
+    let profile = read(&directory.join("out.profile"));
+    let locks = profile
+        .rows
+        .waits
+        .iter()
+        .filter(|wait| wait.kind == WaitKind::Lock);
+    let mut holders = BTreeSet::new();
+    for wait in locks {
+        let on = wait.on.map(|on| profile.string(on));
+        assert_eq!(on, Some("accounts"));
+        let Some(holder) = wait.holder else { continue };
+        assert_ne!(holder, wait.task, "a task does not wait for itself");
+        let stack = program_stack(&profile, wait.holder_stack);
+        for name in stack {
+            let task = profile.task_name(holder);
+            let task = task.split(' ').next().unwrap_or_default();
+            holders.insert((task.to_owned(), name));
+        }
+    }
+    let has = |task: &str, name: &str| holders.contains(&(task.to_owned(), name.to_owned()));
+    assert!(has("sleeper", "nap"), "{holders:?}");
+    assert!(
+        outcome.errors.contains("held by sleeper"),
+        "{}",
+        outcome.errors
+    );
+    assert!(
+        outcome.errors.contains("waited here for accounts"),
+        "{}",
+        outcome.errors
+    );
+}
+
+/// Procedures that ended with tail calls have no frame; the code tells which they were.
+#[test]
+fn procedures_that_ended_with_tail_calls_are_shown() {
+    let program = "(import (scheme base) (scheme write))
+(define (spin n s) (if (= n 0) s (spin (- n 1) (+ s (modulo n 7)))))
+(define (inner n)
+  (let ((v (make-vector 3 n)))
+    (vector-set! v 0 (vector-length v))
+    (spin (vector-ref v 1) (vector-ref v 0))))
+(define (middle n)
+  (let ((l (list n (+ n 1) (+ n 2))))
+    (set-cdr! l '())
+    (if (> n 5) (inner (apply + l)) (inner 100))))
+(define (outer n) (+ 1 (middle n)))
+(define (repeat k s) (if (= k 0) s (repeat (- k 1) (+ s (outer 200000)))))
+(display (repeat COUNT 0))
+";
+    for (count, options) in [("400", &[][..]), ("40", &["--no-jit"])] {
+        let profile = profile_of(&program.replace("COUNT", count), options);
+        let times = time_by_stack(&profile);
+        let total: u64 = times.values().sum();
+        let whole = ["outer", "middle", "inner", "spin"];
+        let with_all = times
+            .iter()
+            .filter(|(stack, _)| stack.len() >= 4 && stack[stack.len() - 4..].iter().eq(whole));
+        let with_all: u64 = with_all.map(|(_, time)| time).sum();
+        assert!(with_all > total / 2, "{times:?}");
+        let names = profile.rows.frames.iter().filter(|frame| frame.is_tail);
+        let names: BTreeSet<&str> = names
+            .map(|frame| profile.function_name(frame.function))
+            .collect();
+        for name in ["middle", "inner"] {
+            assert!(names.contains(name), "{names:?}");
+        }
+        assert!(
+            !names.contains("outer") && !names.contains("repeat"),
+            "{names:?}"
+        );
+    }
+}
+
 #[test]
 fn collections_and_compilations_are_events() {
     let program = "(import (scheme base) (scheme write))

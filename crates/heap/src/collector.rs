@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use crate::block::{BLOCK_BYTES, BLOCK_GRANULES, Block, PARTIAL, UNCLEAN, state};
+use crate::census::Census;
 use crate::heap::{Heap, HeapState};
 use crate::notices;
 use crate::nursery;
@@ -49,10 +50,13 @@ pub(crate) fn collect(heap: &Heap, state: &mut HeapState, full: bool) {
     if let Some(search) = search {
         search.finish(heap, state);
     }
+    if mode == CollectionMode::Full && state.wants_census {
+        state.census = Some(Census::take(&heap.space, state.pool.frontier()));
+    }
     if heap.config.verify {
         verify::verify(heap, state, verify::Moment::After);
     }
-    let wall = timer.stop(&mut state.statistics);
+    let wall = timer.stop(&mut state.statistics, mode == CollectionMode::Full);
     if let Some(pauses) = state.pauses.as_mut().filter(|kept| kept.len() < PAUSES_MAX) {
         pauses.push(Pause {
             end: Instant::now(),

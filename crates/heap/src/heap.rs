@@ -18,6 +18,7 @@ use canny_value::Value;
 use crate::accounts::Accounts;
 use crate::block::{BLOCK_BYTES, BLOCK_SHIFT, Block, Space};
 use crate::block_pool::BlockPool;
+use crate::census::Census;
 use crate::code_space::{self, CodeSpace};
 use crate::config::HeapConfig;
 use crate::guardian::{Finalization, Watched};
@@ -130,6 +131,9 @@ pub(crate) struct HeapState {
     pub(crate) statistics: Statistics,
     /// The collections since they were taken; none if nobody wants them.
     pub(crate) pauses: Option<Vec<Pause>>,
+    /// The content of the heap after the last full collection, once somebody has asked for it.
+    pub(crate) census: Option<Census>,
+    pub(crate) wants_census: bool,
     /// Bytes of old objects: live after the last full collection, and promoted since.
     pub(crate) old_bytes: usize,
     /// The next collection is full when `old_bytes` exceeds this.
@@ -197,6 +201,8 @@ impl Heap {
             raw_references: Vec::new(),
             statistics: Statistics::default(),
             pauses: None,
+            census: None,
+            wants_census: false,
             old_bytes: 0,
             full_above_bytes: config.full_floor_bytes,
             promoted_bytes: 0,
@@ -412,6 +418,20 @@ impl Heap {
         for entry in &self.lock().mutators {
             entry.request.request();
         }
+    }
+
+    /// Bytes that the host holds outside of the heap and counts toward its limit.
+    pub fn outside_bytes(&self) -> usize {
+        let outside = self.config.outside;
+        outside.map_or(0, |outside| (outside.held_bytes)())
+    }
+
+    /// The content of the heap by kind of object after the last full collection. The first call has full
+    /// collections count from then on.
+    pub fn census(&self) -> Option<Census> {
+        let mut state = self.lock();
+        state.wants_census = true;
+        state.census.clone()
     }
 
     /// The collections since the last call, and those to come are kept if `keeps_on`.

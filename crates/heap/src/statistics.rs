@@ -22,6 +22,10 @@ pub struct Statistics {
     pub pause_wall_ns_total: u64,
     /// Wall time of the longest collection, in nanoseconds.
     pub pause_wall_ns_max: u64,
+    /// The lengths of collections that left the old generation alone.
+    pub young_pauses: PauseLengths,
+    /// Those of full collections.
+    pub full_pauses: PauseLengths,
     /// Bytes handed out to mutators, blocks that they are filling excepted.
     pub bytes_allocated: u64,
     /// Bytes moved by collections.
@@ -40,6 +44,39 @@ pub struct Statistics {
     pub bytes_promoted_last: usize,
 }
 
+/// Bounds of wall time by which collections are counted, in nanoseconds.
+pub const PAUSE_BOUNDS_NS: [u64; 12] = [
+    100_000,
+    250_000,
+    500_000,
+    1_000_000,
+    2_500_000,
+    5_000_000,
+    10_000_000,
+    25_000_000,
+    50_000_000,
+    100_000_000,
+    250_000_000,
+    1_000_000_000,
+];
+
+/// How many collections took how long.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PauseLengths {
+    /// Those up to each of [`PAUSE_BOUNDS_NS`] and above the bound before; at last the longer ones.
+    pub counts: [u64; PAUSE_BOUNDS_NS.len() + 1],
+    /// Their wall time.
+    pub total_ns: u64,
+}
+
+impl PauseLengths {
+    fn add(&mut self, wall_ns: u64) {
+        let bucket = PAUSE_BOUNDS_NS.partition_point(|bound| *bound < wall_ns);
+        self.counts[bucket] += 1;
+        self.total_ns += wall_ns;
+    }
+}
+
 /// CPU time of this thread in nanoseconds.
 pub(crate) fn thread_cpu_ns() -> u64 {
     let mut time = libc::timespec {
@@ -51,7 +88,6 @@ pub(crate) fn thread_cpu_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Measures one collection.
 /// One collection, for profilers.
 #[derive(Clone, Copy, Debug)]
 pub struct Pause {
@@ -65,6 +101,7 @@ pub struct Pause {
     pub bytes: (usize, usize),
 }
 
+/// Measures one collection.
 pub(crate) struct PauseTimer {
     wall: Instant,
     cpu_ns: u64,
@@ -80,7 +117,7 @@ impl PauseTimer {
     }
 
     /// Adds the time since the start.
-    pub(crate) fn stop(self, statistics: &mut Statistics) -> Duration {
+    pub(crate) fn stop(self, statistics: &mut Statistics, is_full: bool) -> Duration {
         let wall = self.wall.elapsed();
         let cpu_ns = thread_cpu_ns() - self.cpu_ns;
         statistics.pause_cpu_ns_total += cpu_ns;
@@ -88,6 +125,12 @@ impl PauseTimer {
         let wall_ns = wall.as_nanos() as u64;
         statistics.pause_wall_ns_total += wall_ns;
         statistics.pause_wall_ns_max = statistics.pause_wall_ns_max.max(wall_ns);
+        let lengths = if is_full {
+            &mut statistics.full_pauses
+        } else {
+            &mut statistics.young_pauses
+        };
+        lengths.add(wall_ns);
         wall
     }
 }

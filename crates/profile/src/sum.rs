@@ -127,6 +127,10 @@ impl Adder {
                 resumed_ns,
                 kind: wait.kind,
                 on: wait.on.map(|on| translation.string(on, &mut self.to)),
+                holder: wait.holder.map(&task),
+                holder_stack: wait
+                    .holder_stack
+                    .map(|one| translation.stack(one, &mut self.to)),
             };
             self.to.wait(wait);
         }

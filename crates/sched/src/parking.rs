@@ -229,9 +229,15 @@ impl Parking {
             let due = self
                 .timers
                 .pop_due(now, |ticket| self.tickets.is_timed(ticket));
-            let Some(ticket) = due else { return };
+            let Some((moment, ticket)) = due else {
+                return;
+            };
             self.tickets.timer_fired(ticket);
-            woken.extend(self.wake(ticket, Wake::TimedOut));
+            let one = self.wake(ticket, Wake::TimedOut);
+            if one.is_some() {
+                self.tickets.was_ready_at(ticket, moment);
+            }
+            woken.extend(one);
         }
     }
 }

@@ -8,7 +8,7 @@
 //! |---|---|---|---|
 //! | `head` | next to take | first that a thief still copies | owner and thieves, by exchange |
 //! | `tail` | first that is free | | owner |
-//! | `slots` | word and why it woke | | owner, between tail and the thief's half of head |
+//! | `slots` | word, why and when it woke | | owner, between tail and the thief's half of head |
 //!
 //! While no thief steals, both halves of `head` are equal; a second thief leaves while they are not.
 //! Positions count on and wrap.
@@ -28,14 +28,14 @@ use std::collections::VecDeque;
 use super::names::Ticket;
 use super::sync::Mutex;
 use super::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use super::word::{Next, wake_number, wake_of_number};
+use super::word::Next;
 
 /// The items of a line.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Item {
     Word(u64),
-    /// A word that was parked, with the number of [`wake_number`].
-    Woken(u32, u64),
+    /// A word that was parked, behind its [`Next::origin`].
+    Woken(u64, u64),
     /// A word that is still where it was parked; the worker that takes the item fetches it there.
     Ticket(Ticket),
 }
@@ -44,7 +44,7 @@ impl From<Next> for Item {
     fn from(next: Next) -> Item {
         match next.wake {
             None => Item::Word(next.word),
-            wake => Item::Woken(wake_number(wake), next.word),
+            Some(_) => Item::Woken(next.origin(), next.word),
         }
     }
 }
@@ -186,7 +186,16 @@ impl SharedLine {
 #[derive(Debug, Default)]
 struct Slot {
     word: AtomicU64,
-    wake: AtomicU32,
+    /// [`Next::origin`].
+    origin: AtomicU64,
+}
+
+impl Slot {
+    #[inline]
+    fn read(&self) -> Next {
+        let word = self.word.load(Ordering::Relaxed);
+        Next::with_origin(word, self.origin.load(Ordering::Relaxed))
+    }
 }
 
 /// The bounded queue of a worker.
@@ -223,18 +232,14 @@ impl Ring {
 
     #[inline]
     fn read(&self, position: u32) -> Next {
-        let slot = self.slot(position);
-        Next {
-            word: slot.word.load(Ordering::Relaxed),
-            wake: wake_of_number(slot.wake.load(Ordering::Relaxed)),
-        }
+        self.slot(position).read()
     }
 
     #[inline]
     fn write(&self, position: u32, next: Next) {
         let slot = self.slot(position);
         slot.word.store(next.word, Ordering::Relaxed);
-        slot.wake.store(wake_number(next.wake), Ordering::Relaxed);
+        slot.origin.store(next.origin(), Ordering::Relaxed);
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -399,7 +404,7 @@ impl NextSlot {
     /// Puts a word in, by the owner. Gives back what was there, or the word itself while a thief is at it.
     #[inline]
     pub(crate) fn put(&self, word: u64) -> Option<Next> {
-        let new = Next { word, wake: None };
+        let new = Next::new(word);
         match self.state.load(Ordering::Acquire) {
             EMPTY => {
                 self.set(new);
@@ -437,17 +442,12 @@ impl NextSlot {
     }
 
     fn get(&self) -> Next {
-        Next {
-            word: self.slot.word.load(Ordering::Relaxed),
-            wake: wake_of_number(self.slot.wake.load(Ordering::Relaxed)),
-        }
+        self.slot.read()
     }
 
     fn set(&self, next: Next) {
         self.slot.word.store(next.word, Ordering::Relaxed);
-        self.slot
-            .wake
-            .store(wake_number(next.wake), Ordering::Relaxed);
+        self.slot.origin.store(next.origin(), Ordering::Relaxed);
         self.state.store(FULL, Ordering::Release);
     }
 

@@ -24,10 +24,12 @@
 
 use std::os::fd::{OwnedFd, RawFd};
 use std::sync::Arc;
+use std::time::Instant;
 
 use super::Wake;
 use super::names::Ticket;
 use super::notice::ParkedList;
+use super::sync::now;
 use super::timers::{Moment, Timers};
 use super::word::{Lane, Next, wake_number, wake_of_number};
 
@@ -74,6 +76,8 @@ struct Place {
     lane: Lane,
     generation: u32,
     wake: u32,
+    /// When it was made ready, as [`Next::ready_us`]; zero unless that is noted.
+    ready_us: u32,
     registrations: Registrations,
     state: State,
     /// The timers have an entry.
@@ -89,6 +93,13 @@ pub(crate) struct Tickets {
     free: Vec<u32>,
     /// Places that were filled since the collector looked.
     young: Vec<u32>,
+    /// While the times at which tickets become ready are noted: the beginning of the pool's clock.
+    noted_since: Option<Instant>,
+}
+
+/// A moment as [`Next::ready_us`]; never zero.
+pub(crate) fn ready_us(moment: Moment) -> u32 {
+    ((moment / 1000) as u32).max(1)
 }
 
 impl Tickets {
@@ -102,6 +113,7 @@ impl Tickets {
                 lane: Lane::General,
                 generation: 0,
                 wake: 0,
+                ready_us: 0,
                 registrations: None,
                 state: State::Free,
                 is_timed: false,
@@ -115,6 +127,7 @@ impl Tickets {
         place.lane = lane;
         place.state = State::Arming;
         place.is_timed = false;
+        place.ready_us = 0;
         if !place.is_young {
             place.is_young = true;
             self.young.push(index);
@@ -169,22 +182,42 @@ impl Tickets {
         wake: Wake,
         timers: &mut Timers,
     ) -> Option<(Lane, Registrations)> {
+        let ready = self.noted_since.map_or(0, |epoch| {
+            let since = now().saturating_duration_since(epoch);
+            ready_us(since.as_nanos() as u64)
+        });
         let place = self.place(ticket)?;
         match place.state {
             State::Arming => {
                 place.state = State::ArmingWoken;
                 place.wake = wake_number(Some(wake));
+                place.ready_us = ready;
                 None
             }
             State::Parked => {
                 place.state = State::Ready;
                 place.wake = wake_number(Some(wake));
+                place.ready_us = ready;
                 let lane = place.lane;
                 let registrations = place.registrations.take();
                 self.drop_timer(ticket, timers);
                 Some((lane, registrations))
             }
             State::Free | State::ArmingWoken | State::Ready | State::Early | State::Dropped => None,
+        }
+    }
+
+    /// Whether the times at which tickets become ready are noted from now on.
+    pub(crate) fn note_times(&mut self, since: Option<Instant>) {
+        self.noted_since = since;
+    }
+
+    /// A ticket that was just made ready has been so since a moment.
+    pub(crate) fn was_ready_at(&mut self, ticket: Ticket, moment: Moment) {
+        if self.noted_since.is_some()
+            && let Some(place) = self.place(ticket)
+        {
+            place.ready_us = ready_us(moment);
         }
     }
 
@@ -206,6 +239,7 @@ impl Tickets {
         let next = Next {
             word: place.word,
             wake: wake_of_number(place.wake),
+            ready_us: place.ready_us,
         };
         self.release(ticket);
         Some(next)

@@ -52,15 +52,15 @@ impl Timers {
         }
     }
 
-    /// A ticket whose moment has come.
+    /// A ticket whose moment has come, and that moment.
     pub(crate) fn pop_due(
         &mut self,
         now: Moment,
         is_live: impl Fn(Ticket) -> bool,
-    ) -> Option<Ticket> {
+    ) -> Option<(Moment, Ticket)> {
         if self.next(is_live)? > now {
             return None;
         }
-        self.heap.pop().map(|Reverse((_, ticket))| ticket)
+        self.heap.pop().map(|Reverse(due)| due)
     }
 }

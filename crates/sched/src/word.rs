@@ -20,6 +20,34 @@ pub struct Next {
     pub word: u64,
     /// If it was parked, why it woke.
     pub wake: Option<Wake>,
+    /// If it was parked, when it was made ready: microseconds of the pool's clock, which wrap; zero
+    /// unless the pool notes these times.
+    pub ready_us: u32,
+}
+
+impl Next {
+    /// A word that was not parked.
+    pub(crate) fn new(word: u64) -> Next {
+        Next {
+            word,
+            wake: None,
+            ready_us: 0,
+        }
+    }
+
+    /// Everything but the word, as one number.
+    pub(crate) fn origin(self) -> u64 {
+        u64::from(self.ready_us) << 32 | u64::from(wake_number(self.wake))
+    }
+
+    /// The inverse of [`Next::origin`].
+    pub(crate) fn with_origin(word: u64, origin: u64) -> Next {
+        Next {
+            word,
+            wake: wake_of_number(origin as u32),
+            ready_us: (origin >> 32) as u32,
+        }
+    }
 }
 
 /// Why a word woke, as a number.

@@ -216,6 +216,12 @@
           server-option/max-unsent-bytes
           server-option/max-unsent-bytes-per-connection
           server-option/count
+          wait-row/key
+          wait-row/kind
+          wait-row/words
+          wait-row/name
+          wait-row/owner
+          wait-row/count
           spawn-setting/program
           spawn-setting/arguments
           spawn-setting/environment
@@ -578,6 +584,14 @@
     (define server-option/max-unsent-bytes 14)
     (define server-option/max-unsent-bytes-per-connection 15)
     (define server-option/count 16)
+
+    ;; Elements of a vector of `wait-row`.
+    (define wait-row/key 0)
+    (define wait-row/kind 1)
+    (define wait-row/words 2)
+    (define wait-row/name 3)
+    (define wait-row/owner 4)
+    (define wait-row/count 5)
 
     ;; Elements of a vector of `spawn-setting`.
     (define spawn-setting/program 0)

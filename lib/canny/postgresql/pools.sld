@@ -44,7 +44,8 @@
           (raise-bad-option 'make-postgresql-pool "#:size" "a number above 0" size))
       (if (not (and (real? idle-time) (>= idle-time 0)))
           (raise-bad-option 'make-postgresql-pool "#:idle-time" "a number of seconds" idle-time))
-      (new-pool #f string connect-timeout statements idle-time (make-semaphore size) '() #f))
+      (new-pool #f string connect-timeout statements idle-time
+                (make-semaphore size #:name "postgresql pool") '() #f))
 
     (define (check-pool who object)
       (check-argument who 1 postgresql-pool? "pool of connections to PostgreSQL" object))

@@ -284,4 +284,6 @@
                                     (push! tap (car rest))
                                     (loop (cdr rest))))))))
               #f))
-            (else (%type-error 'whenever 1 "supply, future or list" source))))))
+            (else (%type-error 'whenever 1 "supply, future or list" source))))
+
+    (%describe-waits! block 'channel "events of a react block" #f #f)))

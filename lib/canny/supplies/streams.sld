@@ -466,4 +466,7 @@
                ;; The end is for all who read.
                (wake-next! pipe (pipe-readers pipe))
                (let ((ending (pipe-ending pipe)))
-                 (if (procedure? ending) (ending) no-more))))))))
+                 (if (procedure? ending) (ending) no-more))))))
+
+    (%describe-waits! gate 'lock "a supply that another task is in" #f 'owner)
+    (%describe-waits! pipe 'channel "a pipe of a supply" #f #f)))

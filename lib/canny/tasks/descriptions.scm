@@ -1,7 +1,7 @@
 ;;; Part of (canny tasks): tasks and their waits as text, for messages and `(canny tasks monitor)`.
 ;;;
 ;;; Libraries of other ways to wait register what their waits are called, and which task could end
-;;; them (`%describe-waits!`).
+;;; them (`%describe-waits!`). Profiles read the same table.
 
 (define (%task-number task)
   (task-number task))
@@ -41,23 +41,56 @@
         ((number? name) (number->string name))
         (else "…")))
 
-;; Objects of other libraries that tasks wait for: a predicate, a name, and a procedure that
-;; returns the task that has the object, or #f.
+;; The things that tasks wait for: rows of `wait-row` of the protocols.
 (define kinds-of-waits '())
 
-(define (%describe-waits! predicate name owner)
-  (set! kinds-of-waits (cons (vector predicate name owner) kinds-of-waits)))
+;; Describes the waits for records of a type, or for a symbol. `kind` is that of profiles, `words`
+;; are for messages. `name` and `owner` are the fields with the record's name and with the task
+;; that has it, or #f.
+(define (%describe-waits! key kind words name owner)
+  (set! kinds-of-waits
+        (cons (vector-at wait-row/count
+                         (wait-row/key key)
+                         (wait-row/kind kind)
+                         (wait-row/words words)
+                         (wait-row/name (field-index key name))
+                         (wait-row/owner (field-index key owner)))
+              kinds-of-waits))
+  (%set-kinds-of-waits! kinds-of-waits))
+
+(define (field-index type name)
+  (and name
+       (let ((names (record-type-field-names type)))
+         (let loop ((index 0))
+           (if (eq? (vector-ref names index) name)
+               index
+               (loop (+ index 1)))))))
 
 (define (kind-of-wait why)
-  (let loop ((kinds kinds-of-waits))
-    (cond ((null? kinds) #f)
-          (((vector-ref (car kinds) 0) why) (car kinds))
-          (else (loop (cdr kinds))))))
+  (let ((key (if (record? why) (record-type-descriptor why) why)))
+    (let loop ((rows kinds-of-waits))
+      (cond ((null? rows) #f)
+            ((eq? (vector-ref (car rows) wait-row/key) key) (car rows))
+            (else (loop (cdr rows)))))))
+
+;; The task that has a record, or #f.
+(define (owner-of row record)
+  (let* ((index (vector-ref row wait-row/owner))
+         (owner (and index
+                     (%record-ref record (vector-ref row wait-row/key) index '%describe-wait))))
+    (and (task? owner) owner)))
+
+(%describe-waits! task 'future "a task" 'name #f)
+(%describe-waits! future 'future "a future that is no task's" #f #f)
+(%describe-waits! scope 'future "the tasks of a scope" #f #f)
+(%describe-waits! 'sleep 'timer "a point in time" #f #f)
+(%describe-waits! 'io 'socket "input or output" #f #f)
+(%describe-waits! 'select 'channel "one of several channels" #f #f)
+(%describe-waits! 'standby 'pool "work" #f #f)
 
 ;; The object of a wait, as a text, and the task that could end the wait, or #f.
 (define (describe-wait why)
   (cond ((task? why) (cons (%task-label why) why))
-        ((plain-future? why) (cons "a future that is no task's" #f))
         ((scope? why)
          (let ((tasks (queue-items (scope-tasks why))))
            (if (pair? tasks)
@@ -66,16 +99,12 @@
                      (car tasks))
                (cons "the tasks of a scope" #f))))
         ((kind-of-wait why)
-         => (lambda (kind)
-              (let ((owner ((vector-ref kind 2) why)))
-                (cons (if (task? owner)
-                          (string-append (vector-ref kind 1) " that " (%task-label owner)
-                                         " has")
-                          (vector-ref kind 1))
-                      (and (task? owner) owner)))))
-        ((eq? why 'sleep) (cons "a point in time" #f))
-        ((eq? why 'io) (cons "input or output" #f))
-        ((eq? why 'select) (cons "one of several channels" #f))
+         => (lambda (row)
+              (let ((owner (owner-of row why)) (words (vector-ref row wait-row/words)))
+                (cons (if owner
+                          (string-append words " that " (%task-label owner) " has")
+                          words)
+                      owner))))
         (else (cons "something" #f))))
 
 ;; The object of a wait, as a text.

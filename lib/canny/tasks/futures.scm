@@ -97,13 +97,14 @@
         (set-future-observed! future #t)
         (raise (future-value future)))))
 
-;; Waits until a future is settled, or for so many nanoseconds unless #f; whether it is.
-(define (settled-within? future patience)
+;; Waits until a future is settled, or for so many nanoseconds unless #f; whether it is. The task
+;; waits for `why`, the future or its task.
+(define (settled-within? why future patience)
   (or (not (pending? future))
       (let* ((ticket (and patience (%arm-timer patience)))
              (entry (make-entry #f #f))
              (wake
-              (%park future
+              (%park why
                      (lambda (waiter)
                        (set-entry-waiter! entry waiter)
                        ;; The ticket first, so that the task that wakes this one cannot have
@@ -130,7 +131,7 @@
     (if (not (or (not timeout) (seconds? timeout)))
         (raise-bad-option 'await "#:timeout" "a number of seconds that is not negative"
                           timeout))
-    (if (settled-within? plain (and timeout (whole-nanoseconds timeout)))
+    (if (settled-within? future plain (and timeout (whole-nanoseconds timeout)))
         (result-of plain)
         (raise
          (%make-condition 'timeout "the future has no value in time" (list future) 'await)))))
@@ -139,7 +140,7 @@
 (define (await/default future seconds default)
   (check-not-mine 'await/default future)
   (let ((plain (future-of 'await/default 1 future)))
-    (if (settled-within? plain (nanoseconds 'await/default 2 seconds))
+    (if (settled-within? future plain (nanoseconds 'await/default 2 seconds))
         (result-of plain)
         default)))
 

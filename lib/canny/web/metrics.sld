@@ -12,7 +12,7 @@
   (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine arguments)
           (only (canny machine control) guard)
           (only (canny data lists) map)
-          (only (srfi 1) append-map filter fold)
+          (only (srfi 1) append-map filter fold last)
           (only (canny files) file->lines)
           (only (canny tasks monitor) all-tasks task-state pool-statistics)
           (canny metrics)
@@ -186,12 +186,22 @@
                    (length (filter (lambda (task) (eq? state (task-state task))) tasks))))
            '(running ready waiting)))
 
-    ;; Those of the heap, the collector, tasks and the pool of threads.
+    ;; Those of the heap, the collector, the specializer, tasks and the pool of threads.
     (define (machine-families)
+      (append (heap-families)
+              (collector-families)
+              (specializer-families)
+              (scheduler-families)))
+
+    (define (heap-families)
       (let ((heap (%gc-statistics))
-            (pool (pool-statistics)))
+            (census (%heap-census)))
         (define (of name) (cdr (assq name heap)))
-        (define (in-pool name) (cdr (assq name pool)))
+        ;; A sample for each kind of object; the number is at this place in the rows.
+        (define (by-kind place)
+          (map (lambda (row)
+                 (list "" (list (cons "kind" (symbol->string (car row)))) (list-ref row place)))
+               census))
         (append
          (list
           (single "canny_heap_used_bytes" 'gauge "Memory of the heap that is in use."
@@ -202,16 +212,74 @@
                   (of 'bytes-live))
           (single "canny_heap_allocated_bytes_total" 'counter "Bytes of objects that were made."
                   (of 'bytes-allocated))
-          (list "canny_gc_collections_total" 'counter "Collections by kind."
-                (list (list "" '(("kind" . "full")) (of 'full-collections))
-                      (list "" '(("kind" . "young"))
-                            (- (of 'collections) (of 'full-collections)))))
-          (single "canny_gc_pause_seconds_total" 'counter "Time in which collections ran."
-                  (seconds (of 'pause-nanoseconds)))
-          (single "canny_gc_cpu_seconds_total" 'counter "Processor time of collections."
-                  (seconds (of 'pause-cpu-nanoseconds)))
-          (single "canny_gc_pause_seconds_max" 'gauge "The longest collection."
-                  (seconds (of 'pause-nanoseconds-max)))
+          (single "canny_outside_bytes" 'gauge
+                  "Memory outside of the heap that counts toward its limit, such as that of ports."
+                  (of 'bytes-outside)))
+         (if (pair? census)
+             (list
+              (list "canny_heap_object_bytes" 'gauge
+                    "Bytes of objects by kind after the last full collection." (by-kind 2))
+              (list "canny_heap_objects" 'gauge
+                    "Objects by kind after the last full collection." (by-kind 1)))
+             '()))))
+
+    ;; The samples of one kind of collections, whose lengths `%gc-pauses` has counted.
+    (define (pause-samples kind lengths)
+      (let ((labels (list (cons "kind" kind))))
+        (append (map (lambda (row)
+                       (list "_bucket"
+                             (append labels
+                                     (list (cons "le"
+                                                 (if (car row)
+                                                     (number->string (seconds (car row)))
+                                                     "+Inf"))))
+                             (cdr row)))
+                     (cdr lengths))
+                (list (list "_sum" labels (seconds (car lengths)))
+                      (list "_count" labels (cdr (last (cdr lengths))))))))
+
+    (define (collector-families)
+      (let ((heap (%gc-statistics))
+            (pauses (%gc-pauses)))
+        (define (of name) (cdr (assq name heap)))
+        (list
+         (list "canny_gc_collections_total" 'counter "Collections by kind."
+               (list (list "" '(("kind" . "full")) (of 'full-collections))
+                     (list "" '(("kind" . "young"))
+                           (- (of 'collections) (of 'full-collections)))))
+         (single "canny_gc_pause_seconds_total" 'counter "Time in which collections ran."
+                 (seconds (of 'pause-nanoseconds)))
+         (single "canny_gc_cpu_seconds_total" 'counter "Processor time of collections."
+                 (seconds (of 'pause-cpu-nanoseconds)))
+         (single "canny_gc_pause_seconds_max" 'gauge "The longest collection."
+                 (seconds (of 'pause-nanoseconds-max)))
+         (list "canny_gc_pause_duration_seconds" 'histogram
+               "For how long collections stopped all threads, by kind."
+               (append (pause-samples "young" (car pauses))
+                       (pause-samples "full" (cadr pauses)))))))
+
+    (define (specializer-families)
+      (let ((figures (%specializer-statistics)))
+        (define (of name) (cdr (assq name figures)))
+        (list
+         (list "canny_specializer_candidates_total" 'counter
+               "Procedures and loops that were compiled, by whether code came of it."
+               (list (list "" '(("outcome" . "compiled")) (of 'compiled))
+                     (list "" '(("outcome" . "refused")) (of 'refused))))
+         (single "canny_specializer_compile_seconds_total" 'counter
+                 "Time in which the compiler ran, beside the program."
+                 (seconds (of 'nanoseconds)))
+         (single "canny_specializer_deoptimizations_total" 'counter
+                 "Times that compiled code was left for a wrong guess." (of 'deoptimizations))
+         (list "canny_specializer_code_bytes" 'gauge "Memory of machine code."
+               (list (list "" '(("part" . "code")) (of 'code-bytes))
+                     (list "" '(("part" . "descriptors")) (of 'descriptor-bytes)))))))
+
+    (define (scheduler-families)
+      (let ((pool (pool-statistics)))
+        (define (in-pool name) (cdr (assq name pool)))
+        (append
+         (list
           (list "canny_tasks" 'gauge "Tasks by state." (count-states (all-tasks)))
           (single "canny_pool_cores" 'gauge "Cores that the pool of threads uses."
                   (in-pool 'cores))
@@ -223,6 +291,8 @@
           (single "canny_pool_helpers" 'gauge
                   "Threads that do what would block, such as statements of SQLite."
                   (in-pool 'helpers))
+          (single "canny_pool_busy_workers" 'gauge "Those that run a task."
+                  (max 0 (- (in-pool 'workers) (in-pool 'idle) (in-pool 'blocked))))
           (single "canny_pool_idle_workers" 'gauge "Those that have nothing to do."
                   (in-pool 'idle))
           (single "canny_pool_ready_tasks" 'gauge "Tasks that wait for a thread."

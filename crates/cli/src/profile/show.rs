@@ -16,7 +16,8 @@ use canny_profile::analysis::{
 use canny_profile::model::Profile;
 use canny_profile::text::{
     Style, allocation_sites_table, allocation_types_table, call_edges_table, changes_table,
-    collections_table, counts_table, explain, flame_graph, functions_table, waits_table,
+    collections_table, counts_table, explain, explain_locks, flame_graph, functions_table,
+    waits_table,
 };
 use canny_profile::{export, file, page};
 
@@ -188,7 +189,7 @@ fn text(
         parts.push(flame_graph(&weights, &tree, FLAME_SHARE_MIN, style));
     }
     if wish.explains {
-        parts.push(explain(&weights, style));
+        parts.push(explain(&weights, style) + &explain_locks(profile, &waits, style));
     }
     if let Some(base) = base {
         let before = Weights::new(base, Measure::Cpu, &filter);

@@ -1,6 +1,7 @@
 //! The heap as its hosts see it.
 
 mod accounts;
+mod census;
 mod in_place;
 mod limit;
 mod model;

@@ -3,16 +3,21 @@
 //! The heap owns the policy; this module gives programs a view of it. A weak reference that the
 //! collector broke reads as `#f`. Objects that were given as arguments stay alive during the call.
 
+use canny_heap::PAUSE_BOUNDS_NS;
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 
 use crate::arguments::{Call, implementations};
 use crate::host;
+use crate::primitives::tasks::numbers_by_name;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "collect-garbage" => collect_garbage;
     "%gc-statistics" => statistics;
+    "%gc-pauses" => pauses;
+    "%heap-census" => census;
+    "%specializer-statistics" => specializer_statistics;
     "%live-instances" => |thread, call: Call| {
         let record_type = call.object(thread, 0, Kind::RecordType, "record type")?;
         Ok(thread.instances_of(record_type.value()))
@@ -55,15 +60,66 @@ fn statistics(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
         ("bytes-live", statistics.bytes_live as u64),
         ("bytes-in-use", statistics.bytes_in_use as u64),
         ("bytes-in-use-max", statistics.bytes_in_use_max as u64),
+        ("bytes-outside", thread.vm().heap().outside_bytes() as u64),
     ];
+    Ok(numbers_by_name(thread, &entries))
+}
+
+fn number(thread: &mut Thread, number: u64) -> Value {
+    thread.integer(number.min(i64::MAX as u64) as i64)
+}
+
+/// Collections by length; the counts of the longer ones contain those of the shorter.
+fn pauses(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    let statistics = thread.vm().heap().statistics();
+    let mut kinds = Value::NIL;
+    for lengths in [statistics.full_pauses, statistics.young_pauses] {
+        let mut list = Value::NIL;
+        let mut sum: u64 = lengths.counts.iter().sum();
+        for (index, count) in lengths.counts.iter().enumerate().rev() {
+            let bound = match PAUSE_BOUNDS_NS.get(index) {
+                Some(bound) => number(thread, *bound),
+                None => Value::FALSE,
+            };
+            let below = number(thread, sum);
+            let entry = thread.cons(bound, below);
+            list = thread.cons(entry, list);
+            sum -= count;
+        }
+        let total = number(thread, lengths.total_ns);
+        let one = thread.cons(total, list);
+        kinds = thread.cons(one, kinds);
+    }
+    Ok(kinds)
+}
+
+fn census(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    let census = thread.vm().heap().census();
+    let rows = census.map_or_else(Vec::new, |census| census.rows());
     let mut list = Value::NIL;
-    for (name, number) in entries.into_iter().rev() {
-        let name = thread.symbol(name);
-        let number = thread.integer(number.min(i64::MAX as u64) as i64);
-        let entry = thread.cons(name, number);
+    for row in rows.into_iter().rev() {
+        let bytes = number(thread, row.bytes);
+        let rest = thread.cons(bytes, Value::NIL);
+        let objects = number(thread, row.objects);
+        let rest = thread.cons(objects, rest);
+        let name = thread.symbol(row.name);
+        let entry = thread.cons(name, rest);
         list = thread.cons(entry, list);
     }
     Ok(list)
+}
+
+fn specializer_statistics(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    let figures = thread.vm().specializer_figures();
+    let entries = [
+        ("compiled", figures.compiled),
+        ("refused", figures.refused),
+        ("nanoseconds", figures.time.as_nanos() as u64),
+        ("deoptimizations", figures.deoptimizations),
+        ("code-bytes", figures.code_bytes as u64),
+        ("descriptor-bytes", figures.descriptor_bytes as u64),
+    ];
+    Ok(numbers_by_name(thread, &entries))
 }
 
 fn set_stress(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

@@ -8,8 +8,9 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use canny_io::{IoError, Wait};
+use canny_io::{IoError, Operation, Wait};
 use canny_locks::{Mutex, MutexGuard};
+use canny_profile::model::WaitKind;
 use canny_tables::kinds::Kind;
 use canny_tables::protocols::TicketOutcome;
 use canny_value::Value;
@@ -99,6 +100,10 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         Ok(Value::UNSPECIFIED)
     };
     "%ticket-over!" => ticket_over;
+    "%set-kinds-of-waits!" => |thread, call| {
+        thread.set_kinds_of_waits(call.at(0));
+        Ok(Value::UNSPECIFIED)
+    };
     "%set-expired!" => |thread, call: Call| {
         let ticket = call.at(0).as_index();
         thread.set_resumption(ticket.map(|ticket| ticket as u64));
@@ -206,6 +211,29 @@ pub(crate) enum Then {
     Resume(Box<dyn Any + Send>),
 }
 
+/// The kind of wait of an operation whose descriptors do not tell.
+fn kind_of_operation(who: &str) -> Option<WaitKind> {
+    match who {
+        "%process-wait" | "%exchange" => Some(WaitKind::Process),
+        "%resolve-host" => Some(WaitKind::Dns),
+        "%lock-port" => Some(WaitKind::Lock),
+        _ => None,
+    }
+}
+
+/// Tells a profile for what an operation waits that was put off.
+pub(crate) fn note_wait(thread: &mut Thread, error: &IoError) {
+    if !thread.is_profiled() {
+        return;
+    }
+    let kind = match error.operation() {
+        Some(Operation::Resolve) => WaitKind::Dns,
+        Some(Operation::Lock) => WaitKind::Lock,
+        _ => WaitKind::Socket,
+    };
+    thread.note_operation(kind, error.name());
+}
+
 /// Has a primitive called again once a ticket is over.
 pub(crate) fn suspend(thread: &mut Thread, who: &'static str, ticket: u64, then: Then) -> Raise {
     suspend_or(thread, who, ticket, then, None)
@@ -304,8 +332,12 @@ pub(crate) fn resumable<S: Send + 'static, R>(
     };
     let mut is_first = true;
     loop {
+        if let Some(kind) = kind_of_operation(call.who) {
+            thread.note_operation(kind, None);
+        }
         let (outcome, ticket) = thread.wait_outside_heap(|| proceed(&mut begun.state, wait));
-        if let (Err(IoError::Parked(_)), Some(ticket)) = (&outcome, ticket) {
+        if let (Err(error @ IoError::Parked(_)), Some(ticket)) = (&outcome, ticket) {
+            note_wait(thread, error);
             let then = Then::Resume(Box::new(begun));
             return Err(suspend(thread, call.who, ticket, then));
         }

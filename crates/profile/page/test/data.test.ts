@@ -259,7 +259,7 @@ test("exact counts", () => {
 
 const WAITS = { waits: {
   task: [0, 1, 1], label: [0, 1, 1], stack: [2, 2, 4], from: [0, 100, 300], ready: [50, 180, 400], resumed: [60, 200, 400],
-  kind: [9, 9, 10], on: [11, 11, null],
+  kind: [9, 9, 10], on: [11, 11, null], holder: [1, null, null], holder_stack: [4, null, null],
 } };
 
 test("waits by place, cut to the time range", () => {
@@ -269,8 +269,11 @@ test("waits by place, cut to the time range", () => {
   assert.equal(all.total, 260);
   assert.equal(all.runnable, 30);
   assert.deepEqual(all.rows.map((row) => [row.kind, row.function, row.line, row.on, row.count, row.total, row.longest, row.runnable]), [
-    [0, 1, 11, "the lock", 2, 160, 100, 30], [2, 1, 12, null, 1, 100, 100, 0],
+    [0, 1, 11, "the lock", 2, 160, 100, 30], [4, 1, 12, null, 1, 100, 100, 0],
   ]);
+  assert.deepEqual(all.rows.map((row) => row.tasks), [2, 1]);
+  assert.deepEqual(all.rows[0]!.holders, [{ tasks: new Set([1]), function: 1, line: 12, count: 1, total: 60 }]);
+  assert.deepEqual(all.rows[1]!.holders, []);
   const part = waitTable(profile, facts, { ...NO_FILTER, from: 150, to: 350 });
   assert.equal(part.total, 100);
   assert.equal(weights(profile, { task: 1 }, "wait").total, 200);

@@ -30,7 +30,7 @@ pub use filter::{Filter, selected};
 pub use place::{Grain, Place};
 pub use totals::{Total, totals};
 pub use trees::{Node, Tree, bottom_up, top_down};
-pub use waits::{WaitPlace, wait_places};
+pub use waits::{Holder, WaitPlace, wait_places};
 pub use weights::{Measure, Unit, Weights};
 
 use std::ops::AddAssign;

@@ -289,6 +289,8 @@ fn waits_are_added_up_by_kind_and_place() {
             resumed_ns,
             kind: WaitKind::Lock,
             on,
+            holder: None,
+            holder_stack: None,
         });
     }
     let profile = Profile::new(Header::default(), &mut builder, 0);

@@ -131,6 +131,8 @@ fn busy() -> Profile {
             resumed_ns: 9,
             kind: WaitKind::Other,
             on: None,
+            holder: None,
+            holder_stack: None,
         });
     }
     for (index, kind) in EventKind::ALL.iter().enumerate() {

@@ -6,15 +6,25 @@
 use serde::Deserialize;
 
 macro_rules! tables {
-    ($($table:ident { $($(#[$attribute:meta])* $column:ident: $kind:ty,)* })*) => {$(
+    ($($table:ident {
+        $($(#[$attribute:meta])* $column:ident: $kind:ty,)*
+        $(; $($late:ident: $late_kind:ty,)*)?
+    })*) => {$(
         #[derive(Debug, Deserialize)]
-        pub struct $table { $($(#[$attribute])* pub $column: Vec<$kind>,)* }
+        pub struct $table {
+            $($(#[$attribute])* pub $column: Vec<$kind>,)*
+            $($(#[serde(default)] pub $late: Vec<$late_kind>,)*)?
+        }
 
         impl $table {
             /// The number of rows, unless the columns differ.
             pub fn rows(&self) -> Option<usize> {
                 let lengths = [$(self.$column.len(),)*];
-                lengths.iter().all(|length| *length == lengths[0]).then_some(lengths[0])
+                // A profile of before has no such columns.
+                let late: &[usize] = &[$($(self.$late.len(),)*)?];
+                let is_even = lengths.iter().all(|length| *length == lengths[0])
+                    && late.iter().all(|length| [0, lengths[0]].contains(length));
+                is_even.then_some(lengths[0])
             }
         }
     )*};
@@ -66,6 +76,9 @@ tables! {
         resumed: u64,
         kind: u32,
         on: Option<u32>,
+        ;
+        holder: Option<u32>,
+        holder_stack: Option<u32>,
     }
     Allocations {
         at: u64,

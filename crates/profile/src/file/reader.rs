@@ -137,6 +137,11 @@ impl From {
     }
 }
 
+/// A row of a column that may be missing.
+fn late(column: &[Option<u32>], row: usize) -> Option<u32> {
+    column.get(row).copied().flatten()
+}
+
 fn rows_of(table: &'static str, rows: Option<usize>) -> Result<(usize, From), Problem> {
     match rows {
         Some(rows) => Ok((rows, From(table))),
@@ -294,6 +299,12 @@ impl Reader {
                 resumed_ns: table.resumed[row],
                 kind: WaitKind::of_word(&rows.strings[kind.row()]),
                 on: from.optional("strings", strings, table.on[row])?,
+                holder: from.optional("tasks", rows.tasks.len(), late(&table.holder, row))?,
+                holder_stack: from.optional(
+                    "stacks",
+                    rows.stacks.len(),
+                    late(&table.holder_stack, row),
+                )?,
             });
         }
         Ok(())

@@ -65,6 +65,8 @@ pub fn full() -> (Header, Builder) {
         resumed_ns: 3,
         kind: WaitKind::Lock,
         on,
+        holder: Some(task),
+        holder_stack: stack,
     });
     let type_name = builder.string("pair");
     builder.allocation(Allocation {
@@ -118,6 +120,27 @@ fn every_table_survives() {
     assert_eq!(read(&gzip(&bytes)).unwrap(), profile);
 }
 
+/// Columns that came later are missing in older files.
+#[test]
+fn waits_without_holders_are_read() {
+    let lines = r#"{"profile":1,"program":"a","arguments":[],"canny":"","pid":1,"started":0,"interval":1}
+{"strings":["lock"]}
+{"tasks":{"number":[0],"name":[null],"starter":[null],"started":[0]}}
+{"labels":[[]]}
+{"waits":{"task":[0],"label":[0],"stack":[null],"from":[1],"ready":[2],"resumed":[3],"kind":[0]MORE}}
+"#;
+    let with = |columns: &str| {
+        let columns = format!(r#","on":[null]{columns}"#);
+        read(lines.replace("MORE", &columns).as_bytes())
+    };
+    let profile = with("").unwrap();
+    assert_eq!(profile.rows.waits[0].holder, None);
+    let profile = with(r#","holder":[0],"holder_stack":[null]"#).unwrap();
+    assert!(profile.rows.waits[0].holder.is_some());
+    assert!(with(r#","holder":[0,0]"#).is_err(), "a longer column");
+    assert!(with(r#","holder":[1]"#).is_err(), "no such task");
+}
+
 #[test]
 fn rows_may_come_in_parts() {
     let (header, mut builder) = full();
@@ -138,6 +161,8 @@ fn rows_may_come_in_parts() {
             resumed_ns: 40,
             kind,
             on,
+            holder: None,
+            holder_stack: None,
         });
     }
     builder.sample(Sample {

@@ -295,6 +295,12 @@ impl<W: Write> Writer<W> {
             table.column("resumed", some, |row| row.resumed_ns);
             table.column("kind", some, |row| words.word(row.kind.word()));
             table.optional("on", some, |row| row.on.map(|on| words.number(on)));
+            table.optional("holder", some, |row| {
+                row.holder.map(|holder| holder.number())
+            });
+            table.optional("holder_stack", some, |row| {
+                row.holder_stack.map(|stack| stack.number())
+            });
             table.end(output)?;
         }
         for some in rows.allocations.chunks(ROWS_MAX) {

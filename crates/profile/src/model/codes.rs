@@ -67,11 +67,23 @@ words! {
 words! {
     /// The kind of thing that a task waited for.
     WaitKind, otherwise Other;
+    /// Mutexes, semaphores, read-write locks, an action that is done once, locks of files.
     Lock = "lock",
+    /// The signal of a condition variable.
+    Condition = "condition",
+    /// Barriers and latches.
+    Barrier = "barrier",
+    /// Channels, and the values of supplies.
     Channel = "channel",
+    /// Sockets, pipes and terminals.
     Socket = "socket",
+    /// The address of a name.
+    Dns = "dns",
+    /// A statement of a database.
+    Database = "database",
     Timer = "timer",
     Process = "process",
+    /// Futures and tasks.
     Future = "future",
     /// A thread of the pool for blocking calls.
     Pool = "pool",

@@ -86,6 +86,10 @@ pub struct Wait {
     pub kind: WaitKind,
     /// The name of the thing that it waited for.
     pub on: Option<StringIndex>,
+    /// The task that had the thing when the wait began.
+    pub holder: Option<TaskIndex>,
+    /// Where that task was while it had it.
+    pub holder_stack: Option<StackIndex>,
 }
 
 impl Wait {

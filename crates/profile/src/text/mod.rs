@@ -21,4 +21,4 @@ pub use explain::explain;
 pub use flame::{flame_graph, tree_text};
 pub use style::{Style, printable};
 pub use table::{callers_table, changes_table, functions_table};
-pub use waits::waits_table;
+pub use waits::{explain_locks, waits_table};

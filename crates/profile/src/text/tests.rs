@@ -232,6 +232,8 @@ fn waits_and_allocations_have_tables() {
         resumed_ns: 3_000_000,
         kind: WaitKind::Channel,
         on,
+        holder: None,
+        holder_stack: None,
     });
     let type_name = builder.string("pair");
     builder.allocation(Allocation {
@@ -285,6 +287,43 @@ fn waits_and_allocations_have_tables() {
     );
 }
 
+#[test]
+fn locks_show_who_has_them() {
+    let mut builder = Builder::new();
+    builder.task(0, Some("main"), None, 0);
+    let holder = builder.task(7, Some("writer"), None, 0);
+    let place = crate::analysis::tests::stack_of(&mut builder, "save:9;%park");
+    let stack = crate::analysis::tests::stack_of(&mut builder, "read:7;%park");
+    let on = Some(builder.string("table"));
+    for number in [1, 2] {
+        let task = builder.task(number, None, None, 0);
+        builder.wait(Wait {
+            task,
+            label: 0.into(),
+            stack,
+            from_ns: 0,
+            ready_ns: 3_000_000,
+            resumed_ns: 3_000_000,
+            kind: WaitKind::Lock,
+            on,
+            holder: Some(holder),
+            holder_stack: place,
+        });
+    }
+    let profile = Profile::new(Header::default(), &mut builder, 9);
+    let waits = wait_places(&profile, &Filter::default());
+    assert_eq!((waits[0].tasks, waits[0].holders.len()), (2, 1));
+    let table = waits_table(&profile, &waits, &style(120));
+    let row = table.lines().nth(2).unwrap();
+    assert!(row.starts_with("     6.0 ms        2"), "{table}");
+    assert!(row.contains("held by writer (7)"), "{table}");
+    assert!(row.contains("save"), "{table}");
+    let text = explain_locks(&profile, &waits, &style(120));
+    let wanted = " 100.0 %  read (a.scm:7): 2 tasks waited here for table, 6.0 ms in all; mostly held by \
+                  writer (7) in save (a.scm:9).\n";
+    assert_eq!(text.trim_start(), wanted.trim_start());
+}
+
 proptest! {
     /// A damaged profile that is read is summed up, shown and exported.
     #[test]
@@ -331,7 +370,9 @@ proptest! {
             changes_table(&functions_changed(&weights, &weights), &style);
             changes_table(&stacks_changed(&weights, &weights), &style);
         }
-        waits_table(&profile, &wait_places(&profile, &filter), &style);
+        let waits = wait_places(&profile, &filter);
+        waits_table(&profile, &waits, &style);
+        explain_locks(&profile, &waits, &style);
         let all = (&profile, &filter, Grain::Line);
         allocation_types_table(&profile, &allocation_types(all.0, all.1, all.2), &style);
         allocation_sites_table(&profile, &allocation_sites(all.0, all.1, all.2), &style);

@@ -135,6 +135,8 @@ fn others(maker: &mut Maker, fib: Option<StackIndex>, job: StackIndex) {
             resumed_ns: resumed * MILLISECOND,
             kind: WaitKind::Lock,
             on,
+            holder: None,
+            holder_stack: None,
         });
     }
     let pair = maker.builder.string("pair");

@@ -26,7 +26,9 @@ use super::queues::{Ring, SharedLine};
 use super::statistics::{Counters, PoolStatistics, Trace, TraceSink, read};
 use super::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use super::sync::{Mutex, now, thread_number};
+use super::tickets::ready_us;
 use super::timers::{Moment, NEVER};
+use super::word::Next;
 use super::workers::{IdleWorkers, Worker, WorkerKind, WorkerState, Workers};
 use steward::Steward;
 use waiting::NOBODY;
@@ -282,6 +284,21 @@ impl Pool {
     pub(crate) fn moment(&self, instant: Instant) -> Moment {
         let since = instant.saturating_duration_since(self.epoch).as_nanos();
         u64::try_from(since).unwrap_or(NEVER - 1)
+    }
+
+    /// Notes from now on, or does not, when words that were parked become ready ([`Next::ready_us`]).
+    pub fn note_ready_times(&self, is_on: bool) {
+        let since = is_on.then_some(self.epoch);
+        self.parking.lock().tickets.note_times(since);
+    }
+
+    /// How long ago a word became ready that was taken just now, if that was noted.
+    pub fn since_ready(&self, next: &Next) -> Option<Duration> {
+        let now_us = ready_us(self.clock());
+        let since_us = now_us.wrapping_sub(next.ready_us);
+        // A clock that seems to have run backwards has not moved.
+        let since_us = if since_us > u32::MAX / 2 { 0 } else { since_us };
+        (next.ready_us != 0).then(|| Duration::from_micros(since_us.into()))
     }
 
     pub fn statistics(&self) -> PoolStatistics {

@@ -8,7 +8,7 @@ use super::super::queues::{Item, Ring};
 use super::super::slices::Order;
 use super::super::statistics::count;
 use super::super::sync::atomic::{Ordering, fence};
-use super::super::word::{Lane, Next, wake_of_number};
+use super::super::word::{Lane, Next};
 use super::super::workers::{Sleeper, Worker, WorkerKind};
 use super::Pool;
 use super::waiting::role_of;
@@ -27,7 +27,7 @@ impl Pool {
                 let worker = self.workers.get(id);
                 let turn = worker.turns.load(Ordering::Relaxed);
                 let calls = worker.partners.push(turn, worker.ring_length() == 0);
-                self.push_local(worker, Next { word, wake: None });
+                self.push_local(worker, Next::new(word));
                 if calls || worker.serves_timers_only() {
                     self.call_general();
                 } else {
@@ -109,7 +109,7 @@ impl Pool {
                 if worker.ring_length() == 0 {
                     worker.order.store(Order::Others as u8, Ordering::Relaxed);
                 }
-                self.push_local(worker, Next { word, wake: None });
+                self.push_local(worker, Next::new(word));
                 if worker.serves_timers_only() {
                     self.call_general();
                 }
@@ -259,11 +259,8 @@ impl Pool {
     /// The word that an item stands for.
     pub(super) fn redeem(&self, item: Item) -> Option<Next> {
         match item {
-            Item::Word(word) => Some(Next { word, wake: None }),
-            Item::Woken(wake, word) => Some(Next {
-                word,
-                wake: wake_of_number(wake),
-            }),
+            Item::Word(word) => Some(Next::new(word)),
+            Item::Woken(origin, word) => Some(Next::with_origin(word, origin)),
             Item::Ticket(ticket) => {
                 let next = self.parking.lock().tickets.take(ticket);
                 self.parked.fetch_sub(1, Ordering::SeqCst);

@@ -300,7 +300,7 @@ fn thieves_and_owner_share_a_ring() {
             })
         };
         for word in 0..7 {
-            let next = Next { word, wake: None };
+            let next = Next::new(word);
             if rings[0].push(next).is_err() {
                 rings[0].overflow(&line);
                 if let Err(next) = rings[0].push(next) {

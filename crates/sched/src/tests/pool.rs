@@ -244,6 +244,36 @@ fn timers_wake_in_order_without_threads() {
     pool.shut_down();
 }
 
+/// A word that was parked for a moment has been ready since then, however late it is taken.
+#[test]
+fn the_pool_knows_since_when_a_word_was_ready() {
+    let (machine, pool) = Machine::new(config(1));
+    for is_noted in [false, true] {
+        pool.note_ready_times(is_noted);
+        let seen = Arc::new(Mutex::new(None));
+        let to = Arc::clone(&seen);
+        let word = machine.word(move |machine, _, next| {
+            *to.lock().unwrap() = Some(machine.pool().since_ready(&next));
+        });
+        let began = Instant::now();
+        pool.park(word, &[], Some(began), Lane::Pinned(WorkerId::MAIN))
+            .unwrap();
+        // Nobody takes it meanwhile.
+        let parked = Instant::now();
+        thread::sleep(Duration::from_millis(20));
+        let late = parked.elapsed();
+        machine.serve_until(&pool, WorkerId::MAIN, || seen.lock().unwrap().is_some());
+        let ago = seen.lock().unwrap().unwrap();
+        assert_eq!(ago.is_some(), is_noted, "{ago:?}");
+        if let Some(ago) = ago {
+            let unit = Duration::from_micros(2);
+            assert!(ago + unit >= late, "{ago:?}");
+            assert!(ago <= began.elapsed() + unit, "{ago:?}");
+        }
+    }
+    pool.shut_down();
+}
+
 #[test]
 fn timers_come_while_all_are_busy() {
     let (machine, pool) = Machine::new(config(1));

@@ -118,6 +118,15 @@ rows! {
     "%gc-statistics" (0) [] "-> list"
         "Association list: collections, pause times in nanoseconds, bytes live and \
          allocated." slow Administration;
+    "%gc-pauses" (0) [] "-> list"
+        "Lengths of collections, two lists: of those that left the old generation alone, and of full \
+         ones. Each has the sum in nanoseconds and pairs of a bound in nanoseconds, #f at last, and the \
+         number of collections up to it." slow Administration;
+    "%heap-census" (0) [] "-> list"
+        "Objects by kind after the last full collection: lists of a symbol, their number and their bytes. \
+         Empty until a full collection has come after the first call." slow Administration;
+    "%specializer-statistics" (0) [] "-> list"
+        "Association list of numbers about compiled code." slow Administration;
     "%gc-stress!" (1) [] "index -> unspecified"
         "Collects at every n-th allocation; 0 for never." slow Administration;
     "weak-cons" (2) [PURE NEVER_RAISES ALLOCATES] "any any -> weak-pair"

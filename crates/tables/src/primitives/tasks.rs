@@ -19,6 +19,8 @@ rows! {
     "%set-idle-procedures!" (2) [] "procedure procedure -> unspecified"
         "Says what the main thread runs, as no task, when all tasks wait for each other, and when it is \
          interrupted while it is idle; both end by serving.";
+    "%set-kinds-of-waits!" (1) [] "list -> unspecified"
+        "Says what tasks wait for, for profiles: a list of vectors, the wait-rows of protocols.";
     "%pool-statistics" (0) [] "-> list"
         "Numbers about the workers and what waits for them: pairs of a symbol and an integer.";
     "%trace-pool!" (1) [] "boolean -> unspecified"

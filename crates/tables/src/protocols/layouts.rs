@@ -182,6 +182,20 @@ positions! {
         UNSENT_BYTES_PER_CONNECTION_MAX "max-unsent-bytes-per-connection",
     }
 
+    /// A row of what tasks wait for, for `%set-kinds-of-waits!`.
+    wait_row "wait-row" {
+        /// A record type, or a symbol that is waited for itself.
+        KEY "key",
+        /// A symbol: the kind of the wait in profiles.
+        KIND "kind",
+        /// The words for it in messages.
+        WORDS "words",
+        /// The index of the field with the name of the object, `#f` if there is none.
+        NAME "name",
+        /// The same for the field with the task that has the object.
+        OWNER "owner",
+    }
+
     /// Settings of a new process, for `%spawn`.
     spawn_setting "spawn-setting" {
         PROGRAM "program",

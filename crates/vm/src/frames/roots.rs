@@ -104,6 +104,7 @@ impl Roots for Thread {
             visitor.visit(value);
         }
         visitor.visit(&mut self.tasks.current);
+        visitor.visit(&mut self.profile.parked);
         visitor.visit(&mut self.pending);
         visitor.visit(&mut self.sealed.continuation);
         visitor.visit(&mut self.continuation_code);

@@ -17,8 +17,11 @@ use crate::data::globals::cell_value;
 use crate::frames::TailCaller;
 use crate::thread::Thread;
 
-/// Procedures that a search looks at.
+/// Procedures that a search for a backtrace looks at.
 const PROCEDURES_MAX: usize = 200;
+
+/// The same for a profile, which has many places.
+const PROFILED_PROCEDURES_MAX: usize = 50;
 
 /// Tail calls that are shown between two frames.
 const STEPS_MAX: usize = 8;
@@ -29,9 +32,35 @@ const MOVES_MAX: usize = 4;
 /// A procedure that was found, and the tail calls that lead to it: which procedure makes each, and the index
 /// behind the first word of the instruction.
 struct Found {
-    closure: Value,
-    code: CodeRef,
+    callee: Callee,
     calls: Vec<(usize, usize)>,
+}
+
+/// A procedure, of which maybe only the code is known.
+#[derive(Clone, Copy)]
+struct Callee {
+    closure: Option<Value>,
+    code: CodeRef,
+}
+
+impl Callee {
+    fn of(value: Value) -> Option<Callee> {
+        let code = CodeRef::of_closure(value)?;
+        Some(Callee {
+            closure: Some(value),
+            code,
+        })
+    }
+}
+
+/// The result of a search.
+struct Ways {
+    /// The procedure that was called is the first.
+    found: Vec<Found>,
+    /// The place of the running procedure.
+    goal: usize,
+    /// Whether every tail call named its procedure.
+    is_complete: bool,
 }
 
 impl Thread {
@@ -43,59 +72,51 @@ impl Thread {
         return_pc: *const u32,
         running: CodeRef,
     ) -> Vec<TailCaller> {
-        let Some(called) = called_at(caller, return_pc) else {
-            return Vec::new();
+        let ways = Callee::of(caller)
+            .and_then(|caller| called_before(caller, return_pc))
+            .and_then(|called| search(called, running, PROCEDURES_MAX));
+        ways.map_or_else(Vec::new, |ways| {
+            self.steps_to(&ways.found, ways.goal, ways.is_complete)
+        })
+    }
+
+    /// The addresses behind the first words of the tail calls that led from a call in one code to another
+    /// code, the last one first. Only what is certain, of a frame whose closure may be gone. `pc` is the
+    /// address behind the first word of the call, or its return address.
+    pub(crate) fn certain_tail_calls(
+        &self,
+        caller: CodeRef,
+        pc: *const u32,
+        running: CodeRef,
+    ) -> Vec<*const u32> {
+        let caller = Callee {
+            closure: None,
+            code: caller,
         };
-        let Some(code) = CodeRef::of_closure(called).filter(|code| code.word() != running.word())
+        let called = called_around(caller, pc);
+        let ways = called.and_then(|called| search(called, running, PROFILED_PROCEDURES_MAX));
+        let mut steps = Vec::new();
+        let Some(Ways {
+            found,
+            mut goal,
+            is_complete: true,
+        }) = ways
         else {
-            return Vec::new();
+            return steps;
         };
-        let first = Found {
-            closure: called,
-            code,
-            calls: Vec::new(),
-        };
-        let mut found = vec![first];
-        // Whether every tail call so far named its procedure.
-        let mut is_complete = true;
-        let mut next = 0;
-        while next < found.len() && found.len() < PROCEDURES_MAX {
-            let (closure, code) = (found[next].closure, found[next].code);
-            // The tail calls of the running procedure are still to come.
-            let calls = if code.word() == running.word() {
-                Vec::new()
-            } else {
-                tail_calls(closure, code)
+        while goal != 0 && steps.len() < STEPS_MAX {
+            let calls = &found[goal].calls;
+            let Some(&(from, at)) = calls.first() else {
+                break;
             };
-            for (at, operator) in calls {
-                let Some((closure, target)) =
-                    operator.and_then(|value| Some((value, CodeRef::of_closure(value)?)))
-                else {
-                    is_complete = false;
-                    continue;
-                };
-                if target.word() == code.word() {
-                    continue;
-                }
-                match found
-                    .iter_mut()
-                    .find(|one| one.code.word() == target.word())
-                {
-                    Some(known) => known.calls.push((next, at)),
-                    None => found.push(Found {
-                        closure,
-                        code: target,
-                        calls: vec![(next, at)],
-                    }),
-                }
+            if calls.iter().any(|(other, _)| *other != from) {
+                break;
             }
-            next += 1;
+            // SAFETY: the address lies behind an instruction of the code.
+            steps.push(unsafe { found[from].callee.code.start().add(at) });
+            goal = from;
         }
-        is_complete &= next == found.len();
-        let goal = found
-            .iter()
-            .position(|one| one.code.word() == running.word());
-        goal.map_or_else(Vec::new, |goal| self.steps_to(&found, goal, is_complete))
+        steps
     }
 
     /// Goes back from the running procedure as long as one procedure only can have called.
@@ -128,10 +149,11 @@ impl Thread {
         steps: &mut Vec<TailCaller>,
     ) {
         let mut frames = Vec::new();
+        let Callee { closure, code } = caller.callee;
         // SAFETY: the address lies behind an instruction of the code.
-        let pc = unsafe { caller.code.start().add(at) };
-        let name = self.vm().procedure_name(caller.closure);
-        self.describe_code(caller.code, pc, name, &mut frames);
+        let pc = unsafe { code.start().add(at) };
+        let name = closure.and_then(|closure| self.vm().procedure_name(closure));
+        self.describe_code(code, pc, name, &mut frames);
         steps.extend(frames.into_iter().map(|frame| TailCaller {
             name: frame.name,
             position: frame.position,
@@ -141,28 +163,95 @@ impl Thread {
     }
 }
 
+/// Follows tail calls from a procedure until all ways to the running one are known; nothing if there is
+/// none, or if it is the procedure that was called.
+fn search(called: Callee, running: CodeRef, procedures_max: usize) -> Option<Ways> {
+    if called.code.word() == running.word() {
+        return None;
+    }
+    let first = Found {
+        callee: called,
+        calls: Vec::new(),
+    };
+    let mut found = vec![first];
+    let mut is_complete = true;
+    let mut next = 0;
+    while next < found.len() && found.len() < procedures_max {
+        let callee = found[next].callee;
+        // The tail calls of the running procedure are still to come.
+        let calls = if callee.code.word() == running.word() {
+            Vec::new()
+        } else {
+            tail_calls(callee)
+        };
+        for (at, target) in calls {
+            let Some(target) = target else {
+                is_complete = false;
+                continue;
+            };
+            if target.code.word() == callee.code.word() {
+                continue;
+            }
+            match found
+                .iter_mut()
+                .find(|one| one.callee.code.word() == target.code.word())
+            {
+                Some(known) => known.calls.push((next, at)),
+                None => found.push(Found {
+                    callee: target,
+                    calls: vec![(next, at)],
+                }),
+            }
+        }
+        next += 1;
+    }
+    is_complete &= next == found.len();
+    let goal = found
+        .iter()
+        .position(|one| one.callee.code.word() == running.word())?;
+    Some(Ways {
+        found,
+        goal,
+        is_complete,
+    })
+}
+
 /// The procedure that the call before a return address called, if its operator tells.
-fn called_at(caller: Value, return_pc: *const u32) -> Option<Value> {
-    let code = CodeRef::of_closure(caller)?;
+fn called_before(caller: Callee, return_pc: *const u32) -> Option<Callee> {
+    let code = caller.code;
     let behind = (return_pc as usize).checked_sub(code.start() as usize)? / 4;
     // The instruction and its live map.
     let at = behind.checked_sub(Opcode::Call.words())?;
     let word = *code.instructions().get(at)?;
     (Opcode::from_byte(word as u8)? == Opcode::Call).then_some(())?;
-    operator(caller, code, at, field_a(word))
+    operator(caller, at, field_a(word))
+}
+
+/// The same for the call whose first word or whose end is before an address.
+fn called_around(caller: Callee, pc: *const u32) -> Option<Callee> {
+    let behind = (pc as usize).checked_sub(caller.code.start() as usize)? / 4;
+    let mut call = None;
+    each_instruction(caller.code, &mut |at, opcode, word| {
+        let ends = [at + 1, at + opcode.words()];
+        if opcode == Opcode::Call && ends.contains(&behind) {
+            call = Some((at, word));
+        }
+    });
+    let (at, word) = call?;
+    operator(caller, at, field_a(word))
 }
 
 /// The tail calls of a procedure: the index behind their first words, and their callees, if those are known.
-fn tail_calls(closure: Value, code: CodeRef) -> Vec<(usize, Option<Value>)> {
+fn tail_calls(callee: Callee) -> Vec<(usize, Option<Callee>)> {
     let mut calls = Vec::new();
-    each_instruction(code, &mut |at, opcode, word| {
+    each_instruction(callee.code, &mut |at, opcode, word| {
         let row = opcode.row();
         if !row.flags.has(OpcodeFlags::CALLS) || row.flow != Flow::Stop {
             return;
         }
         // The others have whom they call in a register only.
         let is_plain = row.window == Window::TailCall;
-        let called = is_plain.then(|| operator(closure, code, at, field_a(word)));
+        let called = is_plain.then(|| operator(callee, at, field_a(word)));
         calls.push((at + 1, called.flatten()));
     });
     calls
@@ -183,7 +272,8 @@ fn each_instruction(code: CodeRef, visit: &mut dyn FnMut(usize, Opcode, u32)) {
 /// The procedure that is in a register before the instruction at an index: the value that the last
 /// instruction before it put there. Operators are computed right before their calls, so no branch
 /// lies between.
-fn operator(closure: Value, code: CodeRef, mut before: usize, mut register: u8) -> Option<Value> {
+fn operator(callee: Callee, mut before: usize, mut register: u8) -> Option<Callee> {
+    let Callee { closure, code } = callee;
     for _ in 0..MOVES_MAX {
         let mut last = None;
         each_instruction(code, &mut |at, opcode, word| {
@@ -194,12 +284,13 @@ fn operator(closure: Value, code: CodeRef, mut before: usize, mut register: u8) 
         let (at, opcode, word) = last?;
         let slot = || pool_slot(code, at, field_wide(word));
         return match opcode {
-            Opcode::GlobalRef => slot().map(cell_value),
-            Opcode::LoadConstant => slot(),
-            Opcode::SelfRef => Some(closure),
-            Opcode::Free => closure
+            Opcode::GlobalRef => slot().map(cell_value).and_then(Callee::of),
+            Opcode::LoadConstant => slot().and_then(Callee::of),
+            Opcode::SelfRef => Some(callee),
+            Opcode::Free => closure?
                 .as_kind(Kind::Closure)
-                .map(|object| object.field(1 + field_wide(word) as usize)),
+                .map(|object| object.field(1 + field_wide(word) as usize))
+                .and_then(Callee::of),
             Opcode::Move => {
                 (before, register) = (at, field_b(word));
                 continue;

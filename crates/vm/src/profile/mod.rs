@@ -3,17 +3,19 @@
 //! A [`Profiler`] belongs to the machine; while it is on, each thread has a [`capture::Sampler`] that its
 //! timer's signal fills, and hands its samples over at its safepoints, where names are looked up and rows
 //! made. Somebody takes the rows now and then and writes them ([`Profiler::take`]). Below: taking samples;
-//! from a sample to places; names of places; names of the machine's own code; tasks and their waits.
+//! from a sample to places; names of places; names of the machine's own code; tasks; their waits.
 //!
 //! While no profile is taken the machine does nothing for it but compare a number at safepoints and
 //! where threads switch between tasks.
 
 mod allocation;
+mod blocking;
 pub(crate) mod capture;
 pub mod counts;
 mod names;
 mod native;
 mod tasks;
+mod waits;
 mod walk;
 
 use std::collections::HashSet;
@@ -27,11 +29,13 @@ use canny_profile::model::{
     StackKind, TaskIndex, ThreadIndex, Tier,
 };
 use canny_spesh::code_map::FastMap;
+use canny_value::Value;
 
 use self::allocation::{Observer, SharedNotes};
 use self::capture::{Interrupted, Sample, Sampler, now_ns};
 use self::counts::Baseline;
 use self::tasks::TaskTable;
+use self::waits::Operation;
 use self::walk::{Link, ReturnPlaces, Walk};
 use crate::Vm;
 use crate::thread::Thread;
@@ -113,7 +117,6 @@ struct Recording {
 }
 
 /// A thread's part of a profile.
-#[derive(Default)]
 pub(crate) struct ThreadProfile {
     epoch: u32,
     sampler: Option<Box<Sampler>>,
@@ -123,6 +126,10 @@ pub(crate) struct ThreadProfile {
     notes_waits: bool,
     /// The wait that the task that was dropped last is about to begin, until its frames are noted.
     parking: Option<u64>,
+    /// The record of that task.
+    pub(crate) parked: Value,
+    /// The purpose of the operation that waits next.
+    operation: Option<Operation>,
 }
 
 impl Profiler {
@@ -343,6 +350,21 @@ impl Thread {
     }
 }
 
+impl Default for ThreadProfile {
+    fn default() -> ThreadProfile {
+        ThreadProfile {
+            epoch: 0,
+            sampler: None,
+            allocations: None,
+            thread: None,
+            notes_waits: false,
+            parking: None,
+            parked: Value::FALSE,
+            operation: None,
+        }
+    }
+}
+
 impl ThreadProfile {
     /// Whether the thread takes part in a profile.
     pub(crate) fn is_on(&self) -> bool {
@@ -402,6 +424,7 @@ impl Vm {
         drop(state);
         self.heap.take_pauses(true);
         self.specializer.ledger().turn_on(false);
+        self.note_ready_times(true);
         self.heap.request_safepoints();
         Ok(())
     }
@@ -413,6 +436,7 @@ impl Vm {
         let recording = state.take()?;
         self.profiler.epoch.fetch_add(1, Ordering::Release);
         drop(state);
+        self.note_ready_times(false);
         self.heap.request_safepoints();
         Some(recording.end(self, false))
     }
@@ -583,6 +607,10 @@ impl Recording {
         let task = self.tasks.row(sample.task, &mut self.rows);
         let base = self.tasks.starter_stack(task);
         let stack = self.stack(walk.thread, base, &walk.links);
+        if self.tasks.waits.wants_stack_of(sample.task) {
+            let waits = &mut self.tasks.waits;
+            waits.stack_of_holder(sample.task, sample.at_ns, stack);
+        }
         let row = |stack, weight_ns| SampleRow {
             at_ns: sample.at_ns.saturating_sub(self.start_ns),
             thread,
@@ -609,7 +637,7 @@ impl Recording {
             } else {
                 StackKind::Plain
             };
-            let top = self.push(walk.thread, stack, link, kind);
+            let top = self.push(walk.thread, (stack, None), link, kind);
             rows.push((top, place.weight_ns));
         }
         for (stack, weight_ns) in rows {
@@ -635,8 +663,10 @@ impl Recording {
         // A cut stack does not say who started the task.
         let mut stack = if is_cut(links) { None } else { base };
         let mut kind = bottom_kind(links, base);
+        let mut older = None;
         for link in links.iter().rev() {
-            let next = self.push(thread, stack, *link, kind);
+            let next = self.push(thread, (stack, older), *link, kind);
+            older = Some(*link);
             if next != stack {
                 kind = StackKind::Plain;
             }
@@ -645,11 +675,12 @@ impl Recording {
         stack
     }
 
-    /// A stack with the frames of one more place; the first of them is of a kind.
+    /// A stack, whose newest place is known, with the frames of one more place; the first of them is of a
+    /// kind. Procedures in between that ended with tail calls have frames as well.
     fn push(
         &mut self,
         thread: &Thread,
-        below: Option<StackIndex>,
+        (below, older): (Option<StackIndex>, Option<Link>),
         link: Link,
         first: StackKind,
     ) -> Option<StackIndex> {
@@ -657,22 +688,33 @@ impl Recording {
         if let Some(known) = self.stacks.get(&key) {
             return *known;
         }
-        let frames = match self.frames.get(&link) {
-            Some(frames) => frames.clone(),
-            None => {
-                let frames =
-                    names::frames_of(thread, link, self.options.names_native, &mut self.rows);
-                self.frames.insert(link, frames.clone());
-                frames
-            }
-        };
+        let tails = older.map_or_else(Vec::new, |older| names::tail_calls(thread, older, link));
         let mut stack = below;
-        for (index, frame) in frames.into_iter().rev().enumerate() {
-            let kind = if index == 0 { first } else { StackKind::Plain };
-            stack = Some(self.rows.stack(stack, frame, kind));
+        let mut kind = first;
+        for link in tails.into_iter().rev().chain([link]) {
+            for frame in self.frames_of(thread, link).into_iter().rev() {
+                stack = Some(self.rows.stack(stack, frame, kind));
+                kind = StackKind::Plain;
+            }
         }
         self.stacks.insert(key, stack);
         stack
+    }
+
+    /// The frames of a place, the newest first.
+    fn frames_of(&mut self, thread: &Thread, link: Link) -> Vec<FrameIndex> {
+        if let Some(frames) = self.frames.get(&link) {
+            return frames.clone();
+        }
+        let names_native = self.options.names_native;
+        let frames = names::frames_of(thread, link, names_native, &mut self.rows);
+        self.frames.insert(link, frames.clone());
+        frames
+    }
+
+    /// Makes the row of a task whose name is known.
+    fn name_task(&mut self, number: u64, name: Option<&str>) {
+        self.tasks.name(number, name, &mut self.rows);
     }
 
     /// The row of a task that is not known by more than its number.

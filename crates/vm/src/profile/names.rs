@@ -69,6 +69,20 @@ fn native_frame(to: &mut Builder, name: &str, group: Group) -> FrameIndex {
     to.frame(function, 0, 0, Tier::Native, false)
 }
 
+/// The places of the tail calls that led from an older place to a newer one, the last one first.
+pub(super) fn tail_calls(thread: &Thread, older: Link, newer: Link) -> Vec<Link> {
+    let (Link::Frame(older, _), Link::Frame(newer, _)) = (older, newer) else {
+        return Vec::new();
+    };
+    let codes = code_around(thread, older as usize).zip(code_around(thread, newer as usize));
+    let Some((caller, running)) = codes else {
+        return Vec::new();
+    };
+    let calls = thread.certain_tail_calls(caller, older as *const u32, running);
+    let link = |pc: *const u32| Link::Frame(pc as u64, Execution::Left);
+    calls.into_iter().map(link).collect()
+}
+
 /// The name of the primitive that the instruction whose first word ends before `pc` calls.
 fn operation(thread: &Thread, pc: usize) -> Option<&'static str> {
     let code = code_around(thread, pc)?;
@@ -102,6 +116,7 @@ fn described(
     crate::frames::hide_stand_ins(&mut frames);
     let shown = frames.iter().filter(|frame| !is_hidden(frame));
     let tier = |frame: &FrameDescription| match (execution, frame.copy) {
+        (Execution::Left, _) => Tier::Unknown,
         (Execution::Interpreted, _) => Tier::Interpreted,
         (Execution::Inlined, _) | (Execution::Compiled, Some(_)) => Tier::Inlined,
         (Execution::Compiled, None) => Tier::Compiled,
@@ -124,7 +139,8 @@ fn described(
                 Some(position) => (position.line, position.column),
                 None => (0, 0),
             };
-            to.frame(function, line, column, tier(frame), false)
+            let is_tail = execution == Execution::Left;
+            to.frame(function, line, column, tier(frame), is_tail)
         })
         .collect()
 }

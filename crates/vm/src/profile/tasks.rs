@@ -1,4 +1,4 @@
-//! Tasks in profiles: who started them, where and for what they wait, and labels.
+//! Tasks in profiles: who started them, when they run and begin to wait, and labels.
 //!
 //! The number of the task that runs is in the thread's sampler, for the signal handler. A task that parks
 //! does so in two steps, as `canny_sched` does: it is dropped (`%set-current-task!`), and its thread then
@@ -7,20 +7,18 @@
 
 use std::collections::HashMap;
 
-use canny_profile::model::{
-    Builder, LabelSetIndex, Rows, StackIndex, TaskIndex, Translation, Wait, WaitKind,
-};
+use canny_profile::model::{Builder, LabelSetIndex, Rows, StackIndex, TaskIndex, Translation};
 use canny_tables::kinds::Kind;
 use canny_tables::protocols::{task, waiter};
 use canny_value::Value;
 
 use super::Recording;
 use super::capture::now_ns;
+use super::waits::{OpenWait, OpenWaits, Reason};
 use super::walk::{Execution, FRAMES_MAX, Link};
 use crate::Vm;
 use crate::data::strings::string_text;
 use crate::data::symbols::symbol_name;
-use crate::data::values::record_type;
 use crate::frames::{FrameWalk, bytecode_of};
 use crate::thread::Thread;
 
@@ -37,20 +35,8 @@ pub(super) struct TaskTable {
     stacks: Vec<Option<StackIndex>>,
     /// The starters of tasks that are not known yet.
     starters: HashMap<u64, (TaskIndex, Option<StackIndex>, u64)>,
-    waits: HashMap<u64, OpenWait>,
-    /// For tasks that were parked when the profile began: what they wait for.
-    parked: HashMap<u64, (WaitKind, Option<String>)>,
+    pub(super) waits: OpenWaits,
     machine: Option<TaskIndex>,
-}
-
-/// A wait that has not ended.
-#[derive(Clone, Copy, Debug)]
-struct OpenWait {
-    from_ns: u64,
-    ready_ns: Option<u64>,
-    stack: Option<StackIndex>,
-    label: LabelSetIndex,
-    gives_way: bool,
 }
 
 /// The number of the main program as long as tasks are not used, and of a thread that runs no task.
@@ -64,8 +50,7 @@ impl TaskTable {
             rows: HashMap::from([(MAIN, main)]),
             stacks: vec![None],
             starters: HashMap::new(),
-            waits: HashMap::new(),
-            parked: HashMap::new(),
+            waits: OpenWaits::default(),
             machine: None,
         }
     }
@@ -86,6 +71,13 @@ impl TaskTable {
         match self.rows.get(&number) {
             Some(row) => *row,
             None => self.add(number, None, rows),
+        }
+    }
+
+    /// Makes the row of a task whose name is known, unless there is one.
+    pub(super) fn name(&mut self, number: u64, name: Option<&str>, rows: &mut Builder) {
+        if !self.rows.contains_key(&number) {
+            self.add(number, name, rows);
         }
     }
 
@@ -117,19 +109,9 @@ impl TaskTable {
         from_ns: u64,
     ) {
         let mut translation = Translation::new(rows);
-        for (number, wait) in &self.waits {
-            let stack = wait.stack.map(|stack| translation.stack(stack, builder));
-            let label = translation.label_set(wait.label, builder);
-            next.waits.insert(
-                *number,
-                OpenWait {
-                    from_ns,
-                    ready_ns: wait.ready_ns.map(|_| from_ns),
-                    stack,
-                    label,
-                    gives_way: wait.gives_way,
-                },
-            );
+        for (number, wait) in self.waits.iter() {
+            let wait = wait.carried(from_ns, &mut translation, builder);
+            next.waits.begin(*number, wait);
             let Some(task) = self.rows.get(number) else {
                 continue;
             };
@@ -154,7 +136,7 @@ impl TaskTable {
 }
 
 /// The number of a task, and its name.
-fn task_of(record: Value) -> Option<(u64, Option<String>)> {
+pub(super) fn task_of(record: Value) -> Option<(u64, Option<String>)> {
     let record = record.as_kind(Kind::Record)?;
     if record.length() < task::WORDS {
         return None;
@@ -170,31 +152,11 @@ pub(super) fn text_of(value: Value) -> Option<String> {
     }
 }
 
-/// Kind and name of what a task waits for.
-fn wait_of(record: Value) -> (WaitKind, Option<String>) {
-    let record = record.as_kind(Kind::Record);
-    let why = record.filter(|record| record.length() >= task::WORDS);
-    let why = why.map_or(Value::FALSE, |record| record.field(task::WAITS_FOR));
-    let name = match why.as_kind(Kind::Record) {
-        Some(object) => object
-            .field(0)
-            .as_kind(Kind::RecordType)
-            .and_then(|its_type| text_of(its_type.field(record_type::NAME))),
-        None => text_of(why),
-    };
-    let kind = match name.as_deref() {
-        Some("sleep") => WaitKind::Timer,
-        Some("io") => WaitKind::Socket,
-        Some("select" | "channel") => WaitKind::Channel,
-        Some("mutex" | "lock" | "semaphore" | "condition-variable" | "read-write-lock") => {
-            WaitKind::Lock
-        }
-        Some("future" | "task" | "scope") => WaitKind::Future,
-        Some("process") => WaitKind::Process,
-        Some("standby") => WaitKind::Pool,
-        _ => WaitKind::Other,
-    };
-    (kind, name)
+/// The same of the task of a waiter.
+pub(super) fn task_of_waiter(waiter: Value) -> Option<(u64, Option<String>)> {
+    let record = waiter.as_kind(Kind::Record)?;
+    let record = (record.length() >= waiter::WORDS).then_some(record)?;
+    task_of(record.field(waiter::TASK))
 }
 
 impl Thread {
@@ -220,98 +182,26 @@ impl Thread {
         };
         match known {
             Some((number, name)) => {
-                if !recording.tasks.rows.contains_key(&number) {
-                    recording
-                        .tasks
-                        .add(number, name.as_deref(), &mut recording.rows);
-                }
-                recording.end_wait(number, wait_of(record));
+                recording.name_task(number, name.as_deref());
+                recording.end_wait(number, self.reason_of(record));
             }
             None if last != MAIN => {
                 let label = self.profile_labels(&mut recording.rows);
-                recording.tasks.waits.insert(
-                    last,
-                    OpenWait {
-                        from_ns: now_ns(),
-                        ready_ns: None,
-                        stack: None,
-                        label,
-                        gives_way: false,
-                    },
-                );
+                let operation = self.profile.operation.take();
+                let wait = OpenWait::begin(label, operation);
+                recording.tasks.waits.begin(last, wait);
+                self.profile.parked = self.tasks.current;
                 self.profile.parking = Some(last);
             }
             None => {}
         }
     }
 
-    /// The thread changes its task.
+    /// The thread is about to change its task.
     #[inline]
     pub(crate) fn profile_task(&mut self, record: Value) {
         if self.profile.is_on() {
             self.note_task(record);
-        }
-    }
-
-    /// The frames of the task that was dropped last are still there: its wait gets them.
-    #[inline]
-    pub(crate) fn profile_parking(&mut self) {
-        if self.profile.parking.is_some() {
-            self.note_parking();
-        }
-    }
-
-    #[cold]
-    fn note_parking(&mut self) {
-        let Some(number) = self.profile.parking.take() else {
-            return;
-        };
-        let vm = self.vm.clone();
-        let mut state = vm.profiler.lock();
-        if let Some(recording) = state.as_mut()
-            && recording.tasks.waits.contains_key(&number)
-        {
-            let task = recording.task_row(number);
-            let base = recording.tasks.starter_stack(task);
-            let stack = recording.stack(self, base, &self.chain());
-            if let Some(wait) = recording.tasks.waits.get_mut(&number) {
-                wait.stack = stack;
-            }
-        }
-    }
-
-    /// The task that was dropped last has ended, and does not wait.
-    #[inline]
-    pub(crate) fn profile_end_of_task(&mut self) {
-        if let Some(number) = self.profile.parking.take()
-            && let Some(recording) = self.vm.profiler.lock().as_mut()
-        {
-            recording.tasks.waits.remove(&number);
-        }
-    }
-
-    /// A task may be taken up from now on.
-    #[inline]
-    pub(crate) fn profile_ready(&self, waiter: Value) {
-        if self.profile.is_on() {
-            self.note_ready(waiter);
-        }
-    }
-
-    #[cold]
-    fn note_ready(&self, waiter: Value) {
-        let record = waiter.as_kind(Kind::Record);
-        let record = record.filter(|record| record.length() >= waiter::WORDS);
-        let Some((number, _)) = record.and_then(|record| task_of(record.field(waiter::TASK)))
-        else {
-            return;
-        };
-        if let Some(recording) = self.vm.profiler.lock().as_mut()
-            && let Some(wait) = recording.tasks.waits.get_mut(&number)
-        {
-            wait.ready_ns = Some(now_ns());
-            // A task that makes itself ready has given way to others.
-            wait.gives_way = self.profile.parking == Some(number);
         }
     }
 
@@ -383,7 +273,8 @@ impl Thread {
                 && let Some((number, name)) = task_of(pair.car())
                 && let Some(recording) = vm.profiler.lock().as_mut()
             {
-                recording.add_parked(self, (number, name), wait_of(pair.car()), &links);
+                let why = self.reason_of(pair.car());
+                recording.add_parked(self, (number, name), why, &links);
             }
         }
     }
@@ -454,10 +345,10 @@ impl Recording {
         &mut self,
         thread: &Thread,
         (number, name): (u64, Option<String>),
-        why: (WaitKind, Option<String>),
+        why: Reason,
         links: &[Link],
     ) {
-        if self.tasks.waits.contains_key(&number) {
+        if self.tasks.waits.has(number) {
             return;
         }
         if !self.tasks.rows.contains_key(&number) {
@@ -469,61 +360,9 @@ impl Recording {
             };
             self.tasks.add(number, name, &mut self.rows);
         }
-        let wait = OpenWait {
-            from_ns: self.start_ns,
-            ready_ns: None,
-            stack: self.stack(thread, None, links),
-            label: self.rows.label_set(&[]),
-            gives_way: false,
-        };
-        self.tasks.waits.insert(number, wait);
-        self.tasks.parked.insert(number, why);
-    }
-
-    /// A task runs again.
-    fn end_wait(&mut self, number: u64, why: (WaitKind, Option<String>)) {
-        if let Some(wait) = self.tasks.waits.remove(&number) {
-            self.add_wait(number, wait, why, now_ns());
-        }
-    }
-
-    fn add_wait(
-        &mut self,
-        number: u64,
-        wait: OpenWait,
-        why: (WaitKind, Option<String>),
-        resumed_ns: u64,
-    ) {
-        let task = self.task_row(number);
-        let (kind, on) = if wait.gives_way {
-            (WaitKind::Pool, None)
-        } else {
-            why
-        };
-        let on = on.map(|on| self.rows.string(&on));
-        let since = |at_ns: u64| at_ns.saturating_sub(self.start_ns);
-        self.rows.wait(Wait {
-            task,
-            label: wait.label,
-            stack: wait.stack,
-            from_ns: since(wait.from_ns),
-            ready_ns: since(wait.ready_ns.unwrap_or(resumed_ns)),
-            resumed_ns: since(resumed_ns),
-            kind,
-            on,
-        });
-    }
-
-    /// The profile ends: those who wait have waited until now.
-    pub(super) fn end_waits(&mut self, elapsed_ns: u64) {
-        let waits = std::mem::take(&mut self.tasks.waits);
-        let end_ns = self.start_ns + elapsed_ns;
-        for (number, wait) in waits {
-            let parked = self.tasks.parked.remove(&number);
-            let has_begun_before = wait.from_ns == self.start_ns;
-            let why = parked.filter(|_| has_begun_before);
-            let why = why.unwrap_or((WaitKind::Other, None));
-            self.add_wait(number, wait, why, end_ns);
-        }
+        let stack = self.stack(thread, None, links);
+        let label = self.rows.label_set(&[]);
+        let wait = OpenWait::parked(self.start_ns, label, stack, why);
+        self.tasks.waits.begin(number, wait);
     }
 }

@@ -24,6 +24,8 @@ pub(super) enum Execution {
     Interpreted,
     Compiled,
     Inlined,
+    /// It ended with a tail call.
+    Left,
 }
 
 /// One place of a chain.

@@ -104,14 +104,15 @@ impl Compiler {
     }
 }
 
-impl Compile for Compiler {
-    fn compile(
+impl Compiler {
+    /// Compiles and installs a plan.
+    fn try_to_compile(
         &mut self,
         plan: &Plan,
         profile: &dyn Profile,
         log: Option<&mut dyn Write>,
+        start: Instant,
     ) -> Outcome {
-        let start = Instant::now();
         if self.specializer.is_full() {
             return Outcome::Refused(JitError::MemoryExhausted.to_string());
         }
@@ -178,6 +179,22 @@ impl Compile for Compiler {
             }
             Err(error) => Outcome::Refused(error.to_string()),
         }
+    }
+}
+
+impl Compile for Compiler {
+    fn compile(
+        &mut self,
+        plan: &Plan,
+        profile: &dyn Profile,
+        log: Option<&mut dyn Write>,
+    ) -> Outcome {
+        let start = Instant::now();
+        let outcome = self.try_to_compile(plan, profile, log, start);
+        let is_compiled = matches!(outcome, Outcome::Installed(_));
+        let counters = &self.specializer.counters;
+        counters.note_attempt(is_compiled, start.elapsed());
+        outcome
     }
 
     fn stitch(&mut self, codes: &[Arc<CodeSnapshot>]) {

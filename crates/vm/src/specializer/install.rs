@@ -85,6 +85,14 @@ impl MachineCode {
         }
     }
 
+    /// Bytes of machine code and of descriptors in use.
+    pub(super) fn used_bytes(&self) -> (usize, usize) {
+        match self.memory.get() {
+            Some(Ok(memory)) => (memory.used_code_bytes(), memory.used_data_bytes()),
+            _ => (0, 0),
+        }
+    }
+
     pub(super) fn memory(&self) -> Result<&CodeMemory, JitError> {
         let memory = self.memory.get_or_init(|| {
             CodeMemory::new(&memory_options(&self.config)).map_err(|error| error.to_string())

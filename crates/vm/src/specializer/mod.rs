@@ -26,6 +26,7 @@
 
 pub(crate) mod compiled;
 pub mod compiler;
+mod figures;
 mod install;
 mod kept;
 pub mod ledger;
@@ -131,6 +132,7 @@ pub struct Specializer {
     /// Compiled code leaves without a reason, once in so many chances on the average.
     stress: Option<u64>,
     ledger: ledger::Ledger,
+    counters: figures::Counters,
 }
 
 impl std::fmt::Debug for Specializer {
@@ -165,6 +167,7 @@ impl Specializer {
             leaves,
             stress: Some(config.stress).filter(|stress| *stress > 0),
             ledger,
+            counters: figures::Counters::default(),
         }
     }
 

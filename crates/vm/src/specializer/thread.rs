@@ -113,6 +113,7 @@ impl Thread {
         let retired = specializer.ledger().time(PauseCause::CountExit, || {
             specializer.lock().count_exit(id, exit, operand_types)
         });
+        specializer.counters.note_deoptimization();
         self.specializer.code_was_retired |= retired;
         if self.profile.is_on() {
             // SAFETY: pc is behind the first word of the instruction that the interpreter continues with.

@@ -92,6 +92,15 @@ impl Roots for PoolRoots {
     }
 }
 
+impl crate::Vm {
+    /// Has the pool note when tasks become runnable, or no more.
+    pub(crate) fn note_ready_times(&self, is_on: bool) {
+        if let Some(tasks) = self.tasks.get() {
+            tasks.pool.note_ready_times(is_on);
+        }
+    }
+}
+
 impl Thread {
     /// The machine's tasks. The thread has a reference of its own to them, since one that all share
     /// would be counted by all at every switch.
@@ -132,6 +141,7 @@ impl Thread {
             }
             vm.heap()
                 .add_global_roots(Box::new(PoolRoots(pool.clone())));
+            pool.note_ready_times(vm.profiler.is_on());
             let worker = pool.enter_main();
             host.enter(worker, interrupts);
             Arc::new(Tasks {
@@ -293,6 +303,7 @@ impl Thread {
         self.mutator().set_account(Account::EXEMPT);
         loop {
             if let Some(next) = tasks.pool.try_next(worker) {
+                self.profile_taken(&tasks.pool, &next);
                 if let Some(switch) = self.take_up(next) {
                     return switch;
                 }

@@ -63,7 +63,7 @@ impl Thread {
                 return (outcome, parking.ticket.get().map(|ticket| ticket.number()));
             }
         }
-        (self.block_outside_heap(work), None)
+        (self.wait_watched(work), None)
     }
 
     /// Runs an operation that may block its system thread for long, outside of the heap. The pool gives

@@ -17,6 +17,7 @@ use std::thread::{Builder, Result as Outcome};
 use std::time::{Duration, Instant};
 
 use canny_locks::{Condvar, Mutex, MutexGuard};
+use canny_profile::model::WaitKind;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::FLAG_NEGATIVE;
 use canny_tables::protocols::task;
@@ -240,6 +241,7 @@ impl Thread {
         match self.offload(job) {
             Ok(ticket) => {
                 computations.put(id, slot);
+                self.note_operation(WaitKind::Pool, Some(who));
                 Err(self.repeat_after_ticket(ticket))
             }
             Err(error) => {

@@ -26,8 +26,8 @@ impl Thread {
 
     /// Changes it.
     pub fn set_current_task(&mut self, task: Value) {
-        self.tasks.current = task;
         self.profile_task(task);
+        self.tasks.current = task;
         self.use_account_of(task);
     }
 

@@ -89,7 +89,10 @@
                           (begin
                             (if (>= (%hash-table-count places) places-limit)
                                 (forget-places! places))
-                            (let ((place (make-place (make-semaphore (pool-limit pool)) 0 '())))
+                            (let ((place
+                                   (make-place (make-semaphore (pool-limit pool)
+                                                               #:name "connections")
+                                               0 '())))
                               (%hash-table-set! places key place)
                               place)))))
           (set-place-users! place (+ (place-users place) 1))

@@ -19,6 +19,7 @@ use canny_http::server::{
     ConnectionId, LogFormat, Request, RequestId, Scratch, Server, ServerOptions,
 };
 use canny_io::{IoError, Operation, Wait};
+use canny_profile::model::WaitKind;
 use canny_sched::{Interest, Wake};
 use canny_tables::kinds::Kind;
 use canny_tables::protocols::{
@@ -370,6 +371,7 @@ fn next(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         match (outcome, ticket) {
             (Err(IoError::Parked(_)), Some(ticket)) => {
                 SCRATCH.set(Some(scratch));
+                thread.note_operation(WaitKind::Socket, Some("requests"));
                 let then = Then::Resume(Box::new(waiting));
                 return Err(suspend(thread, call.who, ticket, then));
             }

@@ -7,6 +7,7 @@ use std::os::fd::BorrowedFd;
 
 use canny_http::server::{BOUNDS, METHODS, Taken};
 use canny_io::{IoError, Operation, Wait};
+use canny_profile::model::WaitKind;
 use canny_sched::{Interest, Wake};
 use canny_tables::protocols::measured as row;
 use canny_value::Value;
@@ -96,6 +97,7 @@ pub(super) fn take_log(thread: &mut Thread, call: Call) -> Result<Value, Raise> 
         let (outcome, ticket) = thread.wait_outside_heap(|| wait_for_bell(journal.bell(), wait));
         match (outcome, ticket) {
             (Err(IoError::Parked(_)), Some(ticket)) => {
+                thread.note_operation(WaitKind::Channel, Some("access log"));
                 return Err(suspend(thread, call.who, ticket, Then::Repeat(None)));
             }
             (outcome, ticket) => {

@@ -7,7 +7,7 @@ use canny_tables::protocols;
 use canny_value::Value;
 use canny_vm::{ConditionKind, Raise, Thread};
 
-use crate::primitives::tasks::{Then, suspend};
+use crate::primitives::tasks::{Then, note_wait, suspend};
 
 /// The condition for a failed operation of the procedure `who`, on a port if there is one yet.
 pub(crate) fn failed(
@@ -23,6 +23,7 @@ pub(crate) fn failed(
         }
         IoError::Parked(_) => {
             let ticket = thread.take_ticket().unwrap_or_default();
+            note_wait(thread, error);
             let then = Then::Repeat(error.timed_out_later());
             return suspend(thread, who, ticket, then);
         }

@@ -16,7 +16,7 @@ use super::{
     flag, flags_of, heap_text, id_of, name_of, on_text_input, port_failure, put_off, required_port,
 };
 use crate::arguments::{Call, implementations};
-use crate::primitives::tasks::{OnCancel, Then, suspend_or};
+use crate::primitives::tasks::{OnCancel, Then, note_wait, suspend_or};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%current-port" => current_port;
@@ -128,6 +128,7 @@ fn close_one(
         Ok(()) => Ok(Value::UNSPECIFIED),
         Err(error @ IoError::Parked(_)) => {
             let ticket = thread.take_ticket().unwrap_or_default();
+            note_wait(thread, &error);
             let other = other.and_then(|other| id_of(thread, other));
             let on_cancel: OnCancel = Box::new(move |thread| {
                 discard(thread, id);

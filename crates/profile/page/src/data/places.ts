@@ -13,8 +13,20 @@ export interface WaitRow {
   longest: number;
   runnable: number;
   runnableLongest: number;
+  /** How many tasks waited. */
+  tasks: number;
+  /** Where the tasks were that had the thing when waits began, the longest first. */
+  holders: Holder[];
   /** How many waits lasted up to 1 µs, 10 µs, … 10 s, and longer. */
   spread: number[];
+}
+
+export interface Holder {
+  tasks: Set<number>;
+  function: number;
+  line: number;
+  count: number;
+  total: number;
 }
 
 export interface WaitTable {
@@ -31,6 +43,7 @@ export function waitTable(profile: Profile, facts: StackFacts, filter: Filter): 
   const { waits, frames } = profile;
   const none = profile.stacks.frame.length;
   const rows = new Map<string, WaitRow>();
+  const tasks = new Map<WaitRow, Set<number>>();
   const kinds = WAIT_KINDS.map((_, kind) => ({ kind, count: 0, total: 0, longest: 0, runnable: 0 }));
   const result: WaitTable = { rows: [], kinds: [], total: 0, runnable: 0, count: 0 };
   for (let row = 0; row < waits.from.length; row++) {
@@ -47,9 +60,10 @@ export function waitTable(profile: Profile, facts: StackFacts, filter: Filter): 
     if (found === undefined) {
       found = {
         kind, function: place, line, on: profile.string(waits.on.data[row]!), count: 0, total: 0, longest: 0,
-        runnable: 0, runnableLongest: 0, spread: new Array(9).fill(0),
+        runnable: 0, runnableLongest: 0, tasks: 0, holders: [], spread: new Array(9).fill(0),
       };
       rows.set(key, found);
+      tasks.set(found, new Set());
     }
     const runnable = selection.clip(ready, resumed);
     found.count += 1;
@@ -58,6 +72,9 @@ export function waitTable(profile: Profile, facts: StackFacts, filter: Filter): 
     found.runnable += runnable;
     found.runnableLongest = Math.max(found.runnableLongest, runnable);
     found.spread[Math.min(8, Math.max(0, Math.ceil(Math.log10(length / 1000))))]! += 1;
+    tasks.get(found)!.add(waits.task.data[row]!);
+    const holder = waits.holder.data[row]!;
+    if (holder >= 0) addHolder(profile, facts, found, holder, waits.holderStack.data[row]!, length);
     const sum = kinds[kind]!;
     sum.count += 1;
     sum.total += length;
@@ -67,9 +84,27 @@ export function waitTable(profile: Profile, facts: StackFacts, filter: Filter): 
     result.runnable += runnable;
     result.count += 1;
   }
+  for (const [row, seen] of tasks) {
+    row.tasks = seen.size;
+    row.holders.sort((a, b) => b.total - a.total);
+  }
   result.rows = [...rows.values()].sort((a, b) => b.total - a.total);
   result.kinds = kinds.filter((kind) => kind.count > 0).sort((a, b) => b.total - a.total);
   return result;
+}
+
+function addHolder(profile: Profile, facts: StackFacts, to: WaitRow, task: number, stack: number, length: number): void {
+  const frame = facts.place[stack < 0 ? profile.stacks.frame.length : stack]!;
+  const place = functionOfFrame(profile, frame);
+  const line = frame < 0 ? 0 : profile.frames.line.data[frame]!;
+  let found = to.holders.find((one) => one.function === place && one.line === line);
+  if (found === undefined) {
+    found = { tasks: new Set(), function: place, line, count: 0, total: 0 };
+    to.holders.push(found);
+  }
+  found.tasks.add(task);
+  found.count += 1;
+  found.total += length;
 }
 
 export interface AllocationRow {

@@ -8,7 +8,9 @@ import { bytes, doubles, ints, shorts, type Column } from "./column";
 
 export const GROUP_COUNT = 13;
 export const TIER_COUNT = 5;
-export const WAIT_KINDS = ["lock", "channel", "socket", "timer", "process", "future", "pool", "other"];
+export const WAIT_KINDS = [
+  "lock", "condition", "barrier", "channel", "socket", "dns", "database", "timer", "process", "future", "pool", "other",
+];
 export const EVENT_KINDS = ["collection", "compilation", "deoptimization", "osr", "other"];
 
 /** Functions that are not in the table: what is shown where a stack is missing or was cut. */
@@ -57,6 +59,7 @@ export class Profile {
   waits = {
     task: ints(), label: ints(), stack: ints(),
     from: doubles(), ready: doubles(), resumed: doubles(), kind: bytes(), on: ints(),
+    holder: ints(), holderStack: ints(),
   };
   allocations = {
     at: doubles(), thread: shorts(), task: ints(), label: ints(), stack: ints(),
@@ -270,6 +273,8 @@ export class Profile {
         this.references(to.stack, column("stack"), count, this.stacks.frame.length, "stack", true);
         this.named(to.kind, column("kind"), count, WAIT_KINDS);
         this.references(to.on, column("on"), count, this.strings.length, "string", true);
+        this.references(to.holder, column("holder"), count, this.tasks.number.length, "task", true);
+        this.references(to.holderStack, column("holder_stack"), count, this.stacks.frame.length, "stack", true);
       },
     },
     allocations: {

@@ -86,4 +86,6 @@ export const GROUP_NAMES = [
   "Database", "Scheduler", "Kernel", "Foreign",
 ];
 export const TIER_NAMES = ["interpreted", "compiled", "inlined", "native", "unknown"];
-export const WAIT_NAMES = ["Lock", "Channel", "Socket", "Timer", "Process", "Future", "Pool", "Other"];
+export const WAIT_NAMES = [
+  "Lock", "Condition", "Barrier", "Channel", "Socket", "DNS", "Database", "Timer", "Process", "Future", "Pool", "Other",
+];

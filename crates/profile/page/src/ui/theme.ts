@@ -2,7 +2,7 @@
 // each colour is defined once.
 
 import { useEffect, useState } from "preact/hooks";
-import { GROUP_COUNT, TIER_COUNT } from "../data/profile";
+import { GROUP_COUNT, TIER_COUNT, WAIT_KINDS } from "../data/profile";
 
 export type Theme = "light" | "dark";
 type Choice = Theme | "auto";
@@ -111,7 +111,7 @@ function readPalette(): Palette {
     groupDim: groups.map((color) => mix(color, surface, 0.78)),
     tier: tiers.map(variants),
     tierDim: tiers.map((color) => mix(color, surface, 0.78)),
-    wait: Array.from({ length: 8 }, (_, kind) => read(`wait-${kind}`)),
+    wait: Array.from({ length: WAIT_KINDS.length }, (_, kind) => read(`wait-${kind}`)),
     text: read("text"), muted: read("muted"), line: read("line"), surface, background: read("background"),
     accent: read("accent"), match: read("match"), boxText: read("box-text"), dimText: read("dim-text"),
     runnable: read("runnable"),

@@ -2,7 +2,8 @@
 
 import { useMemo, useState } from "preact/hooks";
 import type { WaitRow } from "../data/places";
-import { functionName, useQuery, useShared } from "./context";
+import { functionName, taskName, useQuery, useShared } from "./context";
+import type { Meta } from "../engine";
 import { useMatches } from "./flameview";
 import { WAIT_NAMES, count, percent, time, visible } from "./format";
 import { BigTable, FunctionLink, Nothing, Stack, sortRows, type ColumnOf } from "./parts";
@@ -21,6 +22,13 @@ function Spread({ row }: { row: WaitRow }) {
   );
 }
 
+function holderName(meta: Meta, row: WaitRow): string {
+  const holder = row.holders[0];
+  if (holder === undefined) return "";
+  const [first] = holder.tasks;
+  return holder.tasks.size === 1 ? visible(taskName(meta, first!)) : `${count(holder.tasks.size)} tasks`;
+}
+
 export function WaitsView() {
   const { meta } = useShared();
   const { data, error } = useQuery("waits", {});
@@ -28,7 +36,7 @@ export function WaitsView() {
   const [sort, setSort] = useState("-total");
   const matches = useMatches();
   const columns: ColumnOf<WaitRow>[] = useMemo(() => [
-    { key: "kind", name: "Kind", width: "92px", sort: (row) => WAIT_NAMES[row.kind]!,
+    { key: "kind", name: "Kind", width: "112px", sort: (row) => WAIT_NAMES[row.kind]!,
       cell: (row) => <span><i class="dot" style={{ background: `var(--wait-${row.kind})` }} /> {WAIT_NAMES[row.kind]}</span> },
     { key: "total", name: "Total", figure: true, width: "86px", sort: (row) => row.total, cell: (row) => <b>{time(row.total)}</b> },
     { key: "count", name: "Count", figure: true, width: "74px", sort: (row) => row.count, cell: (row) => count(row.count) },
@@ -36,8 +44,11 @@ export function WaitsView() {
     { key: "longest", name: "Longest", figure: true, width: "86px", sort: (row) => row.longest, cell: (row) => time(row.longest) },
     { key: "runnable", name: "Runnable", figure: true, width: "92px", title: "Ready to run, but not running: in total", sort: (row) => row.runnable, cell: (row) => time(row.runnable) },
     { key: "spread", name: "Lengths", width: "92px", title: "How many waits lasted up to 1 µs, 10 µs, … 10 s, and longer", cell: (row) => <Spread row={row} /> },
+    { key: "tasks", name: "Tasks", figure: true, width: "66px", title: "How many tasks waited here", sort: (row) => row.tasks, cell: (row) => count(row.tasks) },
     { key: "place", name: "Place", sort: (row) => functionName(meta, row.function), cell: (row) => <FunctionLink row={row.function} line={row.line} /> },
     { key: "on", name: "On", width: "18%", sort: (row) => row.on ?? "", cell: (row) => <span class="cut-text" title={row.on ?? ""}>{row.on === null ? "" : visible(row.on)}</span> },
+    { key: "holder", name: "Held by", width: "18%", title: "The tasks that had it, and where they were most of the time", sort: (row) => holderName(meta, row),
+      cell: (row) => (row.holders[0] ? <span class="cut-text">{holderName(meta, row)} <FunctionLink row={row.holders[0].function} line={row.holders[0].line} /></span> : "") },
   ], [meta.version]);
   const rows = useMemo(() => {
     const all = (data?.rows ?? []).filter((row) => (kind === null || row.kind === kind) && (matches === null || matches(row.function)));
@@ -48,14 +59,15 @@ export function WaitsView() {
   }
   if (error !== null) return <Nothing>{error}</Nothing>;
   if (data === null) return <div class="scroll" aria-busy="true" />;
-  const locks = new Map<string, { on: string; total: number; count: number; places: Set<string>; longest: number; row: WaitRow }>();
+  const locks = new Map<string, { on: string; total: number; count: number; places: Set<string>; longest: number; tasks: number; row: WaitRow }>();
   for (const row of data.rows) {
     if (row.kind !== 0) continue;
     const on = row.on ?? "(unnamed lock)";
-    const found = locks.get(on) ?? { on, total: 0, count: 0, places: new Set<string>(), longest: 0, row };
+    const found = locks.get(on) ?? { on, total: 0, count: 0, places: new Set<string>(), longest: 0, tasks: 0, row };
     found.total += row.total;
     found.count += row.count;
     found.longest = Math.max(found.longest, row.longest);
+    found.tasks = Math.max(found.tasks, row.tasks);
     found.places.add(`${row.function} ${row.line}`);
     locks.set(on, found);
   }
@@ -94,6 +106,10 @@ export function WaitsView() {
                   <b class="cut-text" title={lock.on}>{visible(lock.on)}</b>
                   <span>{time(lock.total)} in {count(lock.count)} waits, longest {time(lock.longest)}, at {lock.places.size === 1 ? "one place" : `${lock.places.size} places`}; most at</span>
                   <FunctionLink row={lock.row.function} line={lock.row.line} />
+                  {lock.row.holders[0] && <>
+                    <span>{lock.tasks === 1 ? "by one task" : `by ${lock.tasks} tasks`}; mostly held by {holderName(meta, lock.row)} at</span>
+                    <FunctionLink row={lock.row.holders[0].function} line={lock.row.holders[0].line} />
+                  </>}
                 </li>
               ))}
             </ul>
