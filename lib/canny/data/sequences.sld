@@ -339,7 +339,7 @@
       (let loop ((index start) (from start) (pieces '()))
         (cond ((>= index end)
                (let ((pieces (with-piece pieces from end)))
-                 (cond ((null? pieces) (string))
+                 (cond ((null? pieces) (substring string start start))
                        ((null? (cdr pieces)) (car pieces))
                        (else (string-concatenate (reverse pieces))))))
               ((wanted? (string-ref string index)) (loop (+ index 1) from pieces))

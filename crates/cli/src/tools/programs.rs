@@ -161,8 +161,8 @@ pub const PROFILE: Tool = Tool {
         PROFILE_OPTIONS,
         EVALUATION_OPTIONS,
     ),
-    details: "Arguments behind FILE belong to the program. A profile that was kept may be given in place of \
-        a program, or a directory of 'canny run --profile-continuously'. With --attach there is no FILE.",
+    details: "Arguments behind FILE belong to the program. With --attach there is no FILE.\n\
+        A profile that was kept may be given in place of a program, or a directory of them.",
     run: |parser, environment| perform(parser, environment, Verb::Profile),
 };
 
