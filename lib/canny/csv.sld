@@ -119,7 +119,7 @@
                                  "\n")
                         (vectors? 'csv->list row)
                         headers)))
-        ;; The list is made in its order: to reverse a long one takes as long as a part of the reading.
+        ;; The list is made in its order: to reverse a long one takes time too.
         (let ((rows (list #f)))
           (let loop ((last rows))
             (let ((row (next)))

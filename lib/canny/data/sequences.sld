@@ -334,16 +334,15 @@
     ;; The wanted characters of a range. Those side by side are copied together: most texts lose few
     ;; characters, and a pair for each one costs four times what the text takes.
     (define (string-filter-range wanted? string start end)
-      (define (with-piece pieces from index)
-        (if (< from index) (cons (substring string from index) pieces) pieces))
       (let loop ((index start) (from start) (pieces '()))
-        (cond ((>= index end)
-               (let ((pieces (with-piece pieces from end)))
-                 (cond ((null? pieces) (substring string start start))
-                       ((null? (cdr pieces)) (car pieces))
-                       (else (string-concatenate (reverse pieces))))))
-              ((wanted? (string-ref string index)) (loop (+ index 1) from pieces))
-              (else (loop (+ index 1) (+ index 1) (with-piece pieces from index))))))
+        (cond ((< index end)
+               (cond ((wanted? (string-ref string index)) (loop (+ index 1) from pieces))
+                     ((= from index) (loop (+ index 1) (+ index 1) pieces))
+                     (else
+                      (loop (+ index 1) (+ index 1) (cons (substring string from index) pieces)))))
+              ((null? pieces) (substring string from end))
+              ((= from end) (string-concatenate (reverse pieces)))
+              (else (string-concatenate (reverse (cons (substring string from end) pieces)))))))
 
     (define (vector-fold kons knil vector)
       (check-vector 'vector-fold 3 vector)
