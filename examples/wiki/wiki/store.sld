@@ -144,8 +144,8 @@
 
     ;;; Settings: texts by symbols
 
-    ;; Each page asks for settings, which hardly ever change. So they are kept in memory: a query would
-    ;; wait for one of the connections.
+    ;; Each page asks for settings, which hardly ever change. So they are kept in memory: a query
+    ;; would wait for one of the connections. Changes by another process are not noticed.
     (define* (setting store key #:optional (default #f))
       (let ((known (assq key (store-settings store))))
         (or (if known (cdr known) (read-setting store key))
