@@ -1,4 +1,6 @@
 //! Allocated bytes of a request by procedure and type, from the sampled objects of a profile.
+//!
+//! Each sampled object stands for the bytes that were allocated since the one before.
 
 use std::collections::HashMap;
 

@@ -23,7 +23,7 @@ use super::servers::{self, Server};
 use super::trials::read_answer;
 use crate::workspace;
 
-/// What is measured, and how much of it.
+/// The things to measure, and how much of each.
 #[derive(Debug)]
 pub struct Plan {
     pub canny: PathBuf,
