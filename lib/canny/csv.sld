@@ -119,11 +119,15 @@
                                  "\n")
                         (vectors? 'csv->list row)
                         headers)))
-        (let loop ((list '()))
-          (let ((row (next)))
-            (if (eof-object? row)
-                (reverse! list)
-                (loop (cons row list)))))))
+        ;; The list is made in its order: to reverse a long one takes time too.
+        (let ((rows (list #f)))
+          (let loop ((last rows))
+            (let ((row (next)))
+              (if (eof-object? row)
+                  (cdr rows)
+                  (let ((pair (list row)))
+                    (set-cdr! last pair)
+                    (loop pair))))))))
 
     ;; Calls a procedure with each row of a port.
     (define* (csv-for-each procedure #:optional (port (current-input-port))

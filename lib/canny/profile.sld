@@ -18,7 +18,7 @@
     ;; With `#:keep`, a number of minutes, `path` is a directory: it has the profiles of these
     ;; minutes, in files of `#:file` seconds.
     (define* (start-profiling! path #:key (interval #f) (waits? #t) (native? #f)
-                               (allocation-interval 524288) (keep #f) (file 60))
+                               (allocation-interval 524288) (keep #f) (file 60) (counts? #f))
       (check-argument 'start-profiling! 1 string? "string" path)
       (if (not (or (not interval)
                    (and (exact-integer? interval) (<= 50 interval 10000000))))
@@ -37,7 +37,7 @@
                  (%start-profile-ring path (or interval 10000)
                                       (exact (ceiling (* 60 keep))) file)
                  (%start-profile path (or interval 1000) (and waits? #t) (and native? #t)
-                                 allocation-interval))))
+                                 allocation-interval (and counts? #t)))))
         (if failure
             (error (string-append "start-profiling!: " failure)))))
 
@@ -52,10 +52,10 @@
       (%profiling?))
 
     (define* (call-with-profile path thunk #:key (interval 1000) (waits? #t) (native? #f)
-               (allocation-interval 524288))
+               (allocation-interval 524288) (counts? #f))
       (check-procedure 'call-with-profile 2 thunk)
       (start-profiling! path #:interval interval #:waits? waits? #:native? native?
-                        #:allocation-interval allocation-interval)
+                        #:allocation-interval allocation-interval #:counts? counts?)
       (dynamic-wind
        (lambda () #f)
        thunk

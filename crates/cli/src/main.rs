@@ -4,6 +4,7 @@
 //! along the nesting of code. The first thread waits for its end, and for Ctrl-C.
 #![forbid(unsafe_code)]
 
+mod coverage;
 mod environment;
 mod executable;
 mod explain;

@@ -10,7 +10,10 @@ use canny_lib::evaluation::is_standard_library;
 use canny_syntax::library_name::{Family, LibraryName};
 use lexopt::{Arg, Parser, ValueExt};
 
+use crate::coverage::CoverageOptions;
 use crate::environment::Environment;
+use canny_compiler::counting::Counting;
+
 use crate::recording::{RecordingOptions, RingWish, is_recording_option, is_ring_option};
 use crate::report::MessageFormat;
 use crate::warnings::Warnings;
@@ -71,6 +74,10 @@ pub struct Options {
     pub listen: Option<String>,
     /// Tell at the end what was compiled and what was not.
     pub reports_specializer: bool,
+    /// The kinds of counters that code has.
+    pub counting: Counting,
+    /// How coverage is shown, if it is.
+    pub coverage: Option<CoverageOptions>,
     /// The profile of `canny profile`.
     pub recording: Option<RecordingOptions>,
     /// The profiles that are taken as long as the program runs.
@@ -137,6 +144,8 @@ impl Options {
             message_format: MessageFormat::Text,
             compiles: true,
             reports_specializer: false,
+            counting: Counting::default(),
+            coverage: None,
             recording: None,
             ring: RingWish::default(),
             listen: None,
@@ -262,6 +271,15 @@ pub fn parse_rest(
                 recording.take(&option, &mut parser)?;
             }
             Arg::Long(option)
+                if option.starts_with("coverage") && matches!(verb, None | Some(Verb::Run)) =>
+            {
+                let option = option.to_owned();
+                if !CoverageOptions::take(&mut options.coverage, &option, &mut parser)? {
+                    return Err(Arg::Long(&option).unexpected().to_string());
+                }
+                options.counting.coverage = true;
+            }
+            Arg::Long(option)
                 if matches!(verb, None | Some(Verb::Run)) && is_ring_option(option) =>
             {
                 let option = option.to_owned();
@@ -341,6 +359,7 @@ fn settle(
         Some(Verb::Profile) => {
             let recording = options.recording.get_or_insert_default();
             recording.settle()?;
+            options.counting.calls = recording.counts_calls;
             if let Some(process) = recording.attach {
                 if !expressions.is_empty() || !operands.is_empty() {
                     return Err("--attach takes a process in place of a file".to_owned());

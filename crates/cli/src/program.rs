@@ -12,6 +12,7 @@ use crate::exit_code;
 use crate::options::{Options, Source};
 use crate::report;
 use crate::session::Session;
+use crate::tools::files;
 
 /// Runs a program to its end; gives the exit code.
 pub fn run(options: &Options, source: &Source) -> u8 {
@@ -81,7 +82,15 @@ pub fn run(options: &Options, source: &Source) -> u8 {
     if let Some(recording) = recording {
         recording.end(&mut session);
     }
-    session.end(options, result.map(|()| 0))
+    let code = session.end(options, result.map(|()| 0));
+    match crate::coverage::show_counted(options.coverage.as_ref(), files::is_skipped) {
+        Ok(least) if code == 0 => least,
+        Ok(_) => code,
+        Err(message) => {
+            eprintln!("canny: {message}");
+            exit_code::OS
+        }
+    }
 }
 
 /// Name and text of a program.

@@ -76,6 +76,8 @@ pub struct RecordingOptions {
     pub is_text_only: bool,
     /// Functions of the machine are told apart.
     pub names_native: bool,
+    /// Calls are counted.
+    pub counts_calls: bool,
     /// A running process whose profile is taken.
     pub attach: Option<u32>,
     /// How long that takes.
@@ -124,6 +126,7 @@ pub fn is_recording_option(option: &str) -> bool {
         "flame",
         "text",
         "native",
+        "exact",
         "attach",
         "seconds",
         "live",
@@ -143,6 +146,7 @@ impl RecordingOptions {
             "flame" => self.shows_flame_graph = true,
             "text" => self.is_text_only = true,
             "native" => self.names_native = true,
+            "exact" => self.counts_calls = true,
             "live" => self.is_live = true,
             "attach" => {
                 let text = value()?;

@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use canny_compiler::counting::Counting;
 use canny_heap::{HeapConfig, OutsideMemory, Statistics};
 use canny_lib::ProfileFile;
 use canny_lib::evaluation::{Evaluation, EvaluationConfig, Prepared};
@@ -27,6 +28,8 @@ pub struct Session {
     pub thread: Box<Thread>,
     /// The settings from the environment variables of the process.
     pub environment: &'static Environment,
+    /// Code counts, so that no code or profile of other runs fits it.
+    is_counting: bool,
     /// Where the profile of the program is kept, if one is.
     profile: Option<ProfileFile>,
 }
@@ -65,6 +68,13 @@ impl Session {
         project: Option<&Project>,
     ) -> Result<Session, String> {
         let environment = options.environment;
+        let counting = Counting {
+            calls: options.counting.calls || environment.counts_calls,
+            coverage: options.counting.coverage || environment.coverage.is_some(),
+        };
+        if counting.is_on() {
+            canny_vm::profile::counts::turn_on(counting);
+        }
         let config = VmConfig {
             heap: heap_config(options, environment),
             stack_bytes: options
@@ -95,6 +105,7 @@ impl Session {
             },
             is_interactive: options.action == Action::Repl,
             documents: None,
+            counting,
             ..crate::project::libraries(options, program, project)
         };
         vm.host(|| Evaluation::new(&evaluation));
@@ -117,6 +128,7 @@ impl Session {
             vm,
             thread,
             environment,
+            is_counting: counting.is_on(),
             profile: None,
         };
         let prepared = Evaluation::of(&session.vm).prepare_machine();
@@ -145,6 +157,9 @@ impl Session {
             environment,
             ..
         } = self;
+        if let Some(directory) = &environment.coverage {
+            crate::coverage::write_counted(directory);
+        }
         if options.reports_specializer {
             report::text(&vm.specializer_report());
         }
@@ -194,6 +209,7 @@ impl Session {
         prepared: Result<Prepared, Vec<Diagnostic>>,
     ) -> Result<Value, Failure> {
         let is_wanted = options.use_cache
+            && !self.is_counting
             && options.keeps_profiles
             && self.environment.keeps_profiles
             // Plans are counted.

@@ -15,7 +15,9 @@ use canny_syntax::span::SourceMap;
 
 use crate::assembler::AssemblyError;
 use crate::codegen::{UnitBuilder, generate_procedure};
+use crate::counting::{Counting, FunctionId, Ledger, function_at, instrument};
 use crate::doubts;
+use crate::ir::{ProcedureId, Program};
 use crate::lower::lower;
 use crate::optimize;
 use crate::optimize::globals::Imports;
@@ -33,6 +35,8 @@ pub struct Options<'a> {
     pub keeps_variables: bool,
     /// Keep where variables are, as long as they are live anyway, for backtraces.
     pub names_variables: bool,
+    /// The counters that the code gets. Such code belongs to this process and cannot be stored.
+    pub counting: Counting,
     /// The options of the optimizer.
     pub optimize: optimize::Options<'a>,
 }
@@ -64,6 +68,12 @@ pub fn compile_unit(mut unit: Unit, options: &Options) -> Result<Compilation, Ve
         Some(sources) => doubts::warnings(&unit, sources),
         None => Vec::new(),
     };
+    let is_standard = options.optimize.is_standard;
+    if options.counting.is_on()
+        && let Some(sources) = options.sources
+    {
+        instrument::run(&mut unit, options.counting, sources, is_standard);
+    }
     let report = optimize::optimize_unit(&mut unit, &options.optimize);
     warnings.extend(report.warnings);
     warnings.sort_by_key(|one| (one.span.source.0, one.span.start));
@@ -75,8 +85,13 @@ pub fn compile_unit(mut unit: Unit, options: &Options) -> Result<Compilation, Ve
     builder.names_variables = options.names_variables;
     let mut codes = Vec::with_capacity(program.procedures.len());
     let mut errors = Vec::new();
-    for procedure in &program.procedures {
-        match generate_procedure(&mut builder, &program, procedure) {
+    builder.is_counting = options.counting.is_on();
+    builder.counted_functions = options
+        .counting
+        .calls
+        .then(|| counted_functions(&program, options));
+    for (index, procedure) in program.procedures.iter().enumerate() {
+        match generate_procedure(&mut builder, &program, ProcedureId(index as u32)) {
             Ok(code) => codes.push(code),
             Err(error) => {
                 errors.push(Diagnostic::error(
@@ -141,6 +156,17 @@ impl Imports for Libraries {
     fn inline_information(&self, global: &GlobalName) -> Option<Vec<u8>> {
         Libraries::inline_information(self, global).map(<[u8]>::to_vec)
     }
+}
+
+/// The functions of all procedures, as counts name them.
+fn counted_functions(program: &Program, options: &Options) -> Vec<FunctionId> {
+    let is_standard = options.optimize.is_standard;
+    let functions = program.procedures.iter().map(|procedure| {
+        let (name, span) = (procedure.name, procedure.span);
+        let function = function_at(name, span, options.sources, is_standard);
+        Ledger::get().function(function)
+    });
+    functions.collect()
 }
 
 fn describe(error: AssemblyError) -> &'static str {

@@ -9,6 +9,7 @@ mod bytes;
 pub(crate) mod codegen;
 pub mod compile;
 pub(crate) mod contify;
+pub mod counting;
 pub mod disassemble;
 pub mod doubts;
 pub mod image;

@@ -34,7 +34,7 @@ pub fn primitive_code(id: PrimitiveId) -> Option<CodeBlock> {
     }
     let program = program(id, &counts);
     let mut unit = UnitBuilder::new(&program, None);
-    let mut code = generate_procedure(&mut unit, &program, &program.procedures[0]).ok()?;
+    let mut code = generate_procedure(&mut unit, &program, ProcedureId(0)).ok()?;
     if !code.pool.is_empty() || !unit.constants.is_empty() {
         return None;
     }

@@ -329,7 +329,7 @@ impl Verifier<'_> {
         let row = instruction.row();
         let frame = self.code.frame_words as usize;
         let fields = [instruction.a(), instruction.b(), instruction.c()];
-        if row.flags.has(OpcodeFlags::MACHINE) {
+        if row.flags.has(OpcodeFlags::MACHINE.or(OpcodeFlags::COUNTS)) {
             return Err(Problem::ForbiddenOpcode(instruction.opcode));
         }
         let wide_at = row.operands.iter().position(|operand| operand.is_wide());

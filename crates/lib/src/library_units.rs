@@ -8,7 +8,8 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use canny_compiler::compile::compile_library;
+use canny_compiler::compile::{Options, compile_library};
+use canny_compiler::counting::Counting;
 use canny_compiler::optimize::Switches;
 use canny_compiler::unit::CompiledUnit;
 use canny_locks::{Mutex, MutexGuard};
@@ -38,6 +39,8 @@ pub(crate) struct LibraryUnits {
     is_interactive: bool,
     /// Switches of the optimizer.
     pub(crate) optimizer: Switches,
+    /// The counters that compiled code gets.
+    pub(crate) counting: Counting,
 }
 
 impl LibraryUnits {
@@ -45,11 +48,13 @@ impl LibraryUnits {
         cache: Arc<LibraryCache>,
         is_interactive: bool,
         optimizer: Switches,
+        counting: Counting,
     ) -> LibraryUnits {
         LibraryUnits {
             cache,
             is_interactive,
             optimizer,
+            counting,
             compiled: Mutex::default(),
             noted: Mutex::default(),
         }
@@ -62,6 +67,11 @@ impl LibraryUnits {
 
     fn lock(&self) -> MutexGuard<'_, HashMap<LibraryKey, Arc<CompiledUnit>>> {
         self.compiled.lock()
+    }
+
+    /// How units are compiled.
+    pub(crate) fn options<'a>(&self, sources: &'a SourceMap) -> Options<'a> {
+        compiler_options(sources, self.is_interactive, &self.optimizer, self.counting)
     }
 
     /// Where compiled libraries are kept.
@@ -125,7 +135,7 @@ impl LibraryUnits {
                 requires: library.interface.requires.clone(),
             };
             self.noted.lock().push(noted);
-            let options = compiler_options(sources, self.is_interactive, &self.optimizer);
+            let options = self.options(sources);
             match compile_library(libraries, &library, &options) {
                 Ok((compilation, interface)) => {
                     diagnostics.extend(compilation.warnings);

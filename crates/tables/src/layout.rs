@@ -185,8 +185,10 @@ pub mod thread {
     /// 1 while the heap has other mutators than this thread's, else 0. It becomes 1 while all stand at
     /// safepoints only.
     pub const HAS_OTHERS: i32 = LOAN_FLAG + 8;
+    /// The thread's counters, 64 bits each, while exact counts are taken; else null.
+    pub const COUNTERS: i32 = HAS_OTHERS + 8;
     /// First free byte after the fixed fields.
-    pub const SIZE: usize = HAS_OTHERS as usize + 8;
+    pub const SIZE: usize = COUNTERS as usize + 8;
 }
 
 /// Payload words of a port.
@@ -239,6 +241,15 @@ pub mod port_sides {
     /// writing.
     pub const TURN: usize = 2;
     pub const COUNT: usize = 3;
+}
+
+/// The counters of a call site: pairs of code that was called there and how often. Calls of other code are
+/// counted elsewhere.
+pub mod call_site {
+    /// Number of pairs.
+    pub const PAIRS: usize = 4;
+    /// Words of a site.
+    pub const WORDS: usize = 2 * PAIRS;
 }
 
 /// Offsets, in bytes, in the loan of a port: characters or bytes that one thread may read or write

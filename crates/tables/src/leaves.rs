@@ -96,6 +96,7 @@ macro_rules! leaves {
 }
 
 leaves! {
+    "%count-call!" 3 Any;
     "%hash-table-ref" 3 Any;
     "%hash-table-set!" 3 Any;
     "%hash-table-delete!" 2 Boolean;

@@ -220,6 +220,9 @@ flags! {
     OWN_FRAME 13 "Needs a frame of its own, so its code is not inlined.";
     BEFORE_ENTRY 14 "Stands before the parameters are in place, and nowhere else.";
     PORT 15 "Uses the loan of the port in its last register operand, with its runtime entry for the rest.";
+    COUNTS 17
+        "Counts for a profile. Its numbers mean something in the process that compiled it only, so the \
+         verifier refuses it.";
     FILLS_CLOSURES 16
         "May stand between make-closure and its closure-set: it runs no Scheme code and lets no register \
          escape.";
@@ -514,6 +517,14 @@ opcodes! {
         "tail-call-values" [Use Use None] [] None Stop
             [RAISES ALLOCATES RUNTIME_ONLY CALLS MACHINE INTERPRETER]
             "Calls R[a] with the value or values R[b] in place of this frame.";
+
+    // Counters of exact profiles and of coverage; see the compiler's ledger.
+    Count "count" [Flag None None] [Number] None Next [COUNTS]
+        "Adds one to the thread's counter (number); if a is 1, in compiled code to the next one, and in \
+         inlined code to the one behind that.";
+    CountCall "count-call" [Use Count None] [Number] None Next [SLOW_PATH COUNTS]
+        "Counts a call of R[a] with b arguments at the call site whose counters begin at the thread's \
+         counter (number).";
 
     MakeEscape "make-escape" [Def None None] [] None Next [ALLOCATES MACHINE RUNTIME_CALL OWN_FRAME]
         "R[a] = an escape procedure for this frame, which must hold it as long as it is valid.";

@@ -25,7 +25,7 @@
           picture-bytes all-pictures
           delete-picture!)
   (import (canny base) (canny sqlite) (canny text) (canny json) (canny base64) (canny crypto)
-          (wiki titles) (wiki markup))
+          (canny sync) (wiki titles) (wiki markup))
   (begin
 
     ;;; Opening
@@ -87,9 +87,13 @@
     (define application 1131245168)
 
     (define-record-type store
-      (make-store pool)
+      (make-store pool lock settings)
       store?
-      (pool store-pool))
+      (pool store-pool)
+      ;; Held while settings are read or written.
+      (lock store-lock)
+      ;; Those that were read since one was written, by symbols.
+      (settings store-settings set-store-settings!))
 
     (define-syntax reading
       (syntax-rules ()
@@ -105,7 +109,7 @@
     ;; The store in a file, which is made if it is not there. A database of another program, or of a
     ;; newer version of this one, is an error.
     (define (open-store path)
-      (let ((store (make-store (make-database-pool path))))
+      (let ((store (make-store (make-database-pool path) (make-mutex #:name 'settings) '())))
         (writing store (db) (migrate-schema! db path))
         (for-each (lambda (key)
                     (if (not (setting store key))
@@ -140,16 +144,28 @@
 
     ;;; Settings: texts by symbols
 
+    ;; Each page asks for settings, which hardly ever change. So they are kept in memory: a query would
+    ;; wait for one of the connections.
     (define* (setting store key #:optional (default #f))
-      (reading store (db)
-        (or (query-value db "select value from settings where key = ?" (symbol->string key))
+      (let ((known (assq key (store-settings store))))
+        (or (if known (cdr known) (read-setting store key))
             default)))
 
+    (define (read-setting store key)
+      (with-mutex (store-lock store)
+        (let ((value (reading store (db)
+                       (query-value db "select value from settings where key = ?"
+                                    (symbol->string key)))))
+          (set-store-settings! store (cons (cons key value) (store-settings store)))
+          value)))
+
     (define (set-setting! store key value)
-      (writing store (db)
-        (execute db "insert into settings values (?, ?) on conflict do update set value = \
-                     excluded.value"
-                 (symbol->string key) value)))
+      (with-mutex (store-lock store)
+        (writing store (db)
+          (execute db "insert into settings values (?, ?) on conflict do update set value = \
+                       excluded.value"
+                   (symbol->string key) value))
+        (set-store-settings! store '())))
 
     ;;; Accounts
 

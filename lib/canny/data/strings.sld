@@ -21,7 +21,8 @@
           string-join-list string-concatenate-reverse
           replicate replace-range filter-range filter-out-range count-range count-char
           reverse-list->string)
-  (import (canny primitives) (canny syntax) (only (srfi 14) char-set? char-set-contains?))
+  (import (canny primitives) (canny syntax) (only (canny data sequences) string-filter-range)
+          (only (srfi 14) char-set? char-set-contains?))
   (begin
 
     ;; Checks. The object is a variable.
@@ -220,19 +221,10 @@
             (loop (+ index 1) (if (eq? wanted (string-ref string index)) (+ count 1) count))
             count)))
 
-    (define (filter-range wanted? string start end)
-      (let loop ((index start) (chars '()))
-        (if (< index end)
-            (let ((char (string-ref string index)))
-              (loop (+ index 1) (if (wanted? char) (cons char chars) chars)))
-            (%reverse-list->string chars))))
+    (define filter-range string-filter-range)
 
     (define (filter-out-range unwanted? string start end)
-      (let loop ((index start) (chars '()))
-        (if (< index end)
-            (let ((char (string-ref string index)))
-              (loop (+ index 1) (if (unwanted? char) chars (cons char chars))))
-            (%reverse-list->string chars))))
+      (string-filter-range (lambda (char) (not (unwanted? char))) string start end))
 
     ;; Constructors.
 

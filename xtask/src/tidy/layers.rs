@@ -24,7 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("documentation", &["tables", "syntax"]),
     // Its build reads the sources of libraries.
     ("reference", &["syntax", "documentation"]),
-    ("compiler", &["tables", "number", "syntax"]),
+    ("compiler", &["locks", "tables", "number", "syntax"]),
     // Runs when canny is built; nothing links it.
     ("llint-generator", &["tables"]),
     ("llint", &["tables"]),

@@ -58,6 +58,10 @@ pub struct Environment {
     pub history: Option<PathBuf>,
     /// Where the heap's statistics are written at the end.
     pub statistics: Option<PathBuf>,
+    /// Compile code that counts its calls.
+    pub counts_calls: bool,
+    /// The directory to which lines and branches that ran are written.
+    pub coverage: Option<PathBuf>,
     /// Report ports that were left open.
     pub reports_open_ports: bool,
     /// Compile code that runs often.
@@ -83,6 +87,8 @@ impl Default for Environment {
             cache_directory: None,
             history: None,
             statistics: None,
+            counts_calls: false,
+            coverage: None,
             reports_open_ports: false,
             compiles: true,
             keeps_profiles: true,

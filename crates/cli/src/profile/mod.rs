@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use canny_lib::recorder::{Recorder, Ring, Subject};
 use canny_locks::Mutex;
-use canny_vm::profile::ProfileOptions;
+use canny_vm::profile::{ProfileOptions, counts};
 
 pub use self::attach::attach;
 use self::live::Live;
@@ -56,6 +56,7 @@ pub fn profiled<R>(
     };
     let output = Box::new(memory.clone());
     let options = ProfileOptions {
+        counts_calls: counts::counts_calls(),
         allocation_interval_bytes: Some(ALLOCATION_INTERVAL_BYTES),
         ..ProfileOptions::default()
     };
@@ -96,6 +97,7 @@ pub fn begin(session: &mut Session, options: &Options) -> Result<Option<Recordin
     };
     let mut settings = ProfileOptions {
         names_native: wish.names_native,
+        counts_calls: wish.counts_calls,
         allocation_interval_bytes: Some(ALLOCATION_INTERVAL_BYTES),
         ..ProfileOptions::default()
     };

@@ -11,12 +11,13 @@ use std::process::{Command, Stdio};
 
 use canny_profile::analysis::{
     Filter, Grain, Measure, Weights, allocation_sites, allocation_types, collection_causes,
-    functions_changed, top_down, totals, wait_places,
+    function_counts, functions_changed, top_down, totals, wait_places,
 };
 use canny_profile::model::Profile;
 use canny_profile::text::{
-    Style, allocation_sites_table, allocation_types_table, changes_table, collections_table,
-    explain, explain_locks, flame_graph, functions_table, waits_table,
+    Style, allocation_sites_table, allocation_types_table, call_edges_table, changes_table,
+    collections_table, counts_table, explain, explain_locks, flame_graph, functions_table,
+    waits_table,
 };
 use canny_profile::{export, file, page};
 
@@ -170,6 +171,11 @@ fn text(
     if weights.total.count > 0 {
         let totals = totals(&weights, Grain::Function);
         parts.push(functions_table(&weights, &totals, style));
+    }
+    let counts = function_counts(profile);
+    if !counts.is_empty() {
+        parts.push(counts_table(profile, &counts, style));
+        parts.push(call_edges_table(profile, &counts, style));
     }
     let waits = wait_places(profile, &filter);
     if !waits.is_empty() {

@@ -15,6 +15,11 @@ const EXTENSIONS: [&str; 5] = ["scm", "sld", "sls", "sps", "ss"];
 /// Directories whose content belongs to others.
 const SKIPPED: [&str; 3] = ["target", "node_modules", "vendor"];
 
+/// Whether a directory of that name has other people's code.
+pub fn is_skipped(name: &str) -> bool {
+    SKIPPED.contains(&name)
+}
+
 /// Whether files with that ending are Scheme sources.
 pub fn is_source(extension: &OsStr) -> bool {
     EXTENSIONS.iter().any(|source| extension == *source)

@@ -7,7 +7,7 @@ pub mod compile;
 mod compile_r7rs;
 mod completions;
 pub mod doc;
-mod files;
+pub mod files;
 mod fmt;
 pub mod help;
 pub mod interrupts;

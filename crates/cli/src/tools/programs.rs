@@ -75,6 +75,10 @@ const PROFILE_OPTIONS: &[Row] = &[
     ),
     ("--base FILE", "compare with a profile that was kept"),
     (
+        "--exact",
+        "count every call, by caller and callee; the program is compiled for it",
+    ),
+    (
         "--explain",
         "say why the hottest places are slow, as far as the machine knows",
     ),
@@ -124,17 +128,26 @@ const LISTEN_OPTIONS: &[Row] = &[(
     "serve editors that speak nREPL; PORT alone is at 127.0.0.1, and 0 takes a free one",
 )];
 
+const LONG_RUN_OPTIONS: &[Row] = &joined::<{ RING_OPTIONS.len() + crate::coverage::ROWS.len() }>(
+    RING_OPTIONS,
+    crate::coverage::ROWS,
+);
+
+const PROGRAM_OPTIONS: &[Row] = &joined::<{ EXPRESSION_OPTIONS.len() + LONG_RUN_OPTIONS.len() }>(
+    EXPRESSION_OPTIONS,
+    LONG_RUN_OPTIONS,
+);
+
+const RUN_OPTIONS: &[Row] = &joined::<{ EVALUATION_OPTIONS.len() + PROGRAM_OPTIONS.len() }>(
+    EVALUATION_OPTIONS,
+    PROGRAM_OPTIONS,
+);
+
 pub const RUN: Tool = Tool {
     name: "run",
     operands: "[OPTION…] FILE [ARGUMENT…]",
     summary: "Runs a program",
-    options: &joined::<{ EVALUATION_OPTIONS.len() + EXPRESSION_OPTIONS.len() + RING_OPTIONS.len() }>(
-        EVALUATION_OPTIONS,
-        &joined::<{ EXPRESSION_OPTIONS.len() + RING_OPTIONS.len() }>(
-            EXPRESSION_OPTIONS,
-            RING_OPTIONS,
-        ),
-    ),
+    options: RUN_OPTIONS,
     details: "The word 'run' may be left out. FILE may be - for standard input. Arguments behind FILE belong \
         to the program.",
     run: |parser, environment| perform(parser, environment, Verb::Run),
@@ -148,8 +161,8 @@ pub const PROFILE: Tool = Tool {
         PROFILE_OPTIONS,
         EVALUATION_OPTIONS,
     ),
-    details: "Arguments behind FILE belong to the program. A profile that was kept may be given in place of \
-        a program, or a directory of 'canny run --profile-continuously'. With --attach there is no FILE.",
+    details: "Arguments behind FILE belong to the program. With --attach there is no FILE.\n\
+        A profile that was kept may be given in place of a program, or a directory of them.",
     run: |parser, environment| perform(parser, environment, Verb::Profile),
 };
 

@@ -11,6 +11,7 @@ use canny_tables::primitives::{self, Flags};
 
 use super::entry::byte;
 use super::{Destination, Generator, JumpTarget, Outcome, Place, register};
+use crate::counting::Callee;
 use crate::ir::{self, Kind, Label, Node};
 use crate::parallel_move::{Move, sequentialise};
 
@@ -61,6 +62,7 @@ impl Generator<'_> {
         }
         register(top + 2 + operands.len())?;
         let count = byte(operands.len())?;
+        self.count_call(base, count, span);
         self.position(span);
         if let Destination::Return = destination
             && !keeps_caller(operator)
@@ -105,6 +107,7 @@ impl Generator<'_> {
             let target = JumpTarget {
                 label: self.assembler.label(),
                 parameters,
+                function: self.label_function(&label.body),
             };
             self.labels.insert(label.var, target.clone());
             pending.push((target, label));
@@ -130,7 +133,9 @@ impl Generator<'_> {
             }
             let parameters = label.parameters.iter().copied();
             let variables: Vec<_> = parameters.zip(target.parameters.iter().copied()).collect();
-            self.scope(&variables, &label.body, inner, top, label.body.span)?;
+            self.in_label(target.function, &label.body, |generator| {
+                generator.scope(&variables, &label.body, inner, top, label.body.span)
+            })?;
         }
         self.assembler.bind(end);
         Ok(())
@@ -196,6 +201,9 @@ impl Generator<'_> {
             if let Argument::Late(node) = plan {
                 self.node(node, Destination::Register(*to), top)?;
             }
+        }
+        if let Some(function) = target.function {
+            self.count_edge(span, Callee::Function(function));
         }
         if self.assembler.is_bound(target.label) {
             self.position(span);

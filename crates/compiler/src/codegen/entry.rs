@@ -23,20 +23,23 @@ use crate::unit::{
 pub(crate) fn generate_procedure(
     unit: &mut UnitBuilder,
     program: &Program,
-    procedure: &Procedure,
+    id: ProcedureId,
 ) -> Result<CodeBlock, AssemblyError> {
+    let procedure = &program.procedures[id.0 as usize];
     let captures = captures(unit, program, procedure);
     let free = captures.places().collect();
     let mut generator = Generator {
         unit,
         program,
         procedure,
+        id,
         assembler: Assembler::default(),
         registers: HashMap::new(),
         free,
         labels: HashMap::new(),
         self_target: None,
         kept: Vec::new(),
+        counted: Default::default(),
     };
     let fixed = match procedure.clauses.as_slice() {
         [clause] if clause.is_fixed() => Some(clause.required.len()),
@@ -132,6 +135,7 @@ impl Generator<'_> {
 
     /// Generates a clause from its entry instruction to its last return.
     fn clause(&mut self, clause: &Clause, fixed: bool) -> Outcome {
+        self.begin_counted(&clause.body);
         let required = clause.required.len();
         let optional = clause.optional.len();
         let named = clause.keywords.len();
@@ -144,7 +148,11 @@ impl Generator<'_> {
             let label = self.assembler.label();
             self.assembler.bind(label);
             let parameters = (0..required as u8).collect();
-            self.self_target = Some(JumpTarget { label, parameters });
+            self.self_target = Some(JumpTarget {
+                label,
+                parameters,
+                function: self.function(),
+            });
         }
         // Defaults see the parameters before theirs, and scratch must lie above all parameters.
         let top = count + usize::from(clause.rest.is_some());

@@ -15,6 +15,7 @@
 mod bindings;
 mod calls;
 mod closures;
+mod counting;
 mod entry;
 mod integrated;
 mod primitives;
@@ -30,11 +31,13 @@ use canny_tables::layout;
 use canny_tables::opcodes::Opcode;
 
 use crate::assembler::{Assembler, AssemblyError, CodeLabel};
+use crate::counting::FunctionId;
 use crate::ir::{self, Kind, Node, Procedure, ProcedureId, Program};
 use crate::literals::immediate_word;
 use crate::unit::PoolEntry;
 
 use closures::Slot;
+use counting::CountedFunctions;
 
 pub(crate) use entry::generate_procedure;
 pub use integrated::has_opcode;
@@ -86,6 +89,8 @@ pub(crate) type Outcome = Result<(), AssemblyError>;
 pub(crate) struct JumpTarget {
     label: CodeLabel,
     parameters: Vec<u8>,
+    /// The function whose calls the jumps are, if they are counted.
+    function: Option<FunctionId>,
 }
 
 /// The state of one procedure's generation.
@@ -93,6 +98,7 @@ pub(crate) struct Generator<'a> {
     unit: &'a mut UnitBuilder,
     program: &'a Program,
     procedure: &'a Procedure,
+    id: ProcedureId,
     assembler: Assembler,
     /// Registers of the variables bound in this procedure.
     registers: HashMap<VarId, u8>,
@@ -103,6 +109,7 @@ pub(crate) struct Generator<'a> {
     self_target: Option<JumpTarget>,
     /// Registers of variables in scope that are kept live until the procedure returns.
     kept: Vec<u8>,
+    counted: CountedFunctions,
 }
 
 fn register(number: usize) -> Result<u8, AssemblyError> {

@@ -26,6 +26,9 @@ impl Generator<'_> {
         top: usize,
         span: Span,
     ) -> Outcome {
+        if let Some(outcome) = self.mark(id, operands, destination, top, span) {
+            return outcome;
+        }
         if let Destination::Branch(yes, no, next) = destination {
             let exits = super::tests_and_branches::Exits { yes, no, next };
             return self.primitive_test(span, id, operands, exits, top);
@@ -261,6 +264,7 @@ impl Generator<'_> {
             [operand] => {
                 let (from, next) = self.operand(operand, &[], top)?;
                 let to = self.target(destination, next)?;
+                self.count_primitive(span, id);
                 self.position(span);
                 self.assembler
                     .abc_number(Opcode::CallPrimitive1, to, from, 0, number);
@@ -269,6 +273,7 @@ impl Generator<'_> {
             [_, _] => {
                 let (from, next) = self.operands(operands, top)?;
                 let to = self.target(destination, next)?;
+                self.count_primitive(span, id);
                 self.position(span);
                 self.assembler
                     .abc_number(Opcode::CallPrimitive2, to, from[0], from[1], number);
@@ -276,6 +281,7 @@ impl Generator<'_> {
             }
             _ => {
                 let base = self.window(operands, top)?;
+                self.count_primitive(span, id);
                 self.position(span);
                 let count = super::entry::byte(operands.len())?;
                 self.assembler

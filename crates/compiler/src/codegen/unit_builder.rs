@@ -11,6 +11,7 @@ use canny_syntax::datum::Datum;
 use canny_syntax::name::Name;
 use canny_syntax::span::{SourceId, SourceMap, Span};
 
+use crate::counting::FunctionId;
 use crate::ir::{ProcedureId, Program};
 use crate::optimize::inlinings::Inlinings;
 use crate::unit::{InlinedCall, SourceFile, UnitSpan};
@@ -40,6 +41,10 @@ pub(crate) struct UnitBuilder {
     pub keeps_variables: bool,
     /// Whether to keep where they are.
     pub names_variables: bool,
+    /// Whether marks become counters.
+    pub is_counting: bool,
+    /// By procedure, if calls are counted: what counts name it.
+    pub counted_functions: Option<Vec<FunctionId>>,
 }
 
 impl UnitBuilder {
@@ -55,6 +60,8 @@ impl UnitBuilder {
             closed: find_closed(program),
             keeps_variables: false,
             names_variables: false,
+            is_counting: false,
+            counted_functions: None,
         }
     }
 
@@ -96,6 +103,12 @@ impl UnitBuilder {
             end: span.end.max(span.start),
             inlining: self.inlining(span.inlining),
         })
+    }
+
+    /// The call that a copy replaced.
+    pub fn call_of_copy(&self, number: u32) -> Option<Span> {
+        let rows = self.inlinings.as_ref()?;
+        rows.row(number).map(|row| row.call)
     }
 
     /// Whether the code came with an imported procedure.

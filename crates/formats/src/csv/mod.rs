@@ -285,14 +285,17 @@ pub fn write_field(
     };
     let escape = dialect.escape.map(char::from);
     output.push(quote);
-    for character in text.chars() {
-        match escape {
-            Some(escape) if character == quote || character == escape => output.push(escape),
-            None if character == quote => output.push(quote),
-            _ => {}
-        }
-        output.push(character);
+    let mark = escape.unwrap_or(quote);
+    let mut rest = text;
+    while let Some(at) = rest.find([quote, mark]) {
+        let (before, behind) = rest.split_at(at);
+        output.push_str(before);
+        output.push(mark);
+        // Both are characters of ASCII.
+        output.push_str(&behind[..1]);
+        rest = &behind[1..];
     }
+    output.push_str(rest);
     output.push(quote);
     true
 }

@@ -8,6 +8,7 @@
 mod bits;
 mod calls;
 mod conditions;
+mod counting;
 mod elements;
 mod equality;
 mod general;

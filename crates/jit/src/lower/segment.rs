@@ -644,6 +644,13 @@ impl<'a, 'b> Segment<'a, 'b> {
             | Op::Unbox(_)
             | Op::NumberToFloat(_)
             | Op::Box(_) => self.number(id, op)?,
+            Op::Count(counter) => self.count(*counter),
+            Op::CountCall(callee, site, passed) => {
+                self.count_call(None, [*callee, *site, *passed])?;
+            }
+            Op::CountKnownCall(callee, code, site, passed) => {
+                self.count_call(Some(*code), [*callee, *site, *passed])?;
+            }
             Op::Leaf(leaf, words, _) => self.leaf(id, *leaf, words)?,
             Op::Number(leaf, x, y, _) => self.general(id, *leaf, *x, *y)?,
             Op::ElementCount(..)

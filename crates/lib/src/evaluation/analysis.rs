@@ -12,6 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::SystemTime;
 
 use canny_compiler::compile;
+use canny_compiler::counting::Counting;
 use canny_compiler::image;
 use canny_locks::{Mutex, MutexGuard};
 use canny_syntax::core::{LibraryKey, LibraryName};
@@ -274,7 +275,12 @@ impl Evaluation {
         diagnostics.retain(|one| !stopped(one));
         match expansion.unit {
             Some(unit) if !has_reading_errors => {
-                let options = compiler_options(&self.sources, false, &inner.units.optimizer);
+                let options = compiler_options(
+                    &self.sources,
+                    false,
+                    &inner.units.optimizer,
+                    Counting::default(),
+                );
                 let mut options = options;
                 options.optimize.imports = Some(&inner.libraries);
                 diagnostics.extend(compile::warnings(&unit, &options));

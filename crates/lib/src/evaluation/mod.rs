@@ -16,6 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use canny_compiler::compile::{Options, compile_unit};
+use canny_compiler::counting::{Counting, rewrite};
 use canny_compiler::image;
 use canny_compiler::optimize::{self, Switches};
 use canny_compiler::unit::CompiledUnit;
@@ -64,6 +65,9 @@ pub struct EvaluationConfig {
     pub documents: Option<Arc<OpenDocuments>>,
     /// Passes of the optimizer that are turned off, and its limit.
     pub optimizer: Switches,
+    /// The counters that compiled code gets. The machine must be made with counters
+    /// ([`canny_vm::profile::counts`]); compiled libraries are neither read nor kept.
+    pub counting: Counting,
 }
 
 /// The libraries of the packages that a project uses.
@@ -182,7 +186,8 @@ impl Evaluation {
         if config.optimizer != Switches::default() {
             compiled_for.push(format!("({:?})", config.optimizer));
         }
-        let cache = Arc::new(LibraryCache::new(config.cache.clone(), compiled_for));
+        let directory = config.cache.clone().filter(|_| !config.counting.is_on());
+        let cache = Arc::new(LibraryCache::new(directory, compiled_for));
         let loader = StandardLoader::new(
             config.directories.clone(),
             config.project.clone(),
@@ -201,6 +206,7 @@ impl Evaluation {
             cache,
             config.is_interactive,
             config.optimizer.clone(),
+            config.counting,
         ));
         let macro_interrupts = Arc::new(Mutex::new(None));
         let make_host: MakeMacroHost = {
@@ -427,8 +433,7 @@ impl Evaluation {
     pub fn compile_program(&self, unit: Unit) -> Result<CompiledUnit, Vec<Diagnostic>> {
         let mut inner = self.lock();
         inner.compile_libraries(&self.sources)?;
-        let is_interactive = inner.is_interactive;
-        let mut options = compiler_options(&self.sources, is_interactive, &inner.units.optimizer);
+        let mut options = inner.units.options(&self.sources);
         options.keeps_last_frame = true;
         options.optimize.imports = Some(&inner.libraries);
         compile_unit(unit, &options).map(|compilation| compilation.unit)
@@ -516,13 +521,20 @@ pub(crate) fn compiler_options<'a>(
     sources: &'a SourceMap,
     keeps_variables: bool,
     optimizer: &Switches,
+    counting: Counting,
 ) -> Options<'a> {
+    let mut optimize = optimize::Options::with(optimizer);
+    if counting.calls {
+        // One procedure would be two.
+        optimize.disabled.push("split-entries".to_owned());
+    }
     Options {
         sources: Some(sources),
         keeps_last_frame: false,
         keeps_variables,
         names_variables: true,
-        optimize: optimize::Options::with(optimizer),
+        counting,
+        optimize,
     }
 }
 
@@ -608,7 +620,7 @@ impl Inner {
         for library in unit.requires.clone() {
             self.require(&library, prepared, diagnostics);
         }
-        let mut options = compiler_options(sources, self.is_interactive, &self.units.optimizer);
+        let mut options = self.units.options(sources);
         options.keeps_last_frame = keeps_last_frame;
         options.optimize.imports = Some(&self.libraries);
         match compile_unit(unit, &options) {
@@ -667,7 +679,12 @@ impl Inner {
             (unit, false)
         } else if let Some(entry) = standard_library(key.as_str()) {
             match image::decode_trusted_unit(entry.unit) {
-                Ok(unit) => (Arc::new(unit), true),
+                Ok(mut unit) => {
+                    if self.units.counting.calls {
+                        rewrite::count_calls(&mut unit);
+                    }
+                    (Arc::new(unit), true)
+                }
                 Err(error) => {
                     diagnostics.push(Diagnostic::error(
                         "image",

@@ -71,6 +71,7 @@ const GROUPS: &[&[Row]] = &[
 ];
 
 const FUNCTIONS: &[Row] = &[
+    ("%count-call!", 3, count_call),
     ("%hash-table-ref", 3, hash_table_ref),
     ("%hash-table-set!", 3, hash_table_set),
     ("%hash-table-delete!", 2, hash_table_delete),
@@ -282,6 +283,15 @@ extern "C" fn parameter_entry(thread: &mut InPlace, key: Word, _: Word, _: Word)
 
 extern "C" fn set_car_if(thread: &mut InPlace, pair: Word, expected: Word, value: Word) -> Word {
     or_decline(thread.set_car_if(pair, expected, value).map(Value::boolean))
+}
+
+// Counters.
+
+extern "C" fn count_call(thread: &mut InPlace, callee: Word, site: Word, passed: Word) -> Word {
+    if let (Some(site), Some(passed)) = (site.as_index(), passed.as_index()) {
+        thread.count_call(callee, site as u32, passed);
+    }
+    Value::UNSPECIFIED
 }
 
 // Lists.

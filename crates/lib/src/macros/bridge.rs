@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use canny_compiler::compile::compile_unit;
+use canny_compiler::counting::Counting;
 use canny_compiler::image;
 use canny_compiler::unit::{CompiledUnit, PoolEntry};
 use canny_locks::Mutex;
@@ -76,7 +77,13 @@ impl MacroBridge {
         if let Some(failure) = failed(&diagnostics, &self.sources) {
             return Err(failure);
         }
-        let mut options = compiler_options(&self.sources, false, &self.config.optimizer);
+        let mut options = compiler_options(
+            &self.sources,
+            false,
+            &self.config.optimizer,
+            // Only what the program itself does is counted.
+            Counting::default(),
+        );
         options.optimize.imports = Some(libraries);
         let mut compiled = match compile_unit(unit, &options) {
             Ok(compilation) => compilation.unit,

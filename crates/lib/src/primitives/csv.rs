@@ -66,7 +66,6 @@ fn read(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         .unwrap_or_else(|| Box::new(RowReader::new(dialect)));
     reader.clear();
     let outcome = read_row(thread, call, port, &mut reader);
-    const TEXT_BYTES_MAX: usize = 1 << 20;
     if reader.text.capacity() <= TEXT_BYTES_MAX {
         READER.set(Some(reader));
     }
@@ -76,7 +75,14 @@ fn read(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 thread_local! {
     /// A reader whose room is used again.
     static READER: Cell<Option<Box<RowReader>>> = const { Cell::new(None) };
+    /// The room of the last row that was written.
+    static TEXT: Cell<String> = const { Cell::new(String::new()) };
 }
+
+/// Most bytes of room that are kept.
+const TEXT_BYTES_MAX: usize = 1 << 20;
+/// Fields of a row for which there is room at first.
+const FIELDS_USUAL: usize = 16;
 
 fn read_row(
     thread: &mut Thread,
@@ -174,7 +180,7 @@ fn write(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let port = required_port(thread, call, 1, flag::TEXTUAL | flag::OUTPUT)?;
     let (dialect, line_end) = dialect(thread, call, 2)?;
     let always = call.at(3).is_true();
-    let mut fields = Vec::new();
+    let mut fields = Vec::with_capacity(FIELDS_USUAL);
     match call.at(0).as_kind(Kind::Vector) {
         Some(vector) => fields.extend((0..vector.length()).map(|index| vector.field(index))),
         None => {
@@ -182,7 +188,8 @@ fn write(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             fields.extend(Walk::new(call.at(0)));
         }
     }
-    let mut text = String::new();
+    let mut text = TEXT.take();
+    text.clear();
     let mut wrong = None;
     for (index, &value) in fields.iter().enumerate() {
         if index > 0 {
@@ -213,7 +220,11 @@ fn write(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     match wrong {
         None => {
             text.push_str(line_end);
-            put_text(thread, call, port, &text)?;
+            let outcome = put_text(thread, call, port, &text);
+            if text.capacity() <= TEXT_BYTES_MAX {
+                TEXT.set(text);
+            }
+            outcome?;
             Ok(Value::UNSPECIFIED)
         }
         Some((value, false)) => {

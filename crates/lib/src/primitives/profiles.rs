@@ -25,6 +25,9 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%start-profile-in-memory" => start_in_memory;
     "%stop-profile-in-memory" => stop_in_memory;
     "%profiling?" => |thread, _| Ok(Value::boolean(thread.vm().profiler().is_on()));
+    // The compiler makes instructions of both where calls are counted.
+    "%count!" => |_, _| Ok(Value::UNSPECIFIED);
+    "%count-call!" => |_, _| Ok(Value::UNSPECIFIED);
     "%set-profile-task-type!" => |thread, call| {
         thread.vm().set_profile_task_type(call.at(0));
         Ok(Value::UNSPECIFIED)
@@ -87,6 +90,7 @@ fn start(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         interval_ns: 1000 * interval_us as u64,
         notes_waits: call.at(2).is_true(),
         names_native: call.at(3).is_true(),
+        counts_calls: call.at(5).is_true(),
         allocation_interval_bytes: Some(interval_bytes).filter(|bytes| *bytes > 0),
         ..ProfileOptions::default()
     };

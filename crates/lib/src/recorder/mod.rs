@@ -60,6 +60,10 @@ impl fmt::Display for RecordError {
             RecordError::Machine(ProfileError::Unsupported) => {
                 f.write_str("profiles can be taken on x86-64 Linux only")
             }
+            RecordError::Machine(ProfileError::NotCounting) => f.write_str(
+                "calls are counted only in code that is compiled for it: run the program with \
+                 CANNY_COUNTS=1, or with canny profile --exact",
+            ),
             RecordError::Output(error) => write!(f, "cannot write the profile: {error}"),
         }
     }
@@ -95,6 +99,7 @@ fn header(subject: &Subject, options: &ProfileOptions) -> Header {
     let started = SystemTime::now().duration_since(UNIX_EPOCH);
     let mut modes = vec![Mode::Cpu];
     modes.extend(options.notes_waits.then_some(Mode::Wait));
+    modes.extend(options.counts_calls.then_some(Mode::Counts));
     let allocation_interval_bytes = options.allocation_interval_bytes;
     modes.extend(allocation_interval_bytes.map(|_| Mode::Allocation));
     Header {

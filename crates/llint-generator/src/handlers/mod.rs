@@ -7,6 +7,7 @@
 mod calls;
 pub mod continuations;
 pub mod control;
+mod counting;
 pub mod logging;
 mod numbers;
 mod objects;
@@ -98,6 +99,7 @@ fn handler(opcode: Opcode) -> Option<Implementation> {
         Retired => Fast(control::write_retired),
         Call => Staged(calls::write_call, calls::write_variadic_call),
         TailCall => Staged(calls::write_tail_call, calls::write_variadic_tail_call),
+        Count | CountCall => Fast(counting::write),
         Entry | Unpack => Fast(calls::write_entry),
         _ => return None,
     })

@@ -3,9 +3,13 @@
 //! A row of the profile is a call edge. The inclusive times of edges to a recursive function contain
 //! each other, so their sum may be larger than the time of the program. Edges from a function to
 //! itself are left out of the inclusive sum, which makes it right for plain recursion.
+//!
+//! A clock at each call would cost more than the call. A profile whose counts have no times takes
+//! them from its samples.
 
 use std::collections::HashMap;
 
+use super::{Filter, Grain, Measure, Place, Weights, totals};
 use crate::model::{Count, FunctionIndex, Profile};
 
 /// The calls of one function, over all callers.
@@ -52,9 +56,28 @@ pub fn function_counts(profile: &Profile) -> Vec<FunctionCount> {
         }
     });
     let mut counts: Vec<FunctionCount> = counts.collect();
+    if counts.iter().all(|one| one.sum.exclusive_ns == 0) {
+        take_times_of_samples(profile, &mut counts);
+    }
     counts.sort_by_key(|one| {
         let cost = (one.sum.exclusive_ns, one.sum.calls);
         (std::cmp::Reverse(cost), one.function)
     });
     counts
+}
+
+/// Fills in the times that samples tell.
+fn take_times_of_samples(profile: &Profile, counts: &mut [FunctionCount]) {
+    let filter = Filter::default();
+    let weights = Weights::new(profile, Measure::Cpu, &filter);
+    let times: HashMap<Place, (u64, u64)> = totals(&weights, Grain::Function)
+        .into_iter()
+        .map(|one| (one.place, (one.own.weight, one.total.weight)))
+        .collect();
+    for one in counts {
+        if let Some((own_ns, total_ns)) = times.get(&Place::Function(one.function)) {
+            one.sum.exclusive_ns = *own_ns;
+            one.sum.inclusive_ns = *total_ns;
+        }
+    }
 }

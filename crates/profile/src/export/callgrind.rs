@@ -86,16 +86,31 @@ fn blocks(weights: &Weights) -> BTreeMap<Option<FunctionIndex>, Block> {
         let calls = counts.entry((count.caller, count.callee)).or_default();
         *calls = calls.saturating_add(count.calls);
     }
+    let is_exact = !counts.is_empty();
     for (edge, cost) in call_edges(weights) {
         let caller = edge.caller.map(|(function, _)| function);
         // The counts do not tell lines apart: the first line of a caller takes them all.
         let exact = counts.get_mut(&(caller, edge.callee)).map(std::mem::take);
-        let calls = exact.unwrap_or(cost.count).max(1);
+        // A number of samples among exact counts would say nothing.
+        let sampled = if is_exact { 1 } else { cost.count };
+        let calls = exact.unwrap_or(sampled).max(1);
         blocks
             .entry(caller)
             .or_default()
             .calls
             .push((edge, cost, calls));
+    }
+    // Calls that no sample saw.
+    let mut unseen: Vec<_> = counts.into_iter().filter(|(_, calls)| *calls > 0).collect();
+    unseen.sort_unstable();
+    for ((caller, callee), calls) in unseen {
+        let line_of = |function| weights.profile.function(function).line;
+        let edge = Edge {
+            caller: caller.map(|caller| (caller, line_of(caller))),
+            callee,
+        };
+        let block = blocks.entry(caller).or_default();
+        block.calls.push((edge, Cost::default(), calls));
     }
     blocks
 }

@@ -3,7 +3,7 @@
 //! The last columns before the name are the shares of calls that were interpreted, compiled and
 //! inlined into their caller.
 
-use super::style::{Colour, Style, milliseconds};
+use super::style::{Colour, Style, milliseconds, printable};
 use super::table::{place_cells, right};
 use crate::analysis::{FunctionCount, Place};
 use crate::model::Profile;
@@ -11,6 +11,34 @@ use crate::model::Profile;
 const CALLS: usize = 12;
 const AMOUNT: usize = 11;
 const SHARE: usize = 7;
+
+/// Callers of a function that the table of calls shows.
+const CALLERS_MAX: usize = 3;
+
+/// The callers of functions with exact counts, and their numbers of calls.
+pub fn call_edges_table(profile: &Profile, counts: &[FunctionCount], style: &Style) -> String {
+    let title = format!("{}  caller -> callee", right("calls", CALLS));
+    let mut text = style.paint(Colour::Bold, &title) + "\n";
+    let mut by_calls: Vec<&FunctionCount> = counts.iter().collect();
+    by_calls.sort_by_key(|one| std::cmp::Reverse(one.sum.calls));
+    for one in by_calls.into_iter().take(style.rows_max) {
+        let callee = profile.function_name(one.function);
+        for (caller, calls) in one.callers.iter().take(CALLERS_MAX) {
+            let caller = caller.map_or("(machine)", |caller| profile.function_name(caller));
+            let calls = right(&calls.to_string(), CALLS);
+            text += &format!("{calls}  {} -> {}\n", printable(caller), printable(callee));
+        }
+        if one.callers.len() > CALLERS_MAX {
+            let rest = one.callers.len() - CALLERS_MAX;
+            text += &format!(
+                "{}  {rest} more -> {}\n",
+                right("", CALLS),
+                printable(callee)
+            );
+        }
+    }
+    text
+}
 
 /// Functions with exact counts.
 pub fn counts_table(profile: &Profile, counts: &[FunctionCount], style: &Style) -> String {
@@ -27,7 +55,9 @@ pub fn counts_table(profile: &Profile, counts: &[FunctionCount], style: &Style) 
     let mut text = style.paint(Colour::Bold, &title) + "\n";
     for one in counts.iter().take(style.rows_max) {
         let sum = &one.sum;
-        let share = |part: u64| match sum.calls {
+        // Nothing is known about the calls of primitives.
+        let known = sum.interpreted + sum.compiled + sum.inlined;
+        let share = |part: u64| match known {
             0 => right("-", SHARE),
             calls => right(
                 &format!("{:.0} %", part as f64 * 100.0 / calls as f64),

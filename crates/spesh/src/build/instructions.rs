@@ -87,6 +87,8 @@ impl Builder<'_> {
             Step::ClassKey => self.class_key(activation, instruction)?,
             Step::MakeRecord => self.make_record(activation, instruction)?,
             Step::Call => self.call(activation, instruction)?,
+            Step::Count => self.count(activation, instruction)?,
+            Step::CountCall => self.count_call(activation, instruction)?,
             Step::Primitive => self.primitive(activation, instruction)?,
             Step::GlobalSet => self.global_set(activation, instruction)?,
             step @ (Step::Move

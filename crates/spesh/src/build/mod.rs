@@ -14,6 +14,7 @@ mod calls;
 mod class_keys;
 mod complex;
 mod control;
+mod counting;
 mod elements;
 mod entry;
 mod environment;

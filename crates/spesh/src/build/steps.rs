@@ -78,6 +78,8 @@ pub(super) enum Step {
     ClassKey,
     Unpack,
     Call,
+    Count,
+    CountCall,
     /// A call of the primitive of the extension word.
     Primitive,
     /// Left to a call of the opcode's runtime entry.
@@ -137,6 +139,8 @@ const fn special(opcode: Opcode) -> Option<Step> {
         ClassKey => Step::ClassKey,
         Unpack => Step::Unpack,
         Call | TailCall => Step::Call,
+        Count => Step::Count,
+        CountCall => Step::CountCall,
         _ => return branch(opcode),
     })
 }

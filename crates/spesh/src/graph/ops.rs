@@ -348,6 +348,15 @@ operations! {
     /// The value of a leaf function; leaves if it declines. Nothing moves meanwhile.
     Leaf(leaf: LeafId, arguments: tagged_list, state: exit) => TAGGED, LEAF;
 
+    /// Adds one to a counter of the thread. It has no state: exits before and behind it are to different
+    /// instructions.
+    Count(counter: u32) => NOTHING, writes(Memory::Other);
+    /// Counts a call of the value, with so many arguments, at a call site: the number of two counters of
+    /// the thread. Both are fixnums.
+    CountCall(callee: tagged, site: tagged, passed: tagged) => NOTHING, writes(Memory::Other);
+    /// The same for a closure over this code.
+    CountKnownCall(callee: tagged, code: u64, site: tagged, passed: tagged) => NOTHING, writes(Memory::Other);
+
     /// Calls; the state's innermost frame makes the call at the state's pc, and the state's registers
     /// are those live across it. The value is the call's. Arguments of a known callee may be floats.
     Call(callee: callee, arguments: any_list, state: published) => TAGGED, CALLS;

@@ -64,9 +64,10 @@ rows! {
          any." slow Administration;
     "%implementation-version" (0) [FOLDABLE PURE NEVER_RAISES] "-> string"
         "The version of this implementation." slow Administration;
-    "%start-profile" (5) [] "string index boolean boolean index -> string-or-false"
-        "Begins a profile in a file, with so many microseconds between samples, with waits or not, and with \
-         the names of native functions or not: #f, or a string that says why not." slow Administration;
+    "%start-profile" (6) [] "string index boolean boolean index boolean -> string-or-false"
+        "Begins a profile in a file, with so many microseconds between samples, with waits or not, with the \
+         names of native functions or not, with so many allocated bytes between sampled objects, and with \
+         counts of calls or not: #f, or a string that says why not." slow Administration;
     "%stop-profile" (0) [] "-> any"
         "Ends the profile: #t, #f if none is being taken, or a string that says what \
          failed." slow Administration;
@@ -84,6 +85,11 @@ rows! {
         "Says which record type tasks have, for profiles that begin while tasks wait." slow Administration;
     "%set-profile-labels-key!" (1) [] "any -> unspecified"
         "Says under which key the parameters register has the labels of profiles." slow Administration;
+    "%count!" (1) [] "index -> unspecified"
+        "Counts that control comes here; the compiler puts it into code whose runs are \
+         counted." slow Administration;
+    "%count-call!" (3) [] "any index index -> unspecified"
+        "Counts a call of a procedure at a call site, with so many arguments; for compiled code.";
     "%pretty-string" (2) [] "any index -> string"
         "The written form of an object in lines of at most so many columns where possible." slow Work;
     "%bound-names" (0) [] "-> list"

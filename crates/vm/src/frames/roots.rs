@@ -25,6 +25,8 @@ pub(crate) struct SharedRoots {
 struct SharedValues {
     named: HashMap<&'static str, Value>,
     procedures: Vec<Value>,
+    /// Code whose calls were counted.
+    counted_code: Vec<Value>,
 }
 
 impl SharedRoots {
@@ -40,6 +42,11 @@ impl SharedRoots {
 
     pub(crate) fn named(&self, name: &'static str) -> Option<Value> {
         self.inner.lock().named.get(name).copied()
+    }
+
+    /// Keeps code alive until the machine ends.
+    pub(crate) fn keep_code(&self, code: Value) {
+        self.inner.lock().counted_code.push(code);
     }
 
     /// The procedure object of a primitive, if it was made.
@@ -69,6 +76,9 @@ impl Roots for SharedRootsHandle {
     unsafe fn visit_roots(&mut self, visitor: &mut RootVisitor<'_, '_>, _mode: CollectionMode) {
         let mut inner = self.0.inner.lock();
         for value in inner.named.values_mut() {
+            visitor.visit(value);
+        }
+        for value in &mut inner.counted_code {
             visitor.visit(value);
         }
         for value in &mut inner.procedures {

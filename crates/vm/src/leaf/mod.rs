@@ -45,7 +45,7 @@ fn payload<Unit>(object: Value) -> Option<*mut Unit> {
 
 /// A thread that must not collect.
 #[repr(transparent)]
-pub struct InPlace(Thread);
+pub struct InPlace(pub(crate) Thread);
 
 impl InPlace {
     /// The thread, restricted.

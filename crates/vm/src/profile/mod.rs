@@ -11,6 +11,7 @@
 mod allocation;
 mod blocking;
 pub(crate) mod capture;
+pub mod counts;
 mod names;
 mod native;
 mod tasks;
@@ -32,6 +33,7 @@ use canny_value::Value;
 
 use self::allocation::{Observer, SharedNotes};
 use self::capture::{Interrupted, Sample, Sampler, now_ns};
+use self::counts::Baseline;
 use self::tasks::TaskTable;
 use self::waits::Operation;
 use self::walk::{Link, ReturnPlaces, Walk};
@@ -51,6 +53,8 @@ pub struct ProfileOptions {
     pub notes_waits: bool,
     /// Whether functions of the machine's own code are told apart; else only what they are for.
     pub names_native: bool,
+    /// Whether calls are counted; the machine must have been made for it ([`counts`]).
+    pub counts_calls: bool,
     /// Whether [`Vm::turn_profile`] is going to be called.
     pub is_turned: bool,
 }
@@ -63,6 +67,7 @@ impl Default for ProfileOptions {
             collects_at_end: true,
             notes_waits: true,
             names_native: false,
+            counts_calls: false,
             is_turned: false,
         }
     }
@@ -75,6 +80,8 @@ pub enum ProfileError {
     Busy,
     /// Samples need x86-64 Linux.
     Unsupported,
+    /// The code of this process was not compiled to count its calls.
+    NotCounting,
 }
 
 /// The machine's profiler.
@@ -101,8 +108,10 @@ struct Recording {
     threads: HashSet<u64>,
     tasks: TaskTable,
     lost: u64,
-    /// Deoptimizations.
-    exits: u64,
+    /// Deoptimizations and OSR entries.
+    transitions: u64,
+    /// The counts as the profile began, if it counts.
+    counted: Option<Baseline>,
     /// Rows of the tables that were taken, if the profile is going to be turned.
     taken: Rows,
 }
@@ -187,11 +196,20 @@ impl Profiler {
         self.code_epoch.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes that compiled code was left for a wrong guess.
-    pub(crate) fn note_exit(&self, thread: &Thread) {
+    /// Notes that compiled code was left for a wrong guess, and what it met.
+    pub(crate) fn note_exit(&self, thread: &Thread, text: &str) {
         let at_ns = now_ns();
         if let Some(recording) = self.lock().as_mut() {
-            recording.note_exit(thread, at_ns);
+            recording.note_transition(thread, EventKind::Deoptimization, text, at_ns);
+        }
+    }
+
+    /// Notes that compiled code was entered in the middle of a loop.
+    pub(crate) fn note_loop_entry(&self, thread: &Thread) {
+        let at_ns = now_ns();
+        if let Some(recording) = self.lock().as_mut() {
+            let text = "a loop continues in compiled code";
+            recording.note_transition(thread, EventKind::Osr, text, at_ns);
         }
     }
 }
@@ -392,6 +410,9 @@ impl Vm {
         if !capture::IS_AVAILABLE {
             return Err(ProfileError::Unsupported);
         }
+        if options.counts_calls && !counts::counts_calls() {
+            return Err(ProfileError::NotCounting);
+        }
         native::prepare();
         let profiler = &self.profiler;
         let mut state = profiler.lock();
@@ -464,7 +485,8 @@ impl Recording {
             threads: HashSet::new(),
             tasks,
             lost: 0,
-            exits: 0,
+            transitions: 0,
+            counted: options.counts_calls.then(Baseline::now),
             taken: Rows::default(),
         }
     }
@@ -479,6 +501,9 @@ impl Recording {
             vm.heap.forget_samples();
         }
         self.note_specializer(vm);
+        if let Some(counted) = self.counted.take() {
+            counted.rows_since(&mut self.rows);
+        }
         (self.rows.take(), self.lost, elapsed_ns)
     }
 
@@ -515,20 +540,20 @@ impl Recording {
         }
     }
 
-    /// Notes a deoptimization, with the stack of the frame that the interpreter continues with.
-    fn note_exit(&mut self, thread: &Thread, at_ns: u64) {
-        const EXITS_MAX: u64 = 100_000;
-        self.exits += 1;
-        if self.exits > EXITS_MAX {
+    /// Notes a way into compiled code or out of it, with the stack at hand.
+    fn note_transition(&mut self, thread: &Thread, kind: EventKind, text: &str, at_ns: u64) {
+        const TRANSITIONS_MAX: u64 = 100_000;
+        self.transitions += 1;
+        if self.transitions > TRANSITIONS_MAX {
             return;
         }
         let stack = self.stack(thread, None, &thread.chain());
-        let text = self.rows.string("a guess of compiled code was wrong");
+        let text = self.rows.string(text);
         self.rows.event(Event {
             at_ns: at_ns.saturating_sub(self.start_ns),
             duration_ns: 0,
             thread: thread.profile.thread,
-            kind: EventKind::Deoptimization,
+            kind,
             text,
             stack,
         });

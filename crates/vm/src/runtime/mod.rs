@@ -286,6 +286,11 @@ entries! {
     CallPrimitive2 => calls::call_primitive_2;
     CaseEntry => control::case_entry;
     Unpack => calls::unpack;
+    CountCall => |site| {
+        let (callee, number) = (site.ra(), site.extension(0));
+        site.thread.count_call(callee, number, site.b_index());
+        Ok(site.next())
+    };
     TailApply => calls::tail_apply;
     TailCallValues => calls::tail_call_values;
     ApplyStub => calls::apply_stub;

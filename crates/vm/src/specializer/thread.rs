@@ -81,6 +81,9 @@ impl Thread {
         let entry = specializer.ledger().time(PauseCause::EnterLoop, || {
             specializer.lock().enter_loop(head as u64, register_type)
         });
+        if entry.is_some() && self.profile.is_on() {
+            self.vm.profiler.note_loop_entry(self);
+        }
         entry.map_or(head, |descriptor| descriptor as *const u32)
     }
 
@@ -113,7 +116,9 @@ impl Thread {
         specializer.counters.note_deoptimization();
         self.specializer.code_was_retired |= retired;
         if self.profile.is_on() {
-            self.vm.profiler.note_exit(self);
+            // SAFETY: pc is behind the first word of the instruction that the interpreter continues with.
+            let word = unsafe { *self.pc.sub(1) };
+            self.vm.profiler.note_exit(self, &wrong_guess(word, fp));
         }
     }
 
@@ -150,6 +155,18 @@ impl Thread {
             // was retired.
             specializer.heap.request_safepoints();
         }
+    }
+}
+
+/// A sentence about an instruction for which compiled code had guessed wrong.
+fn wrong_guess(word: u32, fp: *const Value) -> String {
+    let types = operand_types(word, fp);
+    match Opcode::from_byte(word as u8) {
+        Some(opcode) if types != Type::NONE => {
+            let name = opcode.row().name;
+            format!("compiled code had guessed wrong at {name}: {types}")
+        }
+        _ => "compiled code had not expected to come here".to_owned(),
     }
 }
 

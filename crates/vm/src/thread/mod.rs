@@ -39,6 +39,7 @@ use crate::Vm;
 use crate::frames::stack::{StackReserve, VmStack};
 use crate::primitive::PrimitiveFunction;
 use crate::profile::ThreadProfile;
+use crate::profile::counts::ThreadCounters;
 use crate::specializer::log::ThreadLog;
 use crate::specializer::thread::ThreadSpecializer;
 use crate::tasks::ThreadTasks;
@@ -78,6 +79,8 @@ pub struct Thread {
     pub(crate) loan_flag_address: *const AtomicU64,
     /// 1 while the heap has other mutators, which may do to every object what this one does.
     pub(crate) has_others: AtomicU64,
+    /// The thread's counters, or null.
+    pub(crate) counters_address: *const AtomicU64,
     // Generated code knows nothing of what follows.
     pub(crate) dispatch: Box<DispatchTable>,
     pub(crate) stack: VmStack,
@@ -105,6 +108,8 @@ pub struct Thread {
     pub(crate) specializer: ThreadSpecializer,
     /// The thread's part of a profile.
     pub(crate) profile: ThreadProfile,
+    /// The counters of exact profiles.
+    pub(crate) counters: ThreadCounters,
     /// 1 while generated code uses the loan of a port. The lender of a port keeps the flag alive.
     loan_flag: Arc<AtomicU64>,
 }
@@ -179,6 +184,7 @@ const _: () = {
     assert!(offset_of!(Thread, chances) == offsets::CHANCES as usize);
     assert!(offset_of!(Thread, loan_flag_address) == offsets::LOAN_FLAG as usize);
     assert!(offset_of!(Thread, has_others) == offsets::HAS_OTHERS as usize);
+    assert!(offset_of!(Thread, counters_address) == offsets::COUNTERS as usize);
     assert!(offset_of!(Thread, dispatch) == offsets::SIZE);
 };
 
@@ -190,6 +196,7 @@ impl Thread {
         let primitives = vm.primitives().clone();
         let base = stack.base();
         let loan_flag = Arc::new(AtomicU64::new(0));
+        let counters = ThreadCounters::new();
         let (exit, underflow) = (vm.stubs.exit(), vm.stubs.underflow());
         let mut thread = Box::new(Thread {
             limit: AtomicU64::new(0),
@@ -226,6 +233,7 @@ impl Thread {
             chances: 1,
             loan_flag_address: Arc::as_ptr(&loan_flag),
             has_others: AtomicU64::new(0),
+            counters_address: counters.address(),
             dispatch,
             stack,
             vm,
@@ -242,6 +250,7 @@ impl Thread {
             tasks: ThreadTasks::default(),
             specializer: ThreadSpecializer::default(),
             profile: ThreadProfile::default(),
+            counters,
             loan_flag,
         });
         debug_assert_eq!(thread.dynamic.winders.bits(), NIL);

@@ -21,6 +21,7 @@ use lexopt::{Arg, Parser, ValueExt};
 
 use super::table::{LIBRARY_OPTIONS, Row, joined};
 use super::{Tool, files, interrupts};
+use crate::coverage::{self, CoverageOptions};
 use crate::environment::Environment;
 use crate::exit_code;
 use crate::json::Object;
@@ -60,11 +61,17 @@ const OWN_OPTIONS: &[Row] = &[
     ),
 ];
 
+const TEST_OPTIONS: &[Row] =
+    &joined::<{ OWN_OPTIONS.len() + coverage::ROWS.len() }>(OWN_OPTIONS, coverage::ROWS);
+
+const OPTIONS: &[Row] =
+    &joined::<{ LIBRARY_OPTIONS.len() + TEST_OPTIONS.len() }>(LIBRARY_OPTIONS, TEST_OPTIONS);
+
 pub const TOOL: Tool = Tool {
     name: "test",
     operands: "[OPTION…] [FILE|DIRECTORY…]",
     summary: "Runs test suites side by side and tells what failed",
-    options: &joined::<{ LIBRARY_OPTIONS.len() + OWN_OPTIONS.len() }>(LIBRARY_OPTIONS, OWN_OPTIONS),
+    options: OPTIONS,
     details: "Below a directory, the current one unless given, a program is a suite if it is in a directory \
         'test'\n\
               or 'tests', if it is NAME-test.scm or NAME.test.scm, or if it imports (canny test), (srfi 64) \
@@ -89,6 +96,7 @@ struct Wishes {
     is_json: bool,
     junit: Option<PathBuf>,
     is_verbose: bool,
+    coverage: Option<CoverageOptions>,
 }
 
 fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> {
@@ -114,6 +122,14 @@ fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> 
         return Ok(exit_code::NO_INPUT);
     }
     let code = round(&wishes, &setting, &found.suites, &stop);
+    let code = match wishes.show_coverage(&setting, &found.suites) {
+        Ok(least) if code == 0 => least,
+        Ok(_) => code,
+        Err(message) => {
+            eprintln!("canny test: {message}");
+            exit_code::OS
+        }
+    };
     Ok(match code {
         0 if !found.problems.is_empty() => exit_code::NO_INPUT,
         code => code,
@@ -135,6 +151,7 @@ fn parse(mut parser: Parser, environment: &'static Environment) -> Result<Wishes
         is_json: false,
         junit: None,
         is_verbose: false,
+        coverage: None,
     };
     while let Some(argument) = parser.next().map_err(text_of)? {
         match argument {
@@ -192,12 +209,21 @@ fn parse(mut parser: Parser, environment: &'static Environment) -> Result<Wishes
                 crate::options::size("--heap-limit", value.clone())?;
                 wishes.heap_limit = Some(value);
             }
+            Arg::Long(option) if option.starts_with("coverage") => {
+                let option = option.to_owned();
+                if !CoverageOptions::take(&mut wishes.coverage, &option, &mut parser)? {
+                    return Err(Arg::Long(&option).unexpected().to_string());
+                }
+            }
             Arg::Value(place) => wishes.places.push(place.into()),
             other => return Err(other.unexpected().to_string()),
         }
     }
     if wishes.lists && wishes.watches {
         return Err("--list and --watch do not go together".to_owned());
+    }
+    if wishes.coverage.is_some() && (wishes.lists || wishes.watches) {
+        return Err("--coverage goes with neither --list nor --watch".to_owned());
     }
     if wishes.places.is_empty() {
         wishes.places.push(PathBuf::from("."));
@@ -216,8 +242,34 @@ impl Wishes {
             filter: self.filters.join("\n"),
             lists: self.lists,
             time_limit: self.time_limit,
+            coverage: self.coverage.as_ref().map(|_| directory.join("coverage")),
             directory,
         }
+    }
+}
+
+impl Wishes {
+    /// Shows which parts of the project's files the suites ran; gives an exit code. The suites
+    /// themselves are left out.
+    fn show_coverage(&self, setting: &Setting, suites: &[PathBuf]) -> Result<u8, String> {
+        let (Some(wish), Some(directory)) = (&self.coverage, &setting.coverage) else {
+            return Ok(0);
+        };
+        let mut coverage = if directory.exists() {
+            coverage::sum_of(directory)?
+        } else {
+            Default::default()
+        };
+        let root = coverage::root()?;
+        let suites: Vec<PathBuf> = suites
+            .iter()
+            .filter_map(|suite| std::fs::canonicalize(suite).ok())
+            .collect();
+        coverage.retain(|path| {
+            coverage::is_of_project(path, &root, files::is_skipped)
+                && !suites.iter().any(|suite| suite == path)
+        });
+        coverage::show(&coverage, &root, wish)
     }
 }
 

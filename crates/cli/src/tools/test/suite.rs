@@ -38,6 +38,8 @@ pub struct Setting {
     pub filter: String,
     pub lists: bool,
     pub time_limit: Option<Duration>,
+    /// Where processes write what they ran, if anybody wants to know.
+    pub coverage: Option<PathBuf>,
     /// Where reports are written.
     pub directory: PathBuf,
 }
@@ -218,6 +220,9 @@ fn start_process(
         .stdout(writer.try_clone()?)
         .stderr(writer)
         .process_group(0);
+    if let Some(directory) = &setting.coverage {
+        command.env(crate::coverage::VARIABLE, directory);
+    }
     Ok((command.spawn()?, reader))
 }
 
