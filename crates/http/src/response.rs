@@ -4,7 +4,7 @@
 //! cannot split a response. The functions append to a buffer and send nothing.
 
 use crate::date;
-use crate::head::is_token;
+use crate::head::{is_token, value_length};
 
 /// The reason that usually goes with a status code; empty for others.
 pub fn reason(status: u16) -> &'static str {
@@ -117,9 +117,7 @@ pub fn push_field(output: &mut Vec<u8>, name: &[u8], value: &[u8]) -> Result<(),
 
 /// Whether bytes may be the value of a field.
 pub fn is_value(value: &[u8]) -> bool {
-    value
-        .iter()
-        .all(|byte| (*byte >= b' ' && *byte != 0x7F) || *byte == b'\t')
+    value_length(value) == value.len()
 }
 
 /// Appends the present date as a field.

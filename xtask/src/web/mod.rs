@@ -5,6 +5,7 @@
 //! `/proc`; it depends less on what else the machine does than requests per second.
 
 mod clients;
+mod cost;
 mod load;
 mod processors;
 mod servers;
@@ -38,7 +39,11 @@ for them with wrk.
   --misbehaving N  clients that do what they should not, for --soak (8)
   --trial NAME     canny alone, under --heap-limit 64M: memory (each tenth request uses up the heap), \
   fairness (handlers that compute), streams (events that are read slowly)
-  --requests N     requests for --trial memory (20000)
+  --cost           canny alone: instructions, processor time by stage and allocated bytes of a request, as \
+  tables, for the pages of --pages (hello); needs valgrind
+  --functions N    for --cost, list so many functions by their instructions, too (0)
+  --sampled BYTES  allocated bytes between two sampled objects, for --cost (16384)
+  --requests N     requests for --trial memory (20000), and for callgrind with --cost (20000)
   --clients N      clients at once for --trial memory (16)
   --canny PATH     the binary to measure; without it, cargo builds a release binary
 ";
@@ -61,6 +66,9 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     }
     if let Some(trial) = arguments.option("--trial")? {
         return run_trial(&trial, arguments);
+    }
+    if arguments.flag("--cost") {
+        return run_cost(arguments);
     }
     let rounds = arguments.number("--rounds", 3)?.max(1) as usize;
     let seconds = arguments.number("--seconds", 5)?.max(1);
@@ -150,6 +158,30 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
         tell(page, &asked, &samples);
     }
     Ok(())
+}
+
+/// Takes a request apart.
+fn run_cost(arguments: &mut Arguments) -> Result<(), String> {
+    let pages = arguments.option("--pages")?;
+    let pages = pages.unwrap_or_else(|| "hello".to_owned());
+    check_pages(Some(&pages))?;
+    let is_wanted = |name: &str| pages.split(',').any(|one| one == name);
+    let wanted = PAGES.iter().filter(|(page, ..)| is_wanted(page));
+    let clear = wanted.filter(|(.., transport)| *transport == Transport::Clear);
+    let plan = cost::Plan {
+        pages: clear.map(|(page, path, _)| (*page, *path)).collect(),
+        requests: arguments.number("--requests", 20_000)?.max(10),
+        seconds: arguments.number("--seconds", 5)?.max(1),
+        connections: arguments.number("--connections", 100)?.max(1),
+        allocation_interval: arguments.number("--sampled", 16384)?.max(1),
+        functions: arguments.number("--functions", 0)? as usize,
+        canny: workspace::canny(arguments, Profile::Release)?,
+    };
+    arguments.finish()?;
+    if plan.pages.is_empty() {
+        return Err("--cost: pages over HTTP/1.1 in the clear only".to_owned());
+    }
+    cost::run(&plan, &workspace::scratch_directory("web")?)
 }
 
 /// Refuses names of pages that there are not.

@@ -200,6 +200,15 @@ pub fn start_trials(canny: &Path, statistics: &Path) -> Result<Server, String> {
     Ok(server)
 }
 
+/// Starts the server of the pages by a command that ends with the binary, and waits so long at most.
+pub fn start_alone(mut command: Command, patience: Duration) -> Result<Server, String> {
+    let port = free_port()?;
+    command.arg("canny.scm").arg(port.to_string());
+    let server = spawn("canny", command, port, None)?;
+    wait_at_most(&server, patience)?;
+    Ok(server)
+}
+
 fn start_nginx(place: &Path, identity: Option<&Identity>) -> Result<Server, String> {
     let port = free_port()?;
     let mut text = workspace::read(&workspace::root().join("benches/web/nginx.conf"))?
@@ -225,13 +234,17 @@ fn start_nginx(place: &Path, identity: Option<&Identity>) -> Result<Server, Stri
 }
 
 fn wait_for(server: &Server) -> Result<(), String> {
+    wait_at_most(server, Duration::from_secs(30))
+}
+
+fn wait_at_most(server: &Server, patience: Duration) -> Result<(), String> {
     let begun = Instant::now();
     for port in [Some(server.port), server.secure_port]
         .into_iter()
         .flatten()
     {
         while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            if begun.elapsed() > Duration::from_secs(30) {
+            if begun.elapsed() > patience {
                 return Err(format!("{} does not listen", server.name));
             }
             std::thread::sleep(Duration::from_millis(50));

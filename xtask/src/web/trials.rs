@@ -81,7 +81,7 @@ impl Client {
 }
 
 /// Status and body of an answer that tells its length.
-fn read_answer(stream: &mut TcpStream) -> Result<(u16, Vec<u8>), String> {
+pub(super) fn read_answer(stream: &mut TcpStream) -> Result<(u16, Vec<u8>), String> {
     let mut answer = Vec::new();
     let mut buffer = [0; 16384];
     loop {

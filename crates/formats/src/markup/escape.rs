@@ -27,7 +27,7 @@ const BLOCK: usize = 16;
 
 /// Whether a byte may need more than to be copied: a control character, not ASCII, or of meaning in markup.
 #[inline(always)]
-fn is_special(byte: u8) -> bool {
+const fn is_special(byte: u8) -> bool {
     (byte.wrapping_sub(0x20) > 0x5e)
         | (byte == b'&')
         | (byte == b'<')
@@ -79,16 +79,48 @@ fn push_rest(
     place: Place,
     output: &mut Vec<u8>,
 ) -> Result<(), NoForm> {
-    let copy = output[start..].to_vec();
-    output.truncate(start);
-    let mut rest = copy.as_slice();
-    while let Some(index) = rest.iter().position(|&byte| is_special(byte)) {
-        output.extend_from_slice(&rest[..index]);
-        push_special(char::from(rest[index]), dialect, place, output)?;
-        rest = &rest[index + 1..];
+    // The escaped text is made behind the copy, and then takes its place.
+    let end = output.len();
+    let mut at = start;
+    while let Some(index) = next_special(&output[at..end], place) {
+        output.extend_from_within(at..at + index);
+        let character = char::from(output[at + index]);
+        push_special(character, dialect, place, output)?;
+        at += index + 1;
     }
-    output.extend_from_slice(rest);
+    output.extend_from_within(at..end);
+    let escaped = output.len() - end;
+    output.copy_within(end.., start);
+    output.truncate(start + escaped);
     Ok(())
+}
+
+/// The answers of [`is_special`], which are quicker to look up for one byte.
+const SPECIAL: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = is_special(byte as u8);
+        byte += 1;
+    }
+    table
+};
+
+/// The index of the first byte that is not copied as it is. A quotation mark in content is.
+#[inline]
+fn next_special(bytes: &[u8], place: Place) -> Option<usize> {
+    let is_wanted =
+        |byte: u8| SPECIAL[usize::from(byte)] && (byte != b'"' || place == Place::Attribute);
+    let mut from = 0;
+    loop {
+        let before = from + first_special(&bytes[from..])?;
+        let end = bytes.len().min(before + BLOCK);
+        let block = &bytes[before..end];
+        if let Some(index) = block.iter().position(|&byte| is_wanted(byte)) {
+            return Some(before + index);
+        }
+        from = end;
+    }
 }
 
 /// Appends a character, escaped if need be.
@@ -174,6 +206,12 @@ mod tests {
         assert_eq!(
             escaped(text, Dialect::Html, Place::Content).as_deref(),
             Ok("0123456789abcdef&lt;a href=\"x\"&gt;&amp;é&#13;\n0123456789abcdef")
+        );
+        // Blocks whose only special bytes are copied, and such bytes in the last one.
+        let text = "\"0123456789abcdef\"0123456789abcdef<\"0123456789abcdef0123\"";
+        assert_eq!(
+            escaped(text, Dialect::Html, Place::Content).as_deref(),
+            Ok("\"0123456789abcdef\"0123456789abcdef&lt;\"0123456789abcdef0123\"")
         );
         assert_eq!(
             escaped("\"\n→", Dialect::Xml, Place::Attribute).as_deref(),

@@ -220,7 +220,7 @@ fn is_value_byte(byte: u8) -> bool {
 }
 
 /// The offset of the first byte that a value cannot have, eight bytes at a time.
-fn value_length(bytes: &[u8]) -> usize {
+pub(crate) fn value_length(bytes: &[u8]) -> usize {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
     let mut at = 0;
@@ -484,11 +484,13 @@ pub(crate) fn is_authority(bytes: &[u8]) -> bool {
     is_host_name(&bytes[..end]) && is_port(&bytes[end..])
 }
 
-/// Whether a byte may stand in the name of a host as it is.
-fn is_host_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric()
-        || matches!(
-            byte,
+/// Bytes that may stand in the name of a host as they are.
+const HOST: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let is_mark = matches!(
+            byte as u8,
             b'-' | b'.'
                 | b'_'
                 | b'~'
@@ -503,30 +505,35 @@ fn is_host_byte(byte: u8) -> bool {
                 | b','
                 | b';'
                 | b'='
-        )
-}
+        );
+        table[byte] = is_mark || (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    table
+};
 
 /// Whether these bytes are the name of a host. A percent-encoded byte is one that could stand there
 /// itself, or belongs to a character beyond ASCII. A control character, a slash or a colon is one
 /// for readers that decode it, and none for others.
 fn is_host_name(mut bytes: &[u8]) -> bool {
+    let is_plain = |byte: &u8| HOST[usize::from(*byte)];
     loop {
-        match bytes {
-            [] => return true,
-            [b'%', high, low, rest @ ..] => {
-                let digit = |byte: u8| char::from(byte).to_digit(16);
-                let (Some(high), Some(low)) = (digit(*high), digit(*low)) else {
-                    return false;
-                };
-                let byte = (high * 16 + low) as u8;
-                if byte.is_ascii() && !is_host_byte(byte) {
-                    return false;
-                }
-                bytes = rest;
-            }
-            [byte, rest @ ..] if is_host_byte(*byte) => bytes = rest,
-            _ => return false,
+        let plain = bytes.iter().position(|byte| !is_plain(byte));
+        let Some(plain) = plain else {
+            return true;
+        };
+        let [b'%', high, low, rest @ ..] = &bytes[plain..] else {
+            return false;
+        };
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        let (Some(high), Some(low)) = (digit(*high), digit(*low)) else {
+            return false;
+        };
+        let byte = (high * 16 + low) as u8;
+        if byte.is_ascii() && !is_plain(&byte) {
+            return false;
         }
+        bytes = rest;
     }
 }
 

@@ -141,8 +141,36 @@ fn push_media_type(output: &mut Vec<u8>, value: Value) -> Result<bool, BadField>
     Ok(rest == Value::NIL)
 }
 
-/// Fields whose integers are seconds since 1970.
-const DATES: [&[u8]; 4] = [b"last-modified", b"expires", b"date", b"sunset"];
+/// A field that matters to the message itself, or whose value may be an integer: the seconds of a date
+/// since 1970.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Special {
+    Type,
+    Length,
+    Connection,
+    Coding,
+    /// The date of the response itself.
+    Date,
+    OtherDate,
+}
+
+impl Special {
+    /// The field of a name in any case. All of them have different lengths.
+    fn of(name: &[u8]) -> Option<Special> {
+        let (wanted, special): (&[u8], Special) = match name.len() {
+            4 => (b"date", Special::Date),
+            6 => (b"sunset", Special::OtherDate),
+            7 => (b"expires", Special::OtherDate),
+            10 => (b"connection", Special::Connection),
+            12 => (b"content-type", Special::Type),
+            13 => (b"last-modified", Special::OtherDate),
+            14 => (b"content-length", Special::Length),
+            17 => (b"transfer-encoding", Special::Coding),
+            _ => return None,
+        };
+        name.eq_ignore_ascii_case(wanted).then_some(special)
+    }
+}
 
 /// Appends the fields of a list.
 fn push_fields(output: &mut Vec<u8>, fields: Value, has_text: bool) -> Result<Noted, Refused> {
@@ -161,14 +189,13 @@ fn push_fields(output: &mut Vec<u8>, fields: Value, has_text: bool) -> Result<No
         let bad = |bad| Refused::Bad(bad, entry);
         with_utf8(name, |name| push_name(output, name)).map_err(bad)?;
         let value_start = output.len();
-        let name = &output[start..value_start - 2];
-        let is = |wanted: &[u8]| name.eq_ignore_ascii_case(wanted);
-        let is_type = is(b"content-type");
-        let is_length = is(b"content-length");
-        let is_connection = is(b"connection");
-        let is_coding = is(b"transfer-encoding");
-        let is_date = DATES.iter().any(|wanted| is(wanted));
-        noted.has_date |= is(b"date");
+        let special = Special::of(&output[start..value_start - 2]);
+        let is_type = special == Some(Special::Type);
+        let is_length = special == Some(Special::Length);
+        let is_connection = special == Some(Special::Connection);
+        let is_coding = special == Some(Special::Coding);
+        let is_date = matches!(special, Some(Special::Date | Special::OtherDate));
+        noted.has_date |= special == Some(Special::Date);
         let is_written = if is_type {
             push_media_type(output, value)
         } else if let (true, Some(seconds)) = (is_date, value.as_fixnum()) {
