@@ -88,7 +88,7 @@ impl AllocationObserver for Observer {
             objects: Vec::new(),
         });
         // SAFETY: the sampler is that of this thread, which is in the machine's own code.
-        unsafe { (*self.sampler).note_allocation(&mut noted.sample) };
+        unsafe { (*self.sampler).note_here(&mut noted.sample) };
         let is_full = index == NOTES_MAX;
         let is_known = notes.list.last().is_some_and(|last| {
             let since_ns = noted.sample.at_ns.saturating_sub(last.sample.at_ns);

@@ -348,7 +348,7 @@ impl Sampler {
     ///
     /// # Safety
     /// None is asked for.
-    pub(super) unsafe fn note_allocation(&self, _sample: &mut Sample) {}
+    pub(super) unsafe fn note_here(&self, _sample: &mut Sample) {}
 
     /// Nothing either.
     ///
@@ -607,11 +607,11 @@ impl Sampler {
         }
     }
 
-    /// Notes where the thread is, in the middle of an allocation.
+    /// Notes where the thread is: in the middle of an allocation, or of a leaf function.
     ///
     /// # Safety
     /// On the sampler's thread, in the machine's own code.
-    pub(super) unsafe fn note_allocation(&self, sample: &mut Sample) {
+    pub(super) unsafe fn note_here(&self, sample: &mut Sample) {
         let mut registers = [0; 23];
         let stack: usize;
         // SAFETY: reads a register.

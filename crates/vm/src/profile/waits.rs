@@ -17,9 +17,9 @@ use canny_tables::protocols::{task, wait_row};
 use canny_value::Value;
 
 use super::Recording;
-use super::capture::now_ns;
+use super::capture::{Sample, Sampler, now_ns};
 use super::tasks::{task_of, task_of_waiter, text_of};
-use super::walk::{Link, code_around};
+use super::walk::{Link, Walk, code_around};
 use crate::data::values::record_type;
 use crate::thread::Thread;
 
@@ -377,7 +377,7 @@ impl Thread {
             if recording.tasks.waits.wants_stack_of(me) {
                 let task = recording.task_row(me);
                 let base = recording.tasks.starter_stack(task);
-                let stack = recording.stack(self, base, &self.chain());
+                let stack = recording.stack_here(self, sampler, base);
                 let waits = &mut recording.tasks.waits;
                 waits.stack_of_holder(me, now_ns(), stack);
             }
@@ -434,6 +434,26 @@ impl Thread {
 }
 
 impl Recording {
+    /// The stack of a thread in a leaf function, which compiled code may have called without saying where
+    /// it was: as a sample would have it.
+    fn stack_here(
+        &mut self,
+        thread: &Thread,
+        sampler: &Sampler,
+        base: Option<StackIndex>,
+    ) -> Option<StackIndex> {
+        let mut sample = Sample::empty();
+        // SAFETY: the sampler is that of this thread, which is in the machine's own code.
+        unsafe { sampler.note_here(&mut sample) };
+        let mut walk = Walk::new(thread, std::mem::take(&mut self.returns));
+        walk.read(&sample);
+        walk.links
+            .retain(|link| !matches!(link, Link::Operation(_)));
+        let stack = self.stack(thread, base, &walk.links);
+        self.returns = walk.into_return_places();
+        stack
+    }
+
     /// A task runs again.
     pub(super) fn end_wait(&mut self, number: u64, why: Reason) {
         if let Some(wait) = self.tasks.waits.end(number) {
