@@ -7,7 +7,7 @@ use canny_tables::kinds::Kind;
 use canny_value::Value;
 
 use super::{checked, list, scrub_stack};
-use crate::{AllocationObserver, AllocationSample, Heap, HeapConfig, Mutator};
+use crate::{AllocationObserver, AllocationSample, Handle, Heap, HeapConfig, Mutator};
 
 /// Samples as they come.
 #[derive(Clone, Default)]
@@ -110,15 +110,26 @@ fn weights_stand_for_all_bytes() {
     }
 }
 
+/// Frames of their own, which an unoptimized build leaves no references in.
+#[inline(never)]
+fn kept(mutator: &mut Mutator) -> Handle {
+    let kept = list(mutator, 1000);
+    mutator.handle(kept)
+}
+
+#[inline(never)]
+fn dropped(mutator: &mut Mutator) {
+    std::hint::black_box(list(mutator, 5000));
+}
+
 #[test]
 fn dead_samples_are_told() {
     let heap = Heap::new(checked()).unwrap();
     let mut mutator = Mutator::attach_plain(&heap);
     let seen = Seen::default();
     mutator.start_sampling(1, 1, Box::new(seen.clone()));
-    let kept = list(&mut mutator, 1000);
-    let handle = mutator.handle(kept);
-    std::hint::black_box(list(&mut mutator, 5000));
+    let handle = kept(&mut mutator);
+    dropped(&mut mutator);
     scrub_stack();
     mutator.stop_sampling();
     assert_eq!(seen.0.borrow().len(), 6000);

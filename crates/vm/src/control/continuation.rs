@@ -21,9 +21,10 @@ use canny_tables::layout::continuation::{
     CODE, DEPTH, HANDLERS, PARAMETERS, PARENT, RESUME_PC, SLICE, WINDERS,
 };
 use canny_tables::layout::frame::{CLOSURE, LINK_WORDS, RETURN_PC};
+use canny_tables::opcodes::Opcode;
 use canny_value::{ObjectRef, Value};
 
-use crate::frames::{FrameWalk, is_retired};
+use crate::frames::{FrameWalk, described, is_retired};
 use crate::primitive::Raise;
 use crate::runtime::{Next, Passed};
 use crate::thread::{Sealed, Thread};
@@ -376,11 +377,12 @@ impl Thread {
         (object.field(CODE) == self.continuation_code).then(|| Sealed::all_of(object))
     }
 
-    /// Calls `visit` with closure and pc of each sealed frame, newest first, until it says no.
+    /// Calls `visit` with closure and pc of each sealed frame, newest first, until it says no. The pc is in
+    /// bytecode; with it comes the opcode of the descriptor that stands for it in compiled code.
     pub(crate) fn each_sealed_frame(
         &self,
         mut sealed: Sealed,
-        visit: &mut dyn FnMut(Value, *const u32) -> bool,
+        visit: &mut dyn FnMut(Value, *const u32, Option<Opcode>) -> bool,
     ) {
         let trap = self.vm.stubs.trap();
         while let Some((object, count)) = sealed.newest() {
@@ -389,13 +391,16 @@ impl Thread {
             while end > 0 {
                 // SAFETY: `pc` is a return address.
                 let mut fp = end - unsafe { call_base(pc) };
-                if pc == trap {
+                let is_trap = pc == trap;
+                if is_trap {
                     // The interrupted frame is in the middle of the instruction where it will resume.
                     // SAFETY: an instruction is at least one word long.
                     pc = unsafe { (slice(fp - 1).bits() as *const u32).add(1) };
                     fp -= slice(fp).as_index().unwrap_or(0);
                 }
-                if !visit(slice(fp - LINK_WORDS), pc) {
+                // Behind the first word of an instruction stands no opcode.
+                let (bytecode, opcode) = if is_trap { (pc, None) } else { described(pc) };
+                if !visit(slice(fp - LINK_WORDS), bytecode, opcode) {
                     return;
                 }
                 end = fp - LINK_WORDS;

@@ -11,7 +11,7 @@ use canny_tables::kinds::Kind;
 use canny_value::Value;
 
 use crate::code::CodeRef;
-use crate::frames::{FrameDescription, FrameWalk, Newer, Step, bytecode_of, hide_stand_ins};
+use crate::frames::{FrameDescription, FrameWalk, Newer, Step, hide_stand_ins};
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
@@ -149,9 +149,8 @@ impl Thread {
             }
             self.read_frame(&step, &mut newer, &mut kept, keep);
         }
-        self.each_sealed_frame(self.sealed, &mut |closure, pc| {
+        self.each_sealed_frame(self.sealed, &mut |closure, pc, _| {
             if kept.frames.len() < count_max {
-                let pc = bytecode_of(pc);
                 self.describe_frame(closure, pc, with_tail_calls, &mut newer, &mut kept.frames);
             }
             kept.frames.len() < count_max

@@ -49,6 +49,14 @@ pub(crate) fn bytecode_of(pc: *const u32) -> *const u32 {
     }
 }
 
+/// The address of bytecode that a return address stands for, and the opcode of its descriptor if it is one.
+pub(crate) fn described(pc: *const u32) -> (*const u32, Option<Opcode>) {
+    let bytecode = bytecode_of(pc);
+    // SAFETY: as for `bytecode_of`.
+    let opcode = || Opcode::from_byte(unsafe { *pc.cast::<u8>() });
+    (bytecode, (bytecode != pc).then(opcode).flatten())
+}
+
 /// Whether a return address is a retired descriptor, as that of every inlined frame is: the frame above
 /// may belong together with the one below.
 pub(crate) fn is_retired(pc: *const u32) -> bool {
@@ -353,9 +361,8 @@ impl Thread {
             let closure = unsafe { Thread::closure_of(step.fp) };
             self.describe_frame(closure, step.pc, with_tail_calls, &mut newer, &mut frames);
         }
-        self.each_sealed_frame(self.sealed, &mut |closure, pc| {
+        self.each_sealed_frame(self.sealed, &mut |closure, pc, _| {
             if frames.len() < count_max {
-                let pc = bytecode_of(pc);
                 self.describe_frame(closure, pc, with_tail_calls, &mut newer, &mut frames);
             }
             frames.len() < count_max
@@ -374,8 +381,8 @@ impl Thread {
     ) -> Option<Vec<FrameDescription>> {
         let sealed = self.sealed_of(continuation)?;
         let (mut frames, mut newer) = (Vec::new(), None);
-        self.each_sealed_frame(sealed, &mut |closure, pc| {
-            self.describe_frame(closure, bytecode_of(pc), false, &mut newer, &mut frames);
+        self.each_sealed_frame(sealed, &mut |closure, pc, _| {
+            self.describe_frame(closure, pc, false, &mut newer, &mut frames);
             frames.len() < count_max
         });
         frames.truncate(count_max);

@@ -15,7 +15,7 @@ use canny_value::Value;
 
 use crate::code::CodeRef;
 use crate::control::condition::field;
-use crate::frames::{FrameWalk, Position, bytecode_of, hide_stand_ins};
+use crate::frames::{FrameWalk, Position, hide_stand_ins};
 use crate::thread::Thread;
 
 /// Frames that are noted at most.
@@ -53,8 +53,8 @@ impl Thread {
             }
         }
         if is_whole {
-            self.each_sealed_frame(self.sealed, &mut |closure, pc| {
-                scratch.len() < end && note(&mut scratch, closure, bytecode_of(pc), &mut left)
+            self.each_sealed_frame(self.sealed, &mut |closure, pc, _| {
+                scratch.len() < end && note(&mut scratch, closure, pc, &mut left)
             });
         }
         self.scratch = scratch;

@@ -19,7 +19,7 @@ use super::walk::{Execution, FRAMES_MAX, Link};
 use crate::Vm;
 use crate::data::strings::string_text;
 use crate::data::symbols::symbol_name;
-use crate::frames::{FrameWalk, bytecode_of};
+use crate::frames::FrameWalk;
 use crate::thread::Thread;
 
 /// Name of the machine's root with the parameter of labels.
@@ -241,9 +241,8 @@ impl Thread {
             }
         }
         let mut is_whole = true;
-        self.each_sealed_frame(self.sealed, &mut |_, pc| {
-            let pc = bytecode_of(pc) as u64;
-            links.push(Link::Frame(pc, Execution::Interpreted));
+        self.each_sealed_frame(self.sealed, &mut |_, pc, _| {
+            links.push(Link::Frame(pc as u64, Execution::Interpreted));
             is_whole = links.len() < FRAMES_MAX;
             is_whole
         });
@@ -291,9 +290,8 @@ impl Thread {
         }
         let sealed = self.sealed_of(record.field(task::CONTINUATION))?;
         let mut links = Vec::new();
-        self.each_sealed_frame(sealed, &mut |_, pc| {
-            let pc = bytecode_of(pc) as u64;
-            links.push(Link::Frame(pc, Execution::Interpreted));
+        self.each_sealed_frame(sealed, &mut |_, pc, _| {
+            links.push(Link::Frame(pc as u64, Execution::Interpreted));
             links.len() < FRAMES_MAX
         });
         if links.len() >= FRAMES_MAX {

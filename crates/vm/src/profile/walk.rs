@@ -350,13 +350,13 @@ impl<'a> Walk<'a> {
         }
         let links = &mut self.links;
         let mut is_whole = true;
-        self.thread.each_sealed_frame(sealed, &mut |_, pc| {
-            let execution = match Opcode::from_byte(unsafe_opcode(pc)) {
+        self.thread.each_sealed_frame(sealed, &mut |_, pc, opcode| {
+            let execution = match opcode {
                 Some(Opcode::Native | Opcode::Stitched) => Execution::Compiled,
                 Some(Opcode::Retired) => Execution::Inlined,
                 _ => Execution::Interpreted,
             };
-            links.push(Link::Frame(bytecode_of(pc) as u64, execution));
+            links.push(Link::Frame(pc as u64, execution));
             is_whole = links.len() < FRAMES_MAX;
             is_whole
         });
@@ -377,12 +377,6 @@ impl<'a> Walk<'a> {
     fn heap_code(&self, word: u64) -> Option<canny_value::Value> {
         self.is_code(word).then(|| value_of(word))
     }
-}
-
-/// The opcode at a return address.
-fn unsafe_opcode(pc: *const u32) -> u8 {
-    // SAFETY: a return address of a frame is an instruction or a descriptor.
-    unsafe { *pc.cast::<u8>() }
 }
 
 /// The code that contains an address of an instruction, which may stand behind its last one.

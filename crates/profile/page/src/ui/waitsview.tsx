@@ -46,8 +46,8 @@ export function WaitsView() {
     { key: "spread", name: "Lengths", width: "92px", title: "How many waits lasted up to 1 µs, 10 µs, … 10 s, and longer", cell: (row) => <Spread row={row} /> },
     { key: "tasks", name: "Tasks", figure: true, width: "66px", title: "How many tasks waited here", sort: (row) => row.tasks, cell: (row) => count(row.tasks) },
     { key: "place", name: "Place", sort: (row) => functionName(meta, row.function), cell: (row) => <FunctionLink row={row.function} line={row.line} /> },
-    { key: "on", name: "On", width: "18%", sort: (row) => row.on ?? "", cell: (row) => <span class="cut-text" title={row.on ?? ""}>{row.on === null ? "" : visible(row.on)}</span> },
-    { key: "holder", name: "Held by", width: "18%", title: "The tasks that had it, and where they were most of the time", sort: (row) => holderName(meta, row),
+    { key: "on", name: "On", width: "100px", sort: (row) => row.on ?? "", cell: (row) => <span class="cut-text" title={row.on ?? ""}>{row.on === null ? "" : visible(row.on)}</span> },
+    { key: "holder", name: "Held by", width: "150px", title: "The tasks that had it, and where they were most of the time", sort: (row) => holderName(meta, row),
       cell: (row) => (row.holders[0] ? <span class="cut-text">{holderName(meta, row)} <FunctionLink row={row.holders[0].function} line={row.holders[0].line} /></span> : "") },
   ], [meta.version]);
   const rows = useMemo(() => {
