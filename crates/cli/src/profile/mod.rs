@@ -10,12 +10,9 @@ mod live;
 mod show;
 
 use std::fs::File;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use canny_lib::recorder::{Recorder, Ring, Subject};
-use canny_locks::Mutex;
+use canny_lib::recorder::{Memory, Recorder, Ring, Subject};
 use canny_vm::profile::{ProfileOptions, counts};
 
 pub use self::attach::attach;
@@ -27,21 +24,6 @@ use crate::session::Session;
 
 /// Allocated bytes between two sampled objects, unless the command line says something else.
 const ALLOCATION_INTERVAL_BYTES: usize = 512 << 10;
-
-/// The memory to which a profile of an expression at the prompt is written.
-#[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
 
 /// Does something at the prompt while a profile is taken; gives its result and tables.
 pub fn profiled<R>(

@@ -4,9 +4,7 @@
 //! for the request of a web client. The machine takes one of them at a time.
 
 use std::fs::File;
-use std::io::{self, Write};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Duration;
 
 use canny_locks::Mutex;
@@ -16,7 +14,7 @@ use canny_vm::profile::{ProfileError, ProfileOptions};
 use canny_vm::{PrimitiveFunction, Raise, Thread, string_text};
 
 use crate::arguments::{Call, implementations};
-use crate::recorder::{RecordError, Recorder, Ring, RingOptions, Subject};
+use crate::recorder::{Memory, RecordError, Recorder, Ring, RingOptions, Subject};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%start-profile" => start;
@@ -49,21 +47,6 @@ struct OwnProfiles {
 enum Kept {
     File(Recorder),
     Ring(Ring),
-}
-
-/// The memory to which a profile is written.
-#[derive(Clone, Default)]
-struct Memory(Arc<Mutex<Vec<u8>>>);
-
-impl Write for Memory {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
 }
 
 /// The answer of a primitive that begins a profile.

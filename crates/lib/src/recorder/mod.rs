@@ -15,6 +15,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use canny_locks::Mutex;
 use canny_profile::file::Writer;
 use canny_profile::model::{Header, Mode};
 use canny_vm::profile::{LastRows, ProfileError, ProfileOptions};
@@ -34,6 +35,21 @@ const THREAD_NAME: &str = "canny-profile";
 
 /// Where a profile is written to.
 pub type Output = Box<dyn Write + Send>;
+
+/// Memory to which a profile can be written.
+#[derive(Clone, Default)]
+pub struct Memory(pub Arc<Mutex<Vec<u8>>>);
+
+impl Write for Memory {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 /// A profile that is being written.
 pub struct Recorder {

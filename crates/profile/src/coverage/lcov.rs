@@ -5,6 +5,7 @@
 //! end a line, so a control character becomes a space.
 
 use super::{Branch, Coverage, FileCoverage};
+use crate::export::one_line;
 
 /// The text of a tracefile.
 pub fn write(coverage: &Coverage) -> String {
@@ -54,17 +55,6 @@ pub fn write(coverage: &Coverage) -> String {
 fn is_met(file: &FileCoverage, branch: &Branch) -> bool {
     let mut others = file.branches_of(branch.line);
     others.any(|(other, count)| other.decision == branch.decision && *count > 0)
-}
-
-fn one_line(text: &str) -> String {
-    let replace = |character: char| {
-        if character.is_control() {
-            ' '
-        } else {
-            character
-        }
-    };
-    text.chars().map(replace).collect()
 }
 
 /// Reads a tracefile; what it has of other kinds is passed over. The error names the line.

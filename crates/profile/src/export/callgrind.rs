@@ -195,7 +195,8 @@ impl<'profile> Names<'profile> {
     }
 }
 
-fn one_line(text: &str) -> String {
+/// A text without control characters, which end lines in formats of text.
+pub(crate) fn one_line(text: &str) -> String {
     let replace = |character: char| {
         if character.is_control() {
             ' '

@@ -18,6 +18,7 @@ mod speedscope;
 mod tests;
 
 pub use callgrind::callgrind;
+pub(crate) use callgrind::one_line;
 pub use chrome::chrome;
 pub use collapsed::collapsed;
 pub use firefox::firefox;
