@@ -173,6 +173,11 @@ impl Notes {
         std::mem::take(&mut self.lost)
     }
 
+    /// Whether there is anything to read.
+    pub(super) fn has_any(&self) -> bool {
+        !self.list.is_empty()
+    }
+
     /// Drops the notes.
     pub(super) fn clear(&mut self) {
         self.list.clear();

@@ -375,7 +375,9 @@ impl ThreadProfile {
     #[inline]
     pub(crate) fn has_samples(&self) -> bool {
         let sampler = self.sampler.as_ref();
-        sampler.is_some_and(|sampler| sampler.has_samples()) || self.allocations.is_some()
+        let notes = self.allocations.as_ref();
+        sampler.is_some_and(|sampler| sampler.has_samples())
+            || notes.is_some_and(|notes| notes.borrow().has_any())
     }
 }
 
