@@ -13,6 +13,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Also what xtask makes sites with.
     ("pages", &[]),
     ("profile", &[]),
+    ("snapshot", &[]),
     ("locks", &[]),
     ("tables", &[]),
     ("number", &[]),

@@ -1,0 +1,10 @@
+//! Heap snapshots: which objects a program has, and what keeps them alive.
+//!
+//! The crate is data, a format and analysis. It knows nothing of the virtual machine whose heap a
+//! snapshot shows, and nothing of the command line that asks questions.
+//!
+//! A machine describes its heap to a [`file::Writer`], node after node.
+//! `docs/heap-snapshot-format.md` describes the file.
+#![forbid(unsafe_code)]
+
+pub mod file;
