@@ -18,6 +18,7 @@ use crate::raw::RawSearch;
 use crate::roots::{DependentVisitor, RootVisitor, WeakRoots, WeakVisitor};
 use crate::shape;
 use crate::statistics::{Pause, PauseTimer};
+use crate::survey;
 use crate::sweep;
 use crate::tracer::{CollectionMode, Tracer};
 use crate::verify;
@@ -65,6 +66,7 @@ pub(crate) fn collect(heap: &Heap, state: &mut HeapState, full: bool) {
             bytes: (bytes_before, state.pool.used() * BLOCK_BYTES),
         });
     }
+    survey::tell(heap, state, mode == CollectionMode::Full);
 }
 
 /// Gives up the blocks that mutators were filling.

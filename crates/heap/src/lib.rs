@@ -82,6 +82,8 @@ pub use nursery::AllocationArea;
 pub use roots::{DependentVisitor, RawReferences, RootVisitor, Roots, WeakRoots, WeakVisitor};
 pub use sampling::{AllocationObserver, AllocationSample};
 pub use statistics::{PAUSE_BOUNDS_NS, Pause, PauseLengths, Statistics};
-pub use survey::{Reached, RootEdge, RootLabel, RootListing, RootNode, Standstill, SurveySink};
+pub use survey::{
+    Collected, CollectionObserver, Reached, RootEdge, RootLabel, RootListing, RootNode, Standstill, SurveySink,
+};
 pub use tracer::CollectionMode;
 pub use tracer::weak::weak_entries;

@@ -222,6 +222,13 @@
           wait-row/name
           wait-row/owner
           wait-row/count
+          snapshot-report/objects
+          snapshot-report/bytes
+          snapshot-report/written
+          snapshot-report/stopped
+          snapshot-report/taken
+          snapshot-report/in-place
+          snapshot-report/count
           spawn-setting/program
           spawn-setting/arguments
           spawn-setting/environment
@@ -592,6 +599,15 @@
     (define wait-row/name 3)
     (define wait-row/owner 4)
     (define wait-row/count 5)
+
+    ;; Elements of a vector of `snapshot-report`.
+    (define snapshot-report/objects 0)
+    (define snapshot-report/bytes 1)
+    (define snapshot-report/written 2)
+    (define snapshot-report/stopped 3)
+    (define snapshot-report/taken 4)
+    (define snapshot-report/in-place 5)
+    (define snapshot-report/count 6)
 
     ;; Elements of a vector of `spawn-setting`.
     (define spawn-setting/program 0)

@@ -37,7 +37,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "vm",
         &[
             "locks", "tables", "number", "value", "heap", "syntax", "compiler", "llint", "spesh",
-            "jit", "sched", "profile",
+            "jit", "sched", "profile", "snapshot",
         ],
     ),
     ("io", &["locks", "sched"]),

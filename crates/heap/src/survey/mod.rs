@@ -10,6 +10,7 @@
 //! Roots come as a forest of nodes with labels ([`RootListing`]), which their owners fill.
 
 mod listing;
+mod observer;
 mod reach;
 mod slots;
 mod walk;
@@ -20,6 +21,8 @@ use crate::heap::{Heap, HeapState};
 use crate::mutator::Mutator;
 use crate::pin::Candidates;
 
+pub(crate) use self::observer::tell;
+pub use self::observer::{Collected, CollectionObserver};
 pub use self::listing::{RootEdge, RootLabel, RootListing, RootNode};
 pub use self::reach::Reached;
 pub use self::walk::SurveySink;

@@ -29,6 +29,7 @@ pub(crate) mod ports;
 pub(crate) mod posix;
 pub(crate) mod processes;
 mod profiles;
+mod snapshots;
 pub(crate) mod reader;
 pub(crate) mod records;
 pub(crate) mod regexp;
@@ -102,6 +103,7 @@ const TOPICS: &[Implementations] = &[
     posix::IMPLEMENTATIONS,
     processes::IMPLEMENTATIONS,
     profiles::IMPLEMENTATIONS,
+    snapshots::IMPLEMENTATIONS,
     reader::IMPLEMENTATIONS,
     records::IMPLEMENTATIONS,
     regexp::IMPLEMENTATIONS,

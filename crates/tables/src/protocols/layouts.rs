@@ -196,6 +196,20 @@ positions! {
         OWNER "owner",
     }
 
+    /// The answer of `%heap-snapshot`.
+    snapshot_report "snapshot-report" {
+        /// Objects and their bytes.
+        OBJECTS "objects",
+        BYTES "bytes",
+        /// Bytes by which the file grew.
+        WRITTEN "written",
+        /// Microseconds for which the program stood still, and until all was written.
+        STOPPED "stopped",
+        TAKEN "taken",
+        /// Whether the process wrote it itself.
+        IN_PLACE "in-place",
+    }
+
     /// Settings of a new process, for `%spawn`.
     spawn_setting "spawn-setting" {
         PROGRAM "program",
