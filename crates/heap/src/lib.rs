@@ -83,7 +83,8 @@ pub use roots::{DependentVisitor, RawReferences, RootVisitor, Roots, WeakRoots, 
 pub use sampling::{AllocationObserver, AllocationSample};
 pub use statistics::{PAUSE_BOUNDS_NS, Pause, PauseLengths, Statistics};
 pub use survey::{
-    Collected, CollectionObserver, Reached, RootEdge, RootLabel, RootListing, RootNode, Standstill, SurveySink,
+    Collected, CollectionObserver, Origins, Reached, RootEdge, RootLabel, RootListing, RootNode,
+    Standstill, SurveySink,
 };
 pub use tracer::CollectionMode;
 pub use tracer::weak::weak_entries;

@@ -9,6 +9,7 @@
 //!
 //! Roots come as a forest of nodes with labels ([`RootListing`]), which their owners fill.
 
+pub(crate) mod identity;
 mod listing;
 mod observer;
 mod reach;
@@ -21,9 +22,10 @@ use crate::heap::{Heap, HeapState};
 use crate::mutator::Mutator;
 use crate::pin::Candidates;
 
+pub use self::identity::Origins;
+pub use self::listing::{RootEdge, RootLabel, RootListing, RootNode};
 pub(crate) use self::observer::tell;
 pub use self::observer::{Collected, CollectionObserver};
-pub use self::listing::{RootEdge, RootLabel, RootListing, RootNode};
 pub use self::reach::Reached;
 pub use self::walk::SurveySink;
 
@@ -57,6 +59,21 @@ impl Standstill<'_> {
         crate::traversal::for_each_object(space, self.state, |address, content, _| {
             visit(&crate::LiveObject::at(address, content));
         });
+    }
+
+    /// Where objects came from since tracking began; none if nothing is tracked, or too much happened.
+    pub fn origins(&self) -> Option<Origins> {
+        identity::origins(self.heap, self.state)
+    }
+
+    /// Begins to track where the objects that are there now go, until the next call.
+    pub fn track(&mut self) {
+        identity::begin(self.heap, self.state);
+    }
+
+    /// Ends tracking.
+    pub fn end_tracking(&mut self) {
+        identity::end(self.heap, self.state);
     }
 
     /// Asks all owners of roots what they hold.

@@ -219,3 +219,110 @@ fn weak_references_hold_nothing() {
     assert_eq!(graph.weak.len(), 2, "two keys");
     assert!(graph.weak.iter().all(|(_, word, _)| *word == 0));
 }
+
+/// Makes an object or pair that says its number.
+fn numbered(mutator: &mut Mutator, number: i64) -> Value {
+    let tail = mutator.pair(Value::fixnum(-1), Value::NIL);
+    match number % 3 {
+        0 => mutator.pair(Value::fixnum(number), tail),
+        1 => {
+            let length = 1 + number as usize % 50;
+            let vector = mutator.object(Kind::Vector, 0, length, Value::fixnum(number));
+            vector.unwrap()
+        }
+        _ => {
+            let length = if number % 64 == 2 { 9000 } else { 2 };
+            let vector = mutator.object(Kind::Vector, 0, length, Value::NIL).unwrap();
+            mutator.store(vector, 0, Value::fixnum(number));
+            mutator.store(vector, 1, tail);
+            vector
+        }
+    }
+}
+
+/// The numbers of objects by their granule.
+fn numbers(mutator: &mut Mutator) -> (HashMap<u64, i64>, Option<crate::Origins>) {
+    mutator.stand_still(|still| {
+        let origins = still.origins();
+        let base = still.base();
+        let listing = still.list_roots();
+        let mut graph = Graph::default();
+        still.reach(listing).walk(&mut graph);
+        let mut found = HashMap::new();
+        for object in graph.objects.iter().flatten() {
+            let value = object.value();
+            let first = match object.kind() {
+                None => value.car(),
+                Some(Kind::Vector) => value.as_object().map(|vector| vector.field(0)),
+                _ => None,
+            };
+            if let Some(number) = first.and_then(Value::as_fixnum).filter(|it| *it > 0) {
+                found.insert(((object.address() - base) / 16) as u64, number);
+            }
+        }
+        still.track();
+        (found, origins)
+    })
+}
+
+/// Where an object was at the snapshot before, by the rule of the format.
+fn origin(origins: &crate::Origins, place: u64) -> Option<u64> {
+    if let Some((_, before)) = origins.moves.iter().find(|(now, _)| *now == place) {
+        return Some(*before);
+    }
+    let is_new = |(start, length): &(u64, u64)| (*start..start + length).contains(&place);
+    (!origins.new.iter().any(is_new)).then_some(place)
+}
+
+#[test]
+fn objects_keep_their_identity_when_they_move() {
+    for (in_place_above_bytes, stress_every) in [(64 << 20, 0), (0, 0), (64 << 20, 97), (0, 53)] {
+        let heap = Heap::new(HeapConfig {
+            in_place_above_bytes,
+            stress_every,
+            ..checked()
+        });
+        let mut rooted = Rooted::new(&heap.unwrap());
+        const ROOTS: usize = 600;
+        rooted.set(ROOTS - 1, Value::NIL);
+        let mut random = 88_172_645_463_325_252_u64;
+        let mut below = |limit: usize| {
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            (random >> 11) as usize % limit
+        };
+        let mut next = 1;
+        let (mut before, none) = numbers(&mut rooted.mutator);
+        assert!(none.is_none());
+        let (mut kept, mut fresh) = (0, 0);
+        for round in 0..12 {
+            for _ in 0..below(3000) {
+                let value = numbered(&mut rooted.mutator, next);
+                next += 1;
+                rooted.set(below(ROOTS), value);
+            }
+            for _ in 0..round % 4 {
+                rooted.mutator.collect(below(2) == 0);
+                for _ in 0..below(300) {
+                    rooted.set(below(ROOTS), Value::NIL);
+                }
+            }
+            let (now, origins) = numbers(&mut rooted.mutator);
+            let origins = origins.expect("little has happened");
+            let old: HashSet<i64> = before.values().copied().collect();
+            for (place, number) in &now {
+                let was = origin(&origins, *place).and_then(|place| before.get(&place));
+                if old.contains(number) {
+                    assert_eq!(was, Some(number), "in round {round}");
+                    kept += 1;
+                } else {
+                    assert_eq!(was, None, "{number} in round {round}");
+                    fresh += 1;
+                }
+            }
+            before = now;
+        }
+        assert!(kept > 500 && fresh > 500, "{kept} {fresh}");
+    }
+}

@@ -16,11 +16,13 @@ mod waits;
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use canny_heap::{RootListing, Standstill};
+use canny_heap::{Origins, RootListing, Standstill};
+use canny_locks::Mutex;
 use canny_snapshot::file::{Info, Place, SnapshotFacts, Way, Writer};
 
 use self::child::Child;
@@ -90,7 +92,10 @@ impl std::fmt::Display for SnapshotError {
                 bytes >> 20
             ),
             SnapshotError::Lost(problem) => {
-                write!(f, "the process that wrote the snapshot has ended: {problem}")
+                write!(
+                    f,
+                    "the process that wrote the snapshot has ended: {problem}"
+                )
             }
         }
     }
@@ -114,8 +119,7 @@ pub struct SnapshotReport {
 
 /// A snapshot that is being written.
 pub struct PendingSnapshot {
-    /// Held until it is done.
-    _place: SnapshotPlace,
+    place: SnapshotPlace,
     stopped: Duration,
     began: Instant,
     state: State,
@@ -131,15 +135,29 @@ enum State {
 #[derive(Debug, Default)]
 pub(crate) struct Snapshots {
     is_busy: Arc<AtomicBool>,
+    /// Device and number of the file with the last snapshot, if that was written. Objects can be followed
+    /// from there.
+    last: Arc<Mutex<Option<FileId>>>,
     started: OnceLock<u64>,
 }
 
+/// Device and number of a file.
+type FileId = (u64, u64);
+
 /// The right to write a snapshot, which one at a time has.
-struct SnapshotPlace(Arc<AtomicBool>);
+struct SnapshotPlace {
+    is_busy: Arc<AtomicBool>,
+    last: Arc<Mutex<Option<FileId>>>,
+    /// The file that has the snapshot, once it is written.
+    is_written: bool,
+}
 
 impl Drop for SnapshotPlace {
     fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
+        if !self.is_written {
+            *self.last.lock() = None;
+        }
+        self.is_busy.store(false, Ordering::Release);
     }
 }
 
@@ -189,17 +207,24 @@ fn write_or_fork(
         options,
         began,
     };
+    let id = file.metadata().ok().map(|data| (data.dev(), data.ino()));
+    let last = std::mem::replace(&mut *vm.snapshots.last.lock(), id);
+    let follows = id.is_some() && id == last;
     let mut listing = Some(still.list_roots());
     let mut write = |still: &mut Standstill<'_>, file, way, stopped| {
         let listing = listing.take().unwrap_or_default();
-        snapshot.write(still, listing, file, way, stopped)
+        let origins = if follows { still.origins() } else { None };
+        snapshot.write(still, listing, origins, file, way, stopped)
     };
     let problem = if options.is_in_place {
         None
     } else {
         let work = |file, stopped| write(still, file, Way::Fork, stopped);
         match child::fork(&file, began, work) {
-            Ok(child) => return Ok((began.elapsed(), began, State::Child(child))),
+            Ok(child) => {
+                still.track();
+                return Ok((began.elapsed(), began, State::Child(child)));
+            }
             Err(problem) => Some(problem),
         }
     };
@@ -210,6 +235,7 @@ fn write_or_fork(
         return Err(SnapshotError::TooLarge { bytes, problem });
     }
     let report = write(still, file, Way::InPlace, Duration::ZERO);
+    still.track();
     Ok((began.elapsed(), began, State::Done(report)))
 }
 
@@ -217,7 +243,11 @@ impl Snapshots {
     /// The right to write a snapshot, unless somebody has it.
     fn take_place(&self) -> Option<SnapshotPlace> {
         let was_busy = self.is_busy.swap(true, Ordering::AcqRel);
-        (!was_busy).then(|| SnapshotPlace(self.is_busy.clone()))
+        (!was_busy).then(|| SnapshotPlace {
+            is_busy: self.is_busy.clone(),
+            last: self.last.clone(),
+            is_written: false,
+        })
     }
 
     /// The process as files describe it.
@@ -253,6 +283,7 @@ impl Snapshot<'_> {
         &self,
         still: &mut Standstill<'_>,
         listing: RootListing,
+        origins: Option<Origins>,
         file: File,
         way: Way,
         stopped: Duration,
@@ -264,6 +295,9 @@ impl Snapshot<'_> {
         } else {
             Writer::append(file, &self.info).map_err(|error| text(&error))?
         };
+        if let Some(origins) = origins.filter(|_| !is_empty) {
+            writer.moves(&origins.new, &origins.moves);
+        }
         let heap = still.bytes_in_use() as u64;
         let reached = still.reach(listing);
         let mut sink = FileSink::new(&mut writer, &self.context);
@@ -298,7 +332,7 @@ impl Snapshot<'_> {
 impl PendingSnapshot {
     fn new(place: SnapshotPlace, (stopped, began, state): Begun) -> PendingSnapshot {
         PendingSnapshot {
-            _place: place,
+            place,
             stopped,
             began,
             state,
@@ -321,6 +355,7 @@ impl PendingSnapshot {
             })?,
             State::Done(result) => result.map_err(SnapshotError::Output)?,
         };
+        self.place.is_written = true;
         report.stopped = self.stopped;
         report.taken = self.began.elapsed();
         Ok(report)

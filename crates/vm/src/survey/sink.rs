@@ -443,7 +443,12 @@ pub(super) fn text_of(value: Value) -> Option<String> {
     let length = string.field(LENGTH).as_index().unwrap_or(0);
     let length = length.min(data.length()).min(PREVIEW_CHARACTERS * 2);
     Some(if data.kind() == Kind::String8 {
-        data.with_bytes(|bytes| bytes[..length].iter().map(|byte| char::from(*byte)).collect())
+        data.with_bytes(|bytes| {
+            bytes[..length]
+                .iter()
+                .map(|byte| char::from(*byte))
+                .collect()
+        })
     } else {
         data.with_utf32(|units| {
             let characters = units[..length].iter();
