@@ -7,6 +7,7 @@ use std::io::Write;
 use std::time::Instant;
 
 use canny_snapshot::file::{Fact, Info, SnapshotFacts, TypeRow, Way, Writer};
+use canny_snapshot::heap::Series;
 
 /// Prints the time of a step and the peak of memory since the start, and answers its result.
 fn measured<T>(step: &str, work: impl FnOnce() -> T) -> T {
@@ -232,4 +233,11 @@ fn main() {
             );
         }
     }
+    open(&path);
+}
+
+fn open(path: &std::path::Path) {
+    let series = measured("opened", || Series::open(path).unwrap());
+    let heap = measured("graph read", || series.snapshot(0).unwrap());
+    println!("  {} nodes, {} edges", heap.len(), heap.edges());
 }
