@@ -8,5 +8,8 @@
 //! `docs/heap-snapshot-format.md` describes the file.
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 pub mod file;
 pub mod heap;
+pub mod text;
+pub mod units;

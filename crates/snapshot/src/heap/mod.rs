@@ -9,7 +9,7 @@ mod parts;
 mod series;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::sync::{Arc, OnceLock};
 

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::Heap;
-use super::parts::{Moves, moves};
+use super::parts::{Moves, addresses, moves};
 use crate::file::{Directory, Error, Info, Layout, Source, TypeRow};
 
 /// The snapshots of a file.
@@ -97,6 +97,11 @@ impl Series {
     pub fn snapshot(&self, index: usize) -> Result<Heap, Error> {
         let directory = self.directory(index)?;
         Heap::read(&self.shared, directory, index, self.is_whole(index))
+    }
+
+    /// The addresses of the objects of a snapshot, in units relative to the base.
+    pub fn addresses(&self, index: usize) -> Result<Vec<u64>, Error> {
+        addresses(&self.shared.source, self.directory(index)?)
     }
 
     /// Where the objects of a snapshot were in the one before; nothing if that is not known.
