@@ -6,7 +6,11 @@ use std::fs::File;
 use std::io::Write;
 use std::time::Instant;
 
+use canny_snapshot::analysis::{
+    Analysis, Column, Grouping, PathSums, Predicate, SortKey, identities,
+};
 use canny_snapshot::file::{Fact, Info, SnapshotFacts, TypeRow, Way, Writer};
+use canny_snapshot::heap::Series;
 
 /// Prints the time of a step and the peak of memory since the start, and answers its result.
 fn measured<T>(step: &str, work: impl FnOnce() -> T) -> T {
@@ -232,4 +236,40 @@ fn main() {
             );
         }
     }
+    open(&path);
+}
+
+fn open(path: &std::path::Path) {
+    let series = measured("opened", || Series::open(path).unwrap());
+    let heap = measured("graph read", || series.snapshot(0).unwrap());
+    println!("  {} nodes, {} edges", heap.len(), heap.edges());
+    let analysis = Analysis::new(heap);
+    measured("sums by type", || {
+        analysis.sums(Grouping::Type, Column::Bytes)
+    });
+    measured("edges backwards", || analysis.heap().incoming().of(0).len());
+    measured("dominators, retained sizes", || {
+        analysis.dominators().retained(0)
+    });
+    measured("table with retained sizes", || {
+        analysis.table(Grouping::Type, Column::Retained)
+    });
+    measured("distances from the root", || analysis.distances().of(0));
+    let last = analysis.heap().len() as u32 - 1;
+    for node in [last, last / 2, last / 3] {
+        let paths = measured("five paths", || analysis.paths(node, 5));
+        println!("  {} paths, {} edges", paths.len(), paths[0].len() - 1);
+        println!("  {}", measured("a sentence", || analysis.why_alive(node)));
+    }
+    let size = Predicate::RetainedAtLeast(1000);
+    let held = Predicate::HeldBy(Box::new(Predicate::Type("entry-3".to_owned())));
+    let both = Predicate::All(vec![size, held]);
+    let page = measured("query", || {
+        analysis.query(&both, SortKey::Retained, 0, 20).unwrap()
+    });
+    println!("  {} objects", page.count);
+    measured("texts read", || analysis.heap().texts().len());
+    measured("duplicates", || analysis.duplicates(100).len());
+    measured("paths of types", || PathSums::new(&analysis));
+    measured("identities", || identities(&series, &[0]).unwrap().len());
 }

@@ -87,6 +87,15 @@ impl Source {
         }
         Ok(bytes)
     }
+
+    /// The unpacked bytes of a chunk that a directory names. A reference says no length.
+    pub fn chunk_of_row(&self, tag: Tag, row: &ChunkRow) -> Result<Vec<u8>, Error> {
+        let bytes = self.chunk_of(tag, row.offset)?;
+        if row.length != 0 && row.length as usize != bytes.len() {
+            return Err(Error::damaged(row.offset, "a chunk of another length"));
+        }
+        Ok(bytes)
+    }
 }
 
 fn cut_off(offset: u64) -> Error {

@@ -2,7 +2,7 @@
 //!
 //! `docs/heap-snapshot-format.md` is its description.
 
-mod chunk;
+pub(crate) mod chunk;
 mod error;
 mod layout;
 mod matcher;
@@ -14,9 +14,11 @@ mod writer;
 mod tests;
 
 pub use error::Error;
+pub(crate) use layout::{Layout, Source};
 pub use rows::{
     ChunkRow, Directory, Fact, Info, Place, SnapshotFacts, Summary, TypeRow, TypeSum, Way,
 };
+pub(crate) use varint::{take, unzigzag};
 pub use writer::Writer;
 
 /// The version of the format.

@@ -1,0 +1,169 @@
+//! What changed between two snapshots: by type, and which objects are new, gone or still there.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::Analysis;
+use crate::file::{Directory, TypeRow};
+
+/// Objects and bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Amount {
+    pub objects: u64,
+    pub bytes: u64,
+}
+
+impl Amount {
+    fn add(&mut self, bytes: u64) {
+        self.objects += 1;
+        self.bytes += bytes;
+    }
+}
+
+/// The change of a type.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Change {
+    pub type_number: u32,
+    pub name: String,
+    pub before: Amount,
+    pub after: Amount,
+    /// Only where objects can be followed.
+    pub new: Amount,
+    pub gone: Amount,
+}
+
+impl Change {
+    /// Bytes by which the type grew.
+    pub fn growth(&self) -> i64 {
+        self.after.bytes as i64 - self.before.bytes as i64
+    }
+
+    /// Objects by which the type grew.
+    pub fn objects_growth(&self) -> i64 {
+        self.after.objects as i64 - self.before.objects as i64
+    }
+}
+
+/// The changes of all types, those with the largest change first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    pub changes: Vec<Change>,
+    pub before: Amount,
+    pub after: Amount,
+    /// Whether objects could be followed; else `new`, `gone` and `surviving` are empty.
+    pub is_followed: bool,
+    pub new: Amount,
+    pub gone: Amount,
+    pub surviving: Amount,
+}
+
+fn change<'a>(
+    changes: &'a mut BTreeMap<u32, Change>,
+    types: &[TypeRow],
+    type_number: u32,
+) -> &'a mut Change {
+    changes.entry(type_number).or_insert_with(|| {
+        let row = types.get(type_number as usize);
+        Change {
+            type_number,
+            name: row.map_or("", |row| row.title()).to_owned(),
+            ..Change::default()
+        }
+    })
+}
+
+fn sorted(changes: BTreeMap<u32, Change>) -> Vec<Change> {
+    let mut changes: Vec<Change> = changes.into_values().collect();
+    changes.retain(|one| one.before != one.after || one.new != one.gone);
+    changes.sort_by_key(|one| (Reverse(one.growth().unsigned_abs()), one.type_number));
+    changes
+}
+
+/// The difference of two snapshots from their sums alone.
+pub fn summary_difference(types: &[TypeRow], before: &Directory, after: &Directory) -> Difference {
+    let mut changes = BTreeMap::new();
+    for sum in &before.summary {
+        let amount = &mut change(&mut changes, types, sum.type_number).before;
+        (amount.objects, amount.bytes) = (sum.objects, sum.bytes);
+    }
+    for sum in &after.summary {
+        let amount = &mut change(&mut changes, types, sum.type_number).after;
+        (amount.objects, amount.bytes) = (sum.objects, sum.bytes);
+    }
+    let amount = |directory: &Directory| Amount {
+        objects: directory.objects,
+        bytes: directory.bytes,
+    };
+    Difference {
+        changes: sorted(changes),
+        before: amount(before),
+        after: amount(after),
+        ..Difference::default()
+    }
+}
+
+/// Identities with their nodes, in order.
+fn by_identity(analysis: &Analysis) -> Option<Vec<(u64, u32)>> {
+    let ids = analysis.identities()?.by_node(analysis.heap());
+    let nodes = ids.into_iter().zip(analysis.heap().nodes());
+    let mut nodes: Vec<(u64, u32)> = nodes.filter_map(|(id, node)| Some((id?, node))).collect();
+    nodes.sort_unstable();
+    Some(nodes)
+}
+
+/// The difference of two snapshots of a series. Objects are followed if both have identities.
+pub fn difference(before: &Analysis, after: &Analysis) -> Difference {
+    let types = after.heap().types();
+    let mut changes = BTreeMap::new();
+    let mut found = Difference::default();
+    for node in before.heap().nodes() {
+        if !before.heap().is_virtual(node) {
+            let (number, size) = (before.heap().type_number(node), before.heap().size(node));
+            change(&mut changes, types, number).before.add(size);
+            found.before.add(size);
+        }
+    }
+    for node in after.heap().nodes() {
+        if !after.heap().is_virtual(node) {
+            let (number, size) = (after.heap().type_number(node), after.heap().size(node));
+            change(&mut changes, types, number).after.add(size);
+            found.after.add(size);
+        }
+    }
+    let is_linked = |analysis: &Analysis| {
+        let ids = analysis.identities();
+        ids.is_some_and(|ids| ids.followed_from <= before.heap().index() && !ids.is_empty())
+    };
+    if is_linked(before)
+        && is_linked(after)
+        && let (Some(old), Some(new)) = (by_identity(before), by_identity(after))
+    {
+        found.is_followed = true;
+        let (mut old, mut new) = (old.into_iter().peekable(), new.into_iter().peekable());
+        loop {
+            let (old_id, new_id) = (old.peek().map(|one| one.0), new.peek().map(|one| one.0));
+            let is_old = old_id.is_some() && (new_id.is_none() || old_id <= new_id);
+            let is_new = new_id.is_some() && (old_id.is_none() || new_id <= old_id);
+            let old_node = if is_old { old.next() } else { None };
+            let new_node = if is_new { new.next() } else { None };
+            match (old_node, new_node) {
+                (Some(_), Some((_, node))) => found.surviving.add(after.heap().size(node)),
+                (Some((_, node)), None) => {
+                    let size = before.heap().size(node);
+                    let number = before.heap().type_number(node);
+                    change(&mut changes, types, number).gone.add(size);
+                    found.gone.add(size);
+                }
+                (None, Some((_, node))) => {
+                    let size = after.heap().size(node);
+                    let number = after.heap().type_number(node);
+                    change(&mut changes, types, number).new.add(size);
+                    found.new.add(size);
+                }
+                (None, None) => break,
+            }
+        }
+    }
+    found.changes = sorted(changes);
+    found
+}

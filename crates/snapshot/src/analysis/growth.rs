@@ -1,0 +1,167 @@
+//! What grew over a series: types, and paths of the dominator tree.
+//!
+//! A *suspect* grew in most steps of the series. Its score is between 0 and 1: the share of steps
+//! with growth less those with shrinkage, times the share of its growth in what the heap gained.
+
+use std::collections::HashMap;
+
+use super::Analysis;
+use crate::file::{Directory, TypeRow};
+use crate::heap::ROOT;
+
+/// Paths with less than this share of the heap are not looked at.
+const SHARE_MIN: u64 = 1000;
+/// The longest path.
+const PATH_MAX: usize = 8;
+/// Suspects grew in half of the steps at least, as a net.
+const STEADINESS_MIN: f64 = 0.5;
+
+/// What may be a leak.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suspect {
+    /// Types from the root to the suspect; one for a type alone.
+    pub path: Vec<u32>,
+    pub names: Vec<String>,
+    /// Bytes in each snapshot: of the objects for a type, retained ones for a path.
+    pub bytes: Vec<u64>,
+    pub objects: Vec<u64>,
+    /// Steps in which it grew and shrank.
+    pub grown: usize,
+    pub shrunk: usize,
+    pub growth: u64,
+    pub score: f64,
+}
+
+/// Scores rows of sums over a series.
+fn suspects(
+    rows: impl Iterator<Item = (Vec<u32>, Vec<u64>, Vec<u64>)>,
+    types: &[TypeRow],
+    heap_growth: u64,
+) -> Vec<Suspect> {
+    let mut found = Vec::new();
+    for (path, bytes, objects) in rows {
+        let steps = bytes.len().saturating_sub(1);
+        let grown = bytes.windows(2).filter(|pair| pair[1] > pair[0]).count();
+        let shrunk = bytes.windows(2).filter(|pair| pair[1] < pair[0]).count();
+        let (first, last) = (bytes.first().copied(), bytes.last().copied());
+        let growth = last.unwrap_or(0).saturating_sub(first.unwrap_or(0));
+        if steps == 0 || growth == 0 {
+            continue;
+        }
+        let steadiness = (grown as f64 - shrunk as f64) / steps as f64;
+        if steadiness < STEADINESS_MIN {
+            continue;
+        }
+        let share = (growth as f64 / heap_growth.max(growth) as f64).min(1.0);
+        let name = |number: &u32| types.get(*number as usize).map_or("", |row| row.title());
+        found.push(Suspect {
+            names: path.iter().map(|number| name(number).to_owned()).collect(),
+            path,
+            bytes,
+            objects,
+            grown,
+            shrunk,
+            growth,
+            score: steadiness * share,
+        });
+    }
+    // Of paths with the same growth the longest says most.
+    found.sort_by(|one, other| {
+        let by_score = other.score.total_cmp(&one.score);
+        by_score
+            .then(other.path.len().cmp(&one.path.len()))
+            .then(one.path.cmp(&other.path))
+    });
+    found
+}
+
+fn growth_of(values: &[u64]) -> u64 {
+    let (first, last) = (values.first().copied(), values.last().copied());
+    last.unwrap_or(0).saturating_sub(first.unwrap_or(0))
+}
+
+/// Types that grew in most steps, from the sums of directories alone.
+pub fn growing_types(types: &[TypeRow], snapshots: &[Directory]) -> Vec<Suspect> {
+    let mut rows: HashMap<u32, (Vec<u64>, Vec<u64>)> = HashMap::new();
+    for (index, directory) in snapshots.iter().enumerate() {
+        for sum in &directory.summary {
+            let zeros = || (vec![0; snapshots.len()], vec![0; snapshots.len()]);
+            let row = rows.entry(sum.type_number).or_insert_with(zeros);
+            row.0[index] += sum.bytes;
+            row.1[index] += sum.objects;
+        }
+    }
+    let total: Vec<u64> = snapshots.iter().map(|one| one.bytes).collect();
+    let rows = rows
+        .into_iter()
+        .map(|(number, (bytes, objects))| (vec![number], bytes, objects));
+    suspects(rows, types, growth_of(&total))
+}
+
+/// Retained bytes and objects by path of types in the dominator tree.
+#[derive(Clone, Debug, Default)]
+pub struct PathSums {
+    paths: HashMap<Vec<u32>, (u64, u64)>,
+    retained: u64,
+}
+
+impl PathSums {
+    /// The sums of a heap. Only the large paths are in them, so that a series of them is small.
+    pub fn new(analysis: &Analysis) -> PathSums {
+        let (heap, dominators) = (analysis.heap(), analysis.dominators());
+        let mut sums = PathSums {
+            paths: HashMap::new(),
+            retained: dominators.retained(ROOT),
+        };
+        let bytes_min = sums.retained / SHARE_MIN;
+        // Nodes with the same path so far are looked at together.
+        let mut level: Vec<(Vec<u32>, Vec<u32>)> = vec![(Vec::new(), vec![ROOT])];
+        for _ in 0..PATH_MAX {
+            let mut next = Vec::new();
+            for (path, nodes) in level {
+                let mut groups: HashMap<u32, (u64, Vec<u32>)> = HashMap::new();
+                for node in nodes {
+                    for &child in dominators.children(node) {
+                        let group = groups.entry(heap.type_number(child)).or_default();
+                        group.0 += dominators.retained(child);
+                        group.1.push(child);
+                    }
+                }
+                for (number, (retained, children)) in groups {
+                    // A list or tree of one type is one step.
+                    let mut path = path.clone();
+                    if path.last() != Some(&number) {
+                        path.push(number);
+                        let sum = sums.paths.entry(path.clone()).or_default();
+                        sum.0 += retained;
+                        sum.1 += children.len() as u64;
+                    }
+                    if retained > bytes_min {
+                        next.push((path, children));
+                    }
+                }
+            }
+            level = next;
+        }
+        sums.paths.retain(|_, sum| sum.0 > bytes_min);
+        sums
+    }
+}
+
+/// Paths of the dominator tree that grew in most steps of a series.
+pub fn growing_paths(types: &[TypeRow], series: &[PathSums]) -> Vec<Suspect> {
+    let mut rows: HashMap<&[u32], (Vec<u64>, Vec<u64>)> = HashMap::new();
+    for (index, sums) in series.iter().enumerate() {
+        for (path, (bytes, objects)) in &sums.paths {
+            let zeros = || (vec![0; series.len()], vec![0; series.len()]);
+            let row = rows.entry(path).or_insert_with(zeros);
+            row.0[index] = *bytes;
+            row.1[index] = *objects;
+        }
+    }
+    let total: Vec<u64> = series.iter().map(|one| one.retained).collect();
+    let rows = rows
+        .into_iter()
+        .map(|(path, (bytes, objects))| (path.to_vec(), bytes, objects));
+    suspects(rows, types, growth_of(&total))
+}

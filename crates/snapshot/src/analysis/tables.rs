@@ -1,0 +1,138 @@
+//! Sums over nodes: by type, family, library and file.
+//!
+//! The retained bytes of a group are those of its nodes that no node of the group dominates, so
+//! that nothing is counted twice.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use super::Analysis;
+use crate::heap::ROOT;
+
+/// By what nodes are grouped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Grouping {
+    Type,
+    Family,
+    /// The standard library or the program, as far as types say it.
+    Library,
+    File,
+}
+
+/// By what rows are sorted, the most first; names ascend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    Name,
+    Objects,
+    Bytes,
+    Retained,
+}
+
+/// The sums of a group.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Row {
+    pub name: String,
+    /// The type, if the group is one.
+    pub type_number: Option<u32>,
+    pub objects: u64,
+    pub bytes: u64,
+    pub retained: u64,
+}
+
+/// Sorts rows by a column.
+pub fn sort(rows: &mut [Row], column: Column) {
+    match column {
+        Column::Name => rows.sort_by(|one, other| one.name.cmp(&other.name)),
+        Column::Objects => rows.sort_by_key(|row| (Reverse(row.objects), Reverse(row.bytes))),
+        Column::Bytes => rows.sort_by_key(|row| (Reverse(row.bytes), Reverse(row.objects))),
+        Column::Retained => rows.sort_by_key(|row| (Reverse(row.retained), Reverse(row.bytes))),
+    }
+}
+
+impl Analysis {
+    /// The group of each type, and the groups' rows.
+    fn groups(&self, grouping: Grouping) -> (Vec<u32>, Vec<Row>) {
+        let mut rows: Vec<Row> = Vec::new();
+        let mut known: HashMap<String, u32> = HashMap::new();
+        let types = self.heap().types().iter().enumerate();
+        let groups = types.map(|(number, row)| {
+            let name = match grouping {
+                Grouping::Type => {
+                    let title = row.title().to_owned();
+                    rows.push(Row {
+                        name: title,
+                        type_number: Some(number as u32),
+                        ..Row::default()
+                    });
+                    return number as u32;
+                }
+                Grouping::Family => row.family.as_str(),
+                Grouping::Library if row.is_library => "standard library",
+                Grouping::Library if row.file.is_some() => "program",
+                Grouping::Library => "no place known",
+                Grouping::File => row.file.as_deref().unwrap_or("no file known"),
+            };
+            *known.entry(name.to_owned()).or_insert_with(|| {
+                rows.push(Row {
+                    name: name.to_owned(),
+                    ..Row::default()
+                });
+                rows.len() as u32 - 1
+            })
+        });
+        let groups = groups.collect();
+        (groups, rows)
+    }
+
+    /// Objects and bytes by group without retained bytes, which need the dominator tree.
+    pub fn sums(&self, grouping: Grouping, column: Column) -> Vec<Row> {
+        let (groups, mut rows) = self.groups(grouping);
+        let heap = self.heap();
+        for node in heap.nodes().filter(|node| !heap.is_virtual(*node)) {
+            let row = &mut rows[groups[heap.type_number(node) as usize] as usize];
+            row.objects += 1;
+            row.bytes += heap.size(node);
+        }
+        rows.retain(|row| row.objects > 0);
+        sort(&mut rows, column);
+        rows
+    }
+
+    /// Objects, bytes and retained bytes by group.
+    pub fn table(&self, grouping: Grouping, column: Column) -> Vec<Row> {
+        let (groups, mut rows) = self.groups(grouping);
+        let heap = self.heap();
+        let dominators = self.dominators();
+        // Nodes of each group on the way from the root to the present one.
+        let mut above = vec![0u32; rows.len()];
+        let mut stack = vec![(ROOT, false)];
+        while let Some((node, is_left)) = stack.pop() {
+            let group = groups[heap.type_number(node) as usize] as usize;
+            let is_object = !heap.is_virtual(node);
+            if is_left {
+                above[group] -= 1;
+                continue;
+            }
+            if is_object {
+                let row = &mut rows[group];
+                row.objects += 1;
+                row.bytes += heap.size(node);
+                if above[group] == 0 {
+                    row.retained += dominators.retained(node);
+                }
+            }
+            let children = dominators.children(node);
+            if children.is_empty() {
+                continue;
+            }
+            if is_object {
+                above[group] += 1;
+                stack.push((node, true));
+            }
+            stack.extend(children.iter().map(|child| (*child, false)));
+        }
+        rows.retain(|row| row.objects > 0);
+        sort(&mut rows, column);
+        rows
+    }
+}

@@ -1,0 +1,109 @@
+//! Tables about several snapshots: the list of them, a difference, and suspects.
+//!
+//! Growth is red and shrinkage green, as in tables of profiles.
+
+use super::style::{Colour, Style};
+use super::tables::{AMOUNT, COUNT, line, more, right, title};
+use crate::analysis::{Difference, Suspect};
+use crate::heap::Series;
+use crate::units::{bytes, count, signed_bytes};
+
+/// The snapshots of a file.
+pub fn series_table(series: &Series, style: &Style) -> String {
+    let cells = [
+        right("number", 7),
+        right("objects", COUNT),
+        right("bytes", AMOUNT),
+    ];
+    let mut text = title(style, &(cells.concat() + "  reason"));
+    for (index, one) in series.snapshots().iter().enumerate() {
+        let is_whole = series.is_whole(index);
+        let (objects, amount) = match is_whole {
+            true => (count(one.objects), bytes(one.bytes)),
+            false => ("-".to_owned(), "-".to_owned()),
+        };
+        let number = right(&one.number.to_string(), 7);
+        let cells = [number, right(&objects, COUNT), right(&amount, AMOUNT)];
+        text += &line(style, &cells.concat(), 7 + COUNT + AMOUNT, &one.reason);
+    }
+    if let Some(note) = series.note() {
+        text += &format!("note: {note}\n");
+    }
+    text
+}
+
+fn growth_cell(style: &Style, change: i64) -> String {
+    let text = right(&signed_bytes(change), AMOUNT);
+    match change {
+        1.. => style.paint(Colour::Red, &text),
+        0 => text,
+        _ => style.paint(Colour::Green, &text),
+    }
+}
+
+/// The types that changed, with new and gone objects where these can be followed.
+pub fn difference_table(difference: &Difference, style: &Style) -> String {
+    let cells = [
+        right("growth", AMOUNT),
+        right("after", AMOUNT),
+        right("new", COUNT),
+        right("gone", COUNT),
+    ];
+    let used = 2 * AMOUNT + 2 * COUNT;
+    let mut text = title(style, &(cells.concat() + "  type"));
+    let number = |objects: u64| match difference.is_followed {
+        true => right(&count(objects), COUNT),
+        false => right("-", COUNT),
+    };
+    for one in difference.changes.iter().take(style.rows_max) {
+        let cells = [
+            growth_cell(style, one.growth()),
+            right(&bytes(one.after.bytes), AMOUNT),
+            number(one.new.objects),
+            number(one.gone.objects),
+        ];
+        text += &line(style, &cells.concat(), used, &one.name);
+    }
+    text += &more(style.rows_max, difference.changes.len());
+    let growth = difference.after.bytes as i64 - difference.before.bytes as i64;
+    text += &format!(
+        "{} to {}: {}\n",
+        bytes(difference.before.bytes),
+        bytes(difference.after.bytes),
+        signed_bytes(growth)
+    );
+    if difference.is_followed {
+        text += &format!(
+            "{} objects new, {} gone, {} still there\n",
+            count(difference.new.objects),
+            count(difference.gone.objects),
+            count(difference.surviving.objects)
+        );
+    }
+    text
+}
+
+/// Types or paths that grew in most steps of a series.
+pub fn suspects_table(suspects: &[Suspect], style: &Style) -> String {
+    let cells = [
+        right("score", 7),
+        right("growth", AMOUNT),
+        right("steps", AMOUNT),
+    ];
+    let mut text = title(style, &(cells.concat() + "  type or path"));
+    for one in suspects.iter().take(style.rows_max) {
+        let steps = format!("{}/{}", one.grown, one.bytes.len().saturating_sub(1));
+        let cells = [
+            right(&format!("{:.2}", one.score), 7),
+            right(&format!("+{}", bytes(one.growth)), AMOUNT),
+            right(&steps, AMOUNT),
+        ];
+        text += &line(
+            style,
+            &cells.concat(),
+            7 + 2 * AMOUNT,
+            &one.names.join(" → "),
+        );
+    }
+    text + &more(style.rows_max, suspects.len())
+}
