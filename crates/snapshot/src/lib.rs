@@ -9,6 +9,8 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+pub mod answers;
+pub mod expression;
 pub mod file;
 pub mod heap;
 pub mod text;
