@@ -13,5 +13,6 @@ pub mod answers;
 pub mod expression;
 pub mod file;
 pub mod heap;
+pub mod page;
 pub mod text;
 pub mod units;

@@ -104,10 +104,15 @@ impl Session {
         Ok(difference(before.analysis(), after.analysis()))
     }
 
-    /// The difference to the last snapshot of another file, by names of types.
-    pub fn difference_to(&self, before: usize, other: &Session) -> Result<Difference, String> {
+    /// The difference to a snapshot of another file, by names of types.
+    pub fn difference_to(
+        &self,
+        before: usize,
+        other: &Session,
+        after: usize,
+    ) -> Result<Difference, String> {
         let before = &self.series().snapshots()[self.index(before)?];
-        let after = &other.series().snapshots()[other.index(0)?];
+        let after = &other.series().snapshots()[other.index(after)?];
         // Types of the other file get the numbers of those with the same name here.
         let mut types = self.series().types().to_vec();
         let mut numbers = HashMap::new();

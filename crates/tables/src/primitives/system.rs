@@ -85,6 +85,14 @@ rows! {
         "Writes a snapshot of the heap to a file, to the end if it has some of this process: with a reason, \
          with previews of strings or not, after a full collection or not, in place or by a copy of the \
          process. A vector (snapshot-report of protocols), or a string that says what failed." slow Administration;
+    "%heap-file-open" (1) [] "string -> any"
+        "Opens a file of heap snapshots: an object, or a string that says why not." slow Administration;
+    "%heap-file-ask" (2) [] "any string -> any"
+        "The answer to a question about a file of heap snapshots, both in JSON, or a list with a message." slow Administration;
+    "%heap-file-compare" (6) [] "any index any index index index -> any"
+        "The difference of a snapshot of a file, by number, to one of another file: rows from an index on, \
+         at most so many; JSON or a list with a message." slow Administration;
+    "%heap-file-page" (0) [] "-> string" "The page on which a person looks at a file of heap snapshots." slow Administration;
     "%set-profile-task-type!" (1) [] "any -> unspecified"
         "Says which record type tasks have, for profiles that begin while tasks wait." slow Administration;
     "%set-profile-labels-key!" (1) [] "any -> unspecified"
