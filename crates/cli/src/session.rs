@@ -11,6 +11,7 @@ use canny_compiler::counting::Counting;
 use canny_heap::{HeapConfig, OutsideMemory, Statistics};
 use canny_lib::ProfileFile;
 use canny_lib::evaluation::{Evaluation, EvaluationConfig, Prepared};
+use canny_lib::snapshots::Watcher;
 use canny_packages::project::Project;
 use canny_syntax::diagnostic::Diagnostic;
 use canny_value::Value;
@@ -165,6 +166,8 @@ impl Session {
         }
         // The statistics include a thread's allocations once the thread has ended.
         drop(thread);
+        // The program may have begun it.
+        let _ = canny_lib::snapshots::end_watch(&vm, Watcher::Program);
         if let Some(path) = &environment.statistics {
             write_statistics(path, &vm.heap().statistics());
         }

@@ -210,6 +210,14 @@ positions! {
         IN_PLACE "in-place",
     }
 
+    /// The answer of `%end-heap-watch`: numbers of snapshots.
+    heap_watch_report "heap-watch-report" {
+        WRITTEN "written",
+        FAILED "failed",
+        /// Another one was being written.
+        LEFT_OUT "left-out",
+    }
+
     /// Settings of a new process, for `%spawn`.
     spawn_setting "spawn-setting" {
         PROGRAM "program",

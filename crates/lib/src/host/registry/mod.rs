@@ -35,6 +35,7 @@ use crate::primitives::system::{ChangedVariables, CommandLine};
 use crate::primitives::tasks::SuspendedOperations;
 use crate::primitives::watches::Watch;
 use crate::primitives::websocket::WebSocketCodec;
+use crate::snapshots::HeapWatch;
 use crate::uncaught::Reporter;
 
 /// A kind of host object. Its module has the implementation, and [`kinds!`] the row.
@@ -148,6 +149,7 @@ states! {
     reporter: Reporter;
     suspended: SuspendedOperations;
     failures: Failures;
+    heap_watch: HeapWatch;
 }
 
 /// The host data of a machine.
