@@ -1,9 +1,11 @@
 //! Heap snapshots at the command line.
 //!
 //! Below: the options of `canny run` and the snapshots of its program; one snapshot now, for the
-//! prompt; snapshots of a process that runs already; sentences about snapshots.
+//! prompt; snapshots of a process that runs already; sentences about snapshots;
+//! what files of snapshots say.
 
 mod attach;
+pub mod file;
 mod now;
 mod run;
 mod says;

@@ -310,6 +310,14 @@ fn place_into(answer: &mut Map<String, Value>, file: Option<&str>, line: Option<
 }
 
 impl Session {
+    /// Finds which objects are the same as before, if a query needs to know it.
+    pub fn prepare(&self, predicate: &Predicate, opened: &Opened) -> Result<(), String> {
+        if follows(predicate) {
+            self.follow(&[opened])?;
+        }
+        Ok(())
+    }
+
     pub(super) fn objects_answer(
         &self,
         snapshot: usize,
@@ -320,9 +328,7 @@ impl Session {
     ) -> Result<Value, String> {
         let predicate = expression::predicate(query)?;
         let opened = self.snapshot(snapshot)?;
-        if follows(&predicate) {
-            self.follow(&[&opened])?;
-        }
+        self.prepare(&predicate, &opened)?;
         let analysis = opened.analysis();
         let page = analysis.query(&predicate, sort, first, count.min(ROWS_MAX));
         let page = page.map_err(|error| error.to_string())?;
