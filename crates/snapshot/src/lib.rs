@@ -10,6 +10,7 @@
 
 pub mod analysis;
 pub mod answers;
+pub mod export;
 pub mod expression;
 pub mod file;
 pub mod heap;
