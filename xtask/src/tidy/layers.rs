@@ -51,7 +51,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "lib",
         &[
             "locks", "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm",
-            "sched", "io", "tls", "formats", "http", "sqlite", "secrets", "profile",
+            "sched", "io", "tls", "formats", "http", "sqlite", "secrets", "profile", "snapshot",
         ],
     ),
     (
