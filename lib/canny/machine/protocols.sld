@@ -233,6 +233,14 @@
           heap-watch-report/failed
           heap-watch-report/left-out
           heap-watch-report/count
+          type-sum/family
+          type-sum/name
+          type-sum/file
+          type-sum/line
+          type-sum/library
+          type-sum/objects
+          type-sum/bytes
+          type-sum/count
           spawn-setting/program
           spawn-setting/arguments
           spawn-setting/environment
@@ -618,6 +626,16 @@
     (define heap-watch-report/failed 1)
     (define heap-watch-report/left-out 2)
     (define heap-watch-report/count 3)
+
+    ;; Elements of a vector of `type-sum`.
+    (define type-sum/family 0)
+    (define type-sum/name 1)
+    (define type-sum/file 2)
+    (define type-sum/line 3)
+    (define type-sum/library 4)
+    (define type-sum/objects 5)
+    (define type-sum/bytes 6)
+    (define type-sum/count 7)
 
     ;; Elements of a vector of `spawn-setting`.
     (define spawn-setting/program 0)

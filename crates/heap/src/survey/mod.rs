@@ -46,14 +46,20 @@ impl Standstill<'_> {
         self.state.pool.used() * BLOCK_BYTES
     }
 
+    /// Bytes outside of the heap that count toward its limit.
+    pub fn bytes_outside(&self) -> usize {
+        let outside = self.heap.config.outside;
+        outside.map_or(0, |outside| (outside.held_bytes)())
+    }
+
     /// The lowest address of an object.
     pub fn base(&self) -> usize {
         self.heap.space.base()
     }
 
-    /// Shows every object, dead ones that were not reclaimed included.
-    #[cfg(test)]
-    pub(crate) fn each_object(&mut self, mut visit: impl FnMut(&crate::LiveObject)) {
+    /// Shows every object, dead ones that were not reclaimed included: right after a full collection there
+    /// are none.
+    pub fn each_object(&mut self, mut visit: impl FnMut(&crate::LiveObject)) {
         collector::close_areas(self.heap, self.state);
         let space = &self.heap.space;
         crate::traversal::for_each_object(space, self.state, |address, content, _| {

@@ -34,7 +34,7 @@ pub(crate) mod reader;
 pub(crate) mod records;
 pub(crate) mod regexp;
 pub(crate) mod signals;
-mod snapshots;
+pub(crate) mod snapshots;
 pub(crate) mod sockets;
 mod sorting;
 pub(crate) mod sqlite;

@@ -17,7 +17,7 @@ use canny_vm::survey::{SnapshotError, SnapshotOptions, SnapshotReport};
 use crate::primitives::system::command_line_words;
 
 pub(crate) use self::watch::HeapWatch;
-pub use self::watch::{WatchReport, WatchedFile, Watcher, end_watch, watch};
+pub use self::watch::{WatchReport, WatchedFile, Watcher, check_unwatched, end_watch, watch};
 
 /// Longest wait for another snapshot that is being written.
 const WAIT_MAX: Duration = Duration::from_secs(60);

@@ -104,6 +104,15 @@ struct Watching {
     file: Arc<WatchedFile>,
 }
 
+/// Fails if the heap of a machine is being watched.
+pub fn check_unwatched(vm: &Vm) -> Result<(), String> {
+    let place: &HeapWatch = host::state(vm);
+    match *place.0.lock() {
+        Some(_) => Err("the heap is being watched already".to_owned()),
+        None => Ok(()),
+    }
+}
+
 /// Begins to take snapshots by rules.
 ///
 /// # Errors

@@ -84,7 +84,8 @@ rows! {
     "%heap-snapshot" (6) [] "string string boolean boolean boolean boolean -> any"
         "Writes a snapshot of the heap to a file, to the end if it has some of this process: with a reason, \
          with previews of strings or not, after a full collection or not, in place or by a copy of the \
-         process, and in place of snapshots of another process or not. A vector (snapshot-report of protocols), or a string that says what failed." slow Administration;
+         process, and in place of snapshots of another process or not. A vector (snapshot-report of \
+         protocols), or a string that says what failed." slow Administration;
     "%watch-heap" (7) [] "string index index any boolean boolean boolean -> string-or-false"
         "Begins to write snapshots of the heap to a file: after each so many full collections, or 0, and \
          after each so many of any kind, or 0; when the heap has grown by a factor, a flonum, or #f; near \
@@ -101,6 +102,15 @@ rows! {
         "The difference of a snapshot of a file, by number, to one of another file: rows from an index on, \
          at most so many; JSON or a list with a message." slow Administration;
     "%heap-file-page" (0) [] "-> string" "The page on which a person looks at a file of heap snapshots." slow Administration;
+    "%heap-summary" (0) [] "-> list"
+        "Collects fully; the objects by type as vectors (type-sum of protocols), the most bytes \
+         first." slow Administration;
+    "%note-heap!" (1) [] "boolean -> unspecified"
+        "Collects fully, and notes the objects by type outside of the heap; given #t it forgets earlier \
+         notes." slow Administration;
+    "%heap-growth" (1) [] "index -> list"
+        "Types of which each note has at least so many objects more than the one before, as vectors \
+         (type-sum of protocols) with what came from the first note to the last." slow Administration;
     "%set-profile-task-type!" (1) [] "any -> unspecified"
         "Says which record type tasks have, for profiles that begin while tasks wait." slow Administration;
     "%set-profile-labels-key!" (1) [] "any -> unspecified"

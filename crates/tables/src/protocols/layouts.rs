@@ -218,6 +218,21 @@ positions! {
         LEFT_OUT "left-out",
     }
 
+    /// The objects of a type, in the answer of `%heap-summary`.
+    type_sum "type-sum" {
+        /// The sort of objects: a symbol.
+        FAMILY "family",
+        /// The record type or procedure: a string or `#f`.
+        NAME "name",
+        /// Where a procedure stands: a string and a line, or `#f`.
+        FILE "file",
+        LINE "line",
+        /// Whether it belongs to the standard library.
+        LIBRARY "library",
+        OBJECTS "objects",
+        BYTES "bytes",
+    }
+
     /// Settings of a new process, for `%spawn`.
     spawn_setting "spawn-setting" {
         PROGRAM "program",

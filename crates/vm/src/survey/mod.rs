@@ -3,7 +3,7 @@
 //! All threads stand still while the roots are listed and the process is forked. Its child has a copy of
 //! the heap as it was then, walks through it and writes the file. The memory is shared until the program
 //! changes it. A child is a process with one thread: locks that other threads held stay held in it. So it
-//! takes none, and what it needs to know of the machine was put aside before ([`sink::Known`]).
+//! takes none, and what it needs to know of the machine was put aside before ([`types::Context`]).
 //!
 //! Where no child can be made the snapshot is written in place, if the heap is small enough for the
 //! program to stand still meanwhile.
@@ -12,6 +12,8 @@ mod child;
 mod frames;
 mod rules;
 mod sink;
+mod summary;
+mod types;
 mod waits;
 
 use std::fs::File;
@@ -27,7 +29,10 @@ use canny_snapshot::file::{Info, Place, SnapshotFacts, Way, Writer};
 
 use self::child::Child;
 pub use self::rules::{Asked, SnapshotRules, SnapshotWatch};
-use self::sink::{Context, FileSink, Known};
+use self::sink::FileSink;
+pub use self::summary::SummaryRow;
+use self::summary::Sums;
+use self::types::{Context, Known};
 use self::waits::WaitNames;
 use crate::Vm;
 use crate::thread::Thread;
@@ -47,6 +52,8 @@ pub struct SnapshotOptions {
     pub collects: bool,
     /// Whether the process itself writes it.
     pub is_in_place: bool,
+    /// Whether it has objects and bytes by type only, which the process itself counts after a collection.
+    pub is_summary: bool,
     /// Allocations by place, from a profile.
     pub places: Vec<Place>,
     pub program: String,
@@ -60,6 +67,7 @@ impl Default for SnapshotOptions {
             has_previews: true,
             collects: false,
             is_in_place: false,
+            is_summary: false,
             places: Vec::new(),
             program: String::new(),
             arguments: Vec::new(),
@@ -199,7 +207,7 @@ fn write_or_fork(
 ) -> Result<Begun, SnapshotError> {
     let began = Instant::now();
     sink::prepare();
-    if options.collects {
+    if options.collects || options.is_summary {
         still.collect();
     }
     let snapshot = Snapshot {
@@ -215,7 +223,12 @@ fn write_or_fork(
         began,
     };
     let id = file.metadata().ok().map(|data| (data.dev(), data.ino()));
-    let last = std::mem::replace(&mut *vm.snapshots.last.lock(), id);
+    // Objects are followed from one snapshot with a graph to the next.
+    let last = if options.is_summary {
+        None
+    } else {
+        std::mem::replace(&mut *vm.snapshots.last.lock(), id)
+    };
     let follows = id.is_some() && id == last;
     let mut listing = Some(still.list_roots());
     let mut write = |still: &mut Standstill<'_>, file: File, way, stopped| {
@@ -230,7 +243,7 @@ fn write_or_fork(
         }
         result
     };
-    let problem = if options.is_in_place {
+    let problem = if options.is_in_place || options.is_summary {
         None
     } else {
         let work = |file, stopped| write(still, file, Way::Fork, stopped);
@@ -248,8 +261,15 @@ fn write_or_fork(
     {
         return Err(SnapshotError::TooLarge { bytes, problem });
     }
-    let report = write(still, file, Way::InPlace, Duration::ZERO);
-    still.track();
+    let way = if options.is_summary {
+        Way::Summary
+    } else {
+        Way::InPlace
+    };
+    let report = write(still, file, way, Duration::ZERO);
+    if !options.is_summary {
+        still.track();
+    }
     Ok((began.elapsed(), began, State::Done(report)))
 }
 
@@ -313,9 +333,17 @@ impl Snapshot<'_> {
             writer.moves(&origins.new, &origins.moves);
         }
         let heap = still.bytes_in_use() as u64;
-        let reached = still.reach(listing);
-        let mut sink = FileSink::new(&mut writer, &self.context);
-        reached.walk(&mut sink);
+        let outside = still.bytes_outside() as u64;
+        let mut summary = Vec::new();
+        if way == Way::Summary {
+            let mut sums = Sums::new(&self.context);
+            still.each_object(|object| sums.add(object));
+            summary = summary::in_file(sums.into_rows(), |row| writer.type_number(row));
+        } else {
+            let reached = still.reach(listing);
+            let mut sink = FileSink::new(&mut writer, &self.context);
+            reached.walk(&mut sink);
+        }
         let taken = self.began.elapsed();
         let stopped = if way == Way::Fork { stopped } else { taken };
         let facts = SnapshotFacts {
@@ -326,6 +354,8 @@ impl Snapshot<'_> {
             taken: taken.as_millis() as u64,
             has_previews: self.options.has_previews,
             heap,
+            outside,
+            summary,
             places: self.options.places.clone(),
             ..SnapshotFacts::default()
         };
@@ -338,7 +368,7 @@ impl Snapshot<'_> {
             written: summary.written,
             stopped,
             taken: self.began.elapsed(),
-            is_in_place: way == Way::InPlace,
+            is_in_place: way != Way::Fork,
         })
     }
 }

@@ -12,7 +12,7 @@ use std::thread::JoinHandle;
 
 use canny_heap::{Collected, CollectionObserver, Standstill};
 
-use super::sink::Known;
+use super::types::Known;
 use super::{PendingSnapshot, SnapshotError, SnapshotOptions, SnapshotReport, write_or_fork};
 use crate::Vm;
 use crate::thread::Thread;

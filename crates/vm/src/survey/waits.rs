@@ -4,7 +4,7 @@ use canny_tables::kinds::Kind;
 use canny_tables::protocols::wait_row;
 use canny_value::Value;
 
-use super::sink::text_of;
+use super::types::text_of;
 use crate::Vm;
 use crate::data::values::record_type;
 use crate::profile::waits::KINDS;

@@ -29,6 +29,7 @@ use crate::primitives::ports::table::HostPort;
 use crate::primitives::processes::Process;
 use crate::primitives::regexp::Expression;
 use crate::primitives::signals::Signals;
+use crate::primitives::snapshots::HeapNotes;
 use crate::primitives::sockets::{Socket, TlsContext};
 use crate::primitives::sqlite::{Cursor, Database};
 use crate::primitives::system::{ChangedVariables, CommandLine};
@@ -150,6 +151,7 @@ states! {
     suspended: SuspendedOperations;
     failures: Failures;
     heap_watch: HeapWatch;
+    heap_notes: HeapNotes;
 }
 
 /// The host data of a machine.
