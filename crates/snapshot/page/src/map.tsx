@@ -90,7 +90,9 @@ function Treemap({ root, say }: Common) {
   </svg>}</div>;
 }
 
-function cut(text: string, letters: number): string {
+/** A label that begins with what tells it from others. */
+function cut(label: string, letters: number): string {
+  const text = label.replace(/^(cell|code|procedure|record|string|symbol) (?=\S)/, "");
   return text.length <= letters ? text : `${text.slice(0, letters - 1)}…`;
 }
 

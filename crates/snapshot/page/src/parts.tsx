@@ -53,11 +53,11 @@ export function Pages({ all, first, name = "first", rows = PAGE_ROWS }: { all: n
   const go = (to: number) => change({ [name]: to <= 0 ? undefined : to });
   const last = Math.floor((all - 1) / rows) * rows;
   return <nav class="pages" aria-label="Pages">
-    <button type="button" disabled={first === 0} onClick={() => go(0)} aria-label="First page">⏮</button>
+    <button type="button" disabled={first === 0} onClick={() => go(0)} aria-label="First page">«</button>
     <button type="button" disabled={first === 0} onClick={() => go(first - rows)}>Previous</button>
     <span>{count(first + 1)} to {count(Math.min(first + rows, all))} of {count(all)}</span>
     <button type="button" disabled={first + rows >= all} onClick={() => go(first + rows)}>Next</button>
-    <button type="button" disabled={first + rows >= all} onClick={() => go(last)} aria-label="Last page">⏭</button>
+    <button type="button" disabled={first + rows >= all} onClick={() => go(last)} aria-label="Last page">»</button>
   </nav>;
 }
 
