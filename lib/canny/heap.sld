@@ -8,6 +8,12 @@
           (canny machine protocols) (canny data lists))
   (begin
 
+    ;; The result of a job, which goes on if the task that waits is moved to another thread.
+    (define (result-of job)
+      (if (string? job)
+          job
+          (%heap-job-result job)))
+
     ;; Writes a snapshot to the file `path`; a file that has snapshots of this process gets one
     ;; more. An association list that says what was written.
     (define* (heap-snapshot! path #:key (reason "asked") (previews? #t) (collect? #f)
@@ -15,8 +21,8 @@
       (check-argument 'heap-snapshot! 1 string? "string" path)
       (if (not (string? reason))
           (raise-bad-option 'heap-snapshot! "#:reason" "a string" reason))
-      (let ((report (%heap-snapshot path reason (and previews? #t) (and collect? #t)
-                                    (and in-place? #t) (and replace? #t))))
+      (let ((report (result-of (%heap-snapshot path reason (and previews? #t) (and collect? #t)
+                                               (and in-place? #t) (and replace? #t)))))
         (if (string? report)
             (error (string-append "heap-snapshot!: " report)))
         (list (cons 'objects (vector-ref report snapshot-report/objects))
@@ -49,7 +55,9 @@
 
     ;; Ends it. An association list with the numbers of snapshots, or #f if nothing was begun.
     (define (stop-watching-heap!)
-      (let ((report (%end-heap-watch)))
+      (let ((report (result-of (%end-heap-watch))))
+        (if (string? report)
+            (error (string-append "stop-watching-heap!: " report)))
         (and report
              (list (cons 'written (vector-ref report heap-watch-report/written))
                    (cons 'failed (vector-ref report heap-watch-report/failed))

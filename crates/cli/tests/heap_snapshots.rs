@@ -429,6 +429,8 @@ fn where_no_copy_can_be_made_the_program_writes_itself() {
     let process = child.id().to_string();
     let limited = Command::new("prlimit")
         .args(["--pid", &process, "--nproc=1:1"])
+        .uid(65534)
+        .gid(65534)
         .status();
     assert!(limited.expect("it is there").success());
     let output = child.wait_with_output().expect("it ends");
@@ -470,7 +472,7 @@ fn tasks_may_take_snapshots_at_once_while_others_allocate() {
     let directory = run.directory.clone();
     let outcome = run.environment("CANNY_GC_VERIFY", "1").run();
     let sum = (0..70_000).filter(|i| i % 7 == 0).count() * 8;
-    let sums = [sum.to_string(); 6].join(" ");
+    let sums = vec![sum.to_string(); 6].join(" ");
     outcome.exits_with(0).prints(&format!("({sums})"));
     for name in ["a.heap", "b.heap"] {
         let series = series(&directory.join(name));
@@ -487,7 +489,7 @@ fn snapshots_survive_collections_at_every_turn() {
     let run = crowd("2", "700").environment("CANNY_GC_STRESS", "50");
     let run = run.environment("CANNY_GC_POISON", "1");
     let sum = (0..700).filter(|i| i % 7 == 0).count() * 2;
-    let sums = [sum.to_string(); 6].join(" ");
+    let sums = vec![sum.to_string(); 6].join(" ");
     run.run().exits_with(0).prints(&format!("({sums})"));
 }
 

@@ -43,9 +43,9 @@ pub fn at_prompt(session: &mut Session, name: &str) -> Result<String, String> {
         name => PathBuf::from(name),
     };
     let shown = path.display();
-    snapshots::prepare(&session.vm, &path, false)?;
+    let file = snapshots::prepare(&session.vm, &path, false)?;
     let options = snapshots::options_of(&session.vm);
-    let report = take(&mut session.thread, || snapshots::open(&path), &options);
+    let report = take(&mut session.thread, || file.try_clone(), &options);
     let report = report.map_err(|error| format!("{shown}: {error}"))?;
     Ok(says::of_report(&report, &path))
 }

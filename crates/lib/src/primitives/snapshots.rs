@@ -12,12 +12,14 @@ use canny_vm::{PrimitiveFunction, Raise, Thread, string_text};
 
 use crate::arguments::{Call, implementations};
 use crate::host;
-use crate::snapshots::{self, WatchedFile, Watcher};
+use crate::snapshots::jobs::{self, Done};
+use crate::snapshots::{self, WatchReport, WatchedFile, Watcher};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%heap-snapshot" => snapshot;
     "%watch-heap" => watch;
     "%end-heap-watch" => end_watch;
+    "%heap-job-result" => job_result;
     "%heap-summary" => summary;
     "%note-heap!" => note;
     "%heap-growth" => growth;
@@ -37,16 +39,21 @@ fn snapshot(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         is_in_place: call.at(4).is_true(),
         ..snapshots::options_of(&vm)
     };
-    let replaces = call.at(5).is_true();
-    let work = move || {
-        snapshots::prepare(&vm, &path, replaces)?;
-        let open = || snapshots::open(&path);
-        snapshots::take(&vm, open, &options)
-            .map_err(|problem| format!("{}: {problem}", path.display()))
-    };
-    match call.compute_offloaded(thread, work)? {
-        Ok(report) => describe(thread, &report),
-        Err(problem) => Ok(thread.string(&problem)),
+    let begun = snapshots::prepare(&vm, &path, call.at(5).is_true()).and_then(|file| {
+        let machine = vm.clone();
+        jobs::begin(&vm, move || {
+            let taken = snapshots::take(&machine, || file.try_clone(), &options);
+            let taken = taken.map_err(|problem| format!("{}: {problem}", path.display()));
+            taken.map(Done::Snapshot)
+        })
+    });
+    Ok(number_or_problem(thread, begun))
+}
+
+fn number_or_problem(thread: &mut Thread, begun: Result<u64, String>) -> Value {
+    match begun {
+        Ok(number) => Value::fixnum(number as i64),
+        Err(problem) => thread.string(&problem),
     }
 }
 
@@ -93,7 +100,7 @@ fn watch(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let warn = Box::new(|sentence: &str| eprintln!("canny: warning: {sentence}"));
     let begun = snapshots::check_unwatched(&vm)
         .and_then(|()| snapshots::prepare(&vm, &path, call.at(6).is_true()))
-        .and_then(|()| WatchedFile::new(&path, warn).map_err(|error| error.to_string()))
+        .and_then(|_| WatchedFile::new(&path, warn).map_err(|error| error.to_string()))
         .and_then(|file| snapshots::watch(thread, Watcher::Program, rules, options, file));
     match begun {
         Ok(()) => Ok(Value::FALSE),
@@ -101,12 +108,34 @@ fn watch(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     }
 }
 
-fn end_watch(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+fn end_watch(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
     let vm = thread.vm().clone();
-    let work = move || snapshots::end_watch(&vm, Watcher::Program);
-    let Some(report) = call.compute_offloaded(thread, work)? else {
-        return Ok(Value::FALSE);
+    let machine = vm.clone();
+    let work = move || {
+        let report = snapshots::end_watch(&machine, Watcher::Program);
+        Ok(Done::Watch(report))
     };
+    let begun = jobs::begin(&vm, work);
+    Ok(number_or_problem(thread, begun))
+}
+
+fn job_result(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let number = call.index(thread, 0)? as u64;
+    let vm = thread.vm().clone();
+    let Some(job) = jobs::find(&vm, number) else {
+        return Err(call.range_error(thread, 0, "the number of a job"));
+    };
+    let done = call.compute_offloaded(thread, move || job.wait())?;
+    jobs::forget(&vm, number);
+    match done {
+        Ok(Done::Snapshot(report)) => describe(thread, &report),
+        Ok(Done::Watch(Some(report))) => describe_watch(thread, report),
+        Ok(Done::Watch(None)) => Ok(Value::FALSE),
+        Err(problem) => Ok(thread.string(&problem)),
+    }
+}
+
+fn describe_watch(thread: &mut Thread, report: WatchReport) -> Result<Value, Raise> {
     let number = |number: u64| Value::fixnum(number as i64);
     let rows = [
         (heap_watch_report::WRITTEN, number(report.written)),

@@ -1,6 +1,7 @@
 //! Snapshots of a machine's heap in files, for programs, for the command line and for those who ask
-//! from outside. Below: snapshots that rules ask for.
+//! from outside. Below: snapshots that rules ask for; work that a program waits for.
 
+pub(crate) mod jobs;
 mod watch;
 
 use std::fs::{File, OpenOptions};
@@ -36,13 +37,13 @@ pub fn open(path: &Path) -> io::Result<File> {
 
 /// Makes a file ready for snapshots of this process. Snapshots of another process are an error, or are
 /// deleted; a file with anything else is never changed.
-pub fn prepare(vm: &Vm, path: &Path, replaces: bool) -> Result<(), String> {
+pub fn prepare(vm: &Vm, path: &Path, replaces: bool) -> Result<File, String> {
     let shown = path.display();
     let failed = |error: io::Error| format!("cannot write {shown}: {error}");
     let file = open(path).map_err(failed)?;
     let data = file.metadata().map_err(failed)?;
     if !data.is_file() || data.len() == 0 {
-        return Ok(());
+        return Ok(file);
     }
     let problem = match Series::open(path) {
         Ok(series) => {
@@ -50,7 +51,7 @@ pub fn prepare(vm: &Vm, path: &Path, replaces: bool) -> Result<(), String> {
             let is_own = info.pid == u64::from(std::process::id())
                 && Some(info.started) == vm.snapshots_started();
             if is_own {
-                return Ok(());
+                return Ok(file);
             }
             Error::OtherProcess { pid: info.pid }
         }
@@ -63,7 +64,8 @@ pub fn prepare(vm: &Vm, path: &Path, replaces: bool) -> Result<(), String> {
         Err(error) => error,
     };
     if replaces {
-        file.set_len(0).map_err(failed)
+        file.set_len(0).map_err(failed)?;
+        Ok(file)
     } else {
         Err(format!("{shown}: {problem}"))
     }

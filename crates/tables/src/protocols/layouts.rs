@@ -196,7 +196,7 @@ positions! {
         OWNER "owner",
     }
 
-    /// The answer of `%heap-snapshot`.
+    /// The result of `%heap-snapshot`.
     snapshot_report "snapshot-report" {
         /// Objects and their bytes.
         OBJECTS "objects",
@@ -210,7 +210,7 @@ positions! {
         IN_PLACE "in-place",
     }
 
-    /// The answer of `%end-heap-watch`: numbers of snapshots.
+    /// The result of `%end-heap-watch`: numbers of snapshots.
     heap_watch_report "heap-watch-report" {
         WRITTEN "written",
         FAILED "failed",

@@ -37,6 +37,7 @@ use crate::primitives::tasks::SuspendedOperations;
 use crate::primitives::watches::Watch;
 use crate::primitives::websocket::WebSocketCodec;
 use crate::snapshots::HeapWatch;
+use crate::snapshots::jobs::HeapJobs;
 use crate::uncaught::Reporter;
 
 /// A kind of host object. Its module has the implementation, and [`kinds!`] the row.
@@ -151,6 +152,7 @@ states! {
     suspended: SuspendedOperations;
     failures: Failures;
     heap_watch: HeapWatch;
+    heap_jobs: HeapJobs;
     heap_notes: HeapNotes;
 }
 
