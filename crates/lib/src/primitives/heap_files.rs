@@ -65,7 +65,8 @@ fn compare(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (first, count) = (call.index(thread, 4)?, call.index(thread, 5)?);
     let work = move || {
         let found = session.difference_to(number, &other, other_number)?;
-        Ok(difference_answer(&found, first, count).to_string())
+        let types = session.series().types();
+        Ok(difference_answer(&found, types, first, count).to_string())
     };
     let answer = call.compute_offloaded(thread, work)?;
     answered(thread, answer)

@@ -32,12 +32,12 @@ export interface Tiles { tile: Tile; above: Brief[] }
 export interface Duplicates { rows: { object: Brief; copies: number; saved: number }[]; count: number; saved: number }
 export interface Unused { rows: { object: Brief; used: number; room: number; bytes: number }[]; count: number; bytes: number }
 export interface Amount { objects: number; bytes: number }
-export interface Change { name: string; before: Amount; after: Amount; new: Amount; gone: Amount; growth: number }
+export interface Change { name: string; title: string; before: Amount; after: Amount; new: Amount; gone: Amount; growth: number }
 export interface Difference {
   rows: Change[]; count: number; before: Amount; after: Amount; followed: boolean; new: Amount; gone: Amount; surviving: Amount;
 }
 export interface Suspect {
-  path: string[]; bytes: number[]; objects: number[]; grown: number; shrunk: number; growth: number; score: number;
+  path: string[]; titles: (string | null)[]; bytes: number[]; objects: number[]; grown: number; shrunk: number; growth: number; score: number;
 }
 export interface Growth { types: Suspect[]; paths: Suspect[] }
 

@@ -17,9 +17,9 @@ export function typeQuery(name: string): string {
   return `(type? ${JSON.stringify(name)})`;
 }
 
-function TypeName({ row }: { row: { name: string; family?: string; file?: string; line?: number } }) {
+function TypeName({ row }: { row: { name: string; title?: string; family?: string; file?: string; line?: number } }) {
   return <>
-    <a href={fragment("query", { query: typeQuery(row.name) })}><bdi>{visible(row.name)}</bdi></a>
+    <a href={fragment("query", { query: typeQuery(row.name) })}><bdi>{visible(row.title ?? row.name)}</bdi></a>
     {row.family !== undefined && row.family !== row.name && <span class="id"> {row.family}</span>} <Place {...row} />
   </>;
 }
@@ -198,7 +198,7 @@ export function CompareView({ state, snapshot, series }: ViewProps) {
 function suspectColumns(last: number): Column<Suspect>[] {
   return [
     { title: "type or path", cell: (row) => row.path.map((name, index) => <>
-      {index > 0 && <span class="id"> → </span>}<a href={fragment("query", { query: typeQuery(name) })}><bdi>{visible(name)}</bdi></a>
+      {index > 0 && <span class="id"> → </span>}<a href={fragment("query", { query: typeQuery(name) })}><bdi>{visible(row.titles[index] ?? name)}</bdi></a>
     </>) },
     { title: "score", isNumber: true, cell: (row) => row.score.toFixed(2) },
     { title: "growth", isNumber: true, cell: (row) => <span class="more">{signed(row.growth, bytes)}</span> },
@@ -219,7 +219,7 @@ export function SuspectsView({ series }: ViewProps) {
       <h2>Paths of the dominator tree</h2>
       <Table rows={data.paths} columns={suspectColumns(last)} empty="No path grew in most steps." />
       {data.types.length > 0 && <Chart title="Bytes of the suspects" labels={data.types[0]!.bytes.map((_, index) => String(index + 1))}
-        lines={data.types.slice(0, 8).map((one) => ({ name: visible(one.path.join(" → ")), values: one.bytes }))} />}
+        lines={data.types.slice(0, 8).map((one) => ({ name: visible(one.titles.join(" → ")), values: one.bytes }))} />}
     </>}</Waiting>
   </section>;
 }

@@ -10,7 +10,7 @@ use super::session::Session;
 use crate::analysis::{
     Amount, Difference, Suspect, difference, growing_paths, growing_types, summary_difference,
 };
-use crate::file::Directory;
+use crate::file::{Directory, TypeRow};
 
 /// Types with a line in charts of growth.
 const CHART_TYPES: usize = 12;
@@ -140,7 +140,7 @@ impl Session {
         count: usize,
     ) -> Result<Value, String> {
         let found = self.difference(before, after)?;
-        Ok(difference_answer(&found, first, count))
+        Ok(difference_answer(&found, self.series().types(), first, count))
     }
 
     /// Suspects by type and by path.
@@ -172,11 +172,16 @@ impl Session {
 
     pub(super) fn growth_answer(&self, count: usize) -> Result<Value, String> {
         let (types, paths) = self.suspects()?;
+        let title = |number: &u32| {
+            let row = self.series().types().get(*number as usize);
+            row.map(TypeRow::title_and_place)
+        };
         let answer = |suspects: &[Suspect]| {
             let shown = page(suspects, 0, count.min(ROWS_MAX)).iter();
             let shown = shown.map(|one| {
                 json!({
                     "path": one.names,
+                    "titles": one.path.iter().map(title).collect::<Vec<_>>(),
                     "bytes": one.bytes,
                     "objects": one.objects,
                     "grown": one.grown,
@@ -192,11 +197,18 @@ impl Session {
 }
 
 /// A difference as JSON.
-pub fn difference_answer(found: &Difference, first: usize, count: usize) -> Value {
+pub fn difference_answer(
+    found: &Difference,
+    types: &[TypeRow],
+    first: usize,
+    count: usize,
+) -> Value {
     let shown = page(&found.changes, first, count.min(ROWS_MAX)).iter();
     let shown = shown.map(|one| {
+        let row = types.get(one.type_number as usize);
         json!({
             "name": one.name,
+            "title": row.map_or_else(|| one.name.clone(), TypeRow::title_and_place),
             "before": amount(one.before),
             "after": amount(one.after),
             "new": amount(one.new),

@@ -3,9 +3,9 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use canny_snapshot::answers::{Question, Session, difference_answer};
+use canny_snapshot::analysis::{Column, Difference, Grouping, Row, SortKey, sort};
+use canny_snapshot::answers::{Opened, Question, Session, difference_answer};
 use canny_snapshot::expression;
-use canny_snapshot::analysis::{Column, Difference, SortKey};
 use canny_snapshot::text::{self, Style};
 use canny_snapshot::units::{bytes, count};
 
@@ -90,7 +90,8 @@ pub fn json(session: &Session, wish: &FileWish) -> Result<String, String> {
         },
         Wanted::Compare(before) => {
             let found = difference(session, wish, before)?;
-            return Ok(format!("{:#}\n", difference_answer(&found, 0, count)));
+            let types = session.series().types();
+            return Ok(format!("{:#}\n", difference_answer(&found, types, 0, count)));
         }
         Wanted::Growth => Question::Growth { count },
         _ => Question::Series,
@@ -103,7 +104,10 @@ pub fn text(session: &Session, wish: &FileWish) -> Result<String, String> {
     let style = style(wish);
     match &wish.wanted {
         Wanted::Compare(before) => {
-            let found = difference(session, wish, before)?;
+            let mut found = difference(session, wish, before)?;
+            for one in &mut found.changes {
+                name_place(session, one.type_number, &mut one.name);
+            }
             return Ok(text::difference_table(&found, &style));
         }
         Wanted::Growth => return growth(session, &style),
@@ -142,12 +146,32 @@ pub fn text(session: &Session, wish: &FileWish) -> Result<String, String> {
             answer += &format!("{} would be saved\n", bytes(saved));
         }
         _ => {
-            let mut rows = opened.rows(wish.by, true).to_vec();
-            canny_snapshot::analysis::sort(&mut rows, Column::Retained);
+            let rows = named_rows(session, &opened, wish.by, Column::Retained);
             answer += &text::rows_table(&rows, &style);
         }
     }
     Ok(answer)
+}
+
+/// Adds the place of code to the name of a type: many procedures have the same name or none.
+fn name_place(session: &Session, number: u32, name: &mut String) {
+    if let Some(row) = session.series().types().get(number as usize)
+        && row.title() == name
+    {
+        *name = row.title_and_place();
+    }
+}
+
+/// Sums by group for people.
+fn named_rows(session: &Session, opened: &Opened, by: Grouping, column: Column) -> Vec<Row> {
+    let mut rows = opened.rows(by, true).to_vec();
+    for row in &mut rows {
+        if let Some(number) = row.type_number {
+            name_place(session, number, &mut row.name);
+        }
+    }
+    sort(&mut rows, column);
+    rows
 }
 
 fn growth(session: &Session, style: &Style) -> Result<String, String> {
@@ -157,7 +181,12 @@ fn growth(session: &Session, style: &Style) -> Result<String, String> {
             "the file has {whole} snapshot; growth needs two at least"
         ));
     }
-    let (types, paths) = session.suspects()?;
+    let (mut types, mut paths) = session.suspects()?;
+    for one in types.iter_mut().chain(&mut paths) {
+        for (number, name) in one.path.iter().zip(&mut one.names) {
+            name_place(session, *number, name);
+        }
+    }
     let mut answer = String::new();
     for (title, found) in [("types", types), ("paths of the dominator tree", paths)] {
         answer += &format!("{title}\n");
@@ -193,8 +222,7 @@ fn summary(session: &Session, wish: &FileWish, style: &Style) -> Result<String, 
     answer += &text::head(series.info(), directory, style);
     answer.push('\n');
     let opened = session.snapshot(index + 1)?;
-    let mut rows = opened.rows(wish.by, true).to_vec();
-    canny_snapshot::analysis::sort(&mut rows, Column::Bytes);
+    let rows = named_rows(session, &opened, wish.by, Column::Bytes);
     let style = Style {
         rows_max: style.rows_max.min(SUMMARY_ROWS),
         ..*style
