@@ -214,10 +214,10 @@ export function SuspectsView({ series }: ViewProps) {
     <h1>Suspects</h1>
     <p class="muted">These grew in most steps of the series. The score is the share of steps with growth, times the share in the heap's growth.</p>
     <Waiting answer={answer}>{(data) => <>
-      <h2>Types</h2>
-      <Table rows={data.types} columns={suspectColumns(last)} empty="No type grew in most steps." />
       <h2>Paths of the dominator tree</h2>
       <Table rows={data.paths} columns={suspectColumns(last)} empty="No path grew in most steps." />
+      <h2>Types</h2>
+      <Table rows={data.types} columns={suspectColumns(last)} empty="No type grew in most steps." />
       {data.types.length > 0 && <Chart title="Bytes of the suspects" labels={data.types[0]!.bytes.map((_, index) => String(index + 1))}
         lines={data.types.slice(0, 8).map((one) => ({ name: visible(one.titles.join(" → ")), values: one.bytes }))} />}
     </>}</Waiting>
