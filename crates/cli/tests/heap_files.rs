@@ -32,7 +32,9 @@ fn known() -> PathBuf {
 }
 
 fn heap(directory: &Path, words: &[&str]) -> Outcome {
-    let words: Vec<&str> = std::iter::once("heap").chain(words.iter().copied()).collect();
+    let words: Vec<&str> = std::iter::once("heap")
+        .chain(words.iter().copied())
+        .collect();
     Canny::new(directory.to_owned(), &words).run()
 }
 
@@ -51,7 +53,16 @@ fn tables_are_shown() {
         let words: Vec<&str> = ["known.heap"].iter().chain(words).copied().collect();
         shows(heap(&directory, &words), parts)
     };
-    show(&[], &["again", "snapshot 2 of program.scm", "retained", "entry", "more\n"]);
+    show(
+        &[],
+        &[
+            "again",
+            "snapshot 2 of program.scm",
+            "retained",
+            "entry",
+            "more\n",
+        ],
+    );
     show(&["--snapshot", "1"], &["snapshot 1 of"]);
     show(&["--types", "--rows", "3"], &["retained", "more\n"]);
     show(&["--by", "family"], &["record"]);
@@ -61,12 +72,21 @@ fn tables_are_shown() {
     show(&["--compare", "1"], &["entry", "objects new"]);
     show(&["--growth"], &["entry", "paths of the dominator tree"]);
     let query = "(and (type? 'entry) (retained > 1kB))";
-    let found = show(&["--query", query, "--rows", "1"], &["record entry", "objects, "]);
+    let found = show(
+        &["--query", query, "--rows", "1"],
+        &["record entry", "objects, "],
+    );
     let line = found.output.lines().nth(1).expect("there is a row");
     let id = line.split_whitespace().next().expect("it has a number");
-    show(&["--why", id], &["is alive because", "root\n", "value → record entry"]);
+    show(
+        &["--why", id],
+        &["is alive because", "root\n", "value → record entry"],
+    );
     show(&["--json"], &["\"snapshots\"", "\"reason\": \"again\""]);
-    show(&["--json", "--why", id], &["\"dominators\"", "\"paths\"", "\"retained\""]);
+    show(
+        &["--json", "--why", id],
+        &["\"dominators\"", "\"paths\"", "\"retained\""],
+    );
     for words in [
         &["--json", "--types"][..],
         &["--json", "--duplicates"],
@@ -84,7 +104,11 @@ fn tables_are_shown() {
 fn two_files_are_compared() {
     let (directory, other) = (known(), known());
     let other = other.join("known.heap");
-    let words = ["known.heap", "--compare", other.to_str().expect("it is UTF-8")];
+    let words = [
+        "known.heap",
+        "--compare",
+        other.to_str().expect("it is UTF-8"),
+    ];
     shows(heap(&directory, &words), &["growth", " to "]);
 }
 
@@ -98,7 +122,9 @@ fn snapshots_are_exported() {
         assert!(text.contains(part), "{format}");
     }
     let words = ["known.heap", "--export", "jsonl", "-o", "none/out"];
-    heap(&directory, &words).exits_with(65).complains("cannot write none/out");
+    heap(&directory, &words)
+        .exits_with(65)
+        .complains("cannot write none/out");
 }
 
 #[test]
@@ -108,22 +134,50 @@ fn wrong_words_have_messages() {
         (&[][..], 64, "expected a FILE"),
         (&["a", "b"], 64, "there is one FILE"),
         (&["known.heap", "--types", "--why", "1"], 64, "take one"),
-        (&["known.heap", "--why", "x"], 64, "wants the number of an object"),
+        (
+            &["known.heap", "--why", "x"],
+            64,
+            "wants the number of an object",
+        ),
         (&["known.heap", "--snapshot", "0"], 64, "from 1, not 0"),
-        (&["known.heap", "--snapshot", "3"], 65, "there is no snapshot 3; the file has 2"),
-        (&["known.heap", "--why", "99999999"], 65, "there is no object 99999999"),
+        (
+            &["known.heap", "--snapshot", "3"],
+            65,
+            "there is no snapshot 3; the file has 2",
+        ),
+        (
+            &["known.heap", "--why", "99999999"],
+            65,
+            "there is no object 99999999",
+        ),
         (&["known.heap", "--query", "(foo)"], 65, "(foo) is no query"),
         (&["known.heap", "--by", "colour"], 64, "--by wants"),
-        (&["known.heap", "--export", "jsonl"], 64, "--export needs -o"),
-        (&["known.heap", "--export", "xml"], 64, "wants heapsnapshot or jsonl"),
+        (
+            &["known.heap", "--export", "jsonl"],
+            64,
+            "--export needs -o",
+        ),
+        (
+            &["known.heap", "--export", "xml"],
+            64,
+            "wants heapsnapshot or jsonl",
+        ),
         (&["known.heap", "-o", "x"], 64, "-o needs"),
         (&["known.heap", "--compare", "1", "0"], 64, "AFTER is"),
-        (&["known.heap", "--compare", "nothing"], 65, "cannot read nothing"),
+        (
+            &["known.heap", "--compare", "nothing"],
+            65,
+            "cannot read nothing",
+        ),
         (&["known.heap", "--attach", "1"], 64, "takes no FILE"),
         (&["known.heap", "--collect"], 64, "needs --attach"),
         (&["--types", "--attach", "1"], 64, "needs a FILE"),
         (&["known.heap", "--serve", "70000"], 64, "wants a port"),
-        (&["known.heap", "--prompt", "--snapshot", "9"], 65, "no snapshot 9"),
+        (
+            &["known.heap", "--prompt", "--snapshot", "9"],
+            65,
+            "no snapshot 9",
+        ),
         (&["none.heap"], 66, "cannot read none.heap"),
     ] {
         heap(&directory, words).exits_with(code).complains(message);
@@ -150,7 +204,10 @@ fn damaged_files_show_what_is_readable() {
     for length in (0..bytes.len()).step_by(bytes.len() / 20) {
         write("part.heap", &bytes[..length]);
         let outcome = heap(&directory, &["part.heap", "--types"]);
-        assert!([0, 65, 66].contains(&outcome.code.unwrap_or(-1)), "{length}: {outcome:#?}");
+        assert!(
+            [0, 65, 66].contains(&outcome.code.unwrap_or(-1)),
+            "{length}: {outcome:#?}"
+        );
         assert!(!outcome.errors.contains("panicked"), "{outcome:#?}");
     }
 }
@@ -180,8 +237,13 @@ fn a_page_is_served_until_a_signal() {
         .expect("it starts");
     let mut line = String::new();
     let output = child.stdout.take().expect("it was asked for");
-    BufReader::new(output).read_line(&mut line).expect("it prints a line");
-    let address = line.trim().strip_prefix("page: http://").expect("it is an address");
+    BufReader::new(output)
+        .read_line(&mut line)
+        .expect("it prints a line");
+    let address = line
+        .trim()
+        .strip_prefix("page: http://")
+        .expect("it is an address");
     let (host, path) = address.split_once('/').expect("it has a path");
     assert!(host.starts_with("127.0.0.1:"), "{host}");
     assert_eq!(path.len(), 33, "{path}");
@@ -189,7 +251,9 @@ fn a_page_is_served_until_a_signal() {
         use std::io::{Read, Write};
         let mut stream = std::net::TcpStream::connect(host).expect("it listens");
         let request = format!("GET /{path} HTTP/1.0\r\nhost: {host}\r\n\r\n");
-        stream.write_all(request.as_bytes()).expect("it takes a request");
+        stream
+            .write_all(request.as_bytes())
+            .expect("it takes a request");
         let mut answer = String::new();
         stream.read_to_string(&mut answer).expect("it answers");
         answer

@@ -63,7 +63,9 @@ impl<'a> Reader<'a> {
         let form = match self.peek() {
             None => return Err("the query ends too early; expected an expression".to_owned()),
             Some('(' | '[') => self.list(depth)?,
-            Some(')' | ']') => return Err("the query has a closing parenthesis too much".to_owned()),
+            Some(')' | ']') => {
+                return Err("the query has a closing parenthesis too much".to_owned());
+            }
             Some('"') => Form::Text(self.delimited('"')?),
             Some('|') => {
                 self.delimited('|')?;
@@ -232,7 +234,9 @@ fn meaning(part: &Part<'_>) -> Result<Predicate, String> {
                 _ => Predicate::Any(parts),
             })
         }
-        "not" => Ok(Predicate::Not(Box::new(meaning(only(part, rest, "a query")?)?))),
+        "not" => Ok(Predicate::Not(Box::new(meaning(only(
+            part, rest, "a query",
+        )?)?))),
         "held-by?" => Ok(Predicate::HeldBy(Box::new(meaning(only(
             part, rest, "a query",
         )?)?))),
@@ -258,7 +262,10 @@ fn meaning(part: &Part<'_>) -> Result<Predicate, String> {
             let number = number(part, rest, "the number of a snapshot, from 1")?;
             match number.checked_sub(1) {
                 Some(index) => Ok(Predicate::NewSince(index as usize)),
-                None => Err(format!("in {}: snapshots are counted from 1", part.quoted())),
+                None => Err(format!(
+                    "in {}: snapshots are counted from 1",
+                    part.quoted()
+                )),
             }
         }
         "dominated-by?" => {

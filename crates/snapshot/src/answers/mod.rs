@@ -61,13 +61,17 @@ impl Session {
                 id,
                 first,
                 count,
-            } => self.snapshot(*snapshot)?.outgoing_answer(*id, *first, *count),
+            } => self
+                .snapshot(*snapshot)?
+                .outgoing_answer(*id, *first, *count),
             Question::Incoming {
                 snapshot,
                 id,
                 first,
                 count,
-            } => self.snapshot(*snapshot)?.incoming_answer(*id, *first, *count),
+            } => self
+                .snapshot(*snapshot)?
+                .incoming_answer(*id, *first, *count),
             Question::Paths {
                 snapshot,
                 id,
@@ -78,7 +82,9 @@ impl Session {
                 id,
                 first,
                 count,
-            } => self.snapshot(*snapshot)?.dominated_answer(*id, *first, *count),
+            } => self
+                .snapshot(*snapshot)?
+                .dominated_answer(*id, *first, *count),
             Question::Tiles {
                 snapshot,
                 id,

@@ -140,7 +140,12 @@ impl Session {
         count: usize,
     ) -> Result<Value, String> {
         let found = self.difference(before, after)?;
-        Ok(difference_answer(&found, self.series().types(), first, count))
+        Ok(difference_answer(
+            &found,
+            self.series().types(),
+            first,
+            count,
+        ))
     }
 
     /// Suspects by type and by path.

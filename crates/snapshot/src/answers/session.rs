@@ -147,7 +147,12 @@ impl Session {
             let found = found.map_err(|error| error.to_string())?;
             for (one, ids) in missing.iter().zip(found) {
                 // A damaged snapshot has other nodes than addresses.
-                if ids.len() == one.rows(Grouping::Type, false).iter().map(objects).sum::<usize>()
+                if ids.len()
+                    == one
+                        .rows(Grouping::Type, false)
+                        .iter()
+                        .map(objects)
+                        .sum::<usize>()
                 {
                     one.analysis.set_identities(ids);
                 }

@@ -56,7 +56,10 @@ fn questions_have_answers() {
     assert_eq!(series["types"][0]["objects"], serde_json::json!([2, 5]));
 
     let types = ask(&session, r#"{"ask":"types","sort":"retained","count":1}"#);
-    assert_eq!((&types["count"], &types["objects"]), (&3.into(), &11.into()));
+    assert_eq!(
+        (&types["count"], &types["objects"]),
+        (&3.into(), &11.into())
+    );
     assert_eq!(types["rows"][0]["name"], "vector");
     assert_eq!(types["rows"][0]["retained"], types["bytes"]);
     let some = ask(&session, r#"{"ask":"types","filter":"ENT"}"#);
@@ -71,7 +74,10 @@ fn questions_have_answers() {
     let about = |name: &str| ask(&session, &format!(r#"{{"ask":"{name}","id":{id}}}"#));
     let object = about("object");
     assert_eq!(object["retained"], 80);
-    assert_eq!((&object["incoming"], &object["outgoing"]), (&1.into(), &1.into()));
+    assert_eq!(
+        (&object["incoming"], &object["outgoing"]),
+        (&1.into(), &1.into())
+    );
     assert!(object["why"].as_str().unwrap().contains("is alive because"));
     assert_eq!(about("outgoing")["edges"][0]["name"], "name");
     assert_eq!(about("incoming")["edges"][0]["name"], "[1]");
@@ -95,10 +101,22 @@ fn wrong_questions_have_messages() {
         (r#"{"ask":"nothing"}"#, "unknown variant"),
         (r#"{"ask":"why"}"#, "missing field `id`"),
         (r#"{"ask":"why","id":99}"#, "there is no object 99"),
-        (r#"{"ask":"types","snapshot":3}"#, "no snapshot 3; the file has 2"),
-        (r#"{"ask":"types","by":"colour"}"#, "unknown variant `colour`"),
-        (r#"{"ask":"objects","query":"(type?"}"#, "parenthesis is missing"),
-        (r#"{"ask":"objects","query":"(dominated-by? 99)"}"#, "no node 99"),
+        (
+            r#"{"ask":"types","snapshot":3}"#,
+            "no snapshot 3; the file has 2",
+        ),
+        (
+            r#"{"ask":"types","by":"colour"}"#,
+            "unknown variant `colour`",
+        ),
+        (
+            r#"{"ask":"objects","query":"(type?"}"#,
+            "parenthesis is missing",
+        ),
+        (
+            r#"{"ask":"objects","query":"(dominated-by? 99)"}"#,
+            "no node 99",
+        ),
     ] {
         let error = session.answer_text(question).unwrap_err();
         assert!(error.contains(message), "{question}: {error}");

@@ -7,7 +7,11 @@ use super::*;
 #[test]
 fn expressions_have_meanings() {
     let entry = || Predicate::Type("entry".to_owned());
-    for text in ["(type? 'entry)", "(type? (quote entry))", "(type? \"entry\")"] {
+    for text in [
+        "(type? 'entry)",
+        "(type? (quote entry))",
+        "(type? \"entry\")",
+    ] {
         assert_eq!(predicate(text), Ok(entry()), "{text}");
     }
     assert_eq!(

@@ -91,7 +91,10 @@ pub fn json(session: &Session, wish: &FileWish) -> Result<String, String> {
         Wanted::Compare(before) => {
             let found = difference(session, wish, before)?;
             let types = session.series().types();
-            return Ok(format!("{:#}\n", difference_answer(&found, types, 0, count)));
+            return Ok(format!(
+                "{:#}\n",
+                difference_answer(&found, types, 0, count)
+            ));
         }
         Wanted::Growth => Question::Growth { count },
         _ => Question::Series,

@@ -65,8 +65,7 @@ fn serve(wish: &FileWish, port: u16, opens: bool, options: Options) -> u8 {
     };
     let (file, number) = (quoted(&wish.file), number(wish));
     let opens = if opens { "#t" } else { "#f" };
-    let text =
-        format!("(import (canny heap server)) (serve-heap {file} {number} {port} {opens})");
+    let text = format!("(import (canny heap server)) (serve-heap {file} {number} {port} {opens})");
     let prepared = session.evaluation();
     let prepared = prepared.prepare_program("canny heap", text.as_bytes());
     let result = session.run(prepared).map(|_| 0);

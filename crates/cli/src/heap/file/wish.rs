@@ -18,10 +18,7 @@ pub const ROWS: &[Row] = &[
         "--types",
         "all types with objects, bytes and retained bytes",
     ),
-    (
-        "--by type|family|library|file",
-        "group the types by this",
-    ),
+    ("--by type|family|library|file", "group the types by this"),
     (
         "--query EXPR",
         "the objects that an expression describes, such as '(and (type? entry) (retained > 1MB))'",
@@ -48,7 +45,10 @@ pub const ROWS: &[Row] = &[
         "--prompt",
         "a Scheme prompt with the file as 'heap' and (canny heap analysis)",
     ),
-    ("--serve PORT", "serve a page about the file; 0 takes a free port"),
+    (
+        "--serve PORT",
+        "serve a page about the file; 0 takes a free port",
+    ),
     ("--open", "serve a page about the file and open a browser"),
 ];
 
@@ -155,17 +155,23 @@ impl FileWish {
             Some(before) if is_serving(before) && is_serving(option) => {}
             Some(before) if before == option => {}
             Some(before) => {
-                return Err(format!("{before} and {option} ask for two things; take one"));
+                return Err(format!(
+                    "{before} and {option} ask for two things; take one"
+                ));
             }
         }
         self.wanted = match (wanted, &self.wanted) {
             // One of them has the port and the other one opens.
-            (Wanted::Serve { port, opens }, Wanted::Serve { port: old, opens: did }) => {
+            (
+                Wanted::Serve { port, opens },
                 Wanted::Serve {
-                    port: port.max(*old),
-                    opens: opens || *did,
-                }
-            }
+                    port: old,
+                    opens: did,
+                },
+            ) => Wanted::Serve {
+                port: port.max(*old),
+                opens: opens || *did,
+            },
             (wanted, _) => wanted,
         };
         Ok(())
