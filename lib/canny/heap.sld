@@ -36,9 +36,9 @@
       (if (not (or (not count) (and (fixnum? count) (> count 0))))
           (raise-bad-option 'watch-heap! name "a number of collections" count)))
 
-    ;; Writes snapshots to the file `path` from now on: after each `#:full`-th full collection,
-    ;; after each `#:every`-th one of any kind, when the heap has grown by the factor `#:growth`,
-    ;; and near its limit.
+    ;; Writes snapshots to the file `path` from now on: after each `#:full`-th full collection, and
+    ;; after each `#:every`-th one of any kind. `#:growth` is a factor by which the heap has to
+    ;; grow, and `#:limit?` says that one is wanted near the limit.
     (define* (watch-heap! path #:key (full #f) (every #f) (growth #f) (limit? #f)
                           (previews? #t) (replace? #f))
       (check-argument 'watch-heap! 1 string? "string" path)

@@ -173,6 +173,15 @@ impl Options {
         Ok(true)
     }
 
+    /// Takes an option about continuous profiles or heap snapshots.
+    fn take_record_option(&mut self, option: &str, parser: &mut Parser) -> Result<(), String> {
+        if is_heap_option(option) {
+            self.heap.take(option, parser)
+        } else {
+            self.ring.take(option, parser)
+        }
+    }
+
     /// Takes the library behind `--replace`.
     pub fn take_replaced(&mut self, parser: &mut Parser) -> Result<(), String> {
         let text = string(parser.value().map_err(|error| error.to_string())?)?;
@@ -284,16 +293,11 @@ pub fn parse_rest(
                 options.counting.coverage = true;
             }
             Arg::Long(option)
-                if matches!(verb, None | Some(Verb::Run)) && is_ring_option(option) =>
+                if matches!(verb, None | Some(Verb::Run))
+                    && (is_ring_option(option) || is_heap_option(option)) =>
             {
                 let option = option.to_owned();
-                options.ring.take(&option, &mut parser)?;
-            }
-            Arg::Long(option)
-                if matches!(verb, None | Some(Verb::Run)) && is_heap_option(option) =>
-            {
-                let option = option.to_owned();
-                options.heap.take(&option, &mut parser)?;
+                options.take_record_option(&option, &mut parser)?;
             }
             Arg::Long("no-warnings") => options.warnings.choose_none(),
             Arg::Long("no-values") => options.shows_values = false,

@@ -26,7 +26,7 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// What was written to a file, and for how long the program stood still.
+/// A sentence about a snapshot that was written: its size, and for how long the program stood still.
 pub fn of_report(report: &SnapshotReport, path: &Path) -> String {
     let milliseconds = report.stopped.as_secs_f64() * 1e3;
     let way = if report.is_in_place { ", in place" } else { "" };

@@ -25,7 +25,7 @@ const WAIT_MAX: Duration = Duration::from_secs(60);
 /// Time between two looks whether it is done.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Opens a file for snapshots, which is made if it is not there. What is in it stays.
+/// Opens a file for snapshots, which is made if it is not there. Its contents stay.
 pub fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)

@@ -15,7 +15,7 @@ use canny_vm::{Thread, Vm};
 
 use crate::host;
 
-/// Who began a watch, and may end it.
+/// The owner of a watch, the only one that may end it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watcher {
     CommandLine,
