@@ -132,7 +132,7 @@
 
 (test-group "waste and series"
   (let ((names (filter (lambda (row) (equal? (heap-object-text (get row 'object))
-                                              (string-append "name" " <2>")))
+                                             (string-append "name" " <2>")))
                        (rows (heap-duplicates heap #:count 500)))))
     (test '(20) (map (lambda (row) (get row 'copies)) names)))
   (test-true (member '(equal-tail . 2000)

@@ -4,8 +4,8 @@
 ;;;     (objects heap (and (type? 'entry) (retained > 1MB)))
 ;;;     (why-alive (heap-ref heap 42))
 ;;;
-;;; A heap is one snapshot of a file. Lists come in pages. Graph, dominators and tables are made by
-;;; the machine when a question needs them, on a thread of its own, so that other tasks go on.
+;;; A heap is one snapshot of a file. Lists come in pages. The machine makes graph, dominators and
+;;; tables when a question needs them. It does so on a thread of its own, so other tasks go on.
 ;;; Questions and answers are JSON; `%heap-question` is for servers that pass them on.
 
 (define-library (canny heap analysis)
@@ -32,7 +32,7 @@
       (path heap-path)
       ;; From 1.
       (number heap-number)
-      ;; What is known without a graph.
+      ;; The answer about the file, which needs no graph.
       (%series heap-series))
 
     (define-record-type heap-object

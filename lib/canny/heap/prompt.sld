@@ -234,7 +234,7 @@
                          (number->string (heap-object-id (field row 'object)))
                          (heap-object-label (field row 'object))))))
 
-    ;; What changed between two snapshots of the file.
+    ;; The changes between two snapshots of the file.
     (define (compare before after)
       (let* ((heap (the-heap))
              (found (heap-difference (heap-at heap before) (heap-at heap after) #:count 20)))

@@ -1,4 +1,6 @@
 //! Answers about one snapshot: groups, objects, edges, paths, tiles and waste.
+//!
+//! Lists are cut to pages here, and long paths and chains of dominators to their ends.
 
 use serde_json::{Map, Value, json};
 
@@ -63,7 +65,7 @@ impl Opened {
         })
     }
 
-    /// What lists say about an object.
+    /// The fields of an object in lists.
     pub(super) fn brief(&self, node: u32) -> Value {
         let analysis = self.analysis();
         let heap = analysis.heap();

@@ -1,4 +1,4 @@
-//! What can be asked, with defaults for what a question does not say.
+//! The questions, with defaults for fields that a question leaves out.
 //!
 //! Snapshots have numbers from 1; 0 is the last one with objects.
 

@@ -1,4 +1,6 @@
 //! Answers about several snapshots: the list of them, a difference, and suspects.
+//!
+//! Snapshots of sums alone take part as far as sums go.
 
 use std::collections::HashMap;
 

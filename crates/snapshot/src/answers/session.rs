@@ -4,7 +4,9 @@
 //! snapshot and the others wait for it.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
+
+use canny_locks::Mutex;
 
 use crate::analysis::{Analysis, Column, Grouping, PathSums, Row, identities};
 use crate::file::Error;
@@ -107,7 +109,7 @@ impl Session {
     pub fn snapshot(&self, number: usize) -> Result<Arc<Opened>, String> {
         let index = self.index(number)?;
         let slot = {
-            let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut slots = self.slots.lock();
             let found = slots.iter().position(|one| one.0 == index);
             let slot = match found {
                 Some(place) => slots.remove(place),

@@ -59,7 +59,7 @@ pub enum Format {
     JsonLines,
 }
 
-/// What is asked of a file.
+/// A question about a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Wanted {
     #[default]
@@ -82,7 +82,7 @@ pub enum Wanted {
     },
 }
 
-/// What the command line asks of a file.
+/// The question of a command line, with its options.
 #[derive(Clone, Debug)]
 pub struct FileWish {
     pub file: PathBuf,
