@@ -1,6 +1,7 @@
 //! Heap snapshots at the command line.
 //!
-//! Below: the snapshots of a program that `canny run` runs; one snapshot now, for the prompt; snapshots of a process that runs already; sentences about snapshots.
+//! Below: the snapshots of a program that `canny run` runs; one snapshot now, for the prompt; snapshots of
+//! a process that runs already; sentences about snapshots.
 
 mod attach;
 mod now;
