@@ -13,6 +13,8 @@ use crate::heap::ROOT;
 const SHARE_MIN: u64 = 1000;
 /// The longest path.
 const PATH_MAX: usize = 8;
+/// The most paths.
+const STEPS_MAX: usize = 1 << 20;
 /// Suspects grew in half of the steps at least, as a net.
 const STEADINESS_MIN: f64 = 0.5;
 
@@ -109,42 +111,50 @@ impl PathSums {
     /// The sums of a heap. Only the large paths are in them, so that a series of them is small.
     pub fn new(analysis: &Analysis) -> PathSums {
         let (heap, dominators) = (analysis.heap(), analysis.dominators());
-        let mut sums = PathSums {
-            paths: HashMap::new(),
-            retained: dominators.retained(ROOT),
-        };
-        let bytes_min = sums.retained / SHARE_MIN;
-        // Nodes with the same path so far are looked at together.
-        let mut level: Vec<(Vec<u32>, Vec<u32>)> = vec![(Vec::new(), vec![ROOT])];
-        for _ in 0..PATH_MAX {
-            let mut next = Vec::new();
-            for (path, nodes) in level {
-                let mut groups: HashMap<u32, (u64, Vec<u32>)> = HashMap::new();
-                for node in nodes {
-                    for &child in dominators.children(node) {
-                        let group = groups.entry(heap.type_number(child)).or_default();
-                        group.0 += dominators.retained(child);
-                        group.1.push(child);
-                    }
-                }
-                for (number, (retained, children)) in groups {
-                    // A list or tree of one type is one step.
-                    let mut path = path.clone();
-                    if path.last() != Some(&number) {
-                        path.push(number);
-                        let sum = sums.paths.entry(path.clone()).or_default();
-                        sum.0 += retained;
-                        sum.1 += children.len() as u64;
-                    }
-                    if retained > bytes_min {
-                        next.push((path, children));
-                    }
-                }
+        // Steps of paths: the step before, the type, the length, retained bytes and objects.
+        let mut steps = vec![(0u32, heap.type_number(ROOT), 0usize, 0u64, 0u64)];
+        let mut known: HashMap<(u32, u32), u32> = HashMap::new();
+        let mut step_of = vec![0u32; heap.len()];
+        // Dominators have lower numbers than what they dominate.
+        for node in 1..heap.len() as u32 {
+            let above = step_of[dominators.idom(node).unwrap_or(ROOT) as usize];
+            let number = heap.type_number(node);
+            let (_, type_above, length, _, _) = steps[above as usize];
+            // A list or tree of one type is one step.
+            step_of[node as usize] = above;
+            if (number == type_above && above != 0) || length >= PATH_MAX {
+                continue;
             }
-            level = next;
+            let next = steps.len() as u32;
+            let step = *known.entry((above, number)).or_insert(next);
+            if step == next {
+                if steps.len() >= STEPS_MAX {
+                    known.remove(&(above, number));
+                    continue;
+                }
+                steps.push((above, number, length + 1, 0, 0));
+            }
+            step_of[node as usize] = step;
+            let sum = &mut steps[step as usize];
+            sum.3 += dominators.retained(node);
+            sum.4 += 1;
         }
-        sums.paths.retain(|_, sum| sum.0 > bytes_min);
-        sums
+        let retained = dominators.retained(ROOT);
+        let mut paths = HashMap::new();
+        for (index, step) in steps.iter().enumerate().skip(1) {
+            if step.3 <= retained / SHARE_MIN {
+                continue;
+            }
+            let mut path = Vec::new();
+            let mut at = index;
+            while at != 0 {
+                path.push(steps[at].1);
+                at = steps[at].0 as usize;
+            }
+            path.reverse();
+            paths.insert(path, (step.3, step.4));
+        }
+        PathSums { paths, retained }
     }
 }
 
