@@ -89,8 +89,8 @@ pub fn growing_types(types: &[TypeRow], snapshots: &[Directory]) -> Vec<Suspect>
         for sum in &directory.summary {
             let zeros = || (vec![0; snapshots.len()], vec![0; snapshots.len()]);
             let row = rows.entry(sum.type_number).or_insert_with(zeros);
-            row.0[index] += sum.bytes;
-            row.1[index] += sum.objects;
+            row.0[index] = row.0[index].saturating_add(sum.bytes);
+            row.1[index] = row.1[index].saturating_add(sum.objects);
         }
     }
     let total: Vec<u64> = snapshots.iter().map(|one| one.bytes).collect();

@@ -18,6 +18,9 @@ const STEPS_MAX: usize = 1000;
 /// Ends that are looked at.
 const ROWS_MAX: usize = 20_000;
 
+/// Circles up to this length are left out early.
+const CIRCLE_MAX: usize = 32;
+
 /// How far nodes are from the root.
 pub struct Distances {
     distances: Vec<u32>,
@@ -118,7 +121,8 @@ impl Distances {
             let mut last = None;
             for &source in others.take(SOURCES_MAX) {
                 let distance = self.of(source);
-                if last.replace(source) != Some(source) && distance != UNKNOWN {
+                let is_new = last.replace(source) != Some(source) && !ends.has(index, source);
+                if is_new && distance != UNKNOWN {
                     ends.rows.push((source, Some(index)));
                     let row = ends.rows.len() - 1;
                     ends.queue.push(Reverse((distance + after + 1, row)));
@@ -136,4 +140,21 @@ struct Ends {
     rows: Vec<(u32, Option<usize>)>,
     /// By the length of the shortest path with this end.
     queue: BinaryHeap<Reverse<(u32, usize)>>,
+}
+
+impl Ends {
+    /// Whether a node is at the beginning of an end, where circles mostly close.
+    fn has(&self, index: usize, node: u32) -> bool {
+        let mut next = Some(index);
+        for _ in 0..CIRCLE_MAX {
+            let Some(index) = next else {
+                return false;
+            };
+            if self.rows[index].0 == node {
+                return true;
+            }
+            next = self.rows[index].1;
+        }
+        false
+    }
 }

@@ -30,20 +30,23 @@ pub struct Unused {
     pub bytes: u64,
 }
 
+/// Hash, characters and node of a text.
+type Hashed = (u64, u64, u32);
+
 const WORD_BYTES: u64 = 8;
 
 impl Analysis {
     /// Equal strings, those first that waste most; at most so many groups.
     pub fn duplicates(&self, count_max: usize) -> Vec<Duplicates> {
         let heap = self.heap();
-        let mut texts: Vec<(u64, u64, u32)> = Vec::new();
+        let mut texts: Vec<Hashed> = Vec::new();
         for (node, text) in heap.texts().iter() {
             if let Some(hash) = text.hash {
                 texts.push((hash, text.characters, node));
             }
         }
         texts.sort_unstable();
-        let mut groups: Vec<(u64, &[(u64, u64, u32)])> = Vec::new();
+        let mut groups: Vec<(u64, &[Hashed])> = Vec::new();
         for group in texts.chunk_by(|one, other| (one.0, one.1) == (other.0, other.1)) {
             let sizes = group.iter().map(|one| heap.size(one.2));
             let saved = sizes.clone().sum::<u64>() - sizes.max().unwrap_or(0);
@@ -52,7 +55,7 @@ impl Analysis {
             }
         }
         groups.sort_by_key(|(saved, group)| (Reverse(*saved), group[0].2));
-        let of_group = |(saved, group): &(u64, &[(u64, u64, u32)])| Duplicates {
+        let of_group = |(saved, group): &(u64, &[Hashed])| Duplicates {
             node: group[0].2,
             count: group.len() as u64,
             saved: *saved,
@@ -69,7 +72,9 @@ impl Analysis {
         for facts in facts.chunk_by(|one, other| one.0 == other.0) {
             let node = facts[0].0;
             let get = |fact| facts.iter().find(|one| one.1 == fact).map(|one| one.2);
-            let size = heap.size(node) + get(Fact::Outside).unwrap_or(0);
+            let size = heap
+                .size(node)
+                .saturating_add(get(Fact::Outside).unwrap_or(0));
             if let (Some(used), Some(room)) = (get(Fact::InUse), get(Fact::Room))
                 && used < room
             {

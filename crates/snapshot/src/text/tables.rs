@@ -24,7 +24,7 @@ pub(super) fn line(style: &Style, cells: &str, used: usize, name: &str) -> Strin
 }
 
 pub(super) fn title(style: &Style, text: &str) -> String {
-    style.paint(Colour::Bold, &fit(text, style.width).trim_end().to_owned()) + "\n"
+    style.paint(Colour::Bold, fit(text, style.width).trim_end()) + "\n"
 }
 
 pub(super) fn more(shown: usize, all: usize) -> String {
