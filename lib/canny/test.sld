@@ -10,6 +10,7 @@
 ;;; | `(test-error expression)` | an exception is raised, whatever the object |
 ;;; | `(test-error predicate expression)` | an object that satisfies the predicate is raised |
 ;;; | `(test-output expected body ...)` | compares with the text on the current output port |
+;;; | `(assert-no-growth thunk)` | calls of the procedure leave no objects behind |
 ;;; | `(test-group name body ...)` | names what is inside in reports |
 ;;; | `(test-finish)` | prints the summary; leaves with code 1 after a failure |
 ;;; | `(test-summary)` | prints the summary and resets the counts; for the prompt |
@@ -27,14 +28,14 @@
 
 (define-library (canny test)
   (export test test-approximate test-assert test-true test-false test-values test-error test-output
-          test-group test-finish test-summary
+          assert-no-growth test-group test-finish test-summary
           %run-test %run-close-test %run-true-test %run-false-test %run-error-test %run-group
-          %run-checked)
+          %run-checked %run-growth-test)
   (import (except (scheme base) error-object?) (scheme complex) (scheme write)
           (scheme process-context)
           (only (canny primitives) current-jiffy error-object? condition-kind)
           (only (canny machine control) %guard-else)
-          (canny test differences) (canny test report))
+          (canny heap) (canny test differences) (canny test report))
   (begin
 
     (define passed 0)
@@ -184,6 +185,40 @@
                    (make-failure (car outcome) (cadr outcome) (car (cddr outcome))))))
            (raised "no exception")))
 
+    ;; Types that are shown.
+    (define types-max 12)
+
+    (define (show-growth sum calls)
+      (string-append (or (type-sum-name sum) (symbol->string (type-sum-family sum)))
+                     (if (type-sum-name sum)
+                         (string-append " (" (symbol->string (type-sum-family sum)) ")")
+                         "")
+                     (if (type-sum-file sum)
+                         (string-append " at " (type-sum-file sum) ":"
+                                        (number->string (type-sum-line sum)))
+                         "")
+                     ": " (number->string (type-sum-objects sum)) " objects, "
+                     (number->string (type-sum-bytes sum)) " bytes in "
+                     (number->string calls) " calls"))
+
+    (define (%run-growth-test name form thunk rounds)
+      (run name form
+           (lambda ()
+             (let ((grown (heap-growth thunk #:rounds rounds)) (calls (* 3 rounds)))
+               (or (null? grown)
+                   (make-failure "no growth"
+                                 (show-growth (car grown) calls)
+                                 (let loop ((rest (cdr grown)) (left (- types-max 1)))
+                                   (cond ((null? rest) '())
+                                         ((= left 0)
+                                          (list (string-append
+                                                 "and " (number->string (length rest))
+                                                 " more types")))
+                                         (else
+                                          (cons (show-growth (car rest) calls)
+                                                (loop (cdr rest) (- left 1))))))))))
+           (raised "no exception")))
+
     (define (%run-group name thunk)
       (report-group-begin! name)
       (let ((outer groups))
@@ -268,6 +303,16 @@
          (%run-error-test #f 'expression (lambda () expression) accept?))
         ((_ name accept? expression)
          (%run-error-test name 'expression (lambda () expression) accept?))))
+
+    ;; After each so many calls, ten by default, no type has an object more for each call.
+    (define-syntax assert-no-growth
+      (syntax-rules ()
+        ((_ thunk)
+         (%run-growth-test #f 'thunk thunk 10))
+        ((_ name thunk)
+         (%run-growth-test name 'thunk thunk 10))
+        ((_ name thunk rounds)
+         (%run-growth-test name 'thunk thunk rounds))))
 
     (define-syntax test-output
       (syntax-rules ()

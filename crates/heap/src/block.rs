@@ -97,6 +97,8 @@ pub(crate) const PARTIAL: u16 = 1;
 /// Info flag: granules not in use still hold dead objects. Code that reads the block linearly
 /// cleans it first.
 pub(crate) const UNCLEAN: u16 = 2;
+/// Info flag: the block was in use when the last snapshot was taken; see `survey::identity`.
+pub(crate) const KNOWN: u16 = 4;
 
 /// The blocks and their tables.
 pub(crate) struct Space {

@@ -61,6 +61,12 @@ impl CodeSpace {
         Some((at, taken))
     }
 
+    /// Gives up the rest of the current block and all holes until the next sweep, so that code which is
+    /// made until then stands in new blocks.
+    pub(crate) fn begin_block(&mut self) {
+        *self = CodeSpace::default();
+    }
+
     /// Forgets all holes; [`CodeSpace::sweep`] finds them again.
     pub(crate) fn begin_sweep(&mut self) {
         *self = CodeSpace::default();

@@ -18,6 +18,7 @@ use crate::raw::RawSearch;
 use crate::roots::{DependentVisitor, RootVisitor, WeakRoots, WeakVisitor};
 use crate::shape;
 use crate::statistics::{Pause, PauseTimer};
+use crate::survey::{self, identity};
 use crate::sweep;
 use crate::tracer::{CollectionMode, Tracer};
 use crate::verify;
@@ -65,6 +66,7 @@ pub(crate) fn collect(heap: &Heap, state: &mut HeapState, full: bool) {
             bytes: (bytes_before, state.pool.used() * BLOCK_BYTES),
         });
     }
+    survey::tell(heap, state, mode == CollectionMode::Full);
 }
 
 /// Gives up the blocks that mutators were filling.
@@ -199,6 +201,7 @@ fn trace_everything(heap: &Heap, state: &mut HeapState, mode: CollectionMode, in
         candidates.gather(&heap.space, &entry.context);
     }
     candidates.prepare(&heap.space);
+    let evacuees = identity::before(heap, state);
     if full {
         forget_marks(heap, state);
     }
@@ -248,9 +251,14 @@ fn trace_everything(heap: &Heap, state: &mut HeapState, mode: CollectionMode, in
         unsafe { roots.update_weak(&visitor) };
     }
     let copied = tracer.take_bytes_copied();
+    let filled = tracer.take_filled();
     state.to_spaces.settle(&heap.space);
     state.statistics.bytes_evacuated += copied as u64;
     state.statistics.bytes_promoted_last = copied;
+    if let Some(tracking) = &mut state.tracking {
+        tracking.filled.extend(filled);
+    }
+    identity::after(heap, state, evacuees);
     if copied > 0 {
         heap.epoch.fetch_add(1, Ordering::Relaxed);
     }

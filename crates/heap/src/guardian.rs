@@ -127,6 +127,13 @@ impl Finalization {
         self.samples.sweep(tracer);
     }
 
+    /// Guarded objects and their guardians.
+    pub(crate) fn guarded(&self) -> impl Iterator<Item = (Value, Value)> + '_ {
+        let guarded = self.guarded_young.iter().chain(&self.guarded_old);
+        // SAFETY: registrations hold words of values, which every collection updates.
+        guarded.map(|entry| unsafe { (shape::value(entry.object), shape::value(entry.guardian)) })
+    }
+
     /// Words that registrations hold, for the verifier.
     pub(crate) fn words(&self) -> impl Iterator<Item = u64> + '_ {
         let guarded = self.guarded_young.iter().chain(&self.guarded_old);

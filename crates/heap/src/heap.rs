@@ -27,6 +27,8 @@ use crate::mutator_entry::{MutatorEntry, Status};
 use crate::reservation::physical_bytes;
 use crate::roots::{RawReferences, Roots, WeakRoots};
 use crate::statistics::{Pause, Statistics};
+use crate::survey::CollectionObserver;
+use crate::survey::identity::Tracking;
 use crate::tracer::ToSpaces;
 
 /// A request that the heap limit does not allow, after a full collection.
@@ -134,6 +136,10 @@ pub(crate) struct HeapState {
     /// The content of the heap after the last full collection, once somebody has asked for it.
     pub(crate) census: Option<Census>,
     pub(crate) wants_census: bool,
+    /// Where objects went since the last snapshot, if one was taken.
+    pub(crate) tracking: Option<Tracking>,
+    /// Is told of collections.
+    pub(crate) observer: Option<Box<dyn CollectionObserver>>,
     /// Bytes of old objects: live after the last full collection, and promoted since.
     pub(crate) old_bytes: usize,
     /// The next collection is full when `old_bytes` exceeds this.
@@ -203,6 +209,8 @@ impl Heap {
             pauses: None,
             census: None,
             wants_census: false,
+            tracking: None,
+            observer: None,
             old_bytes: 0,
             full_above_bytes: config.full_floor_bytes,
             promoted_bytes: 0,

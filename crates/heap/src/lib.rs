@@ -63,6 +63,7 @@ mod roots;
 mod sampling;
 mod shape;
 mod statistics;
+mod survey;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -81,5 +82,9 @@ pub use nursery::AllocationArea;
 pub use roots::{DependentVisitor, RawReferences, RootVisitor, Roots, WeakRoots, WeakVisitor};
 pub use sampling::{AllocationObserver, AllocationSample};
 pub use statistics::{PAUSE_BOUNDS_NS, Pause, PauseLengths, Statistics};
+pub use survey::{
+    Collected, CollectionObserver, Origins, Reached, RootEdge, RootLabel, RootListing, RootNode,
+    Standstill, SurveySink,
+};
 pub use tracer::CollectionMode;
 pub use tracer::weak::weak_entries;

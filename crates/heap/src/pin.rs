@@ -16,22 +16,23 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
-    /// Collects the words of a stopped thread.
+    /// Collects the words of a stopped thread that point into condemned blocks.
     pub(crate) fn gather(&mut self, space: &Space, context: &NativeContext) {
-        context.for_each_word(|word| self.consider(space, word));
+        context.for_each_word(|word| {
+            if block_state_at(space, word).is_some_and(|state| state & state::CONDEMNED != 0) {
+                self.addresses.push(word);
+            }
+        });
     }
 
-    fn consider(&mut self, space: &Space, word: usize) {
-        if !space.contains(word) {
-            return;
-        }
-        let mut block = space.block_of(word);
-        if space.state(block) & state::CONTENT == state::TAIL {
-            block = Block(space.info(block).span);
-        }
-        if space.state(block) & state::CONDEMNED != 0 {
-            self.addresses.push(word);
-        }
+    /// Collects the words of a stopped thread that point into any block in use.
+    pub(crate) fn gather_all(&mut self, space: &Space, context: &NativeContext) {
+        context.for_each_word(|word| {
+            let content = block_state_at(space, word).map(|state| state & state::CONTENT);
+            if content.is_some_and(|content| content != state::FREE && content != state::TAIL) {
+                self.addresses.push(word);
+            }
+        });
     }
 
     /// Sorts, and makes the blocks concerned walkable. Must come before mark bits are cleared.
@@ -49,41 +50,71 @@ impl Candidates {
     /// Pins the objects pointed into and adds them to the tracer's work. Returns how many.
     pub(crate) fn pin(&self, tracer: &mut Tracer<'_>) -> usize {
         let mut pinned = 0;
+        let space = tracer.space;
+        self.each_object(space, |block, at, bytes| {
+            let block_state = space.state(block);
+            pinned += 1;
+            if block_state & state::LARGE != 0 {
+                tracer.mark_in_place(shape::reference_to_object(at), block_state);
+            } else {
+                pin_object(tracer, block, block_state, at, bytes);
+            }
+        });
+        pinned
+    }
+
+    /// Calls `visit` with block, address and bytes of each object pointed into. Nothing has been
+    /// evacuated yet.
+    pub(crate) fn each_object(&self, space: &Space, mut visit: impl FnMut(Block, usize, usize)) {
         let mut rest = &self.addresses[..];
         while let Some(&first) = rest.first() {
-            let space = tracer.space;
             let mut block = space.block_of(first);
             if space.state(block) & state::CONTENT == state::TAIL {
                 block = Block(space.info(block).span);
             }
             let start = space.start_of(block);
-            let end = if space.state(block) & state::LARGE != 0 {
+            let is_large = space.state(block) & state::LARGE != 0;
+            let end = if is_large {
                 start + ((space.info(block).span as usize) << crate::block::BLOCK_SHIFT)
             } else {
                 start + crate::block::BLOCK_BYTES
             };
             let count = rest.partition_point(|&address| address < end);
             let (here, others) = rest.split_at(count);
-            pinned += pin_in(tracer, block, here);
+            if is_large {
+                visit(block, start, end - start);
+            } else {
+                each_object_in(space, block, here, &mut visit);
+            }
             rest = others;
         }
-        pinned
     }
 }
 
-/// Pins the objects of one block, or the large object, that sorted addresses point into.
-fn pin_in(tracer: &mut Tracer<'_>, block: Block, addresses: &[usize]) -> usize {
-    let space = tracer.space;
-    let block_state = space.state(block);
-    let start = space.start_of(block);
-    if block_state & state::LARGE != 0 {
-        tracer.mark_in_place(shape::reference_to_object(start), block_state);
-        return 1;
+/// The state of the block that a word points into, of a large object that of its first block.
+fn block_state_at(space: &Space, word: usize) -> Option<u8> {
+    if !space.contains(word) {
+        return None;
     }
+    let block = space.block_of(word);
+    let block_state = space.state(block);
+    Some(if block_state & state::CONTENT == state::TAIL {
+        space.state(Block(space.info(block).span))
+    } else {
+        block_state
+    })
+}
+
+/// The objects of one block of small ones that sorted addresses point into.
+fn each_object_in(
+    space: &Space,
+    block: Block,
+    addresses: &[usize],
+    visit: &mut impl FnMut(Block, usize, usize),
+) {
     let top = space.top_of(block);
-    let mut pinned = 0;
     let mut addresses = addresses.iter().copied().peekable();
-    let mut at = start;
+    let mut at = space.start_of(block);
     while at < top {
         let Some(&address) = addresses.peek() else {
             break;
@@ -93,13 +124,11 @@ fn pin_in(tracer: &mut Tracer<'_>, block: Block, addresses: &[usize]) -> usize {
         if address < at + bytes {
             while addresses.next_if(|&address| address < at + bytes).is_some() {}
             if !shape::is_filler(word) {
-                pinned += 1;
-                pin_object(tracer, block, block_state, at, bytes);
+                visit(block, at, bytes);
             }
         }
         at += bytes;
     }
-    pinned
 }
 
 fn pin_object(tracer: &mut Tracer<'_>, block: Block, block_state: u8, at: usize, bytes: usize) {

@@ -10,6 +10,7 @@ use std::ops::Range;
 use canny_value::Value;
 
 use crate::shape;
+use crate::survey::RootListing;
 use crate::tracer::{CollectionMode, Tracer};
 
 /// Something outside the heap that holds references precisely.
@@ -20,6 +21,12 @@ pub trait Roots {
     /// Called by the collector only, on the thread that collects, while every mutator is stopped;
     /// it must neither allocate nor call into the heap.
     unsafe fn visit_roots(&mut self, visitor: &mut RootVisitor<'_, '_>, mode: CollectionMode);
+
+    /// Lists every reference held, by reason, for a survey. It changes nothing.
+    ///
+    /// # Safety
+    /// As for [`Roots::visit_roots`].
+    unsafe fn list_roots(&mut self, listing: &mut RootListing);
 }
 
 /// Shows roots to the collector, which updates them when it moves what they refer to.
@@ -81,6 +88,12 @@ pub trait WeakRoots {
     unsafe fn visit_dependents(&mut self, _visitor: &mut DependentVisitor<'_, '_>) -> bool {
         false
     }
+
+    /// Lists for a survey what [`WeakRoots::visit_dependents`] would keep, by what it depends on.
+    ///
+    /// # Safety
+    /// As for [`Roots::visit_roots`].
+    unsafe fn list_dependents(&mut self, _listing: &mut RootListing) {}
 }
 
 /// Shows the collector what lives as long as something else does.

@@ -7,7 +7,7 @@
 use canny_tables::layout::GRANULE_BYTES;
 
 use crate::block::{
-    BLOCK_BYTES, BLOCK_GRANULES, BLOCK_MARK_WORDS, Block, PARTIAL, Space, UNCLEAN, state,
+    BLOCK_BYTES, BLOCK_GRANULES, BLOCK_MARK_WORDS, Block, KNOWN, PARTIAL, Space, UNCLEAN, state,
 };
 use crate::shape;
 
@@ -119,13 +119,13 @@ pub(crate) fn retain(space: &Space, block: Block) -> (usize, bool) {
     if live == BLOCK_BYTES {
         space.clear_marks(block);
         space.update_info(block, |info| {
-            info.flags = 0;
+            info.flags &= KNOWN;
             info.live_granules = BLOCK_GRANULES as u16;
         });
         return (live, false);
     }
     space.update_info(block, |info| {
-        info.flags = PARTIAL | UNCLEAN;
+        info.flags = info.flags & KNOWN | PARTIAL | UNCLEAN;
         info.live_granules = (live / GRANULE_BYTES) as u16;
     });
     (live, usable >= USABLE_BYTES_MIN)

@@ -31,6 +31,7 @@ mod primitives;
 pub mod printer;
 pub(crate) mod public_names;
 pub mod recorder;
+pub mod snapshots;
 #[cfg(test)]
 mod testing;
 mod text;

@@ -22,6 +22,7 @@ mod primitive;
 pub mod profile;
 mod runtime;
 pub mod specializer;
+pub mod survey;
 pub mod tasks;
 mod thread;
 mod vm;

@@ -26,6 +26,7 @@ use crate::profile::Profiler;
 use crate::specializer::registry::SpecializerHandle;
 use crate::specializer::worker::{Compile, LogWorker, WorkerOptions};
 use crate::specializer::{Specializer, SpecializerConfig};
+use crate::survey::Snapshots;
 use crate::tasks::{Tasks, TasksConfig};
 use crate::thread::Thread;
 
@@ -71,6 +72,7 @@ pub struct Vm {
     pub(crate) tasks: OnceLock<Arc<Tasks>>,
     pub(crate) tasks_config: TasksConfig,
     pub(crate) profiler: Profiler,
+    pub(crate) snapshots: Snapshots,
     /// Whether users know a procedure of the standard library by a name.
     pub(crate) public_names: OnceLock<fn(&str) -> bool>,
     host: [OnceLock<Box<dyn Any + Send + Sync>>; 8],
@@ -132,6 +134,7 @@ impl Vm {
             tasks: OnceLock::new(),
             tasks_config: config.tasks,
             profiler: Profiler::default(),
+            snapshots: Snapshots::default(),
             public_names: OnceLock::new(),
             host: Default::default(),
             primitives,

@@ -222,6 +222,21 @@
           wait-row/name
           wait-row/owner
           wait-row/count
+          snapshot-report/objects
+          snapshot-report/bytes
+          snapshot-report/written
+          snapshot-report/stopped
+          snapshot-report/taken
+          snapshot-report/in-place
+          snapshot-report/count
+          type-sum/family
+          type-sum/name
+          type-sum/file
+          type-sum/line
+          type-sum/library
+          type-sum/objects
+          type-sum/bytes
+          type-sum/count
           spawn-setting/program
           spawn-setting/arguments
           spawn-setting/environment
@@ -592,6 +607,25 @@
     (define wait-row/name 3)
     (define wait-row/owner 4)
     (define wait-row/count 5)
+
+    ;; Elements of a vector of `snapshot-report`.
+    (define snapshot-report/objects 0)
+    (define snapshot-report/bytes 1)
+    (define snapshot-report/written 2)
+    (define snapshot-report/stopped 3)
+    (define snapshot-report/taken 4)
+    (define snapshot-report/in-place 5)
+    (define snapshot-report/count 6)
+
+    ;; Elements of a vector of `type-sum`.
+    (define type-sum/family 0)
+    (define type-sum/name 1)
+    (define type-sum/file 2)
+    (define type-sum/line 3)
+    (define type-sum/library 4)
+    (define type-sum/objects 5)
+    (define type-sum/bytes 6)
+    (define type-sum/count 7)
 
     ;; Elements of a vector of `spawn-setting`.
     (define spawn-setting/program 0)

@@ -37,7 +37,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "vm",
         &[
             "locks", "tables", "number", "value", "heap", "syntax", "compiler", "llint", "spesh",
-            "jit", "sched", "profile",
+            "jit", "sched", "profile", "snapshot",
         ],
     ),
     ("io", &["locks", "sched"]),
@@ -51,7 +51,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "lib",
         &[
             "locks", "tables", "number", "value", "heap", "syntax", "compiler", "spesh", "vm",
-            "sched", "io", "tls", "formats", "http", "sqlite", "secrets", "profile",
+            "sched", "io", "tls", "formats", "http", "sqlite", "secrets", "profile", "snapshot",
         ],
     ),
     (

@@ -28,6 +28,23 @@ impl LiveObject {
         unsafe { shape::value(shape::reference_to(self.address)) }
     }
 
+    /// What starts at an address in a block of this content.
+    pub(crate) fn at(address: usize, content: u8) -> LiveObject {
+        // SAFETY: a live object starts here; only blocks where pairs may be are asked for one.
+        let (first, bytes) = unsafe { (shape::read(address), shape::bytes_at(address)) };
+        LiveObject {
+            address,
+            content,
+            bytes,
+            kind: Header::is_header(first).then(|| Header(first).kind()),
+        }
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> usize {
+        self.address
+    }
+
     /// Its kind, or `None` for a pair.
     pub fn kind(&self) -> Option<Kind> {
         self.kind
@@ -59,15 +76,8 @@ impl Mutator {
             .stop_the_world(|heap, state| {
                 collector::collect(heap, state, true);
                 for_each_object(&heap.space, state, |address, content, bytes| {
-                    // SAFETY: an object starts here.
-                    let first = unsafe { shape::read(address) };
-                    let kind = Header::is_header(first).then(|| Header(first).kind());
-                    visit(&LiveObject {
-                        address,
-                        content,
-                        bytes,
-                        kind,
-                    });
+                    debug_assert_eq!(LiveObject::at(address, content).bytes, bytes);
+                    visit(&LiveObject::at(address, content));
                 });
             })
             .is_none()

@@ -9,6 +9,7 @@ mod nursery;
 mod raw;
 mod roots;
 mod sampling;
+mod survey;
 mod threads;
 mod weak;
 

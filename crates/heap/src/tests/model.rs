@@ -409,6 +409,9 @@ fn run(config: HeapConfig, seed: u64, steps: usize) -> crate::Statistics {
                 if run.model.below(20) == 0 {
                     let full = run.model.below(3) == 0;
                     run.rooted.mutator.collect(full);
+                    if full {
+                        super::survey::survey(&mut run.rooted.mutator);
+                    }
                 }
             }
         }

@@ -9,8 +9,8 @@ use canny_value::Value;
 
 use super::{checked, list, scrub_stack};
 use crate::{
-    AllocationArea, CollectionMode, Heap, HeapConfig, Mutator, PollingMutator, RootVisitor, Roots,
-    WeakRoots, WeakVisitor,
+    AllocationArea, CollectionMode, Heap, HeapConfig, Mutator, PollingMutator, RootLabel,
+    RootListing, RootVisitor, Roots, WeakRoots, WeakVisitor,
 };
 
 /// Precise roots of a test: a vector of words.
@@ -24,6 +24,13 @@ impl Roots for RootArray {
         assert_eq!(visitor.is_minor(), mode == CollectionMode::Minor);
         // SAFETY: the vector's elements are initialized.
         unsafe { visitor.visit_slice(self.values.as_mut_ptr(), self.values.len()) };
+    }
+
+    unsafe fn list_roots(&mut self, listing: &mut RootListing) {
+        let node = listing.group(RootLabel::of_family("test"));
+        self.values
+            .iter()
+            .for_each(|value| listing.add(node, *value));
     }
 }
 

@@ -17,7 +17,7 @@ use canny_tables::layout::{GRANULE_BYTES, TAG_MASK, TAG_PAIR};
 
 use crate::account::Account;
 use crate::block::{
-    BLOCK_BYTES, BLOCK_GRANULES, BLOCK_SHIFT, Block, PARTIAL, Space, UNCLEAN, state,
+    BLOCK_BYTES, BLOCK_GRANULES, BLOCK_SHIFT, Block, KNOWN, PARTIAL, Space, UNCLEAN, state,
 };
 use crate::block_pool::BlockPool;
 use crate::shape::{self, FORWARDED};
@@ -143,6 +143,8 @@ pub(crate) struct Tracer<'h> {
     pub(crate) specials: Vec<usize>,
     pub(crate) weak: WeakWork,
     code_range: (usize, usize),
+    /// Holes of known blocks that were opened; see `survey::identity`.
+    filled: Vec<(usize, usize)>,
 }
 
 impl<'h> Tracer<'h> {
@@ -173,7 +175,13 @@ impl<'h> Tracer<'h> {
             specials: Vec::new(),
             weak: WeakWork::default(),
             code_range: (0, 0),
+            filled: Vec::new(),
         }
+    }
+
+    /// Holes of known blocks that were opened since the last call.
+    pub(crate) fn take_filled(&mut self) -> Vec<(usize, usize)> {
+        std::mem::take(&mut self.filled)
     }
 
     /// The mode of this collection: minor or full.
@@ -391,6 +399,9 @@ impl<'h> Tracer<'h> {
         let space = self.space;
         sweep::clean(space, block);
         let holes = sweep::holes(space, block);
+        if space.info(block).flags & KNOWN != 0 {
+            self.filled.extend(&holes);
+        }
         self.destination(content).holes = holes;
         space.clear_marks(block);
         space.update_info(block, |info| {

@@ -33,6 +33,7 @@ pub(crate) mod reader;
 pub(crate) mod records;
 pub(crate) mod regexp;
 pub(crate) mod signals;
+pub(crate) mod snapshots;
 pub(crate) mod sockets;
 mod sorting;
 pub(crate) mod sqlite;
@@ -102,6 +103,7 @@ const TOPICS: &[Implementations] = &[
     posix::IMPLEMENTATIONS,
     processes::IMPLEMENTATIONS,
     profiles::IMPLEMENTATIONS,
+    snapshots::IMPLEMENTATIONS,
     reader::IMPLEMENTATIONS,
     records::IMPLEMENTATIONS,
     regexp::IMPLEMENTATIONS,

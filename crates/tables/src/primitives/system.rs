@@ -81,6 +81,19 @@ rows! {
         "Ends the profile in memory: its bytes in a format (profile, pprof or html), #f if none is being \
          taken, or a string that says what failed." slow Administration;
     "%profiling?" (0) [NEVER_RAISES] "-> boolean" "Whether a profile is being taken." slow Administration;
+    "%heap-snapshot" (5) [] "string string boolean boolean boolean -> any"
+        "Writes a snapshot of the heap to a file, to the end if it has some of this process: with a reason, \
+         with previews of strings or not, after a full collection or not, in place or by a copy of the \
+         process. A vector (snapshot-report of protocols), or a string that says what failed." slow Administration;
+    "%heap-summary" (0) [] "-> list"
+        "Collects fully; the objects by type as vectors (type-sum of protocols), the most bytes \
+         first." slow Administration;
+    "%note-heap!" (1) [] "boolean -> unspecified"
+        "Collects fully, and notes the objects by type outside of the heap; given #t it forgets earlier \
+         notes." slow Administration;
+    "%heap-growth" (1) [] "index -> list"
+        "Types of which each note has at least so many objects more than the one before, as vectors \
+         (type-sum of protocols) with what came from the first note to the last." slow Administration;
     "%set-profile-task-type!" (1) [] "any -> unspecified"
         "Says which record type tasks have, for profiles that begin while tasks wait." slow Administration;
     "%set-profile-labels-key!" (1) [] "any -> unspecified"

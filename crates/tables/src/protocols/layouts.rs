@@ -196,6 +196,35 @@ positions! {
         OWNER "owner",
     }
 
+    /// The answer of `%heap-snapshot`.
+    snapshot_report "snapshot-report" {
+        /// Objects and their bytes.
+        OBJECTS "objects",
+        BYTES "bytes",
+        /// Bytes by which the file grew.
+        WRITTEN "written",
+        /// Microseconds for which the program stood still, and until all was written.
+        STOPPED "stopped",
+        TAKEN "taken",
+        /// Whether the process wrote it itself.
+        IN_PLACE "in-place",
+    }
+
+    /// The objects of a type, in the answer of `%heap-summary`.
+    type_sum "type-sum" {
+        /// The sort of objects: a symbol.
+        FAMILY "family",
+        /// The record type or procedure: a string or `#f`.
+        NAME "name",
+        /// Where a procedure stands: a string and a line, or `#f`.
+        FILE "file",
+        LINE "line",
+        /// Whether it belongs to the standard library.
+        LIBRARY "library",
+        OBJECTS "objects",
+        BYTES "bytes",
+    }
+
     /// Settings of a new process, for `%spawn`.
     spawn_setting "spawn-setting" {
         PROGRAM "program",

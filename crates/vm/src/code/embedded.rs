@@ -16,6 +16,11 @@ pub(crate) struct Embedded {
 }
 
 impl Embedded {
+    /// The objects.
+    pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
+        self.values.iter()
+    }
+
     /// The objects, for the collector.
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
         self.values.iter_mut()

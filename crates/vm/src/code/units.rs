@@ -86,6 +86,14 @@ impl Units {
         Some(unit.metadata.clone())
     }
 
+    /// The metadata of all units, by number.
+    pub(crate) fn all(&self) -> Vec<Option<Arc<UnitMetadata>>> {
+        let places = self.lock();
+        let units = places.units.iter();
+        let metadata = units.map(|unit| Some(unit.as_ref()?.metadata.clone()));
+        metadata.collect()
+    }
+
     /// Shows every code object that is alive, with the metadata of its unit. The code of a unit that is
     /// being loaded is left out.
     pub(crate) fn each_code(&self, mut visit: impl FnMut(&UnitMetadata, usize, Value)) {

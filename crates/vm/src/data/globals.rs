@@ -5,9 +5,10 @@
 //! relies on its value: its flag sends every assignment to the slow path, which retires that code
 //! before it stores.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use canny_heap::{CollectionMode, Mutator, RootVisitor, Roots};
+use canny_heap::{CollectionMode, Mutator, RootLabel, RootListing, RootVisitor, Roots};
 use canny_locks::Mutex;
 use canny_syntax::core::GlobalName;
 use canny_tables::hashing::SeededMap;
@@ -46,6 +47,23 @@ impl Roots for GlobalsHandle {
             visitor.visit(cell);
         }
         inner.settled = inner.cells.len();
+    }
+
+    unsafe fn list_roots(&mut self, listing: &mut RootListing) {
+        let inner = self.0.inner.lock();
+        let mut libraries: BTreeMap<&str, Vec<(&str, Value)>> = BTreeMap::new();
+        for (name, index) in &inner.by_name {
+            let cells = libraries.entry(name.library.as_str()).or_default();
+            cells.push((name.name.as_str(), inner.cells[*index]));
+        }
+        let globals = listing.group(RootLabel::of_family("globals"));
+        for (library, mut cells) in libraries {
+            cells.sort_unstable_by_key(|(name, _)| *name);
+            let node = listing.group_in(globals, RootLabel::named("library", library));
+            for (name, cell) in cells {
+                listing.add_named(node, name, cell);
+            }
+        }
     }
 }
 

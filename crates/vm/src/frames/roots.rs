@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use canny_heap::{CollectionMode, RootVisitor, Roots};
+use canny_heap::{CollectionMode, RootLabel, RootListing, RootVisitor, Roots};
 use canny_locks::Mutex;
 use canny_value::Value;
 
@@ -85,6 +85,24 @@ impl Roots for SharedRootsHandle {
             visitor.visit(value);
         }
     }
+
+    unsafe fn list_roots(&mut self, listing: &mut RootListing) {
+        let inner = self.0.inner.lock();
+        let machine = listing.group(RootLabel::of_family("machine"));
+        let mut named: Vec<_> = inner.named.iter().collect();
+        named.sort_unstable_by_key(|(name, _)| **name);
+        for (name, value) in named {
+            listing.add_named(machine, *name, *value);
+        }
+        let primitives = listing.group(RootLabel::of_family("primitives"));
+        let counted = listing.group(RootLabel::of_family("counted code"));
+        for (node, values) in [
+            (primitives, &inner.procedures),
+            (counted, &inner.counted_code),
+        ] {
+            values.iter().for_each(|value| listing.add(node, *value));
+        }
+    }
 }
 
 /// The shared roots as the heap holds them.
@@ -124,6 +142,36 @@ impl Roots for Thread {
             self.vm.profiler.code_was_freed();
             self.discard_log();
         }
+    }
+
+    unsafe fn list_roots(&mut self, listing: &mut RootListing) {
+        let name = match self.tasks.worker {
+            Some(worker) => format!("worker {}", worker.index()),
+            None => "helper".to_owned(),
+        };
+        let node = listing.group(RootLabel::named("thread", name));
+        let dynamic = &self.dynamic;
+        for (name, value) in [
+            ("winders", dynamic.winders),
+            ("handlers", dynamic.handlers),
+            ("parameters", dynamic.parameters),
+            ("input port", dynamic.default_ports[0]),
+            ("output port", dynamic.default_ports[1]),
+            ("error port", dynamic.default_ports[2]),
+            ("task", self.tasks.current),
+            ("tasks that wait", self.profile.parked),
+            ("condition", self.pending),
+            ("continuation", self.sealed.continuation),
+            ("code of continuations", self.continuation_code),
+            ("code of escapes", self.escape_code),
+        ] {
+            listing.add_named(node, name, value);
+        }
+        let held = listing.group_in(node, RootLabel::of_family("primitive"));
+        for value in self.scratch.iter().chain(self.embedded.values()) {
+            listing.add(held, *value);
+        }
+        self.list_frames(listing, node);
     }
 }
 

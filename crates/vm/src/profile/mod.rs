@@ -15,7 +15,7 @@ pub mod counts;
 mod names;
 mod native;
 mod tasks;
-mod waits;
+pub(crate) mod waits;
 mod walk;
 
 use std::collections::HashSet;

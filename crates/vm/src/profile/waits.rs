@@ -24,7 +24,7 @@ use crate::data::values::record_type;
 use crate::thread::Thread;
 
 /// Name of the machine's root with the list of what tasks wait for.
-const KINDS: &str = "kinds of waits";
+pub(crate) const KINDS: &str = "kinds of waits";
 
 /// The name by which operations wait for a process, and for its streams.
 const PROCESS: &str = "process";

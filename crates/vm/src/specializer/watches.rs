@@ -78,6 +78,11 @@ impl Watches {
         self.is_on.get(number as usize).copied().unwrap_or(false)
     }
 
+    /// Shows all cells.
+    pub(super) fn each(&self, show: impl FnMut(Value)) {
+        self.cells.iter().map(|known| known.cell).for_each(show);
+    }
+
     pub(super) fn visit(&mut self, visitor: &mut RootVisitor<'_, '_>, mode: CollectionMode) {
         let first = if mode == CollectionMode::Minor {
             self.settled

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
-use canny_heap::{Account, CollectionMode, RootVisitor, Roots};
+use canny_heap::{Account, CollectionMode, RootLabel, RootListing, RootVisitor, Roots};
 use canny_sched::{
     Deposit, Idle, Lane, Next, Pool, PoolConfig, PoolStatistics, Ticket, TraceSink, Wake, WorkerId,
 };
@@ -89,6 +89,15 @@ impl Roots for PoolRoots {
             *word = value.bits();
         };
         self.0.visit_words(visit, young_only);
+    }
+
+    unsafe fn list_roots(&mut self, listing: &mut RootListing) {
+        let node = listing.group(RootLabel::of_family("tasks that are ready or wait"));
+        let visit = &mut |word: &mut u64| {
+            // SAFETY: as in `visit_roots`.
+            listing.add(node, unsafe { Value::from_bits(*word) });
+        };
+        self.0.visit_words(visit, false);
     }
 }
 

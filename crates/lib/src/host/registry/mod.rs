@@ -28,6 +28,7 @@ use crate::primitives::ports::table::HostPort;
 use crate::primitives::processes::Process;
 use crate::primitives::regexp::Expression;
 use crate::primitives::signals::Signals;
+use crate::primitives::snapshots::HeapNotes;
 use crate::primitives::sockets::{Socket, TlsContext};
 use crate::primitives::sqlite::{Cursor, Database};
 use crate::primitives::system::{ChangedVariables, CommandLine};
@@ -146,6 +147,7 @@ states! {
     reporter: Reporter;
     suspended: SuspendedOperations;
     failures: Failures;
+    heap_notes: HeapNotes;
 }
 
 /// The host data of a machine.

@@ -4,10 +4,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use canny_heap::{CollectionMode, DependentVisitor, RootVisitor, Roots, WeakRoots, WeakVisitor};
+use canny_heap::{
+    CollectionMode, DependentVisitor, RootLabel, RootListing, RootVisitor, Roots, WeakRoots,
+    WeakVisitor,
+};
 use canny_spesh::snapshot::CodeSnapshot;
 
-use super::Registry;
+use super::{KnownCode, Registry};
 use crate::specializer::Specializer;
 
 /// The registry as the heap holds it.
@@ -22,22 +25,51 @@ impl Roots for SpecializerHandle {
             return;
         }
         registry.is_collecting = true;
-        let mut holders: HashMap<*const CodeSnapshot, usize> = HashMap::new();
         for candidate in registry.candidates.values_mut() {
             candidate.is_shown = false;
-            for code in &candidate.codes {
-                *holders.entry(Arc::as_ptr(code)).or_default() += 1;
-            }
         }
+        let holders = registry.holders();
         for known in registry.codes.values_mut() {
-            let is_held = known.snapshot.as_ref().is_some_and(|snapshot| {
-                let candidates = holders.get(&Arc::as_ptr(snapshot)).copied();
-                Arc::strong_count(snapshot) > 1 + candidates.unwrap_or(0)
-            });
-            if is_held {
+            if known.is_held(&holders) {
                 visitor.visit(&mut known.code);
             }
         }
+    }
+
+    unsafe fn list_roots(&mut self, listing: &mut RootListing) {
+        let registry = self.0.lock();
+        let watched = listing.group(RootLabel::of_family("watched variables"));
+        registry.watches.each(|cell| listing.add(watched, cell));
+        let compiled = listing.group(RootLabel::of_family("code being compiled"));
+        let holders = registry.holders();
+        for known in registry.codes.values() {
+            if known.is_held(&holders) {
+                listing.add(compiled, known.code);
+            }
+        }
+    }
+}
+
+/// By snapshot, how many candidates have it.
+type Holders = HashMap<*const CodeSnapshot, usize>;
+
+impl Registry {
+    fn holders(&self) -> Holders {
+        let mut holders = Holders::new();
+        for code in self.candidates.values().flat_map(|it| &it.codes) {
+            *holders.entry(Arc::as_ptr(code)).or_default() += 1;
+        }
+        holders
+    }
+}
+
+impl KnownCode {
+    /// Whether somebody else than candidates has its snapshot.
+    fn is_held(&self, holders: &Holders) -> bool {
+        self.snapshot.as_ref().is_some_and(|snapshot| {
+            let candidates = holders.get(&Arc::as_ptr(snapshot)).copied();
+            Arc::strong_count(snapshot) > 1 + candidates.unwrap_or(0)
+        })
     }
 }
 
@@ -64,6 +96,21 @@ impl WeakRoots for SpecializerHandle {
             }
         }
         progress
+    }
+
+    unsafe fn list_dependents(&mut self, listing: &mut RootListing) {
+        let registry = self.0.lock();
+        let node = listing.group(RootLabel::of_family("compiled code"));
+        for candidate in registry.candidates.values() {
+            let Some(own) = registry.codes.get(&candidate.code) else {
+                continue;
+            };
+            for code in &candidate.codes {
+                if let Some(known) = registry.codes.get(&code.word) {
+                    listing.add_dependent(node, own.code, known.code);
+                }
+            }
+        }
     }
 
     unsafe fn update_weak(&mut self, visitor: &WeakVisitor<'_, '_>) {
