@@ -29,7 +29,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     print!("{}", series_table(&series, &style));
     let last = count.saturating_sub(1);
     let directory = &series.snapshots()[last];
-    println!("\n{}", summary(series.info(), series.types(), directory, &style));
+    println!(
+        "\n{}",
+        summary(series.info(), series.types(), directory, &style)
+    );
     let analysis = Analysis::new(series.snapshot(last)?);
     if let [_, format, output] = &words[..] {
         let output = File::create(output)?;
@@ -40,12 +43,24 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Ok(());
     }
     for grouping in [Grouping::Type, Grouping::Family, Grouping::File] {
-        println!("{}", rows_table(&analysis.table(grouping, Column::Retained), &style));
+        println!(
+            "{}",
+            rows_table(&analysis.table(grouping, Column::Retained), &style)
+        );
     }
-    println!("{}", duplicates_table(&analysis, &analysis.duplicates(12), &style));
+    println!(
+        "{}",
+        duplicates_table(&analysis, &analysis.duplicates(12), &style)
+    );
     println!("{}", unused_table(&analysis, &analysis.unused(12), &style));
-    println!("{}", nodes_table(&analysis, &analysis.dominated(ROOT, 12).0, &style));
-    println!("{}", suspects_table(&growing_types(series.types(), series.snapshots()), &style));
+    println!(
+        "{}",
+        nodes_table(&analysis, &analysis.dominated(ROOT, 12).0, &style)
+    );
+    println!(
+        "{}",
+        suspects_table(&growing_types(series.types(), series.snapshots()), &style)
+    );
     let sums = (0..count).map(|index| Ok(PathSums::new(&Analysis::new(series.snapshot(index)?))));
     let sums: Vec<PathSums> = sums.collect::<Result<_, canny_snapshot::file::Error>>()?;
     let paths = growing_paths(series.types(), &sums);
@@ -56,7 +71,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         first.set_identities(one);
         analysis.set_identities(other);
     }
-    println!("{}", difference_table(&difference(&first, &analysis), &style));
+    println!(
+        "{}",
+        difference_table(&difference(&first, &analysis), &style)
+    );
     if let Some(suspect) = growing_types(series.types(), series.snapshots()).first() {
         let of_type = Predicate::Type(suspect.names[0].clone());
         let page = analysis.query(&of_type, SortKey::Retained, 0, 1)?;

@@ -13,6 +13,11 @@ use crate::heap::ROOT;
 const SHARE_MIN: u64 = 1000;
 /// The longest path.
 const PATH_MAX: usize = 8;
+/// Lengths of ends of paths.
+const ENDS_MIN: usize = 2;
+const ENDS_MAX: usize = 4;
+/// Suspects at the top of a list that others are compared with.
+const SUSPECTS_COMPARED: usize = 200;
 /// The most paths.
 const STEPS_MAX: usize = 1 << 20;
 /// Suspects grew in half of the steps at least, as a net.
@@ -21,7 +26,7 @@ const STEADINESS_MIN: f64 = 0.5;
 /// What may be a leak.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suspect {
-    /// Types from the root to the suspect; one for a type alone.
+    /// Types on the way to the suspect, from the root or near it; one for a type alone.
     pub path: Vec<u32>,
     pub names: Vec<String>,
     /// Bytes in each snapshot: of the objects for a type, retained ones for a path.
@@ -100,7 +105,7 @@ pub fn growing_types(types: &[TypeRow], snapshots: &[Directory]) -> Vec<Suspect>
     suspects(rows, types, growth_of(&total))
 }
 
-/// Retained bytes and objects by path of types in the dominator tree.
+/// Retained bytes and objects by path of types in the dominator tree, and by ends of such paths.
 #[derive(Clone, Debug, Default)]
 pub struct PathSums {
     paths: HashMap<Vec<u32>, (u64, u64)>,
@@ -140,7 +145,7 @@ impl PathSums {
             sum.4 += 1;
         }
         let retained = dominators.retained(ROOT);
-        let mut paths = HashMap::new();
+        let mut paths: HashMap<Vec<u32>, (u64, u64)> = HashMap::new();
         for (index, step) in steps.iter().enumerate().skip(1) {
             if step.3 <= retained / SHARE_MIN {
                 continue;
@@ -152,7 +157,15 @@ impl PathSums {
                 at = steps[at].0 as usize;
             }
             path.reverse();
-            paths.insert(path, (step.3, step.4));
+            // What holds an object last may be held by a frame at times, so that its path begins
+            // elsewhere. The ends of paths stay the same.
+            let ends = (ENDS_MIN..=ENDS_MAX).filter(|length| *length < path.len());
+            let ends = ends.map(|length| path[path.len() - length..].to_vec());
+            for end in ends.chain([path.clone()]) {
+                let sum = paths.entry(end).or_default();
+                sum.0 = sum.0.saturating_add(step.3);
+                sum.1 += step.4;
+            }
         }
         PathSums { paths, retained }
     }
@@ -173,5 +186,14 @@ pub fn growing_paths(types: &[TypeRow], series: &[PathSums]) -> Vec<Suspect> {
     let rows = rows
         .into_iter()
         .map(|(path, (bytes, objects))| (path.to_vec(), bytes, objects));
-    suspects(rows, types, growth_of(&total))
+    let mut found: Vec<Suspect> = Vec::new();
+    for one in suspects(rows, types, growth_of(&total)) {
+        // The end of a longer path with the same sums says nothing new.
+        let is_end =
+            |longer: &Suspect| longer.bytes == one.bytes && longer.path.ends_with(&one.path);
+        if !found.iter().take(SUSPECTS_COMPARED).any(is_end) {
+            found.push(one);
+        }
+    }
+    found
 }

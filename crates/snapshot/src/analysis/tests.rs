@@ -254,6 +254,7 @@ fn equal_strings_and_unused_room_are_found() {
     );
     assert_eq!(unused[0].bytes, 80);
     assert_eq!(unused[1].bytes, 24);
+    assert_eq!(analysis.unused_by_type(), [(1, 1, 80), (0, 3, 61)]);
 }
 
 /// A root with objects at these addresses.
