@@ -2,9 +2,9 @@
 //!
 //! A *target* is a generator of inputs and an oracle. Generators ([`generate`]) know nothing of the
 //! code under test; oracles ([`oracle`]) know nothing of where an input came from. Those of
-//! [`formats`], [`encodings`], [`snapshots`] and [`web`] stand beside each other. A case is a
-//! function of the seed and its number, so that a finding is repeated by `--seed S --first N --cases 1`. A panic, a broken
-//! promise or a case that does not end is a finding; its input is kept in a file.
+//! [`formats`], [`encodings`], [`snapshots`] and [`web`] stand beside each other. A case is a function
+//! of the seed and its number, so that a finding is repeated by `--seed S --first N --cases 1`. A
+//! panic, a broken promise or a case that does not end is a finding; its input is kept in a file.
 #![forbid(unsafe_code)]
 
 mod corpus;

@@ -1,7 +1,7 @@
 //! Files of heap snapshots: a generator of chunks with right checksums and doubtful contents, and
 //! an oracle that reads and analyses all that it is shown.
 //!
-//! Whatever the bytes are, each edge leads to a node, sizes add up, and nothing panics.
+//! For any bytes each edge has to lead to a node, sizes have to add up, and nothing may panic.
 
 use canny_snapshot::analysis::{
     Analysis, Column, Grouping, PathSums, Predicate, SortKey, difference, growing_types, identities,

@@ -1,4 +1,4 @@
-//! What grew over a series: types, and paths of the dominator tree.
+//! Growth over a series: of types, and of paths of the dominator tree.
 //!
 //! A *suspect* grew in most steps of the series. Its score is between 0 and 1: the share of steps
 //! with growth less those with shrinkage, times the share of its growth in what the heap gained.
@@ -23,7 +23,7 @@ const STEPS_MAX: usize = 1 << 20;
 /// Suspects grew in half of the steps at least, as a net.
 const STEADINESS_MIN: f64 = 0.5;
 
-/// What may be a leak.
+/// A type or path that may be a leak.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suspect {
     /// Types on the way to the suspect, from the root or near it; one for a type alone.
@@ -157,8 +157,8 @@ impl PathSums {
                 at = steps[at].0 as usize;
             }
             path.reverse();
-            // What holds an object last may be held by a frame at times, so that its path begins
-            // elsewhere. The ends of paths stay the same.
+            // A frame may hold a table at times, so that paths through it begin elsewhere. The ends
+            // of paths stay the same.
             let ends = (ENDS_MIN..=ENDS_MAX).filter(|length| *length < path.len());
             let ends = ends.map(|length| path[path.len() - length..].to_vec());
             for end in ends.chain([path.clone()]) {

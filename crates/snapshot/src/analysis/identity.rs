@@ -1,4 +1,4 @@
-//! Which objects of a series are the same, although the collector moves them.
+//! The identity of objects in a series, although the collector moves them.
 //!
 //! The identity of an object is the snapshot in which it was seen first, and its position among the
 //! objects there. Addresses and moves lead from one snapshot to the next; graphs are not needed.

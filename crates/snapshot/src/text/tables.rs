@@ -43,7 +43,7 @@ fn way(way: Way) -> &'static str {
     }
 }
 
-/// What a snapshot is about, with the types that have most bytes. It needs no graph.
+/// The facts of a snapshot, with the types that have most bytes. It needs no graph.
 pub fn summary(info: &Info, types: &[TypeRow], directory: &Directory, style: &Style) -> String {
     let program = if info.program.is_empty() {
         "a program"
