@@ -12,7 +12,7 @@ use crate::exit_code;
 use crate::options::{Options, Source};
 use crate::report;
 use crate::session::Session;
-use crate::tools::files;
+use crate::tools::{files, test};
 
 /// Runs a program to its end; gives the exit code.
 pub fn run(options: &Options, source: &Source) -> u8 {
@@ -76,6 +76,9 @@ pub fn run(options: &Options, source: &Source) -> u8 {
         };
         result.map(|_| ())
     };
+    if let (Ok(()), Some(file)) = (&result, file) {
+        look_for_leaks(&mut session, options, file);
+    }
     if let Some(ring) = ring {
         ring.finish();
     }
@@ -90,6 +93,14 @@ pub fn run(options: &Options, source: &Source) -> u8 {
             eprintln!("canny: {message}");
             exit_code::OS
         }
+    }
+}
+
+/// Loads a suite again and again if `canny test` wants to know what it leaves behind.
+fn look_for_leaks(session: &mut Session, options: &Options, file: &Path) {
+    let environment = options.environment;
+    if let (Some(report), Some(runs)) = (&environment.test_report, environment.test_leaks) {
+        test::look_for_leaks(session, report, file, runs);
     }
 }
 

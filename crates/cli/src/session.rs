@@ -14,6 +14,7 @@ use canny_lib::evaluation::{Evaluation, EvaluationConfig, Prepared};
 use canny_packages::project::Project;
 use canny_syntax::diagnostic::Diagnostic;
 use canny_value::Value;
+use canny_vm::survey::SummaryRow;
 use canny_vm::specializer::compiler::Compiler;
 use canny_vm::{Exit, InterruptState, Thread, Vm, VmConfig, VmStack};
 
@@ -222,6 +223,16 @@ impl Session {
             self.profile = ProfileFile::new(&cache, file, prepared);
         }
         self.run(prepared)
+    }
+
+    /// Calls a procedure without arguments.
+    pub fn call(&mut self, procedure: Value) -> Result<Value, Failure> {
+        self.thread.run(procedure).map_err(Failure::Exit)
+    }
+
+    /// Collects fully; then the objects by type.
+    pub fn heap_summary(&mut self) -> Vec<SummaryRow> {
+        self.thread.heap_summary()
     }
 
     /// Gives the specializer what earlier runs learned of the program that was loaded just now.

@@ -64,6 +64,10 @@ pub struct Environment {
     pub coverage: Option<PathBuf>,
     /// Report ports that were left open.
     pub reports_open_ports: bool,
+    /// Where a suite reports.
+    pub test_report: Option<PathBuf>,
+    /// How often a suite is run between two counts of what is left behind.
+    pub test_leaks: Option<u64>,
     /// Compile code that runs often.
     pub compiles: bool,
     /// Keep what the specializer learns of a program for its next start.
@@ -90,6 +94,8 @@ impl Default for Environment {
             counts_calls: false,
             coverage: None,
             reports_open_ports: false,
+            test_report: None,
+            test_leaks: None,
             compiles: true,
             keeps_profiles: true,
             specializer: SpecializerConfig::default(),

@@ -18,7 +18,7 @@ pub mod packages;
 pub mod programs;
 mod serve;
 pub mod table;
-mod test;
+pub mod test;
 
 use std::ffi::OsString;
 

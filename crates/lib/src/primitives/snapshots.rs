@@ -1,13 +1,11 @@
 //! Primitives of heap snapshots.
 
-use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use canny_locks::Mutex;
-use canny_snapshot::file::TypeRow;
 use canny_tables::protocols::{snapshot_report, type_sum};
 use canny_value::Value;
-use canny_vm::survey::{SnapshotOptions, SnapshotReport, SummaryRow};
+use canny_vm::survey::{SnapshotOptions, SnapshotReport, SummaryRow, grown};
 use canny_vm::{PrimitiveFunction, Raise, Thread, string_text};
 
 use crate::arguments::{Call, implementations};
@@ -93,48 +91,6 @@ fn growth(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let notes = std::mem::take(&mut *host::state::<HeapNotes>(thread.vm()).0.lock());
     let rows = grown(notes, least);
     list_of_sums(thread, rows)
-}
-
-/// What came to the types that grew from each note to the next, the most bytes first.
-fn grown(notes: Vec<Vec<SummaryRow>>, least: u64) -> Vec<SummaryRow> {
-    let mut notes = notes.into_iter();
-    let counts = |rows: Vec<SummaryRow>| -> HashMap<TypeRow, (u64, u64)> {
-        let rows = rows.into_iter();
-        rows.map(|sum| (sum.row, (sum.objects, sum.bytes)))
-            .collect()
-    };
-    let first = notes.next().map(counts).unwrap_or_default();
-    let mut last: HashMap<TypeRow, (u64, u64)> = first.clone();
-    let mut candidates: Option<HashSet<TypeRow>> = None;
-    for note in notes {
-        let now = counts(note);
-        let has_grown = |row: &TypeRow| {
-            let before = last.get(row).map_or(0, |(objects, _)| *objects);
-            let objects = now.get(row).map_or(0, |(objects, _)| *objects);
-            objects >= before + least.max(1)
-        };
-        candidates = Some(match candidates {
-            None => now.keys().filter(|row| has_grown(row)).cloned().collect(),
-            Some(some) => some.into_iter().filter(|row| has_grown(row)).collect(),
-        });
-        last = now;
-    }
-    let difference = |row: TypeRow| {
-        let (objects, bytes) = last.get(&row).copied().unwrap_or_default();
-        let (objects_before, bytes_before) = first.get(&row).copied().unwrap_or_default();
-        SummaryRow {
-            row,
-            objects: objects - objects_before,
-            bytes: bytes.saturating_sub(bytes_before),
-        }
-    };
-    let mut rows: Vec<SummaryRow> = candidates
-        .unwrap_or_default()
-        .into_iter()
-        .map(difference)
-        .collect();
-    rows.sort_by(|a, b| (b.bytes, b.objects, &a.row.name).cmp(&(a.bytes, a.objects, &b.row.name)));
-    rows
 }
 
 fn list_of_sums(thread: &mut Thread, rows: Vec<SummaryRow>) -> Result<Value, Raise> {

@@ -30,7 +30,7 @@ use canny_snapshot::file::{Info, Place, SnapshotFacts, Way, Writer};
 use self::child::Child;
 pub use self::rules::{Asked, SnapshotRules, SnapshotWatch};
 use self::sink::FileSink;
-pub use self::summary::SummaryRow;
+pub use self::summary::{SummaryRow, grown};
 use self::summary::Sums;
 use self::types::{Context, Known};
 use self::waits::WaitNames;

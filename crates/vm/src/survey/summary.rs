@@ -1,6 +1,6 @@
 //! Counts and bytes by type, without a graph: what a full collection leaves, gone through block by block.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use canny_heap::LiveObject;
 use canny_snapshot::file::{TypeRow, TypeSum};
@@ -15,6 +15,25 @@ pub struct SummaryRow {
     pub row: TypeRow,
     pub objects: u64,
     pub bytes: u64,
+}
+
+impl SummaryRow {
+    /// What came with so many calls or runs, for people.
+    pub fn in_words(&self, count: u64, what: &str) -> String {
+        let SummaryRow {
+            row,
+            objects,
+            bytes,
+        } = self;
+        let mut text = match &row.name {
+            Some(name) => format!("{name} ({})", row.family),
+            None => row.family.clone(),
+        };
+        if let (Some(file), Some(line)) = (&row.file, row.line) {
+            text.push_str(&format!(" at {file}:{line}"));
+        }
+        format!("{text}: {objects} objects, {bytes} bytes in {count} {what}")
+    }
 }
 
 /// Sums by type while they are made.
@@ -90,4 +109,46 @@ impl Thread {
         rows.sort_by_key(|row| std::cmp::Reverse(row.bytes));
         rows
     }
+}
+
+/// What came to the types that grew from each note to the next, the most bytes first.
+pub fn grown(notes: Vec<Vec<SummaryRow>>, least: u64) -> Vec<SummaryRow> {
+    let mut notes = notes.into_iter();
+    let counts = |rows: Vec<SummaryRow>| -> HashMap<TypeRow, (u64, u64)> {
+        let rows = rows.into_iter();
+        rows.map(|sum| (sum.row, (sum.objects, sum.bytes)))
+            .collect()
+    };
+    let first = notes.next().map(counts).unwrap_or_default();
+    let mut last: HashMap<TypeRow, (u64, u64)> = first.clone();
+    let mut candidates: Option<HashSet<TypeRow>> = None;
+    for note in notes {
+        let now = counts(note);
+        let has_grown = |row: &TypeRow| {
+            let before = last.get(row).map_or(0, |(objects, _)| *objects);
+            let objects = now.get(row).map_or(0, |(objects, _)| *objects);
+            objects >= before + least.max(1)
+        };
+        candidates = Some(match candidates {
+            None => now.keys().filter(|row| has_grown(row)).cloned().collect(),
+            Some(some) => some.into_iter().filter(|row| has_grown(row)).collect(),
+        });
+        last = now;
+    }
+    let difference = |row: TypeRow| {
+        let (objects, bytes) = last.get(&row).copied().unwrap_or_default();
+        let (objects_before, bytes_before) = first.get(&row).copied().unwrap_or_default();
+        SummaryRow {
+            row,
+            objects: objects - objects_before,
+            bytes: bytes.saturating_sub(bytes_before),
+        }
+    };
+    let mut rows: Vec<SummaryRow> = candidates
+        .unwrap_or_default()
+        .into_iter()
+        .map(difference)
+        .collect();
+    rows.sort_by(|a, b| (b.bytes, b.objects, &a.row.name).cmp(&(a.bytes, a.objects, &b.row.name)));
+    rows
 }

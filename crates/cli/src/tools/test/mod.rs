@@ -6,6 +6,7 @@
 
 mod find;
 mod junit;
+mod leaks;
 mod report;
 pub mod show;
 mod suite;
@@ -28,6 +29,7 @@ use crate::json::Object;
 use crate::options::Options;
 use report::{Test, TestResult};
 use show::{Progress, Style, Total};
+pub use leaks::look as look_for_leaks;
 use suite::{Outcome, Setting};
 
 const OWN_OPTIONS: &[Row] = &[
@@ -52,6 +54,10 @@ const OWN_OPTIONS: &[Row] = &[
     (
         "--format text|json",
         "write results for people, or as JSON, one object on each line",
+    ),
+    (
+        "--leaks",
+        "run each file eleven times more, and fail if objects are left behind",
     ),
     ("--junit FILE", "write results to FILE too, as JUnit XML"),
     ("-v, --verbose", "name the tests that pass, too"),
@@ -97,6 +103,7 @@ struct Wishes {
     junit: Option<PathBuf>,
     is_verbose: bool,
     coverage: Option<CoverageOptions>,
+    looks_for_leaks: bool,
 }
 
 fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> {
@@ -152,6 +159,7 @@ fn parse(mut parser: Parser, environment: &'static Environment) -> Result<Wishes
         junit: None,
         is_verbose: false,
         coverage: None,
+        looks_for_leaks: false,
     };
     while let Some(argument) = parser.next().map_err(text_of)? {
         match argument {
@@ -194,6 +202,7 @@ fn parse(mut parser: Parser, environment: &'static Environment) -> Result<Wishes
                     .ok_or_else(|| format!("--timeout wants a number of seconds, not '{text}'"))?;
                 wishes.time_limit = (seconds > 0.0).then(|| Duration::from_secs_f64(seconds));
             }
+            Arg::Long("leaks") => wishes.looks_for_leaks = true,
             Arg::Long("fail-fast") => wishes.fails_fast = true,
             Arg::Long("format") => {
                 wishes.is_json = match parser.value().map_err(text_of)?.to_str() {
@@ -225,6 +234,9 @@ fn parse(mut parser: Parser, environment: &'static Environment) -> Result<Wishes
     if wishes.coverage.is_some() && (wishes.lists || wishes.watches) {
         return Err("--coverage goes with neither --list nor --watch".to_owned());
     }
+    if wishes.looks_for_leaks && wishes.lists {
+        return Err("--leaks and --list do not go together".to_owned());
+    }
     if wishes.places.is_empty() {
         wishes.places.push(PathBuf::from("."));
     }
@@ -242,6 +254,7 @@ impl Wishes {
             filter: self.filters.join("\n"),
             lists: self.lists,
             time_limit: self.time_limit,
+            looks_for_leaks: self.looks_for_leaks,
             coverage: self.coverage.as_ref().map(|_| directory.join("coverage")),
             directory,
         }

@@ -24,6 +24,9 @@ use crate::exit_code;
 /// Bytes of output that are kept of the beginning and of the end.
 const KEPT_BYTES: usize = 64 << 10;
 
+/// Runs of a suite between two counts of what it leaves behind.
+const LEAK_RUNS: &str = "3";
+
 /// How long an interrupted process may take to end.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -40,6 +43,8 @@ pub struct Setting {
     pub time_limit: Option<Duration>,
     /// Where processes write what they ran, if anybody wants to know.
     pub coverage: Option<PathBuf>,
+    /// Whether processes look for what the suites leave behind.
+    pub looks_for_leaks: bool,
     /// Where reports are written.
     pub directory: PathBuf,
 }
@@ -220,6 +225,9 @@ fn start_process(
         .stdout(writer.try_clone()?)
         .stderr(writer)
         .process_group(0);
+    if setting.looks_for_leaks {
+        command.env("CANNY_TEST_LEAKS", LEAK_RUNS);
+    }
     if let Some(directory) = &setting.coverage {
         command.env(crate::coverage::VARIABLE, directory);
     }
