@@ -111,7 +111,9 @@ fn list_of_sums(thread: &mut Thread, rows: Vec<SummaryRow>) -> Result<Value, Rai
                 thread.store(thread.protected(vector), index, text);
             }
         }
-        let line = row.line.map_or(Value::FALSE, |line| Value::fixnum(line.into()));
+        let line = row
+            .line
+            .map_or(Value::FALSE, |line| Value::fixnum(line.into()));
         let vector_now = thread.protected(vector);
         for (index, value) in [
             (type_sum::LINE, line),
