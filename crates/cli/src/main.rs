@@ -8,6 +8,7 @@ mod coverage;
 mod environment;
 mod executable;
 mod explain;
+mod heap;
 mod inspect;
 mod json;
 mod options;

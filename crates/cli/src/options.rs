@@ -14,6 +14,7 @@ use crate::coverage::CoverageOptions;
 use crate::environment::Environment;
 use canny_compiler::counting::Counting;
 
+use crate::heap::{HeapWish, is_heap_option};
 use crate::recording::{RecordingOptions, RingWish, is_recording_option, is_ring_option};
 use crate::report::MessageFormat;
 use crate::warnings::Warnings;
@@ -82,6 +83,8 @@ pub struct Options {
     pub recording: Option<RecordingOptions>,
     /// The profiles that are taken as long as the program runs.
     pub ring: RingWish,
+    /// The heap snapshots that are taken while the program runs.
+    pub heap: HeapWish,
     /// The settings from the environment variables of the process.
     pub environment: &'static Environment,
 }
@@ -148,6 +151,7 @@ impl Options {
             coverage: None,
             recording: None,
             ring: RingWish::default(),
+            heap: HeapWish::default(),
             listen: None,
             environment,
         }
@@ -167,6 +171,15 @@ impl Options {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Takes an option about continuous profiles or heap snapshots.
+    fn take_record_option(&mut self, option: &str, parser: &mut Parser) -> Result<(), String> {
+        if is_heap_option(option) {
+            self.heap.take(option, parser)
+        } else {
+            self.ring.take(option, parser)
+        }
     }
 
     /// Takes the library behind `--replace`.
@@ -280,10 +293,11 @@ pub fn parse_rest(
                 options.counting.coverage = true;
             }
             Arg::Long(option)
-                if matches!(verb, None | Some(Verb::Run)) && is_ring_option(option) =>
+                if matches!(verb, None | Some(Verb::Run))
+                    && (is_ring_option(option) || is_heap_option(option)) =>
             {
                 let option = option.to_owned();
-                options.ring.take(&option, &mut parser)?;
+                options.take_record_option(&option, &mut parser)?;
             }
             Arg::Long("no-warnings") => options.warnings.choose_none(),
             Arg::Long("no-values") => options.shows_values = false,
@@ -368,7 +382,10 @@ fn settle(
                 return Ok(options);
             }
         }
-        Some(Verb::Run) | None => options.ring.settle()?,
+        Some(Verb::Run) | None => {
+            options.ring.settle()?;
+            options.heap.settle()?;
+        }
     }
     let mut words = operands.iter().map(lossy);
     if !expressions.is_empty() {

@@ -60,6 +60,13 @@ pub fn run(options: &Options, source: &Source) -> u8 {
             return exit_code::OS;
         }
     };
+    let heap = match crate::heap::begin(&mut session, options) {
+        Ok(heap) => heap,
+        Err(message) => {
+            eprintln!("canny: {message}");
+            return exit_code::OS;
+        }
+    };
     let result = if matches!(source, Source::Expressions(_)) {
         crate::repl::evaluate_and_print(&mut session, &name, &bytes)
     } else {
@@ -78,6 +85,9 @@ pub fn run(options: &Options, source: &Source) -> u8 {
     };
     if let (Ok(()), Some(file)) = (&result, file) {
         look_for_leaks(&mut session, options, file);
+    }
+    if let Some(heap) = heap {
+        heap.end(&mut session);
     }
     if let Some(ring) = ring {
         ring.finish();

@@ -11,11 +11,12 @@ use canny_compiler::counting::Counting;
 use canny_heap::{HeapConfig, OutsideMemory, Statistics};
 use canny_lib::ProfileFile;
 use canny_lib::evaluation::{Evaluation, EvaluationConfig, Prepared};
+use canny_lib::snapshots::Watcher;
 use canny_packages::project::Project;
 use canny_syntax::diagnostic::Diagnostic;
 use canny_value::Value;
-use canny_vm::survey::SummaryRow;
 use canny_vm::specializer::compiler::Compiler;
+use canny_vm::survey::SummaryRow;
 use canny_vm::{Exit, InterruptState, Thread, Vm, VmConfig, VmStack};
 
 use crate::environment::Environment;
@@ -166,6 +167,8 @@ impl Session {
         }
         // The statistics include a thread's allocations once the thread has ended.
         drop(thread);
+        // The program may have begun it.
+        let _ = canny_lib::snapshots::end_watch(&vm, Watcher::Program);
         if let Some(path) = &environment.statistics {
             write_statistics(path, &vm.heap().statistics());
         }

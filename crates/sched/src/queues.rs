@@ -89,6 +89,16 @@ impl Line {
         }
         self.shown = self.items.len();
     }
+
+    /// Shows all words, and leaves it open which of them a collection has seen.
+    pub(crate) fn each(&self, show: &mut dyn FnMut(u64)) {
+        for item in &self.items {
+            match item {
+                Item::Word(word) | Item::Woken(_, word) => show(*word),
+                Item::Ticket(_) => {}
+            }
+        }
+    }
 }
 
 /// A line that any thread may come to. Its length can be read without the lock. A closed one takes nothing.
@@ -180,6 +190,10 @@ impl SharedLine {
 
     pub(crate) fn visit(&self, visit: &mut dyn FnMut(&mut u64), young_only: bool) {
         self.line.lock().line.visit(visit, young_only);
+    }
+
+    pub(crate) fn each(&self, show: &mut dyn FnMut(u64)) {
+        self.line.lock().line.each(show);
     }
 }
 

@@ -344,4 +344,13 @@ impl Tickets {
             self.young = Vec::new();
         }
     }
+
+    /// Shows all words, and leaves it open which of them a collection has seen.
+    pub(crate) fn each(&self, show: &mut dyn FnMut(u64)) {
+        let used = self
+            .places
+            .iter()
+            .filter(|place| place.state != State::Free);
+        used.for_each(|place| show(place.word));
+    }
 }

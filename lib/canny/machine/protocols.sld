@@ -229,6 +229,10 @@
           snapshot-report/taken
           snapshot-report/in-place
           snapshot-report/count
+          heap-watch-report/written
+          heap-watch-report/failed
+          heap-watch-report/left-out
+          heap-watch-report/count
           type-sum/family
           type-sum/name
           type-sum/file
@@ -616,6 +620,12 @@
     (define snapshot-report/taken 4)
     (define snapshot-report/in-place 5)
     (define snapshot-report/count 6)
+
+    ;; Elements of a vector of `heap-watch-report`.
+    (define heap-watch-report/written 0)
+    (define heap-watch-report/failed 1)
+    (define heap-watch-report/left-out 2)
+    (define heap-watch-report/count 3)
 
     ;; Elements of a vector of `type-sum`.
     (define type-sum/family 0)

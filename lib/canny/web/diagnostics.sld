@@ -6,19 +6,22 @@
 ;;;       (GET "/ready" (readiness-handler
 ;;;                      #:checks `((database . ,(lambda () (query-value db "select 1"))))))
 ;;;       (GET "/debug/tasks" (debug-tasks-handler))
-;;;       (GET "/debug/profile" (debug-profile-handler)))
+;;;       (GET "/debug/profile" (debug-profile-handler))
+;;;       (GET "/debug/heap" (debug-heap-handler)))
 ;;;
 ;;; Answers say which check fails; they give the reason only if an option says so: messages of
 ;;; conditions may reveal too much.
 
 (define-library (canny web diagnostics)
   (export health-handler readiness-handler debug-tasks-handler debug-profile-handler
-          local-request?)
+          debug-heap-handler local-request?)
   (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine arguments)
           (only (canny machine control) dynamic-wind guard)
           (only (canny crypto) timing-safe=?)
+          (only (canny fs) make-temporary-file)
+          (only (canny heap) heap-snapshot!)
           (only (canny web uri) query->alist)
-          (only (canny data lists) for-each map assoc)
+          (only (canny data lists) for-each map assoc member)
           (only (canny json) json->string)
           (canny tasks) (canny tasks monitor)
           (canny web message))
@@ -230,19 +233,56 @@
                       #:body result)
                      (text-response 503 (or result "the profile was ended by others"))))))))
 
+    ;; The answer of `make` to the query, if a request has the token, or without one if it is
+    ;; allowed.
+    (define (guarded-handler who allow? token make)
+      (check-procedure who 1 allow?)
+      (if (not (or (not token) (and (string? token) (> (string-length token) 0))))
+          (raise-bad-option who "#:token" "a text that is not empty" token))
+      (lambda (request body)
+        (cond ((if token (has-token? request token) (allow? request))
+               (let ((query (request-query request)))
+                 (make (if query (query->alist query) '()))))
+              (token
+               (text-response 401 "a token is needed" '(www-authenticate . "Bearer")))
+              (else
+               (text-response 403 "only requests from this machine are answered")))))
+
     ;; Takes a profile for `?seconds=`, and answers with it in the `?format=` that is wanted:
     ;; `profile`, `pprof` or `html`. Requests with `#:token` as bearer are answered, and without a
     ;; token those that `#:allow?` says.
     (define* (debug-profile-handler #:key (allow? local-request?) (token #f) (seconds-max 300))
-      (check-procedure 'debug-profile-handler 1 allow?)
-      (if (not (or (not token) (and (string? token) (> (string-length token) 0))))
-          (raise-bad-option 'debug-profile-handler "#:token" "a text that is not empty" token))
       (check-seconds 'debug-profile-handler seconds-max)
-      (lambda (request body)
-        (cond ((if token (has-token? request token) (allow? request))
-               (let ((query (request-query request)))
-                 (profile-response (if query (query->alist query) '()) seconds-max)))
-              (token
-               (text-response 401 "a token is needed" '(www-authenticate . "Bearer")))
-              (else
-               (text-response 403 "only requests from this machine are answered")))))))
+      (guarded-handler 'debug-profile-handler allow? token
+                       (lambda (query) (profile-response query seconds-max))))
+
+    ;; Heap snapshots.
+
+    ;; A port with a snapshot, which is in no directory any more.
+    (define (snapshot-port previews?)
+      (let ((name (make-temporary-file #:suffix ".heap" #:keep #t)))
+        (dynamic-wind
+         (lambda () #f)
+         (lambda ()
+           (heap-snapshot! name #:previews? previews?)
+           (open-binary-input-file name))
+         (lambda () (delete-file name)))))
+
+    (define (heap-response query previews?)
+      (let ((strings (query-value query "strings" "yes")))
+        (if (not (member strings '("yes" "no")))
+            (text-response 400 "strings must be yes or no")
+            (guard (object ((not (cancelled-error? object))
+                            (text-response 503 (condition->string object))))
+              (make-response
+               #:headers '((content-type . "application/octet-stream")
+                           (content-disposition . "attachment; filename=\"canny.heap\"")
+                           (cache-control . "no-store"))
+               #:body (snapshot-port (and previews? (string=? strings "yes"))))))))
+
+    ;; Takes a heap snapshot, and answers with the file. `?strings=no` leaves the beginnings of
+    ;; strings out of it, as `#:previews? #f` does for all requests. Requests are guarded as those
+    ;; of profiles.
+    (define* (debug-heap-handler #:key (allow? local-request?) (token #f) (previews? #t))
+      (guarded-handler 'debug-heap-handler allow? token
+                       (lambda (query) (heap-response query previews?))))))

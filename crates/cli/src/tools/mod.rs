@@ -9,6 +9,7 @@ mod completions;
 pub mod doc;
 pub mod files;
 mod fmt;
+mod heap;
 pub mod help;
 pub mod interrupts;
 mod lsp;
@@ -48,6 +49,7 @@ pub const TOOLS: &[Tool] = &[
     programs::RUN,
     programs::REPL,
     programs::PROFILE,
+    heap::TOOL,
     programs::EXPAND,
     programs::DISASM,
     serve::TOOL,

@@ -128,8 +128,11 @@ const LISTEN_OPTIONS: &[Row] = &[(
     "serve editors that speak nREPL; PORT alone is at 127.0.0.1, and 0 takes a free one",
 )];
 
-const LONG_RUN_OPTIONS: &[Row] = &joined::<{ RING_OPTIONS.len() + crate::coverage::ROWS.len() }>(
-    RING_OPTIONS,
+const RECORD_OPTIONS: &[Row] =
+    &joined::<{ RING_OPTIONS.len() + crate::heap::ROWS.len() }>(RING_OPTIONS, crate::heap::ROWS);
+
+const LONG_RUN_OPTIONS: &[Row] = &joined::<{ RECORD_OPTIONS.len() + crate::coverage::ROWS.len() }>(
+    RECORD_OPTIONS,
     crate::coverage::ROWS,
 );
 

@@ -4,12 +4,15 @@
 //! system may give the number to another process meanwhile.
 
 use std::fmt;
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, IoSlice, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::socket_peercred;
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use rustix::process::{Pid, PidfdFlags, pidfd_open, pidfd_send_signal};
 
 use super::directory::{self, Place};
@@ -97,14 +100,50 @@ pub trait Reply {
 /// Those of [`AskError`]. The part of the answer that came before was given to `reply`.
 pub fn ask(process: u32, request: &Request, reply: &mut dyn Reply) -> Result<(), AskError> {
     let mut stream = connect(process)?;
-    stream.set_read_timeout(Some(TICK))?;
     frames::write(&mut stream, Kind::Request, &request.to_bytes())?;
+    receive(process, stream, reply).map(drop)
+}
+
+/// The same with an open file, which the process gets. The text is that at the end of the answer.
+///
+/// # Errors
+/// Those of [`AskError`].
+pub fn ask_with_file(
+    process: u32,
+    request: &Request,
+    file: &File,
+    reply: &mut dyn Reply,
+) -> Result<String, AskError> {
+    let mut stream = connect(process)?;
+    let mut frame = Vec::new();
+    frames::write(&mut frame, Kind::Request, &request.to_bytes())?;
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let files = [file.as_fd()];
+    // There is room for one.
+    control.push(SendAncillaryMessage::ScmRights(&files));
+    let pieces = [IoSlice::new(&frame)];
+    let sent = sendmsg(&stream, &pieces, &mut control, SendFlags::NOSIGNAL);
+    let sent = sent.map_err(io::Error::from)?;
+    stream.write_all(&frame[sent..])?;
+    receive(process, stream, reply)
+}
+
+/// Receives an answer; the text at its end.
+fn receive(
+    process: u32,
+    mut stream: UnixStream,
+    reply: &mut dyn Reply,
+) -> Result<String, AskError> {
+    stream.set_read_timeout(Some(TICK))?;
     let mut reader = Reader::default();
     let mut stopped: Option<Instant> = None;
     loop {
         match reader.next(&mut stream)? {
             Next::Frame(Kind::Data, content) => reply.take(&content)?,
-            Next::Frame(Kind::End, _) => return Ok(()),
+            Next::Frame(Kind::End, content) => {
+                return Ok(String::from_utf8_lossy(&content).into_owned());
+            }
             Next::Frame(Kind::Failure, content) => {
                 let message = String::from_utf8_lossy(&content).into_owned();
                 return Err(AskError::Refused(message));

@@ -5,16 +5,18 @@ use std::time::Duration;
 
 use canny_vm::Vm;
 use canny_vm::profile::ProfileOptions;
+use canny_vm::survey::SnapshotOptions;
 
 use super::frames::Request;
 use super::server::Client;
 use crate::recorder::{RecordError, Recorder, Subject};
+use crate::snapshots;
 
 /// Answers a request; the message says why there is no whole answer.
 pub(super) type Command = fn(&Arc<Vm>, &Request, &mut Client) -> Result<(), String>;
 
 /// Names and functions.
-pub(super) const COMMANDS: &[(&str, Command)] = &[("profile", profile)];
+pub(super) const COMMANDS: &[(&str, Command)] = &[("profile", profile), ("heap", heap)];
 
 /// Most bytes of a heap that is collected to find the tasks that wait: that takes a pause.
 const SEARCHED_BYTES_MAX: u64 = 256 << 20;
@@ -57,4 +59,20 @@ fn profile(vm: &Arc<Vm>, request: &Request, client: &mut Client) -> Result<(), S
     note_parked_tasks(vm);
     client.wait(Duration::from_secs_f64(seconds));
     recorder.finish_outside().map_err(|error| error.to_string())
+}
+
+/// A snapshot of the heap, written to the file that comes with the request. Arguments, as 0 or 1: `strings`
+/// for their beginnings, `collect` for a full collection before, `in-place`.
+fn heap(vm: &Arc<Vm>, request: &Request, client: &mut Client) -> Result<(), String> {
+    let file = client.take_file();
+    let file = file.ok_or("no open file came with the request")?;
+    let options = SnapshotOptions {
+        has_previews: request.number("strings", 1)? != 0,
+        collects: request.number("collect", 0)? != 0,
+        is_in_place: request.number("in-place", 0)? != 0,
+        ..snapshots::options_of(vm)
+    };
+    let report = snapshots::take(vm, || file.try_clone(), &options)?;
+    client.end_with(snapshots::text_of_report(&report));
+    Ok(())
 }

@@ -17,7 +17,7 @@ mod tests;
 
 use rustix::process::Signal;
 
-pub use self::client::{AskError, Reply, ask};
+pub use self::client::{AskError, Reply, ask, ask_with_file};
 pub use self::frames::Request;
 pub(crate) use self::server::listen;
 

@@ -3,8 +3,9 @@
 //! A thread of its own serves each client, so that a long answer holds up no other one. Nothing is kept
 //! when nobody asks: the thread ends, and its socket is deleted.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File};
+use std::io::{self, IoSliceMut, Read};
+use std::mem::MaybeUninit;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use canny_vm::Vm;
 use rustix::net::sockopt::{Timeout, set_socket_timeout, socket_peercred};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 
 use super::commands::COMMANDS;
 use super::directory;
@@ -100,8 +102,14 @@ fn serve_client(vm: &Weak<Vm>, stream: UnixStream) -> io::Result<()> {
     let mut client = Client {
         stream,
         reader: Reader::default(),
+        file: None,
+        end: String::new(),
     };
-    let request = match client.reader.next(&mut client.stream)? {
+    let mut input = WithFile {
+        stream: &client.stream,
+        file: &mut client.file,
+    };
+    let request = match client.reader.next(&mut input)? {
         Next::Frame(Kind::Request, content) => Request::of_bytes(&content),
         _ => None,
     };
@@ -120,7 +128,7 @@ fn serve_client(vm: &Weak<Vm>, stream: UnixStream) -> io::Result<()> {
         }
     };
     match answered {
-        Ok(()) => frames::write(&mut client.stream, Kind::End, &[]),
+        Ok(()) => frames::write(&mut client.stream, Kind::End, client.end.as_bytes()),
         Err(message) => frames::write(&mut client.stream, Kind::Failure, message.as_bytes()),
     }
 }
@@ -129,9 +137,46 @@ fn serve_client(vm: &Weak<Vm>, stream: UnixStream) -> io::Result<()> {
 pub(super) struct Client {
     stream: UnixStream,
     reader: Reader,
+    /// The file that came with the request.
+    file: Option<File>,
+    /// The text at the end of the answer.
+    end: String,
+}
+
+/// Reads from a socket, and keeps the file that comes with the bytes.
+struct WithFile<'c> {
+    stream: &'c UnixStream,
+    file: &'c mut Option<File>,
+}
+
+impl Read for WithFile<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = RecvAncillaryBuffer::new(&mut space);
+        let pieces = &mut [IoSliceMut::new(buffer)];
+        let received = recvmsg(self.stream, pieces, &mut control, RecvFlags::CMSG_CLOEXEC)?;
+        for message in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(files) = message {
+                for file in files {
+                    *self.file = Some(File::from(file));
+                }
+            }
+        }
+        Ok(received.bytes)
+    }
 }
 
 impl Client {
+    /// The file that came with the request.
+    pub(super) fn take_file(&mut self) -> Option<File> {
+        self.file.take()
+    }
+
+    /// Has the answer end with a text.
+    pub(super) fn end_with(&mut self, text: String) {
+        self.end = text;
+    }
+
     /// A stream for the answer.
     pub(super) fn output(&self) -> io::Result<impl io::Write + Send + use<>> {
         Ok(Answer(self.stream.try_clone()?))

@@ -14,7 +14,7 @@ pub use crate::primitives::ports::standard::{
 };
 pub use crate::primitives::ports::table::report_open_ports;
 pub use crate::primitives::signals::{
-    handle_asks, handle_interrupts, run_beside, take_shutdown_procedure,
+    handle_asks, handle_heap_signal, handle_interrupts, run_beside, take_shutdown_procedure,
 };
 pub use crate::primitives::system::{set_command_line, set_served_value, take_exit_hook};
 pub use crate::primitives::tasks::take_failure_procedure;

@@ -11,7 +11,7 @@
 //! |---|---|---|
 //! | `watched`, a bit for each number | the rows | the thread |
 //! | `writer`, the end of the pipe | the row that opens the port | the thread |
-//! | `on_interrupt`, `on_ask` | the host program, once | the thread |
+//! | `on_interrupt`, `on_ask`, `on_heap` | the host program, once | the thread |
 //! | `source` | who starts the thread | the rows |
 //! | `LOAN` | who lends a thread, who borrows it | the same |
 //!
@@ -45,6 +45,9 @@ use crate::host;
 /// Name of the root with the procedure that is called at the end of the program.
 const SHUTDOWN: &str = "shutdown procedure";
 
+/// The signal that asks for a snapshot of the heap, if the command line says so.
+const HEAP_SIGNAL: Signal = Signal::USR2;
+
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%signal-port" => open;
     "%watch-signal!" => watch;
@@ -73,6 +76,7 @@ struct Shared {
     writer: Mutex<Option<io::PipeWriter>>,
     on_interrupt: OnceLock<OnInterrupt>,
     on_ask: OnceLock<OnInterrupt>,
+    on_heap: OnceLock<OnInterrupt>,
 }
 
 impl Signals {
@@ -187,6 +191,12 @@ impl Shared {
         {
             ask();
         }
+        let is_heap = number == HEAP_SIGNAL.as_raw() && self.on_heap.get().is_some();
+        if let Some(take) = self.on_heap.get()
+            && is_heap
+        {
+            take();
+        }
         if self.watched.load(Ordering::SeqCst) & bit(number) != 0 {
             if let Some(writer) = &mut *self.writer() {
                 // Without a reader there is nobody to tell.
@@ -196,7 +206,7 @@ impl Shared {
         }
         match self.on_interrupt.get() {
             Some(interrupt) if number == Signal::INT.as_raw() => interrupt(),
-            _ if is_ask => {}
+            _ if is_ask || is_heap => {}
             _ => {
                 let _ = signal_hook::low_level::emulate_default_handler(number);
             }
@@ -237,6 +247,19 @@ pub fn handle_asks(vm: &Arc<Vm>) {
     if signals.shared.on_ask.set(Box::new(ask)).is_ok() {
         // Without the handler the process cannot be asked, which is no reason not to run.
         let _ = signals.take(crate::ask::SIGNAL.as_raw());
+    }
+}
+
+/// Has a procedure called, on the thread for signals, for each SIGUSR2. A program that watches the signal
+/// gets it, too.
+///
+/// # Errors
+/// The system has no handler or no thread for it.
+pub fn handle_heap_signal(vm: &Vm, on_heap: OnInterrupt) -> io::Result<()> {
+    let signals: &Signals = host::state(vm);
+    match signals.shared.on_heap.set(on_heap) {
+        Ok(()) => signals.take(HEAP_SIGNAL.as_raw()),
+        Err(_) => Ok(()),
     }
 }
 

@@ -3,24 +3,31 @@
 use std::path::PathBuf;
 
 use canny_locks::Mutex;
-use canny_tables::protocols::{snapshot_report, type_sum};
+use canny_tables::protocols::{heap_watch_report, snapshot_report, type_sum};
 use canny_value::Value;
-use canny_vm::survey::{SnapshotOptions, SnapshotReport, SummaryRow, grown};
+use canny_vm::survey::{SnapshotOptions, SnapshotReport, SnapshotRules, SummaryRow, grown};
 use canny_vm::{PrimitiveFunction, Raise, Thread, string_text};
 
 use crate::arguments::{Call, implementations};
 use crate::host;
-use crate::snapshots;
+use crate::snapshots::jobs::{self, Done};
+use crate::snapshots::{self, WatchReport, WatchedFile, Watcher};
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
     "%heap-snapshot" => snapshot;
+    "%watch-heap" => watch;
+    "%end-heap-watch" => end_watch;
+    "%heap-job-result" => job_result;
     "%heap-summary" => summary;
     "%note-heap!" => note;
     "%heap-growth" => growth;
 };
 
+fn text(value: Value) -> String {
+    string_text(value).unwrap_or_default()
+}
+
 fn snapshot(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let text = |value: Value| string_text(value).unwrap_or_default();
     let path = PathBuf::from(text(call.string(thread, 0)?.value()));
     let vm = thread.vm().clone();
     let options = SnapshotOptions {
@@ -30,40 +37,110 @@ fn snapshot(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         is_in_place: call.at(4).is_true(),
         ..snapshots::options_of(&vm)
     };
-    let work = move || {
-        let open = || snapshots::open(&path);
-        snapshots::take(&vm, open, &options)
-            .map_err(|problem| format!("{}: {problem}", path.display()))
-    };
-    match call.compute_offloaded(thread, work)? {
-        Ok(report) => describe(thread, &report),
-        Err(problem) => Ok(thread.string(&problem)),
+    let begun = snapshots::prepare(&vm, &path, call.at(5).is_true()).and_then(|file| {
+        let machine = vm.clone();
+        jobs::begin(&vm, move || {
+            let taken = snapshots::take(&machine, || file.try_clone(), &options);
+            let taken = taken.map_err(|problem| format!("{}: {problem}", path.display()));
+            taken.map(Done::Snapshot)
+        })
+    });
+    Ok(number_or_problem(thread, begun))
+}
+
+fn number_or_problem(thread: &mut Thread, begun: Result<u64, String>) -> Value {
+    match begun {
+        Ok(number) => Value::fixnum(number as i64),
+        Err(problem) => thread.string(&problem),
     }
 }
 
 fn describe(thread: &mut Thread, report: &SnapshotReport) -> Result<Value, Raise> {
-    let vector = thread.make_vector(snapshot_report::COUNT, Value::FALSE)?;
+    let number = |number: u64| Value::fixnum(number as i64);
     let us = |duration: std::time::Duration| Value::fixnum(duration.as_micros() as i64);
-    for (index, value) in [
-        (
-            snapshot_report::OBJECTS,
-            Value::fixnum(report.objects as i64),
-        ),
-        (snapshot_report::BYTES, Value::fixnum(report.bytes as i64)),
-        (
-            snapshot_report::WRITTEN,
-            Value::fixnum(report.written as i64),
-        ),
+    let rows = [
+        (snapshot_report::OBJECTS, number(report.objects)),
+        (snapshot_report::BYTES, number(report.bytes)),
+        (snapshot_report::WRITTEN, number(report.written)),
         (snapshot_report::STOPPED, us(report.stopped)),
         (snapshot_report::TAKEN, us(report.taken)),
         (
             snapshot_report::IN_PLACE,
             Value::boolean(report.is_in_place),
         ),
-    ] {
-        thread.store(vector, index, value);
+    ];
+    vector(thread, snapshot_report::COUNT, &rows)
+}
+
+/// A vector of immediate values.
+fn vector(thread: &mut Thread, count: usize, rows: &[(usize, Value)]) -> Result<Value, Raise> {
+    let vector = thread.make_vector(count, Value::FALSE)?;
+    for (index, value) in rows {
+        thread.store(vector, *index, *value);
     }
     Ok(vector)
+}
+
+fn watch(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let path = PathBuf::from(text(call.string(thread, 0)?.value()));
+    let count = |number: usize| (number > 0).then_some(number as u64);
+    let rules = SnapshotRules {
+        full_every: count(call.index(thread, 1)?),
+        every: count(call.index(thread, 2)?),
+        growth: call.at(3).as_flonum(),
+        at_limit: call.at(4).is_true(),
+    };
+    let vm = thread.vm().clone();
+    let options = SnapshotOptions {
+        has_previews: call.at(5).is_true(),
+        ..snapshots::options_of(&vm)
+    };
+    let warn = Box::new(|sentence: &str| eprintln!("canny: warning: {sentence}"));
+    let begun = snapshots::check_unwatched(&vm)
+        .and_then(|()| snapshots::prepare(&vm, &path, call.at(6).is_true()))
+        .and_then(|_| WatchedFile::new(&path, warn).map_err(|error| error.to_string()))
+        .and_then(|file| snapshots::watch(thread, Watcher::Program, rules, options, file));
+    match begun {
+        Ok(()) => Ok(Value::FALSE),
+        Err(problem) => Ok(thread.string(&problem)),
+    }
+}
+
+fn end_watch(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
+    let vm = thread.vm().clone();
+    let machine = vm.clone();
+    let work = move || {
+        let report = snapshots::end_watch(&machine, Watcher::Program);
+        Ok(Done::Watch(report))
+    };
+    let begun = jobs::begin(&vm, work);
+    Ok(number_or_problem(thread, begun))
+}
+
+fn job_result(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let number = call.index(thread, 0)? as u64;
+    let vm = thread.vm().clone();
+    let Some(job) = jobs::find(&vm, number) else {
+        return Err(call.range_error(thread, 0, "the number of a job"));
+    };
+    let done = call.compute_offloaded(thread, move || job.wait())?;
+    jobs::forget(&vm, number);
+    match done {
+        Ok(Done::Snapshot(report)) => describe(thread, &report),
+        Ok(Done::Watch(Some(report))) => describe_watch(thread, report),
+        Ok(Done::Watch(None)) => Ok(Value::FALSE),
+        Err(problem) => Ok(thread.string(&problem)),
+    }
+}
+
+fn describe_watch(thread: &mut Thread, report: WatchReport) -> Result<Value, Raise> {
+    let number = |number: u64| Value::fixnum(number as i64);
+    let rows = [
+        (heap_watch_report::WRITTEN, number(report.written)),
+        (heap_watch_report::FAILED, number(report.failed)),
+        (heap_watch_report::LEFT_OUT, number(report.left_out)),
+    ];
+    vector(thread, heap_watch_report::COUNT, &rows)
 }
 
 fn summary(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {

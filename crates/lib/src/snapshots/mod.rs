@@ -1,5 +1,8 @@
 //! Snapshots of a machine's heap in files, for programs, for the command line and for those who ask
-//! from outside.
+//! from outside. Below: snapshots that rules ask for; work that a program waits for.
+
+pub(crate) mod jobs;
+mod watch;
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -7,17 +10,22 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use canny_snapshot::file::Error;
+use canny_snapshot::heap::Series;
 use canny_vm::Vm;
 use canny_vm::survey::{SnapshotError, SnapshotOptions, SnapshotReport};
 
 use crate::primitives::system::command_line_words;
+
+pub(crate) use self::watch::HeapWatch;
+pub use self::watch::{WatchReport, WatchedFile, Watcher, check_unwatched, end_watch, watch};
 
 /// Longest wait for another snapshot that is being written.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 /// Time between two looks whether it is done.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Opens a file for snapshots, which is made if it is not there. What is in it stays.
+/// Opens a file for snapshots, which is made if it is not there. Its contents stay.
 pub fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .read(true)
@@ -25,6 +33,42 @@ pub fn open(path: &Path) -> io::Result<File> {
         .create(true)
         .truncate(false)
         .open(path)
+}
+
+/// Makes a file ready for snapshots of this process. Snapshots of another process are an error, or are
+/// deleted; a file with anything else is never changed.
+pub fn prepare(vm: &Vm, path: &Path, replaces: bool) -> Result<File, String> {
+    let shown = path.display();
+    let failed = |error: io::Error| format!("cannot write {shown}: {error}");
+    let file = open(path).map_err(failed)?;
+    let data = file.metadata().map_err(failed)?;
+    if !data.is_file() || data.len() == 0 {
+        return Ok(file);
+    }
+    let problem = match Series::open(path) {
+        Ok(series) => {
+            let info = series.info();
+            let is_own = info.pid == u64::from(std::process::id())
+                && Some(info.started) == vm.snapshots_started();
+            if is_own {
+                return Ok(file);
+            }
+            Error::OtherProcess { pid: info.pid }
+        }
+        Err(Error::NotASnapshot) => {
+            return Err(format!(
+                "{shown} is no file of heap snapshots, and is not overwritten; expected a new file"
+            ));
+        }
+        Err(Error::Io(error)) => return Err(failed(error)),
+        Err(error) => error,
+    };
+    if replaces {
+        file.set_len(0).map_err(failed)?;
+        Ok(file)
+    } else {
+        Err(format!("{shown}: {problem}"))
+    }
 }
 
 /// Options with the program's name and arguments.
@@ -35,6 +79,35 @@ pub fn options_of(vm: &Vm) -> SnapshotOptions {
         arguments: words.collect(),
         ..SnapshotOptions::default()
     }
+}
+
+/// A report as numbers with spaces between them, for another process.
+pub fn text_of_report(report: &SnapshotReport) -> String {
+    let SnapshotReport {
+        objects,
+        bytes,
+        written,
+        stopped,
+        taken,
+        is_in_place,
+    } = report;
+    let (stopped, taken) = (stopped.as_micros(), taken.as_micros());
+    let way = u8::from(*is_in_place);
+    format!("{objects} {bytes} {written} {stopped} {taken} {way}")
+}
+
+/// Reads such a text.
+pub fn report_of_text(text: &str) -> Option<SnapshotReport> {
+    let mut numbers = text.split(' ').map(|word| word.parse::<u64>().ok());
+    let mut next = || numbers.next().flatten();
+    Some(SnapshotReport {
+        objects: next()?,
+        bytes: next()?,
+        written: next()?,
+        stopped: Duration::from_micros(next()?),
+        taken: Duration::from_micros(next()?),
+        is_in_place: next()? != 0,
+    })
 }
 
 /// Takes a snapshot and waits until it is written, from a thread that is none of the machine's. Another

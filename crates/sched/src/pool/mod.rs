@@ -239,6 +239,22 @@ impl Pool {
         self.parking.lock().tickets.visit(visit, young_only);
     }
 
+    /// Shows all words while nothing runs. Unlike [`Pool::visit_words`] it is no part of a collection: the
+    /// next one sees the same words as without it.
+    pub fn each_word(&self, show: &mut dyn FnMut(u64)) {
+        for (_, worker) in self.workers.all() {
+            let visit = &mut |word: &mut u64| show(*word);
+            if let Some(ring) = worker.ring_if_any() {
+                ring.visit(visit);
+            }
+            worker.next.visit(visit);
+            worker.pinned.each(show);
+        }
+        self.timed.each(show);
+        self.injector.each(show);
+        self.parking.lock().tickets.each(show);
+    }
+
     /// Words that general workers could take now, about.
     pub(crate) fn queued(&self) -> usize {
         let local: usize = self

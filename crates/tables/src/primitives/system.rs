@@ -81,10 +81,23 @@ rows! {
         "Ends the profile in memory: its bytes in a format (profile, pprof or html), #f if none is being \
          taken, or a string that says what failed." slow Administration;
     "%profiling?" (0) [NEVER_RAISES] "-> boolean" "Whether a profile is being taken." slow Administration;
-    "%heap-snapshot" (5) [] "string string boolean boolean boolean -> any"
+    "%heap-snapshot" (6) [] "string string boolean boolean boolean boolean -> any"
         "Writes a snapshot of the heap to a file, to the end if it has some of this process: with a reason, \
          with previews of strings or not, after a full collection or not, in place or by a copy of the \
-         process. A vector (snapshot-report of protocols), or a string that says what failed." slow Administration;
+         process, and in place of snapshots of another process or not. A number for %heap-job-result, or a \
+         string that says what failed." slow Administration;
+    "%watch-heap" (7) [] "string index index any boolean boolean boolean -> string-or-false"
+        "Begins to write snapshots of the heap to a file: after each so many full collections, or 0, and \
+         after each so many of any kind, or 0; when the heap has grown by a factor, a flonum, or #f; near \
+         the limit or not; with previews of strings or not; in place of snapshots of another process or \
+         not. #f, or a string that says why not." slow Administration;
+    "%end-heap-watch" (0) [] "-> any"
+        "Ends what %watch-heap began, which waits for the snapshot that is being written. A number for \
+         %heap-job-result, or a string that says what failed." slow Administration;
+    "%heap-job-result" (1) [] "index -> any"
+        "Waits for the end of a job, and forgets it. Of %heap-snapshot a vector (snapshot-report of \
+         protocols), or a string that says what failed; of %end-heap-watch a vector (heap-watch-report), or \
+         #f if nothing had been begun." slow Administration;
     "%heap-summary" (0) [] "-> list"
         "Collects fully; the objects by type as vectors (type-sum of protocols), the most bytes \
          first." slow Administration;

@@ -196,7 +196,7 @@ positions! {
         OWNER "owner",
     }
 
-    /// The answer of `%heap-snapshot`.
+    /// The result of `%heap-snapshot`.
     snapshot_report "snapshot-report" {
         /// Objects and their bytes.
         OBJECTS "objects",
@@ -208,6 +208,14 @@ positions! {
         TAKEN "taken",
         /// Whether the process wrote it itself.
         IN_PLACE "in-place",
+    }
+
+    /// The result of `%end-heap-watch`: numbers of snapshots.
+    heap_watch_report "heap-watch-report" {
+        WRITTEN "written",
+        FAILED "failed",
+        /// Another one was being written.
+        LEFT_OUT "left-out",
     }
 
     /// The objects of a type, in the answer of `%heap-summary`.

@@ -17,7 +17,7 @@ mod types;
 mod waits;
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -30,8 +30,8 @@ use canny_snapshot::file::{Info, Place, SnapshotFacts, Way, Writer};
 use self::child::Child;
 pub use self::rules::{Asked, SnapshotRules, SnapshotWatch};
 use self::sink::FileSink;
-pub use self::summary::{SummaryRow, grown};
 use self::summary::Sums;
+pub use self::summary::{SummaryRow, grown};
 use self::types::{Context, Known};
 use self::waits::WaitNames;
 use crate::Vm;
@@ -190,6 +190,13 @@ impl Thread {
     }
 }
 
+impl Vm {
+    /// What the files of this process say as its start, if a snapshot was taken.
+    pub fn snapshots_started(&self) -> Option<u64> {
+        self.snapshots.started.get().copied()
+    }
+}
+
 /// Takes a snapshot while nothing runs.
 fn write_or_fork(
     vm: &Vm,
@@ -224,10 +231,17 @@ fn write_or_fork(
     };
     let follows = id.is_some() && id == last;
     let mut listing = Some(still.list_roots());
-    let mut write = |still: &mut Standstill<'_>, file, way, stopped| {
+    let mut write = |still: &mut Standstill<'_>, file: File, way, stopped| {
         let listing = listing.take().unwrap_or_default();
         let origins = if follows { still.origins() } else { None };
-        snapshot.write(still, listing, origins, file, way, stopped)
+        let is_empty = file.metadata().is_ok_and(|data| data.len() == 0);
+        let kept = file.try_clone().map_err(|error| error.to_string())?;
+        let result = snapshot.write(still, listing, origins, file, way, stopped);
+        if result.is_err() && is_empty {
+            // The beginning of a file is of no use, and takes room on a disk that is full.
+            let _ = kept.set_len(0).and_then(|()| (&kept).rewind());
+        }
+        result
     };
     let problem = if options.is_in_place || options.is_summary {
         None

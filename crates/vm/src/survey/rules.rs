@@ -54,6 +54,7 @@ pub struct SnapshotWatch {
     vm: Arc<Vm>,
     waiter: Option<JoinHandle<()>>,
     left_out: Arc<AtomicU64>,
+    is_stopped: bool,
 }
 
 struct Observer {
@@ -109,15 +110,23 @@ impl Thread {
             vm: self.vm().clone(),
             waiter: Some(waiter),
             left_out,
+            is_stopped: false,
         })
     }
 }
 
 impl SnapshotWatch {
+    /// Takes no more snapshots. Another watch may begin then.
+    pub fn stop(&mut self) {
+        if !std::mem::replace(&mut self.is_stopped, true) {
+            self.vm.heap().set_observer(None);
+        }
+    }
+
     /// Takes no more snapshots, and waits for the one that is being written. How many were left out, as
     /// another one was being written. The caller must not be a thread that keeps the world from stopping.
     pub fn finish(mut self) -> u64 {
-        self.vm.heap().set_observer(None);
+        self.stop();
         if let Some(waiter) = self.waiter.take() {
             // Its only failure is a panic of the one who is told, which has been reported.
             let _ = waiter.join();

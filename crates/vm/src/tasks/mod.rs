@@ -93,11 +93,11 @@ impl Roots for PoolRoots {
 
     unsafe fn list_roots(&mut self, listing: &mut RootListing) {
         let node = listing.group(RootLabel::of_family("tasks that are ready or wait"));
-        let visit = &mut |word: &mut u64| {
+        let show = &mut |word: u64| {
             // SAFETY: as in `visit_roots`.
-            listing.add(node, unsafe { Value::from_bits(*word) });
+            listing.add(node, unsafe { Value::from_bits(word) });
         };
-        self.0.visit_words(visit, false);
+        self.0.each_word(show);
     }
 }
 

@@ -94,6 +94,8 @@ commands! {
         "what went wrong" => |prompt, _| Reply::Text(frames::message(prompt));
     SYSTEM: "gc" [] "" "collect garbage" => system::collect;
     SYSTEM: "statistics" ["stat"] "" "what the heap did" => system::statistics;
+    SYSTEM: "heap" [] "[FILE]"
+        "write a heap snapshot; canny-PID.heap unless a file is named" => system::heap;
     SYSTEM: "tasks" [] "[all]"
         "the tasks, and what they wait for; with all, where they stand" => modules::tasks;
     SYSTEM: "option" ["o"] "[NAME [VALUE]]" "see or change: width, length" => system::option;
@@ -199,6 +201,15 @@ fn value_of(prompt: &mut Prompt, rest: &str) -> Result<canny_value::Value, Reply
 /// Both ways to a reply.
 fn reply(result: Result<Reply, Reply>) -> Reply {
     result.unwrap_or_else(|early| early)
+}
+
+/// The name of a file, with or without quotation marks.
+fn file_name(rest: &str) -> String {
+    let quoted = rest.strip_prefix('"');
+    match quoted.and_then(|rest| rest.strip_suffix('"')) {
+        Some(quoted) => quoted.replace("\\\\", "\\").replace("\\\"", "\""),
+        None => rest.to_owned(),
+    }
 }
 
 fn line(command: &Command) -> String {

@@ -106,13 +106,7 @@ pub(super) fn import(prompt: &mut Prompt, rest: &str) -> Reply {
 
 /// `,load FILE`, with or without quotation marks
 pub(super) fn load(prompt: &mut Prompt, rest: &str) -> Reply {
-    let name = match rest
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'))
-    {
-        Some(quoted) => quoted.replace("\\\\", "\\").replace("\\\"", "\""),
-        None => rest.to_owned(),
-    };
+    let name = super::file_name(rest);
     if name.is_empty() {
         return Reply::Usage;
     }

@@ -1,4 +1,4 @@
-//! Commands about time, memory and settings: `,time`, `,gc`, `,statistics` and `,option`.
+//! Commands about time, memory and settings: `,time`, `,gc`, `,heap`, `,statistics` and `,option`.
 //!
 //! Times of collections are those of the whole machine, other threads included. Settings belong to
 //! the session and end with it.
@@ -89,6 +89,13 @@ pub(super) fn statistics(prompt: &mut Prompt, _rest: &str) -> Reply {
         pause(heap.pause_wall_ns_total),
         pause(heap.pause_wall_ns_max),
     ))
+}
+
+/// `,heap [FILE]`
+pub(super) fn heap(prompt: &mut Prompt, rest: &str) -> Reply {
+    let written = crate::heap::at_prompt(&mut prompt.session, &super::file_name(rest));
+    let sentence = written.unwrap_or_else(|problem| problem);
+    Reply::Text(format!("; {sentence}\n"))
 }
 
 fn bytes(count: u64) -> String {

@@ -25,7 +25,9 @@ pub fn look(session: &mut Session, report: &Path, file: &Path, runs: u64) {
     let line = match count(session, file, runs) {
         Ok(rows) if rows.is_empty() => "(pass (\"leaks\") 0)\n".to_owned(),
         Ok(rows) => failure(&rows, ROUNDS * runs),
-        Err(_) => "(problem \"leaks were not looked for: the suite cannot be loaded\")\n".to_owned(),
+        Err(_) => {
+            "(problem \"leaks were not looked for: the suite cannot be loaded\")\n".to_owned()
+        }
     };
     // A report that cannot be written is noticed by whoever reads it.
     let _ = rewrite(report, length, &line);

@@ -27,9 +27,9 @@ use crate::environment::Environment;
 use crate::exit_code;
 use crate::json::Object;
 use crate::options::Options;
+pub use leaks::look as look_for_leaks;
 use report::{Test, TestResult};
 use show::{Progress, Style, Total};
-pub use leaks::look as look_for_leaks;
 use suite::{Outcome, Setting};
 
 const OWN_OPTIONS: &[Row] = &[

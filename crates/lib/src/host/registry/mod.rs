@@ -35,6 +35,8 @@ use crate::primitives::system::{ChangedVariables, CommandLine};
 use crate::primitives::tasks::SuspendedOperations;
 use crate::primitives::watches::Watch;
 use crate::primitives::websocket::WebSocketCodec;
+use crate::snapshots::HeapWatch;
+use crate::snapshots::jobs::HeapJobs;
 use crate::uncaught::Reporter;
 
 /// A kind of host object. Its module has the implementation, and [`kinds!`] the row.
@@ -147,6 +149,8 @@ states! {
     reporter: Reporter;
     suspended: SuspendedOperations;
     failures: Failures;
+    heap_watch: HeapWatch;
+    heap_jobs: HeapJobs;
     heap_notes: HeapNotes;
 }
 
