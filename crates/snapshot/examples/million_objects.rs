@@ -1,6 +1,7 @@
 //! Writes a snapshot of millions of objects, opens and analyses it, and says how long each step
 //! took and how much memory was needed: `cargo run --profile quick -p canny-snapshot --example
-//! million_objects -- SHAPE MILLIONS`. Shapes are `service`, `list` and `tree`.
+//! million_objects -- SHAPE MILLIONS`. Shapes are `service`, `list` and `tree`;
+//! `series` writes a hundred small snapshots.
 
 use std::fs::File;
 use std::io::Write;
@@ -91,7 +92,7 @@ impl<W: Write> Heap<'_, W> {
         self.writer.address(self.address);
         // Most objects stand side by side.
         self.address += size
-            + if next(&mut self.state) % 16 == 0 {
+            + if next(&mut self.state).is_multiple_of(16) {
                 8
             } else {
                 0
@@ -205,6 +206,51 @@ fn write<W: Write>(writer: &mut Writer<W>, shape: &str, objects: u32) {
     }
 }
 
+/// A small service: lists of entries of which one in a hundred is another one each time.
+fn write_service<W: Write>(writer: &mut Writer<W>, seeds: &[u64]) {
+    let types = types(writer);
+    let globals = types.globals;
+    writer.node(types.root, 0, 1);
+    writer.edge_new();
+    writer.node(globals, 0, seeds.len() as u64);
+    let mut heap = Heap {
+        writer,
+        types,
+        state: 1,
+        address: 0,
+    };
+    for (number, seed) in seeds.iter().enumerate() {
+        heap.state = *seed;
+        heap.address = 1000 * number as u64;
+        heap.writer.edge_new();
+        heap.entry();
+    }
+}
+
+/// The cost of a snapshot after each collection.
+fn series(facts: impl Fn() -> SnapshotFacts) {
+    let mut writer = Writer::create(Vec::new(), &Info::default()).unwrap();
+    let mut state = 88_172_645_463_325_252;
+    let mut seeds: Vec<u64> = (0..12_500).map(|_| next(&mut state)).collect();
+    let mut written = Vec::new();
+    measured("100 snapshots", || {
+        for _ in 0..100 {
+            write_service(&mut writer, &seeds);
+            written.push(writer.finish_snapshot(facts()).unwrap().written);
+            // Entries that come together go together.
+            let start = next(&mut state) as usize % (seeds.len() - 125);
+            for seed in &mut seeds[start..start + 125] {
+                *seed = next(&mut state);
+            }
+        }
+    });
+    let later = written[1..].iter().sum::<u64>() / 99;
+    println!(
+        "  {} bytes for the first one, {later} for another one",
+        written[0]
+    );
+}
+
 fn main() {
     let mut words = std::env::args().skip(1);
     let shape = words.next().unwrap_or_else(|| "service".to_owned());
@@ -217,6 +263,9 @@ fn main() {
         has_previews: true,
         ..SnapshotFacts::default()
     };
+    if shape == "series" {
+        return series(facts);
+    }
     if words.next().as_deref() != Some("--open") {
         measured("only made, to nowhere", || {
             let mut writer = Writer::create(std::io::sink(), &Info::default()).unwrap();

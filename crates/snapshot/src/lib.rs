@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+pub mod export;
 pub mod file;
 pub mod heap;
 pub mod text;

@@ -1,4 +1,6 @@
-//! What changed between two snapshots: by type, and which objects are new, gone or still there.
+//! The changes between two snapshots: by type, and which objects are new, gone or still there.
+//!
+//! Objects are followed by their identities; sums by type need directories only.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

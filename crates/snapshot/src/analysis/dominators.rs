@@ -1,4 +1,4 @@
-//! Which node keeps which alive alone: the dominator tree and retained sizes.
+//! The dominator tree and retained sizes: for each node those that it alone keeps alive.
 //!
 //! The algorithm is that of Lengauer and Tarjan in the form called SEMI-NCA: semidominators first,
 //! then dominators along the tree. The numbers of nodes are those of a depth-first search already.

@@ -1,4 +1,4 @@
-//! What grew over a series: types, and paths of the dominator tree.
+//! Growth over a series: of types, and of paths of the dominator tree.
 //!
 //! A *suspect* grew in most steps of the series. Its score is between 0 and 1: the share of steps
 //! with growth less those with shrinkage, times the share of its growth in what the heap gained.
@@ -13,13 +13,20 @@ use crate::heap::ROOT;
 const SHARE_MIN: u64 = 1000;
 /// The longest path.
 const PATH_MAX: usize = 8;
+/// Lengths of ends of paths.
+const ENDS_MIN: usize = 2;
+const ENDS_MAX: usize = 4;
+/// Suspects at the top of a list that others are compared with.
+const SUSPECTS_COMPARED: usize = 200;
+/// The most paths.
+const STEPS_MAX: usize = 1 << 20;
 /// Suspects grew in half of the steps at least, as a net.
 const STEADINESS_MIN: f64 = 0.5;
 
-/// What may be a leak.
+/// A type or path that may be a leak.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suspect {
-    /// Types from the root to the suspect; one for a type alone.
+    /// Types on the way to the suspect, from the root or near it; one for a type alone.
     pub path: Vec<u32>,
     pub names: Vec<String>,
     /// Bytes in each snapshot: of the objects for a type, retained ones for a path.
@@ -87,8 +94,8 @@ pub fn growing_types(types: &[TypeRow], snapshots: &[Directory]) -> Vec<Suspect>
         for sum in &directory.summary {
             let zeros = || (vec![0; snapshots.len()], vec![0; snapshots.len()]);
             let row = rows.entry(sum.type_number).or_insert_with(zeros);
-            row.0[index] += sum.bytes;
-            row.1[index] += sum.objects;
+            row.0[index] = row.0[index].saturating_add(sum.bytes);
+            row.1[index] = row.1[index].saturating_add(sum.objects);
         }
     }
     let total: Vec<u64> = snapshots.iter().map(|one| one.bytes).collect();
@@ -98,7 +105,7 @@ pub fn growing_types(types: &[TypeRow], snapshots: &[Directory]) -> Vec<Suspect>
     suspects(rows, types, growth_of(&total))
 }
 
-/// Retained bytes and objects by path of types in the dominator tree.
+/// Retained bytes and objects by path of types in the dominator tree, and by ends of such paths.
 #[derive(Clone, Debug, Default)]
 pub struct PathSums {
     paths: HashMap<Vec<u32>, (u64, u64)>,
@@ -109,42 +116,58 @@ impl PathSums {
     /// The sums of a heap. Only the large paths are in them, so that a series of them is small.
     pub fn new(analysis: &Analysis) -> PathSums {
         let (heap, dominators) = (analysis.heap(), analysis.dominators());
-        let mut sums = PathSums {
-            paths: HashMap::new(),
-            retained: dominators.retained(ROOT),
-        };
-        let bytes_min = sums.retained / SHARE_MIN;
-        // Nodes with the same path so far are looked at together.
-        let mut level: Vec<(Vec<u32>, Vec<u32>)> = vec![(Vec::new(), vec![ROOT])];
-        for _ in 0..PATH_MAX {
-            let mut next = Vec::new();
-            for (path, nodes) in level {
-                let mut groups: HashMap<u32, (u64, Vec<u32>)> = HashMap::new();
-                for node in nodes {
-                    for &child in dominators.children(node) {
-                        let group = groups.entry(heap.type_number(child)).or_default();
-                        group.0 += dominators.retained(child);
-                        group.1.push(child);
-                    }
-                }
-                for (number, (retained, children)) in groups {
-                    // A list or tree of one type is one step.
-                    let mut path = path.clone();
-                    if path.last() != Some(&number) {
-                        path.push(number);
-                        let sum = sums.paths.entry(path.clone()).or_default();
-                        sum.0 += retained;
-                        sum.1 += children.len() as u64;
-                    }
-                    if retained > bytes_min {
-                        next.push((path, children));
-                    }
-                }
+        // Steps of paths: the step before, the type, the length, retained bytes and objects.
+        let mut steps = vec![(0u32, heap.type_number(ROOT), 0usize, 0u64, 0u64)];
+        let mut known: HashMap<(u32, u32), u32> = HashMap::new();
+        let mut step_of = vec![0u32; heap.len()];
+        // Dominators have lower numbers than what they dominate.
+        for node in 1..heap.len() as u32 {
+            let above = step_of[dominators.idom(node).unwrap_or(ROOT) as usize];
+            let number = heap.type_number(node);
+            let (_, type_above, length, _, _) = steps[above as usize];
+            // A list or tree of one type is one step.
+            step_of[node as usize] = above;
+            if (number == type_above && above != 0) || length >= PATH_MAX {
+                continue;
             }
-            level = next;
+            let next = steps.len() as u32;
+            let step = *known.entry((above, number)).or_insert(next);
+            if step == next {
+                if steps.len() >= STEPS_MAX {
+                    known.remove(&(above, number));
+                    continue;
+                }
+                steps.push((above, number, length + 1, 0, 0));
+            }
+            step_of[node as usize] = step;
+            let sum = &mut steps[step as usize];
+            sum.3 += dominators.retained(node);
+            sum.4 += 1;
         }
-        sums.paths.retain(|_, sum| sum.0 > bytes_min);
-        sums
+        let retained = dominators.retained(ROOT);
+        let mut paths: HashMap<Vec<u32>, (u64, u64)> = HashMap::new();
+        for (index, step) in steps.iter().enumerate().skip(1) {
+            if step.3 <= retained / SHARE_MIN {
+                continue;
+            }
+            let mut path = Vec::new();
+            let mut at = index;
+            while at != 0 {
+                path.push(steps[at].1);
+                at = steps[at].0 as usize;
+            }
+            path.reverse();
+            // A frame may hold a table at times, so that paths through it begin elsewhere. The ends
+            // of paths stay the same.
+            let ends = (ENDS_MIN..=ENDS_MAX).filter(|length| *length < path.len());
+            let ends = ends.map(|length| path[path.len() - length..].to_vec());
+            for end in ends.chain([path.clone()]) {
+                let sum = paths.entry(end).or_default();
+                sum.0 = sum.0.saturating_add(step.3);
+                sum.1 += step.4;
+            }
+        }
+        PathSums { paths, retained }
     }
 }
 
@@ -163,5 +186,14 @@ pub fn growing_paths(types: &[TypeRow], series: &[PathSums]) -> Vec<Suspect> {
     let rows = rows
         .into_iter()
         .map(|(path, (bytes, objects))| (path.to_vec(), bytes, objects));
-    suspects(rows, types, growth_of(&total))
+    let mut found: Vec<Suspect> = Vec::new();
+    for one in suspects(rows, types, growth_of(&total)) {
+        // The end of a longer path with the same sums says nothing new.
+        let is_end =
+            |longer: &Suspect| longer.bytes == one.bytes && longer.path.ends_with(&one.path);
+        if !found.iter().take(SUSPECTS_COMPARED).any(is_end) {
+            found.push(one);
+        }
+    }
+    found
 }

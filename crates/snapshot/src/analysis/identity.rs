@@ -1,4 +1,4 @@
-//! Which objects of a series are the same, although the collector moves them.
+//! The identity of objects in a series, although the collector moves them.
 //!
 //! The identity of an object is the snapshot in which it was seen first, and its position among the
 //! objects there. Addresses and moves lead from one snapshot to the next; graphs are not needed.
@@ -81,7 +81,8 @@ pub fn identities(series: &Series, wanted: &[usize]) -> Result<Vec<Identities>, 
         followed_from: 0,
     };
     let mut found = Vec::new();
-    for index in 0..=wanted.iter().copied().max().unwrap_or(0) {
+    let last = wanted.iter().copied().max().unwrap_or(0);
+    for index in 0..=last {
         match series.moves(index)? {
             Some(moves) => chain.moves.push(moves),
             None => {
@@ -102,6 +103,13 @@ pub fn identities(series: &Series, wanted: &[usize]) -> Result<Vec<Identities>, 
             chain.find(*address).unwrap_or(new)
         };
         let ids: Vec<u64> = addresses.iter().enumerate().map(of_address).collect();
+        if index == last {
+            found.push(Identities {
+                ids,
+                followed_from: chain.followed_from,
+            });
+            break;
+        }
         chain.known = addresses.into_iter().zip(ids.iter().copied()).collect();
         chain.known.sort_unstable();
         chain.moves.clear();

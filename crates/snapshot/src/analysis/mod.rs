@@ -15,7 +15,7 @@ mod treemap;
 mod waste;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::sync::OnceLock;
 

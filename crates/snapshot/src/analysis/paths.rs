@@ -13,8 +13,13 @@ const UNKNOWN: u32 = u32::MAX;
 
 /// Sources that are looked at for a node with more of them.
 const SOURCES_MAX: usize = 200;
-/// Beginnings of paths that are looked at.
-const STEPS_MAX: usize = 50_000;
+/// Nodes of a path, from its end, at which another one may leave it.
+const STEPS_MAX: usize = 1000;
+/// Ends that are looked at.
+const ROWS_MAX: usize = 20_000;
+
+/// Circles up to this length are left out early.
+const CIRCLE_MAX: usize = 32;
 
 /// How far nodes are from the root.
 pub struct Distances {
@@ -63,57 +68,69 @@ impl Distances {
     }
 
     /// Several paths, the shortest first; each differs from the others in an edge at least.
+    ///
+    /// A path leaves a shortest one at some places. Those places are looked for near the node.
     pub fn paths(&self, heap: &Heap, node: u32, count_max: usize) -> Vec<Vec<u32>> {
         let mut ends = Ends {
             rows: vec![(node, None)],
             queue: BinaryHeap::new(),
-            seen: HashSet::new(),
         };
         ends.queue.push(Reverse((self.of(node), 0)));
         let mut found = Vec::new();
-        for _ in 0..STEPS_MAX {
-            let Some(Reverse((length, index))) = ends.queue.pop() else {
+        while let Some(Reverse((length, index))) = ends.queue.pop() {
+            if let Some(path) = self.path(&ends, index) {
+                found.push(path);
+            }
+            if found.len() >= count_max || ends.rows.len() >= ROWS_MAX {
                 break;
-            };
-            let head = ends.rows[index].0;
-            if head == ROOT {
-                found.push(ends.path(index));
-                if found.len() >= count_max {
-                    break;
-                }
-                continue;
             }
-            // A second way to a node goes on as the first one, to show where they part.
-            if !ends.seen.insert(head) {
-                let mut path = self.shortest(head);
-                let rest = ends.path(index);
-                if !rest[1..].iter().any(|node| path.contains(node)) {
-                    path.extend_from_slice(&rest[1..]);
-                    found.push(path);
-                    if found.len() >= count_max {
-                        break;
-                    }
-                }
-                continue;
+            self.leave(heap, &mut ends, index, length);
+        }
+        found
+    }
+
+    /// The path with an end; nothing if it is a circle.
+    fn path(&self, ends: &Ends, index: usize) -> Option<Vec<u32>> {
+        let mut path = self.shortest(ends.rows[index].0);
+        let mut seen = HashSet::new();
+        let mut next = ends.rows[index].1;
+        while let Some(index) = next {
+            let (node, after) = ends.rows[index];
+            // A node of the shortest path stands at its distance.
+            if path.get(self.of(node) as usize) == Some(&node) || !seen.insert(node) {
+                return None;
             }
-            let after = length - self.of(head);
-            let sources = heap.incoming().of(head);
-            let shortest = self.before[head as usize];
-            let others = sources.iter().copied().filter(|source| *source != shortest);
+            path.push(node);
+            next = after;
+        }
+        Some(path)
+    }
+
+    /// Adds the ends that leave the shortest path to the beginning of an end.
+    fn leave(&self, heap: &Heap, ends: &mut Ends, index: usize, length: u32) {
+        let mut index = index;
+        for _ in 0..STEPS_MAX {
+            let node = ends.rows[index].0;
+            if node == ROOT {
+                return;
+            }
+            let after = length - self.of(node);
+            let shortest = self.before[node as usize];
+            let sources = heap.incoming().of(node);
+            let others = sources.iter().filter(|source| **source != shortest);
             let mut last = None;
-            for source in std::iter::once(shortest).chain(others.take(SOURCES_MAX)) {
-                if last.replace(source) == Some(source) || ends.is_on_path(index, source) {
-                    continue;
-                }
+            for &source in others.take(SOURCES_MAX) {
                 let distance = self.of(source);
-                if distance != UNKNOWN {
+                let is_new = last.replace(source) != Some(source) && !ends.has(index, source);
+                if is_new && distance != UNKNOWN {
                     ends.rows.push((source, Some(index)));
                     let row = ends.rows.len() - 1;
                     ends.queue.push(Reverse((distance + after + 1, row)));
                 }
             }
+            ends.rows.push((shortest, Some(index)));
+            index = ends.rows.len() - 1;
         }
-        found
     }
 }
 
@@ -123,33 +140,20 @@ struct Ends {
     rows: Vec<(u32, Option<usize>)>,
     /// By the length of the shortest path with this end.
     queue: BinaryHeap<Reverse<(u32, usize)>>,
-    seen: HashSet<u32>,
 }
 
 impl Ends {
-    fn path(&self, index: usize) -> Vec<u32> {
-        let mut path = Vec::new();
+    /// Whether a node is at the beginning of an end, where circles mostly close.
+    fn has(&self, index: usize, node: u32) -> bool {
         let mut next = Some(index);
-        while let Some(index) = next {
-            let (node, after) = self.rows[index];
-            path.push(node);
-            next = after;
-        }
-        path
-    }
-
-    fn is_on_path(&self, index: usize, node: u32) -> bool {
-        let mut next = Some(index);
-        // Long paths are those of lists, whose nodes come once.
-        for _ in 0..100 {
+        for _ in 0..CIRCLE_MAX {
             let Some(index) = next else {
                 return false;
             };
-            let (one, after) = self.rows[index];
-            if one == node {
+            if self.rows[index].0 == node {
                 return true;
             }
-            next = after;
+            next = self.rows[index].1;
         }
         false
     }

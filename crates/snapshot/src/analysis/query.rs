@@ -35,7 +35,7 @@ pub enum Predicate {
     Holds(Box<Predicate>),
     /// All paths to it lead through this node.
     DominatedBy(u32),
-    /// Roots, frames and the like, which no other predicate finds unless it names their type.
+    /// Roots, frames and the like. Predicates about sizes do not find them.
     IsVirtual,
     All(Vec<Predicate>),
     Any(Vec<Predicate>),
@@ -179,11 +179,7 @@ impl Analysis {
             }
             Predicate::DominatedBy(above) => self.dominated_by(*above)?,
             Predicate::All(parts) => {
-                let mut set = self.objects(|_| true);
-                let names_virtual = parts.iter().any(|part| *part == Predicate::IsVirtual);
-                if names_virtual {
-                    set = Set::new(heap.len(), |_| true);
-                }
+                let mut set = Set::new(heap.len(), |_| true);
                 for part in parts {
                     set.combine(&self.set(part, depth + 1)?, |one, other| one & other);
                 }

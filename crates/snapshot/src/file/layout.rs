@@ -106,6 +106,41 @@ fn json<T: DeserializeOwned>(bytes: &[u8], offset: u64) -> Result<T, Error> {
     serde_json::from_slice(bytes).map_err(|error| Error::damaged(offset, error.to_string()))
 }
 
+/// A directory whose numbers are possible ones, so that sums of them are too.
+fn directory(bytes: &[u8], offset: u64) -> Result<Directory, Error> {
+    const NUMBER_MAX: u64 = 1 << 53;
+    let directory: Directory = json(bytes, offset)?;
+    let mut numbers = vec![
+        directory.number,
+        directory.time,
+        directory.stopped,
+        directory.taken,
+        directory.nodes,
+        directory.edges,
+        directory.objects,
+        directory.bytes,
+        directory.heap,
+        directory.outside,
+        directory.types,
+    ];
+    numbers.extend(
+        directory
+            .summary
+            .iter()
+            .flat_map(|sum| [sum.objects, sum.bytes]),
+    );
+    numbers.extend(
+        directory
+            .places
+            .iter()
+            .flat_map(|place| [place.objects, place.bytes]),
+    );
+    if numbers.iter().any(|number| *number > NUMBER_MAX) {
+        return Err(Error::damaged(offset, "a sum that is not possible"));
+    }
+    Ok(directory)
+}
+
 /// The contents of a file.
 #[derive(Debug, Default)]
 pub struct Layout {
@@ -162,7 +197,7 @@ impl Layout {
             }
             before = offset;
             let bytes = source.chunk_of(chunk::SNAP, offset).ok()?;
-            let directory: Directory = json(&bytes, offset).ok()?;
+            let directory = directory(&bytes, offset).ok()?;
             next = directory.previous;
             layout.directories.push((offset, directory));
         }
@@ -250,7 +285,7 @@ impl Scan {
         match header.tag {
             chunk::TYPE => add_types(&mut self.types, &bytes, offset)?,
             chunk::SNAP => {
-                let directory: Directory = json(&bytes, offset)?;
+                let directory = directory(&bytes, offset)?;
                 if directory.types != self.types.len() as u64 {
                     return Err(Error::damaged(offset, "types are missing"));
                 }

@@ -76,9 +76,10 @@ impl Graph {
         let rows = rows(source, directory, "NODE")?;
         // References of a cut-off snapshot do not say how long the chunks are.
         let bytes: u64 = rows.iter().map(|row| u64::from(row.length).max(1)).sum();
-        let edges_max = match rows.iter().any(|row| row.length == 0) {
-            true => bytes.max(source.length().saturating_mul(UNPACKED_FACTOR)),
-            false => bytes,
+        let edges_max = if rows.iter().any(|row| row.length == 0) {
+            bytes.max(source.length().saturating_mul(UNPACKED_FACTOR))
+        } else {
+            bytes
         };
         let nodes = directory.nodes.min(bytes / 3 + 1) as usize;
         let edges = directory.edges.min(bytes) as usize;

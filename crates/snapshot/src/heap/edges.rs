@@ -36,7 +36,10 @@ pub fn edge_name(row: &TypeRow, word: u64) -> EdgeName {
     match (row.family.as_str(), word) {
         ("pair", 0) => EdgeName::Field("car".to_owned()),
         ("pair", 1) => EdgeName::Field("cdr".to_owned()),
-        ("vector", _) => EdgeName::Element(word - row.fields.len() as u64),
+        ("vector", _) => match word.checked_sub(row.fields.len() as u64) {
+            Some(index) => EdgeName::Element(index),
+            None => EdgeName::Word(word),
+        },
         _ => EdgeName::Word(word),
     }
 }

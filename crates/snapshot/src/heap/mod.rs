@@ -73,7 +73,7 @@ impl Heap {
         &self.directory
     }
 
-    /// Which snapshot of the series it is, from 0.
+    /// The position of the snapshot in its series, from 0.
     pub fn index(&self) -> usize {
         self.index
     }

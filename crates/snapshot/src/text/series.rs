@@ -18,9 +18,10 @@ pub fn series_table(series: &Series, style: &Style) -> String {
     let mut text = title(style, &(cells.concat() + "  reason"));
     for (index, one) in series.snapshots().iter().enumerate() {
         let is_whole = series.is_whole(index);
-        let (objects, amount) = match is_whole {
-            true => (count(one.objects), bytes(one.bytes)),
-            false => ("-".to_owned(), "-".to_owned()),
+        let (objects, amount) = if is_whole {
+            (count(one.objects), bytes(one.bytes))
+        } else {
+            ("-".to_owned(), "-".to_owned())
         };
         let number = right(&one.number.to_string(), 7);
         let cells = [number, right(&objects, COUNT), right(&amount, AMOUNT)];
@@ -51,9 +52,12 @@ pub fn difference_table(difference: &Difference, style: &Style) -> String {
     ];
     let used = 2 * AMOUNT + 2 * COUNT;
     let mut text = title(style, &(cells.concat() + "  type"));
-    let number = |objects: u64| match difference.is_followed {
-        true => right(&count(objects), COUNT),
-        false => right("-", COUNT),
+    let number = |objects: u64| {
+        if difference.is_followed {
+            right(&count(objects), COUNT)
+        } else {
+            right("-", COUNT)
+        }
     };
     for one in difference.changes.iter().take(style.rows_max) {
         let cells = [

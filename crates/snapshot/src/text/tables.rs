@@ -24,7 +24,7 @@ pub(super) fn line(style: &Style, cells: &str, used: usize, name: &str) -> Strin
 }
 
 pub(super) fn title(style: &Style, text: &str) -> String {
-    style.paint(Colour::Bold, &fit(text, style.width).trim_end().to_owned()) + "\n"
+    style.paint(Colour::Bold, fit(text, style.width).trim_end()) + "\n"
 }
 
 pub(super) fn more(shown: usize, all: usize) -> String {
@@ -43,7 +43,7 @@ fn way(way: Way) -> &'static str {
     }
 }
 
-/// What a snapshot is about, with the types that have most bytes. It needs no graph.
+/// The facts of a snapshot, with the types that have most bytes. It needs no graph.
 pub fn summary(info: &Info, types: &[TypeRow], directory: &Directory, style: &Style) -> String {
     let program = if info.program.is_empty() {
         "a program"
