@@ -48,7 +48,7 @@ verbs
   web            measure the web server beside others
   protocols      write the library of the numbers that Rust and Scheme share
   programs       random programs must behave the same with the specializer as without
-  fuzz           throw generated input at whatever reads: sources, code, numbers, formats, encodings
+  fuzz           throw generated input at whatever reads: sources, code, formats, snapshots
 
 `cargo xtask VERB --help` explains a verb's options.
 ";

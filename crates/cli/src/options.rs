@@ -14,7 +14,7 @@ use crate::coverage::CoverageOptions;
 use crate::environment::Environment;
 use canny_compiler::counting::Counting;
 
-use crate::heap::{HeapWish, is_heap_option};
+use crate::heap_options::{HeapWish, is_heap_option};
 use crate::recording::{RecordingOptions, RingWish, is_recording_option, is_ring_option};
 use crate::report::MessageFormat;
 use crate::warnings::Warnings;
@@ -71,6 +71,8 @@ pub struct Options {
     pub message_format: MessageFormat,
     /// Compile code that runs often.
     pub compiles: bool,
+    /// Forms that are evaluated before a prompt.
+    pub first_forms: String,
     /// Where `canny repl` listens to nREPL clients.
     pub listen: Option<String>,
     /// Tell at the end what was compiled and what was not.
@@ -146,6 +148,7 @@ impl Options {
             shows_values: true,
             message_format: MessageFormat::Text,
             compiles: true,
+            first_forms: String::new(),
             reports_specializer: false,
             counting: Counting::default(),
             coverage: None,

@@ -7,13 +7,20 @@ use std::path::Path;
 
 use support::{Canny, programs, root, scratch};
 
-/// Runs every program of a directory; gives the reports of those that fail.
-fn failures(directory: &Path) -> Vec<String> {
+/// Loads the file that the command line names. Its variables may be redefined, so that other code is
+/// made of it than of a program.
+const LOADER: &str = "(import (scheme base) (scheme load) (scheme process-context))\n\
+                      (load (cadr (command-line)))\n";
+
+/// Runs every program of a directory, with these words before its name; gives the reports of those that
+/// fail.
+fn failures(directory: &Path, words: &[&str]) -> Vec<String> {
     programs(directory)
         .iter()
         .filter_map(|path| {
             let word = path.to_str().expect("paths of the project are UTF-8");
-            let outcome = Canny::new(scratch(), &[word]).run();
+            let words = [words, &[word]].concat();
+            let outcome = Canny::new(scratch(), &words).file("load.scm", LOADER).run();
             (outcome.code != Some(0)).then(|| {
                 format!(
                     "{word}: {:?}\n{}{}",
@@ -27,7 +34,13 @@ fn failures(directory: &Path) -> Vec<String> {
 #[track_caller]
 fn all_pass(directory: &str) {
     let directory = root().join("tests").join(directory);
-    let failures = failures(&directory);
+    let failures = failures(&directory, &[]);
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
+}
+
+#[test]
+fn regressions_that_are_loaded() {
+    let failures = failures(&root().join("tests/regress"), &["load.scm"]);
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 

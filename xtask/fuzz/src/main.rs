@@ -2,9 +2,9 @@
 //!
 //! A *target* is a generator of inputs and an oracle. Generators ([`generate`]) know nothing of the
 //! code under test; oracles ([`oracle`]) know nothing of where an input came from. Those of
-//! [`formats`], [`encodings`] and [`web`] stand beside each other. A case is a function of the seed and
-//! its number, so that a finding is repeated by `--seed S --first N --cases 1`. A panic, a broken
-//! promise or a case that does not end is a finding; its input is kept in a file.
+//! [`formats`], [`encodings`], [`snapshots`] and [`web`] stand beside each other. A case is a function
+//! of the seed and its number, so that a finding is repeated by `--seed S --first N --cases 1`. A
+//! panic, a broken promise or a case that does not end is a finding; its input is kept in a file.
 #![forbid(unsafe_code)]
 
 mod corpus;
@@ -12,6 +12,7 @@ mod encodings;
 mod formats;
 mod generate;
 mod oracle;
+mod snapshots;
 // The generator of programs, in a crate that may not depend on this one's, draws the same numbers.
 #[path = "../../src/programs/random.rs"]
 mod random;
@@ -27,7 +28,8 @@ use random::Random;
 const HELP: &str = "\
 usage: cargo xtask fuzz [OPTION…] [TARGET|all]
 
-targets: reader, expander, bytecode, number, json, csv, decoder, lines, head, chunks
+targets: reader, expander, bytecode, number, json, csv, decoder, lines, head, chunks,
+         snapshot
 
   --seconds N   time for each target (20)
   --seed N      where the random numbers start (from the clock)
@@ -97,6 +99,11 @@ const TARGETS: &[Target] = &[
         name: "chunks",
         generate: web::chunked_text,
         check: web::chunked,
+    },
+    Target {
+        name: "snapshot",
+        generate: snapshots::file,
+        check: snapshots::read,
     },
 ];
 

@@ -38,6 +38,8 @@ struct Site {
     opcode: Opcode,
     /// Field a.
     a: i32,
+    /// Arguments of the instruction, if it is a call.
+    count: usize,
 }
 
 /// A call's arguments.
@@ -72,6 +74,7 @@ impl Segment<'_, '_> {
             word: instruction.first_word(),
             opcode: instruction.opcode,
             a: instruction.a() as i32,
+            count: instruction.b(),
         })
     }
 
@@ -127,6 +130,11 @@ impl Segment<'_, '_> {
                 let target = self.callee_code(closure, value, arguments.len(), slow);
                 let fast = self.builder.current_block();
                 self.begin(slow);
+                // The collector takes the operands of the instruction for live.
+                let false_word = self.word(layout::FALSE);
+                for operand in arguments.len()..site.count {
+                    self.store_slot(false_word, first + operand as i32);
+                }
                 let pc = self.word(site.behind);
                 let fp = self.slot_address(base);
                 let word = with_count(site.word, arguments.len())?;
@@ -256,6 +264,17 @@ impl Segment<'_, '_> {
                 self.begin(slow);
                 let stores = self.procedure.slots.at_end(id).to_vec();
                 self.coldly(|s| s.store_slots(&stores));
+                if arguments.len() != site.count {
+                    // The call is not that of the instruction: `apply` was taken apart.
+                    let first = site.a + frame::LINK_WORDS as i32;
+                    self.coldly(|s| {
+                        s.store_slot(closure_value, site.a);
+                        for (argument, slot) in arguments.iter().zip(first..) {
+                            let word = s.tagged(*argument);
+                            s.store_slot(word, slot);
+                        }
+                    });
+                }
                 let pc = self.word(site.behind);
                 let fp = self.fp();
                 let word = with_count(site.word, arguments.len())?;

@@ -139,4 +139,48 @@ impl Analysis {
         sort(&mut rows, column);
         rows
     }
+
+    /// Objects and bytes by the nearest node of a family that keeps them alive alone: by task, by
+    /// frame, by procedure. The last row has the objects that no such node has for itself.
+    pub fn holders(&self, family: &str, count_max: usize) -> Vec<Row> {
+        let heap = self.heap();
+        let is_holder = |node: u32| heap.type_of(node).family == family;
+        // Dominators have lower numbers than what they dominate.
+        let mut holders = vec![ROOT; heap.len()];
+        let mut sums: HashMap<u32, (u64, u64)> = HashMap::new();
+        for node in heap.nodes() {
+            let above = self
+                .dominators()
+                .idom(node)
+                .map(|idom| holders[idom as usize]);
+            holders[node as usize] = match above {
+                _ if is_holder(node) => node,
+                Some(above) => above,
+                None => ROOT,
+            };
+            if !heap.is_virtual(node) {
+                let sum = sums.entry(holders[node as usize]).or_default();
+                sum.0 += 1;
+                sum.1 += heap.size(node);
+            }
+        }
+        let others = sums.remove(&ROOT).unwrap_or_default();
+        let mut found: Vec<(u32, (u64, u64))> = sums.into_iter().collect();
+        found.sort_by_key(|(node, sum)| (Reverse(sum.1), *node));
+        let row = |(node, sum): (u32, (u64, u64))| Row {
+            name: heap.label(node),
+            type_number: None,
+            objects: sum.0,
+            bytes: sum.1,
+            retained: self.dominators().retained(node),
+        };
+        let mut rows: Vec<Row> = found.into_iter().take(count_max).map(row).collect();
+        rows.push(Row {
+            name: format!("no single {family}"),
+            objects: others.0,
+            bytes: others.1,
+            ..Row::default()
+        });
+        rows
+    }
 }

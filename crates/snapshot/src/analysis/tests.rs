@@ -216,6 +216,18 @@ fn queries_find_pages_of_objects() {
 }
 
 #[test]
+fn objects_are_summed_up_by_what_holds_them() {
+    let analysis = Analysis::new(cache(3).heap().0);
+    let rows = analysis.holders("record", 2);
+    let rows: Vec<(&str, u64, u64)> = rows
+        .iter()
+        .map(|row| (row.name.as_str(), row.objects, row.bytes))
+        .collect();
+    let entry = ("record entry", 2, 80);
+    assert_eq!(rows, [entry, entry, ("no single record", 5, 176)]);
+}
+
+#[test]
 fn tiles_have_the_largest_children_and_a_rest() {
     let edges: Vec<(u32, u64, u32)> = (1..6).map(|node| (0, 0, node)).collect();
     let analysis = analysis(&Model::new(&[0, 5, 1, 9, 2, 3], &edges));

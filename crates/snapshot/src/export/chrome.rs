@@ -13,6 +13,9 @@ use crate::heap::{Edge, EdgeName, Heap, ROOT};
 
 const NODE_FIELDS: u64 = 6;
 
+/// Ids from here on are those of nodes that are no objects; numbers of JavaScript have 53 bits.
+const VIRTUAL_IDS: u64 = 1 << 52;
+
 /// Characters of a name that is a text.
 const TEXT_MAX: usize = 1000;
 
@@ -145,7 +148,7 @@ pub fn chrome(analysis: &Analysis, out: impl Write) -> io::Result<()> {
     )?;
     let names = Names::new(heap);
     let shared = names.strings.all.len();
-    write_nodes(heap, &names, shared, &mut out)?;
+    write_nodes(analysis, &names, shared, &mut out)?;
     out.write_all(b"],\n\"edges\":[")?;
     let mut is_first = true;
     for node in heap.nodes() {
@@ -177,7 +180,28 @@ pub fn chrome(analysis: &Analysis, out: impl Write) -> io::Result<()> {
     out.flush()
 }
 
-fn write_nodes(heap: &Heap, names: &Names, shared: usize, out: &mut impl Write) -> io::Result<()> {
+/// The ids of nodes. Those of objects are equal in all snapshots of a series if their identities
+/// are known; others would come and go in comparisons.
+fn ids(analysis: &Analysis) -> Vec<u64> {
+    let heap = analysis.heap();
+    let id = |(node, id): (u32, Option<u64>)| match id.filter(|id| *id < VIRTUAL_IDS / 2) {
+        Some(id) => 2 * id + 1,
+        None => VIRTUAL_IDS + 2 * u64::from(node) + 1,
+    };
+    match analysis.identities().filter(|all| !all.is_empty()) {
+        Some(all) => heap.nodes().zip(all.by_node(heap)).map(id).collect(),
+        None => heap.nodes().map(|node| 2 * u64::from(node) + 1).collect(),
+    }
+}
+
+fn write_nodes(
+    analysis: &Analysis,
+    names: &Names,
+    shared: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let heap = analysis.heap();
+    let ids = ids(analysis);
     let mut texts = heap.texts().iter().enumerate().peekable();
     let mut weak = heap.weak_edges().iter().peekable();
     for node in heap.nodes() {
@@ -199,7 +223,7 @@ fn write_nodes(heap: &Heap, names: &Names, shared: usize, out: &mut impl Write) 
             out,
             "{comma}{},{name},{},{},{edges},0",
             node_type(row),
-            u64::from(node) * 2 + 1,
+            ids[node as usize],
             heap.size(node)
         )?;
     }

@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use super::*;
-use crate::analysis::Analysis;
 use crate::analysis::tests::cache;
+use crate::analysis::{Analysis, Identities, identities};
 use crate::heap::Series;
 use crate::heap::tests::small_file;
 
@@ -129,6 +129,27 @@ fn chrome_gets_texts_and_weak_edges() {
     let nodes = read_chrome(&text);
     let weak = nodes[2].edges.iter().filter(|edge| edge.0 == "weak");
     assert_eq!(weak.count(), 1);
+}
+
+#[test]
+fn chrome_gets_ids_that_stay_the_same() {
+    let series = Series::from_bytes(small_file()).unwrap();
+    let mut found = identities(&series, &[0, 1]).unwrap().into_iter();
+    let ids = |index: usize, identities: Identities| {
+        let analysis = Analysis::new(series.snapshot(index).unwrap());
+        analysis.set_identities(identities);
+        let mut text = Vec::new();
+        chrome(&analysis, &mut text).unwrap();
+        read_chrome(&text)
+            .iter()
+            .map(|node| node.id)
+            .collect::<Vec<u64>>()
+    };
+    let before = ids(0, found.next().unwrap());
+    let after = ids(1, found.next().unwrap());
+    // Addresses 100 and 200 and so on; those at 200 to 207 are new, 300 and 400 came from nowhere.
+    let same = before.iter().filter(|id| after.contains(id)).count();
+    assert_eq!((before.len(), same), (5, 2), "{before:?} {after:?}");
 }
 
 #[test]

@@ -209,6 +209,7 @@ fn records_that_do_not_fit_together_are_refused() {
     writer.node(root, 0, 2);
     writer.edge_to(0);
     assert!(writer.finish_snapshot(facts()).is_err());
+    assert!(writer.error().is_some());
     let mut writer = Writer::create(Vec::new(), &info()).unwrap();
     writer.node(9, 0, 0);
     assert!(writer.finish_snapshot(facts()).is_err());

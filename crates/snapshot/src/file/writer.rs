@@ -495,18 +495,19 @@ impl<W: Write> Writer<W> {
         Ok(offset)
     }
 
-    /// Ends a snapshot. The next node is node 0 of another one.
+    /// Ends a snapshot. The next node is node 0 of another one. After an error the writer is of no
+    /// use; [`Writer::append`] cuts off what it has written of the snapshot.
     pub fn finish_snapshot(&mut self, facts: SnapshotFacts) -> io::Result<Summary> {
         self.flush(|writer| &mut writer.node);
         self.flush(|writer| &mut writer.text);
         self.flush(|writer| &mut writer.fact);
         self.flush(|writer| &mut writer.weak);
         self.flush(|writer| &mut writer.addr);
+        if self.edges != self.edges_announced || u64::from(self.nodes) > self.edges + 1 {
+            self.fail(invalid("the records of nodes do not fit together"));
+        }
         if let Some(error) = &self.error {
             return Err(io::Error::new(error.kind(), error.to_string()));
-        }
-        if self.edges != self.edges_announced || u64::from(self.nodes) > self.edges + 1 {
-            return Err(invalid("the records of nodes do not fit together"));
         }
         self.write_types()?;
         let directory = self.directory(facts);

@@ -343,3 +343,38 @@ fn a_long_list_needs_no_recursion() {
         );
     }
 }
+
+#[test]
+fn a_record_of_many_edges_is_in_several_chunks() {
+    let mut writer = Writer::create(Vec::new(), &Info::default()).unwrap();
+    let vector = writer.type_number(&row("vector", "", &[]));
+    let count = 300_000u32;
+    writer.node(vector, u64::from(count), 2 * u64::from(count));
+    for number in 0..count {
+        // The words that are skipped are different ones, so that chunks differ.
+        writer.skip(u64::from(number % 300));
+        writer.edge_to(0);
+        writer.edge_new();
+        writer.node(vector, 1, 0);
+    }
+    writer.finish_snapshot(SnapshotFacts::default()).unwrap();
+    // Edges alone, with no record in between.
+    writer.node(vector, u64::from(count), u64::from(count));
+    for number in 0..count {
+        writer.skip(u64::from(number % 300));
+        writer.edge_to(0);
+    }
+    let summary = writer.finish_snapshot(SnapshotFacts::default()).unwrap();
+    assert_eq!((summary.nodes, summary.edges), (1, u64::from(count)));
+    let series = Series::from_bytes(writer.into_inner()).unwrap();
+    for (index, nodes) in [count as usize + 1, 1].into_iter().enumerate() {
+        assert!(series.snapshots()[index].chunks["NODE"].len() > 2);
+        let heap = series.snapshot(index).unwrap();
+        assert!(heap.is_whole(), "{:?}", heap.note());
+        assert_eq!(heap.len(), nodes);
+        let per_number = heap.edges() as u64 / u64::from(count);
+        let last = heap.words(0).last().unwrap();
+        let skipped: u64 = (0..u64::from(count)).map(|number| number % 300).sum();
+        assert_eq!(last.0 + 1, skipped + per_number * u64::from(count));
+    }
+}

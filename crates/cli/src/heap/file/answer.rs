@@ -1,4 +1,6 @@
 //! Answers about a file as text and as JSON.
+//!
+//! `canny_snapshot::text` has the tables; this module asks for them, and names the places of code.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
