@@ -195,10 +195,11 @@ fn growth(session: &Session, style: &Style) -> Result<String, String> {
     let mut answer = String::new();
     for (title, found) in [("types", types), ("paths of the dominator tree", paths)] {
         answer += &format!("{title}\n");
-        answer += &match found.is_empty() {
-            true => "nothing grew in most steps\n".to_owned(),
-            false => text::suspects_table(&found, style),
-        };
+        if found.is_empty() {
+            answer += "nothing grew in most steps\n";
+        } else {
+            answer += &text::suspects_table(&found, style);
+        }
         answer.push('\n');
     }
     answer.pop();
