@@ -63,8 +63,8 @@
                    (cons 'failed (vector-ref report heap-watch-report/failed))
                    (cons 'left-out (vector-ref report heap-watch-report/left-out))))))
 
-    ;; The objects of one type. `family` is a symbol, such as `record`; `name` is that of a record
-    ;; type or procedure, or `#f`; `file` and `line` say where a procedure stands, or are `#f`.
+    ;; The objects of one type. `family` is a symbol, such as `record`. `name` is that of a record
+    ;; type or procedure, or `#f`. `file` and `line` say where a procedure stands, or are `#f`.
     (define-record-type type-sum
       (make-type-sum family name file line library? objects bytes)
       type-sum?
@@ -93,8 +93,8 @@
             (call-times (- count 1) thunk))))
 
     ;; Calls `thunk` again and again. The types of which there are more objects after each `rounds`
-    ;; calls, at least one for each call, with what came in all of them; the most bytes first. The
-    ;; first calls do not count, as they may fill caches.
+    ;; calls, at least one for each call. Sums have what came in all of them, the most bytes first.
+    ;; The first calls do not count, as they may fill caches.
     (define* (heap-growth thunk #:key (rounds 10))
       (check-procedure 'heap-growth 1 thunk)
       (if (not (and (exact-integer? rounds) (<= 1 rounds 1000000)))

@@ -9,6 +9,7 @@ mod environment;
 mod executable;
 mod explain;
 mod heap;
+mod heap_options;
 mod inspect;
 mod json;
 mod options;

@@ -14,7 +14,7 @@ use crate::coverage::CoverageOptions;
 use crate::environment::Environment;
 use canny_compiler::counting::Counting;
 
-use crate::heap::{HeapWish, is_heap_option};
+use crate::heap_options::{HeapWish, is_heap_option};
 use crate::recording::{RecordingOptions, RingWish, is_recording_option, is_ring_option};
 use crate::report::MessageFormat;
 use crate::warnings::Warnings;

@@ -139,6 +139,8 @@ impl Program {
     fn end(mut self) -> String {
         drop(self.input.take());
         let status = support::wait(&mut self.child);
+        let mut rest = String::new();
+        self.output.read_to_string(&mut rest).expect("it is text");
         let mut errors = String::new();
         let mut stream = self.child.stderr.take().expect("it was asked for");
         stream.read_to_string(&mut errors).expect("it is text");

@@ -86,6 +86,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "lib",
             "lsp",
             "profile",
+            "snapshot",
         ],
     ),
 ];

@@ -14,7 +14,7 @@ use canny_vm::Vm;
 use canny_vm::survey::{SnapshotOptions, SnapshotRules};
 
 use super::now;
-use super::wish::{HeapWish, When};
+use crate::heap_options::{HeapWish, When};
 use crate::options::Options;
 use crate::session::Session;
 

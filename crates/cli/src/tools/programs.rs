@@ -128,8 +128,23 @@ const LISTEN_OPTIONS: &[Row] = &[(
     "serve editors that speak nREPL; PORT alone is at 127.0.0.1, and 0 takes a free one",
 )];
 
+const HEAP_OPTIONS: &[Row] = &[
+    (
+        "--heap-snapshots WHEN",
+        "write heap snapshots: full, full=N, every=N, growth=FACTOR, limit, signal, exit; with commas",
+    ),
+    (
+        "--heap-file FILE",
+        "write them to FILE; the program's name with .heap unless given",
+    ),
+    (
+        "--heap-hide-strings",
+        "leave the beginnings of strings out of them",
+    ),
+];
+
 const RECORD_OPTIONS: &[Row] =
-    &joined::<{ RING_OPTIONS.len() + crate::heap::ROWS.len() }>(RING_OPTIONS, crate::heap::ROWS);
+    &joined::<{ RING_OPTIONS.len() + HEAP_OPTIONS.len() }>(RING_OPTIONS, HEAP_OPTIONS);
 
 const LONG_RUN_OPTIONS: &[Row] = &joined::<{ RECORD_OPTIONS.len() + crate::coverage::ROWS.len() }>(
     RECORD_OPTIONS,

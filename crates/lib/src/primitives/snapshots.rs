@@ -1,4 +1,6 @@
-//! Primitives of heap snapshots.
+//! Primitives of heap snapshots: one of them, those that rules ask for, and sums by type.
+//!
+//! Work that a program waits for is a job, which one primitive begins and another one waits for.
 
 use std::path::PathBuf;
 

@@ -319,6 +319,11 @@ fn a_visit_sees_each_word_once_wherever_it_is() {
         seen.sort_unstable();
         seen
     };
+    // A look from outside leaves it open what a collection has seen.
+    let mut looked = Vec::new();
+    pool.each_word(&mut |word| looked.push(word));
+    looked.sort_unstable();
+    assert_eq!(looked, expected);
     assert_eq!(visited(true), expected);
     // The words of rings are shown each time.
     assert!(visited(true).len() <= 10);

@@ -7,24 +7,6 @@ use std::path::PathBuf;
 use canny_vm::survey::SnapshotRules;
 use lexopt::Parser;
 
-use crate::tools::table::Row;
-
-/// The rows of the options.
-pub const ROWS: &[Row] = &[
-    (
-        "--heap-snapshots WHEN",
-        "write heap snapshots: full, full=N, every=N, growth=FACTOR, limit, signal, exit; with commas",
-    ),
-    (
-        "--heap-file FILE",
-        "write them to FILE; the program's name with .heap unless given",
-    ),
-    (
-        "--heap-hide-strings",
-        "leave the beginnings of strings out of them",
-    ),
-];
-
 /// Largest factor of growth that makes sense.
 const FACTOR_MAX: f64 = 1e6;
 
