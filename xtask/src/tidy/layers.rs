@@ -13,8 +13,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Also what xtask makes sites with.
     ("pages", &[]),
     ("profile", &[]),
-    ("snapshot", &[]),
     ("locks", &[]),
+    ("snapshot", &["locks"]),
     ("tables", &[]),
     ("number", &[]),
     ("value", &["tables"]),

@@ -16,6 +16,7 @@ pub(crate) mod evaluation;
 pub(crate) mod file_names;
 pub(crate) mod file_system;
 pub(crate) mod hash_tables;
+pub(crate) mod heap_files;
 pub(crate) mod http;
 mod inquiry;
 pub(crate) mod json;
@@ -72,6 +73,7 @@ const TOPICS: &[Implementations] = &[
     csv::IMPLEMENTATIONS,
     equivalence::IMPLEMENTATIONS,
     hash_tables::IMPLEMENTATIONS,
+    heap_files::IMPLEMENTATIONS,
     errors::IMPLEMENTATIONS,
     evaluation::IMPLEMENTATIONS,
     file_system::IMPLEMENTATIONS,

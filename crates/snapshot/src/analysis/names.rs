@@ -16,7 +16,9 @@ pub fn quoted(text: &str, is_cut: bool) -> String {
     if is_cut || text.chars().nth(TEXT_MAX).is_some() {
         shown.push('…');
     }
-    format!("\"{}\"", shown.escape_debug())
+    // Only what would disturb a line or the quotes is escaped.
+    let shown = shown.escape_debug().to_string().replace("\\'", "'");
+    format!("\"{shown}\"")
 }
 
 impl Heap {

@@ -5,6 +5,8 @@
 
 use std::cmp::Reverse;
 
+use serde::Deserialize;
+
 use super::{Analysis, Identities};
 
 /// The deepest predicate.
@@ -18,6 +20,8 @@ pub enum Predicate {
     Family(String),
     /// Objects with a field of this name.
     HasField(String),
+    /// The file of a procedure or frame ends so.
+    File(String),
     /// Objects of the standard library's types, or of others.
     IsLibrary(bool),
     SizeAtLeast(u64),
@@ -70,7 +74,8 @@ impl std::fmt::Display for QueryError {
 impl std::error::Error for QueryError {}
 
 /// By what results are sorted, the largest first; nodes ascend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SortKey {
     Node,
     Size,
@@ -140,6 +145,10 @@ impl Analysis {
             Predicate::Type(name) => self.by_type(|row| row.title() == name),
             Predicate::Family(name) => self.by_type(|row| row.family == *name),
             Predicate::HasField(name) => self.by_type(|row| row.fields.contains(name)),
+            Predicate::File(end) => self.by_type(|row| {
+                let file = row.file.as_deref();
+                file.is_some_and(|file| file.ends_with(end.as_str()))
+            }),
             Predicate::IsLibrary(is) => {
                 self.by_type(|row| !row.is_virtual && row.is_library == *is)
             }

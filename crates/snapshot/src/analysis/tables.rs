@@ -6,11 +6,14 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use serde::Deserialize;
+
 use super::Analysis;
 use crate::heap::ROOT;
 
 /// By what nodes are grouped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Grouping {
     Type,
     Family,
@@ -20,7 +23,8 @@ pub enum Grouping {
 }
 
 /// By what rows are sorted, the most first; names ascend.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Column {
     Name,
     Objects,

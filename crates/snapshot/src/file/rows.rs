@@ -56,6 +56,14 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl TypeRow {
+    /// The name that people see, with the place of code, of which many have the same name or none.
+    pub fn title_and_place(&self) -> String {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => format!("{} ({file}:{line})", self.title()),
+            _ => self.title().to_owned(),
+        }
+    }
+
     /// The name that people see.
     pub fn title(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.family)

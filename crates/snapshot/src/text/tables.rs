@@ -43,8 +43,8 @@ fn way(way: Way) -> &'static str {
     }
 }
 
-/// The facts of a snapshot, with the types that have most bytes. It needs no graph.
-pub fn summary(info: &Info, types: &[TypeRow], directory: &Directory, style: &Style) -> String {
+/// The facts of a snapshot.
+pub fn head(info: &Info, directory: &Directory, style: &Style) -> String {
     let program = if info.program.is_empty() {
         "a program"
     } else {
@@ -71,6 +71,12 @@ pub fn summary(info: &Info, types: &[TypeRow], directory: &Directory, style: &St
     for one in [reason, sums] {
         text += &(fit(&one, style.width).trim_end().to_owned() + "\n");
     }
+    text
+}
+
+/// The facts of a snapshot, with the types that have most bytes. It needs no graph.
+pub fn summary(info: &Info, types: &[TypeRow], directory: &Directory, style: &Style) -> String {
+    let mut text = head(info, directory, style);
     text += "\n";
     let cells = [
         right("objects", COUNT),

@@ -98,6 +98,16 @@ rows! {
         "Waits for the end of a job, and forgets it. Of %heap-snapshot a vector (snapshot-report of \
          protocols), or a string that says what failed; of %end-heap-watch a vector (heap-watch-report), or \
          #f if nothing had been begun." slow Administration;
+    "%heap-file-open" (1) [] "string -> any"
+        "Opens a file of heap snapshots: an object, or a string that says why not." slow Administration;
+    "%heap-file-ask" (2) [] "any string -> any"
+        "The answer to a question about a file of heap snapshots, both in JSON, or a list with a \
+         message." slow Administration;
+    "%heap-file-compare" (6) [] "any index any index index index -> any"
+        "The difference of a snapshot of a file, by number, to one of another file: rows from an index on, \
+         at most so many; JSON or a list with a message." slow Administration;
+    "%heap-file-page" (0) [] "-> string"
+        "The page on which a person looks at a file of heap snapshots." slow Administration;
     "%heap-summary" (0) [] "-> list"
         "Collects fully; the objects by type as vectors (type-sum of protocols), the most bytes \
          first." slow Administration;

@@ -21,6 +21,7 @@ use crate::failure::Failures;
 use crate::macros::ConversationCell;
 use crate::macros::identifiers::Identifiers;
 use crate::primitives::evaluation::{Environments, Loader, SyntaxErrors};
+use crate::primitives::heap_files::HeapFile;
 use crate::primitives::http::HttpServer;
 use crate::primitives::json::EventReader;
 use crate::primitives::numbers::random::RandomSource;
@@ -137,6 +138,7 @@ kinds! {
     http_servers: HttpServer;
     websockets: WebSocketCodec;
     syntax_errors: SyntaxErrors;
+    heap_files: HeapFile;
 }
 
 states! {

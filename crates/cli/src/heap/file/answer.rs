@@ -1,0 +1,238 @@
+//! Answers about a file as text and as JSON.
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use canny_snapshot::analysis::{Column, Difference, Grouping, Row, SortKey, sort};
+use canny_snapshot::answers::{Opened, Question, Session, difference_answer};
+use canny_snapshot::expression;
+use canny_snapshot::text::{self, Style};
+use canny_snapshot::units::{bytes, count};
+
+use super::wish::{FileWish, Wanted};
+use crate::terminal_size::terminal_size;
+
+/// Types in a summary.
+const SUMMARY_ROWS: usize = 20;
+/// Paths to an object.
+const PATHS: usize = 3;
+const WIDTH_MAX: usize = 160;
+
+fn style(wish: &FileWish) -> Style {
+    let is_terminal = io::stdout().is_terminal();
+    let has_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let width = if is_terminal {
+        terminal_size().0
+    } else {
+        WIDTH_MAX
+    };
+    Style {
+        width: width.clamp(60, WIDTH_MAX),
+        is_coloured: is_terminal && has_colour,
+        rows_max: wish.rows,
+    }
+}
+
+/// The difference that is asked for: of two snapshots, or to another file.
+fn difference(session: &Session, wish: &FileWish, before: &str) -> Result<Difference, String> {
+    if let Ok(before) = before.parse::<usize>() {
+        if before == 0 {
+            return Err("snapshots are counted from 1".to_owned());
+        }
+        return session.difference(before, wish.after);
+    }
+    let path = Path::new(before);
+    let other = Session::open(path).map_err(|error| format!("cannot read {before}: {error}"))?;
+    other.difference_to(0, session, wish.after)
+}
+
+/// The answer as JSON.
+pub fn json(session: &Session, wish: &FileWish) -> Result<String, String> {
+    let snapshot = wish.snapshot;
+    let count = wish.rows;
+    let question = match &wish.wanted {
+        Wanted::Types => Question::Types {
+            snapshot,
+            by: wish.by,
+            sort: Column::Retained,
+            filter: String::new(),
+            retained: true,
+            first: 0,
+            count,
+        },
+        Wanted::Query(query) => Question::Objects {
+            snapshot,
+            query: query.clone(),
+            sort: SortKey::Retained,
+            first: 0,
+            count,
+        },
+        Wanted::Why(id) => {
+            let object = session.answer(&Question::Object { snapshot, id: *id })?;
+            let paths = session.answer(&Question::Paths {
+                snapshot,
+                id: *id,
+                count: PATHS,
+            })?;
+            let mut object = object;
+            object["paths"] = paths["paths"].clone();
+            return Ok(format!("{object:#}\n"));
+        }
+        Wanted::Duplicates => Question::Duplicates {
+            snapshot,
+            first: 0,
+            count,
+        },
+        Wanted::Unused => Question::Unused {
+            snapshot,
+            first: 0,
+            count,
+        },
+        Wanted::Compare(before) => {
+            let found = difference(session, wish, before)?;
+            let types = session.series().types();
+            return Ok(format!(
+                "{:#}\n",
+                difference_answer(&found, types, 0, count)
+            ));
+        }
+        Wanted::Growth => Question::Growth { count },
+        _ => Question::Series,
+    };
+    Ok(format!("{:#}\n", session.answer(&question)?))
+}
+
+/// The answer for people.
+pub fn text(session: &Session, wish: &FileWish) -> Result<String, String> {
+    let style = style(wish);
+    match &wish.wanted {
+        Wanted::Compare(before) => {
+            let mut found = difference(session, wish, before)?;
+            for one in &mut found.changes {
+                name_place(session, one.type_number, &mut one.name);
+            }
+            return Ok(text::difference_table(&found, &style));
+        }
+        Wanted::Growth => return growth(session, &style),
+        Wanted::Summary => return summary(session, wish, &style),
+        _ => {}
+    }
+    let opened = session.snapshot(wish.snapshot)?;
+    let analysis = opened.analysis();
+    let mut answer = String::new();
+    match &wish.wanted {
+        Wanted::Query(query) => {
+            let predicate = expression::predicate(query)?;
+            session.prepare(&predicate, &opened)?;
+            let page = analysis.query(&predicate, SortKey::Retained, 0, wish.rows);
+            let page = page.map_err(|error| error.to_string())?;
+            answer += &text::nodes_table(analysis, &page.nodes, &style);
+            answer += &format!("{} objects, {}\n", count(page.count), bytes(page.bytes));
+        }
+        Wanted::Why(node) => {
+            opened.check(*node)?;
+            answer += &format!("{}\n", analysis.why_alive(*node));
+            for path in analysis.paths(*node, PATHS) {
+                answer += &format!("\n{}", text::path_text(analysis, &path, &style));
+            }
+        }
+        Wanted::Duplicates => {
+            let found = analysis.duplicates(usize::MAX);
+            let saved = found.iter().map(|one| one.saved).sum();
+            answer += &text::duplicates_table(analysis, &found, &style);
+            answer += &format!("{} would be saved\n", bytes(saved));
+        }
+        Wanted::Unused => {
+            let found = analysis.unused(usize::MAX);
+            let saved = found.iter().map(|one| one.bytes).sum();
+            answer += &text::unused_table(analysis, &found, &style);
+            answer += &format!("{} would be saved\n", bytes(saved));
+        }
+        _ => {
+            let rows = named_rows(session, &opened, wish.by, Column::Retained);
+            answer += &text::rows_table(&rows, &style);
+        }
+    }
+    Ok(answer)
+}
+
+/// Adds the place of code to the name of a type: many procedures have the same name or none.
+fn name_place(session: &Session, number: u32, name: &mut String) {
+    if let Some(row) = session.series().types().get(number as usize)
+        && row.title() == name
+    {
+        *name = row.title_and_place();
+    }
+}
+
+/// Sums by group for people.
+fn named_rows(session: &Session, opened: &Opened, by: Grouping, column: Column) -> Vec<Row> {
+    let mut rows = opened.rows(by, true).to_vec();
+    for row in &mut rows {
+        if let Some(number) = row.type_number {
+            name_place(session, number, &mut row.name);
+        }
+    }
+    sort(&mut rows, column);
+    rows
+}
+
+fn growth(session: &Session, style: &Style) -> Result<String, String> {
+    let whole = session.series().snapshots().len();
+    if whole < 2 {
+        return Err(format!(
+            "the file has {whole} snapshot; growth needs two at least"
+        ));
+    }
+    let (mut types, mut paths) = session.suspects()?;
+    for one in types.iter_mut().chain(&mut paths) {
+        for (number, name) in one.path.iter().zip(&mut one.names) {
+            name_place(session, *number, name);
+        }
+    }
+    let mut answer = String::new();
+    for (title, found) in [("types", types), ("paths of the dominator tree", paths)] {
+        answer += &format!("{title}\n");
+        answer += &match found.is_empty() {
+            true => "nothing grew in most steps\n".to_owned(),
+            false => text::suspects_table(&found, style),
+        };
+        answer.push('\n');
+    }
+    answer.pop();
+    Ok(answer)
+}
+
+fn summary(session: &Session, wish: &FileWish, style: &Style) -> Result<String, String> {
+    let series = session.series();
+    let mut answer = String::new();
+    if series.snapshots().len() != 1 || series.note().is_some() {
+        answer += &text::series_table(series, style);
+        answer.push('\n');
+    }
+    let Ok(index) = session.index(wish.snapshot) else {
+        if wish.snapshot > 0 || series.snapshots().is_empty() {
+            return session.index(wish.snapshot).map(|_| answer);
+        }
+        // Sums are all there is.
+        let last = &series.snapshots()[series.snapshots().len() - 1];
+        return Ok(answer + &text::summary(series.info(), series.types(), last, style));
+    };
+    let directory = &series.snapshots()[index];
+    if !series.has_graph(index) {
+        return Ok(answer + &text::summary(series.info(), series.types(), directory, style));
+    }
+    answer += &text::head(series.info(), directory, style);
+    answer.push('\n');
+    let opened = session.snapshot(index + 1)?;
+    let rows = named_rows(session, &opened, wish.by, Column::Bytes);
+    let style = Style {
+        rows_max: style.rows_max.min(SUMMARY_ROWS),
+        ..*style
+    };
+    answer += &text::rows_table(&rows, &style);
+    if let Some(note) = opened.analysis().heap().note() {
+        answer += &format!("note: {note}\n");
+    }
+    Ok(answer)
+}

@@ -1,0 +1,65 @@
+// A file of two snapshots with known contents, and a server of canny for it.
+
+import { spawn, spawnSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const CANNY = process.env.CANNY ?? "canny";
+
+/** Strings that would do harm if they were taken for markup. */
+export const HARMFUL = "<script>document.title='harm'</script><img src=x onerror=\"document.title='harm'\">";
+
+const PROGRAM = (file) => `
+(import (scheme base) (scheme write) (canny heap))
+(define-record-type entry (make-entry name next) entry? (name entry-name) (next entry-next))
+(define-record-type |<b onclick="1">odd</b>| (make-odd) odd?)
+(define kept
+  (let loop ((index 0) (rest #f))
+    (if (= index 500)
+        rest
+        (loop (+ index 1)
+              (make-entry (string-append ${JSON.stringify(HARMFUL)} (number->string (modulo index 10))) rest)))))
+(define odd (make-odd))
+(define sparse (make-vector 3000 #f))
+(heap-snapshot! ${JSON.stringify(file)})
+(define more (make-vector 900 kept))
+(define entries (vector-map (lambda (entry) (make-entry "later" #f)) more))
+(heap-snapshot! ${JSON.stringify(file)})
+(display (list (vector-length more) (vector-length entries) (vector-length sparse) (odd? odd) (entry? kept)))
+`;
+
+export function haveCanny() {
+  return spawnSync(CANNY, ["--version"]).status === 0;
+}
+
+/** Serves the file while `use` runs. */
+export async function withServer(use, given) {
+  const folder = mkdtempSync(join(tmpdir(), "canny-heap-page-"));
+  try {
+    const file = given ?? join(folder, "known.heap");
+    if (given === undefined) {
+      const program = join(folder, "known.scm");
+      writeFileSync(program, PROGRAM(file));
+      const run = spawnSync(CANNY, [program], { encoding: "utf8", timeout: 60_000 });
+      if (run.status !== 0) throw new Error(run.stderr);
+    }
+    const server = spawn(CANNY, ["heap", file, "--serve", "0"], { stdio: ["ignore", "pipe", "inherit"] });
+    try {
+      const address = await new Promise((resolve, reject) => {
+        let text = "";
+        server.stdout.on("data", (data) => {
+          text += data;
+          const found = /page: (\S+)\n/.exec(text);
+          if (found) resolve(found[1]);
+        });
+        server.on("exit", (code) => reject(new Error(`the server ended with ${code}`)));
+      });
+      return await use(address);
+    } finally {
+      server.kill("SIGTERM");
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,236 @@
+//! Answers about several snapshots: the list of them, a difference, and suspects.
+//!
+//! Snapshots of sums alone take part as far as sums go.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::page;
+use super::question::ROWS_MAX;
+use super::session::Session;
+use crate::analysis::{
+    Amount, Difference, Suspect, difference, growing_paths, growing_types, summary_difference,
+};
+use crate::file::{Directory, TypeRow};
+
+/// Types with a line in charts of growth.
+const CHART_TYPES: usize = 12;
+/// Snapshots whose paths are compared; of longer series some are chosen.
+const PATH_SNAPSHOTS_MAX: usize = 12;
+
+fn amount(amount: Amount) -> Value {
+    json!({ "objects": amount.objects, "bytes": amount.bytes })
+}
+
+impl Session {
+    pub(super) fn series_answer(&self) -> Value {
+        let series = self.series();
+        let info = series.info();
+        let snapshots = series.snapshots().iter().enumerate().map(|(index, one)| {
+            json!({
+                "number": index + 1,
+                "taken-as": one.number,
+                "time": one.time,
+                "reason": one.reason,
+                "way": one.way,
+                "stopped": one.stopped,
+                "taken": one.taken,
+                "previews": one.has_previews,
+                "nodes": one.nodes,
+                "edges": one.edges,
+                "objects": one.objects,
+                "bytes": one.bytes,
+                "heap": one.heap,
+                "outside": one.outside,
+                "whole": series.is_whole(index),
+                "graph": series.has_graph(index),
+            })
+        });
+        json!({
+            "program": info.program,
+            "arguments": info.arguments,
+            "pid": info.pid,
+            "version": info.version,
+            "started": info.started,
+            "note": series.note(),
+            "snapshots": snapshots.collect::<Vec<_>>(),
+            "default": self.index(0).map_or(0, |index| index + 1),
+            "types": self.chart_types(),
+        })
+    }
+
+    /// The types that have most bytes in any snapshot, with sums in each.
+    fn chart_types(&self) -> Vec<Value> {
+        let snapshots = self.series().snapshots();
+        let types = self.series().types();
+        let mut sums: HashMap<&str, Vec<Amount>> = HashMap::new();
+        for (index, directory) in snapshots.iter().enumerate() {
+            for sum in &directory.summary {
+                let title = types.get(sum.type_number as usize).map(|row| row.title());
+                let row = sums
+                    .entry(title.unwrap_or(""))
+                    .or_insert_with(|| vec![Amount::default(); snapshots.len()]);
+                row[index].objects += sum.objects;
+                row[index].bytes += sum.bytes;
+            }
+        }
+        let largest = |row: &[Amount]| row.iter().map(|one| one.bytes).max().unwrap_or(0);
+        let mut sums: Vec<(&str, Vec<Amount>)> = sums.into_iter().collect();
+        sums.sort_by(|one, other| {
+            let by_bytes = largest(&other.1).cmp(&largest(&one.1));
+            by_bytes.then(one.0.cmp(other.0))
+        });
+        let shown = sums.into_iter().take(CHART_TYPES);
+        let answer = |(name, row): (&str, Vec<Amount>)| {
+            let bytes: Vec<u64> = row.iter().map(|one| one.bytes).collect();
+            let objects: Vec<u64> = row.iter().map(|one| one.objects).collect();
+            json!({ "name": name, "bytes": bytes, "objects": objects })
+        };
+        shown.map(answer).collect()
+    }
+
+    /// The difference of two snapshots, of objects if both have them.
+    pub fn difference(&self, before: usize, after: usize) -> Result<Difference, String> {
+        let (first, last) = (self.index(before)?, self.index(after)?);
+        let series = self.series();
+        if !series.has_graph(first) || !series.has_graph(last) {
+            let snapshots = series.snapshots();
+            let (first, last) = (&snapshots[first], &snapshots[last]);
+            return Ok(summary_difference(series.types(), first, last));
+        }
+        let (before, after) = (self.snapshot(before)?, self.snapshot(after)?);
+        if first < last {
+            self.follow(&[&before, &after])?;
+        }
+        Ok(difference(before.analysis(), after.analysis()))
+    }
+
+    /// The difference to a snapshot of another file, by names of types.
+    pub fn difference_to(
+        &self,
+        before: usize,
+        other: &Session,
+        after: usize,
+    ) -> Result<Difference, String> {
+        let before = &self.series().snapshots()[self.index(before)?];
+        let after = &other.series().snapshots()[other.index(after)?];
+        // Types of the other file get the numbers of those with the same name here.
+        let mut types = self.series().types().to_vec();
+        let mut numbers = HashMap::new();
+        for (number, row) in types.iter().enumerate() {
+            numbers.insert(row.clone(), number as u32);
+        }
+        let mut mapped = Directory::clone(after);
+        for sum in &mut mapped.summary {
+            let Some(row) = other.series().types().get(sum.type_number as usize) else {
+                continue;
+            };
+            sum.type_number = *numbers.entry(row.clone()).or_insert_with(|| {
+                types.push(row.clone());
+                types.len() as u32 - 1
+            });
+        }
+        Ok(summary_difference(&types, before, &mapped))
+    }
+
+    pub(super) fn compare_answer(
+        &self,
+        before: usize,
+        after: usize,
+        first: usize,
+        count: usize,
+    ) -> Result<Value, String> {
+        let found = self.difference(before, after)?;
+        Ok(difference_answer(
+            &found,
+            self.series().types(),
+            first,
+            count,
+        ))
+    }
+
+    /// Suspects by type and by path.
+    pub fn suspects(&self) -> Result<(Vec<Suspect>, Vec<Suspect>), String> {
+        let series = self.series();
+        let mut whole: Vec<usize> = (0..series.snapshots().len())
+            .filter(|index| series.is_whole(*index))
+            .collect();
+        let directories: Vec<Directory> = whole
+            .iter()
+            .map(|index| series.snapshots()[*index].clone())
+            .collect();
+        let types = growing_types(series.types(), &directories);
+        whole.retain(|index| series.has_graph(*index));
+        if whole.len() > PATH_SNAPSHOTS_MAX {
+            let last = whole.len() - 1;
+            let chosen = 0..PATH_SNAPSHOTS_MAX;
+            let at = |place: usize| whole[place * last / (PATH_SNAPSHOTS_MAX - 1)];
+            whole = chosen.map(at).collect();
+        }
+        let mut sums = Vec::new();
+        if whole.len() > 1 {
+            for index in whole {
+                sums.push((*self.path_sums(index)?).clone());
+            }
+        }
+        Ok((types, growing_paths(series.types(), &sums)))
+    }
+
+    pub(super) fn growth_answer(&self, count: usize) -> Result<Value, String> {
+        let (types, paths) = self.suspects()?;
+        let title = |number: &u32| {
+            let row = self.series().types().get(*number as usize);
+            row.map(TypeRow::title_and_place)
+        };
+        let answer = |suspects: &[Suspect]| {
+            let shown = page(suspects, 0, count.min(ROWS_MAX)).iter();
+            let shown = shown.map(|one| {
+                json!({
+                    "path": one.names,
+                    "titles": one.path.iter().map(title).collect::<Vec<_>>(),
+                    "bytes": one.bytes,
+                    "objects": one.objects,
+                    "grown": one.grown,
+                    "shrunk": one.shrunk,
+                    "growth": one.growth,
+                    "score": one.score,
+                })
+            });
+            shown.collect::<Vec<_>>()
+        };
+        Ok(json!({ "types": answer(&types), "paths": answer(&paths) }))
+    }
+}
+
+/// A difference as JSON.
+pub fn difference_answer(
+    found: &Difference,
+    types: &[TypeRow],
+    first: usize,
+    count: usize,
+) -> Value {
+    let shown = page(&found.changes, first, count.min(ROWS_MAX)).iter();
+    let shown = shown.map(|one| {
+        let row = types.get(one.type_number as usize);
+        json!({
+            "name": one.name,
+            "title": row.map_or_else(|| one.name.clone(), TypeRow::title_and_place),
+            "before": amount(one.before),
+            "after": amount(one.after),
+            "new": amount(one.new),
+            "gone": amount(one.gone),
+            "growth": one.growth(),
+        })
+    });
+    json!({
+        "rows": shown.collect::<Vec<_>>(),
+        "count": found.changes.len(),
+        "before": amount(found.before),
+        "after": amount(found.after),
+        "followed": found.is_followed,
+        "new": amount(found.new),
+        "gone": amount(found.gone),
+        "surviving": amount(found.surviving),
+    })
+}
