@@ -71,6 +71,8 @@ pub struct Options {
     pub message_format: MessageFormat,
     /// Compile code that runs often.
     pub compiles: bool,
+    /// Forms that are evaluated before a prompt.
+    pub first_forms: String,
     /// Where `canny repl` listens to nREPL clients.
     pub listen: Option<String>,
     /// Tell at the end what was compiled and what was not.
@@ -146,6 +148,7 @@ impl Options {
             shows_values: true,
             message_format: MessageFormat::Text,
             compiles: true,
+            first_forms: String::new(),
             reports_specializer: false,
             counting: Counting::default(),
             coverage: None,

@@ -9,8 +9,11 @@
 #![forbid(unsafe_code)]
 
 pub mod analysis;
+pub mod answers;
 pub mod export;
+pub mod expression;
 pub mod file;
 pub mod heap;
+pub mod page;
 pub mod text;
 pub mod units;

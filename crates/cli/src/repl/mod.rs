@@ -50,11 +50,6 @@ pub fn evaluate_and_print(session: &mut Session, name: &str, bytes: &[u8]) -> Re
 
 /// Reads, evaluates and prints until the end of input or `(exit)`.
 pub fn run(options: &Options) -> u8 {
-    run_after(options, b"")
-}
-
-/// The same after some forms, whose values are not printed.
-pub fn run_after(options: &Options, forms: &[u8]) -> u8 {
     // A prompt is of use without the project too, to find out what is wrong with it.
     let project = crate::project::find(options, None).unwrap_or_else(|_| {
         eprintln!("canny: the prompt runs without the project");
@@ -67,6 +62,7 @@ pub fn run_after(options: &Options, forms: &[u8]) -> u8 {
             return exit_code::OS;
         }
     };
+    let forms = options.first_forms.as_bytes();
     if let Err(failure) = evaluate_and_print(&mut session, "canny", forms) {
         let code = failure.exit_code();
         return session.finish(options).unwrap_or(code);

@@ -1,4 +1,6 @@
 //! `canny heap`: parses its options; `crate::heap` does the work.
+//!
+//! The command has two ways, `--attach PID` and `FILE`. An option of one is refused in the other.
 
 use lexopt::{Arg, Parser, ValueExt};
 

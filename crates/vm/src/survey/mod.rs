@@ -357,7 +357,6 @@ impl Snapshot<'_> {
             outside,
             summary,
             places: self.options.places.clone(),
-            ..SnapshotFacts::default()
         };
         let summary = writer
             .finish_snapshot(facts)

@@ -1,4 +1,6 @@
 //! Answers about a file as text and as JSON.
+//!
+//! `canny_snapshot::text` has the tables; this module asks for them, and names the places of code.
 
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -193,10 +195,11 @@ fn growth(session: &Session, style: &Style) -> Result<String, String> {
     let mut answer = String::new();
     for (title, found) in [("types", types), ("paths of the dominator tree", paths)] {
         answer += &format!("{title}\n");
-        answer += &match found.is_empty() {
-            true => "nothing grew in most steps\n".to_owned(),
-            false => text::suspects_table(&found, style),
-        };
+        if found.is_empty() {
+            answer += "nothing grew in most steps\n";
+        } else {
+            answer += &text::suspects_table(&found, style);
+        }
         answer.push('\n');
     }
     answer.pop();

@@ -1,4 +1,6 @@
 //! The page and the prompt of a file, which are programs in Scheme.
+//!
+//! The text of each is made here, with the file and the snapshot in it.
 
 use std::path::Path;
 
@@ -10,17 +12,18 @@ use crate::session::Session;
 
 /// Serves the page or runs the prompt; gives the exit code.
 pub fn run(wish: FileWish, environment: &'static Environment) -> u8 {
-    crate::on_large_stack(move || {
-        let mut options = Options::new(environment);
-        options.uses_project = false;
-        match wish.wanted {
-            Wanted::Serve { port, opens } => serve(&wish, port, opens, options),
-            _ => {
-                options.action = Action::Repl;
-                crate::repl::run_after(&options, prompt_forms(&wish).as_bytes())
-            }
+    let mut options = Options::new(environment);
+    options.uses_project = false;
+    match wish.wanted {
+        Wanted::Serve { port, opens } => {
+            crate::on_large_stack(move || serve(&wish, port, opens, options))
         }
-    })
+        _ => {
+            options.action = Action::Repl;
+            options.first_forms = prompt_forms(&wish);
+            crate::perform(options)
+        }
+    }
 }
 
 /// A string as Scheme reads it.

@@ -1,4 +1,6 @@
 //! The options of `canny heap FILE`.
+//!
+//! One option says what is wanted; a second one of these is refused.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,7 +8,8 @@ use std::path::PathBuf;
 use canny_snapshot::analysis::Grouping;
 use lexopt::{Parser, ValueExt};
 
-use crate::tools::table::Row;
+/// An option, and its meaning.
+type Row = (&'static str, &'static str);
 
 /// The options that are about a file.
 pub const ROWS: &[Row] = &[

@@ -3,10 +3,10 @@
 //! An error message quotes the part of the expression that is wrong and says what was expected.
 //! The reader knows symbols, numbers, strings, lists and quotes, nothing else of Scheme.
 
-use crate::analysis::Predicate;
-
 #[cfg(test)]
 mod tests;
+
+use crate::analysis::Predicate;
 
 /// The deepest expression.
 const DEPTH_MAX: usize = 90;
