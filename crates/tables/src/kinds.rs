@@ -61,8 +61,8 @@ kinds! {
     /// UTF-32 characters.
     String32 "wide-string-data" Leaf 4 [];
     /// `name` an immutable string or, for an uninterned symbol, the same; `hash` a fixnum;
-    /// `interned` a boolean; one spare word.
-    Symbol "symbol" Scannable 8 ["name" "hash" "interned" "spare"];
+    /// `interned` a boolean, or the symbol's keyword, which interned ones have only.
+    Symbol "symbol" Scannable 8 ["name" "hash" "interned"];
     Bytevector "bytevector" Leaf 1 [];
     /// A flonum that does not fit a word.
     Flonum "flonum" Leaf 8 [];
@@ -97,7 +97,7 @@ kinds! {
     Keyword "keyword" Scannable 8 ["name"];
     /// The condition that primitives raise: `type` a symbol, `who` a symbol or #f, `position` a
     /// string or #f.
-    Condition "condition" Scannable 8 ["type" "message" "irritants" "who" "position" "spare"];
+    Condition "condition" Scannable 8 ["type" "message" "irritants" "who" "position"];
     /// `ready` is the list of objects proven dead, in the order of the proofs.
     Guardian "guardian" Scannable 8 ["ready"];
     /// Hash-table buckets whose keys or values are weak: alternating key and value words.

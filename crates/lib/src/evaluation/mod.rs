@@ -111,6 +111,11 @@ pub struct EnvironmentId(pub u64);
 /// The environment of the prompt and of programs without import.
 pub const INTERACTION: EnvironmentId = EnvironmentId(0);
 
+/// The key of the variables that are defined in an environment of its own.
+fn environment_key(number: u64) -> String {
+    format!("environment {number}")
+}
+
 /// The number of the interaction environment as names are asked for before its first use.
 const UNUSED_INTERACTION: u64 = u64::MAX;
 
@@ -338,7 +343,7 @@ impl Evaluation {
         let mut inner = self.lock();
         let number = inner.next_environment;
         inner.next_environment += 1;
-        let key = LibraryKey::new(&format!("environment {number}"));
+        let key = LibraryKey::new(&environment_key(number));
         let mut environment = Environment::new(key, EnvironmentKind::Interaction);
         let mut diagnostics = Vec::new();
         let mut prepared = Prepared::default();
@@ -383,10 +388,14 @@ impl Evaluation {
     }
 
     /// Forgets an environment whose object died.
-    pub fn drop_environment(&self, id: EnvironmentId) {
-        if id != INTERACTION {
-            self.lock().environments.remove(&id.0);
+    ///
+    /// The key under which the machine has its variables, unless it stays.
+    pub fn drop_environment(&self, id: EnvironmentId) -> Option<String> {
+        if id == INTERACTION {
+            return None;
         }
+        let environment = self.lock().environments.remove(&id.0);
+        environment.map(|_| environment_key(id.0))
     }
 
     /// Loads prepared code; gives the list of its thunks in the order in which they must be called.

@@ -65,8 +65,14 @@ impl HostKind for Environments {
 
     fn sweep(thread: &mut Thread, dead: &[u64]) {
         let evaluation = Evaluation::of(thread.vm());
+        let mut keys = HashSet::new();
         for number in dead {
-            evaluation.drop_environment(EnvironmentId(*number));
+            keys.extend(evaluation.drop_environment(EnvironmentId(*number)));
+        }
+        if !keys.is_empty() {
+            thread
+                .vm()
+                .forget_variables(|library| keys.contains(library));
         }
     }
 }

@@ -20,7 +20,10 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "string->symbol" => string_to_symbol;
     "string->uninterned-symbol" => string_to_uninterned_symbol;
     "generate-symbol" => generate_symbol;
-    "symbol-interned?" => |thread, call| Ok(call.symbol(thread, 0)?.field(field::INTERNED));
+    "symbol-interned?" => |thread, call| {
+        let interned = call.symbol(thread, 0)?.field(field::INTERNED);
+        Ok(Value::boolean(interned.is_true()))
+    };
     "symbol-append" => symbol_append;
     "symbol<?" => |thread, call| call.neighbours(thread, Call::symbol, precedes);
     "keyword?" => |_, call| Ok(Value::boolean(call.at(0).is_kind(Kind::Keyword)));

@@ -12,6 +12,7 @@ use canny_tables::layout::ELEMENT_TYPE_SHIFT;
 use canny_value::{Header, Value};
 
 use crate::control::condition::ConditionKind;
+use crate::data::symbols::INTERNED;
 use crate::primitive::Raise;
 use crate::thread::Thread;
 
@@ -216,9 +217,8 @@ impl Thread {
     }
 
     fn keyword_of_symbol(&mut self, symbol: Value) -> Value {
-        const SPARE: usize = 3;
         let object = symbol.as_kind(Kind::Symbol).expect("a symbol");
-        let known = object.field(SPARE);
+        let known = object.field(INTERNED);
         if known.is_kind(Kind::Keyword) {
             return known;
         }
@@ -231,11 +231,11 @@ impl Thread {
         let _lock = symbols.lock();
         match symbol
             .as_kind(Kind::Symbol)
-            .map(|object| object.field(SPARE))
+            .map(|object| object.field(INTERNED))
         {
             Some(known) if known.is_kind(Kind::Keyword) => known,
             _ => {
-                self.store(symbol, SPARE, keyword);
+                self.store(symbol, INTERNED, keyword);
                 keyword
             }
         }

@@ -16,6 +16,7 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::FLAG_WATCHED;
 use canny_value::Value;
 
+use crate::Vm;
 use crate::thread::Thread;
 
 /// Cells by name.
@@ -76,6 +77,38 @@ impl Globals {
     pub(crate) fn find(&self, name: &GlobalName) -> Option<Value> {
         let inner = self.inner.lock();
         inner.by_name.get(name).map(|index| inner.cells[*index])
+    }
+
+    /// Forgets the variables of libraries and environments of which nobody can be any more. Code that
+    /// refers to them keeps its cells.
+    fn forget(&self, is_gone: impl Fn(&str) -> bool) {
+        let mut inner = self.inner.lock();
+        let inner = &mut *inner;
+        let before = inner.by_name.len();
+        inner
+            .by_name
+            .retain(|name, _| !is_gone(name.library.as_str()));
+        if inner.by_name.len() == before {
+            return;
+        }
+        // The others keep their order, so that those which have survived a collection come first.
+        let mut places: Vec<&mut usize> = inner.by_name.values_mut().collect();
+        places.sort_unstable_by_key(|place| **place);
+        let settled = places.partition_point(|place| **place < inner.settled);
+        let mut cells = Vec::with_capacity(places.len());
+        for place in places {
+            cells.push(inner.cells[*place]);
+            *place = cells.len() - 1;
+        }
+        inner.cells = cells;
+        inner.settled = settled;
+    }
+}
+
+impl Vm {
+    /// Forgets the variables of environments in which nobody can evaluate any more, by their keys.
+    pub fn forget_variables(&self, is_gone: impl Fn(&str) -> bool) {
+        self.globals.forget(is_gone);
     }
 }
 

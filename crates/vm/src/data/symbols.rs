@@ -72,7 +72,8 @@ impl SymbolTable {
 /// Payload words of a symbol.
 const NAME: usize = 0;
 const HASH: usize = 1;
-const INTERNED: usize = 2;
+/// Whether it is interned: `#f`, `#t`, or its keyword.
+pub(crate) const INTERNED: usize = 2;
 
 impl Thread {
     /// The symbol with this name.
@@ -100,7 +101,7 @@ impl Thread {
         let text = self.string_with_flags(name, FLAG_IMMUTABLE);
         let text = self.protect(text);
         let hash = self.vm.symbols.hasher.hash_one(name) as i64 & FIXNUM_MAX;
-        let symbol = self.object(Kind::Symbol, 0, 4, Value::FALSE);
+        let symbol = self.object(Kind::Symbol, 0, 3, Value::FALSE);
         self.store(symbol, NAME, self.protected(text));
         self.release(text);
         self.store(symbol, HASH, Value::fixnum(hash));
