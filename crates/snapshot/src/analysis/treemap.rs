@@ -39,6 +39,11 @@ impl Analysis {
 
     /// Tiles below a node, so deep and with so many children each.
     pub fn tiles(&self, node: u32, depth: usize, count_max: usize) -> Tile {
+        self.tiles_of(node, depth, count_max, 0)
+    }
+
+    /// The same; children with fewer retained bytes than `bytes_min` are among the others.
+    pub fn tiles_of(&self, node: u32, depth: usize, count_max: usize, bytes_min: u64) -> Tile {
         let mut tile = Tile {
             node,
             label: self.heap().label(node),
@@ -50,12 +55,14 @@ impl Analysis {
         };
         if depth > 0 {
             let depth = depth.min(DEPTH_MAX) - 1;
-            let (children, others, others_retained) = self.dominated(node, count_max);
-            let children = children.into_iter();
-            tile.children = children
-                .map(|child| self.tiles(child, depth, count_max))
-                .collect();
-            (tile.others, tile.others_retained) = (others, others_retained);
+            let (mut children, others, others_retained) = self.dominated(node, count_max);
+            let retained = |child: &u32| self.dominators().retained(*child);
+            let seen = children.partition_point(|child| retained(child) >= bytes_min);
+            let small = children.split_off(seen);
+            tile.others = others + small.len() as u64;
+            tile.others_retained = others_retained + small.iter().map(retained).sum::<u64>();
+            let of_child = |child| self.tiles_of(child, depth, count_max, bytes_min);
+            tile.children = children.into_iter().map(of_child).collect();
         }
         tile
     }

@@ -16,6 +16,8 @@ use crate::heap::Edge;
 const DOMINATORS_MAX: usize = 60;
 /// Steps of a path at each end.
 const STEPS_MAX: usize = 100;
+/// Smaller parts of a map than this share could not be seen.
+const TILE_SHARE: u64 = 2000;
 /// Characters of a text.
 const TEXT_MAX: usize = 2000;
 
@@ -241,10 +243,11 @@ impl Opened {
             at = self.analysis().dominators().idom(one);
         }
         above.reverse();
-        // The number of tiles grows with the power of the depth.
-        let tile = self.analysis().tiles(node, depth.min(4), count.min(100));
-        let least = tile.retained / 2000;
-        Ok(json!({ "tile": tile_answer(&tile, least), "above": self.briefs(&above) }))
+        // Without the least size the number of tiles would grow with the power of the depth.
+        let analysis = self.analysis();
+        let bytes_min = analysis.dominators().retained(node) / TILE_SHARE;
+        let tile = analysis.tiles_of(node, depth.min(4), count.min(100), bytes_min.max(1));
+        Ok(json!({ "tile": tile_answer(&tile), "above": self.briefs(&above) }))
     }
 
     pub(super) fn duplicates_answer(&self, first: usize, count: usize) -> Value {
@@ -285,20 +288,17 @@ impl Opened {
     }
 }
 
-/// Tiles that can be seen; the others are one.
-fn tile_answer(tile: &Tile, least: u64) -> Value {
-    let (seen, rest): (Vec<&Tile>, Vec<&Tile>) =
-        tile.children.iter().partition(|one| one.retained >= least);
-    let children: Vec<Value> = seen.iter().map(|one| tile_answer(one, least)).collect();
+/// A tile with those inside of it.
+fn tile_answer(tile: &Tile) -> Value {
+    let children: Vec<Value> = tile.children.iter().map(tile_answer).collect();
     json!({
         "id": tile.node,
         "label": tile.label,
         "bytes": tile.bytes,
         "retained": tile.retained,
         "children": children,
-        "others": tile.others + rest.len() as u64,
-        "others-retained":
-            tile.others_retained + rest.iter().map(|one| one.retained).sum::<u64>(),
+        "others": tile.others,
+        "others-retained": tile.others_retained,
     })
 }
 

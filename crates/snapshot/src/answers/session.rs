@@ -61,7 +61,7 @@ impl Opened {
         }
         Err(format!(
             "there is no object {node}; the snapshot has objects 0 to {}",
-            count - 1
+            count.saturating_sub(1)
         ))
     }
 }
