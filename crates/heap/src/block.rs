@@ -97,7 +97,7 @@ pub(crate) const PARTIAL: u16 = 1;
 /// Info flag: granules not in use still hold dead objects. Code that reads the block linearly
 /// cleans it first.
 pub(crate) const UNCLEAN: u16 = 2;
-/// Info flag: the block was in use when the last snapshot was taken; see `survey::identity`.
+/// Info flag: the block was in use when the last snapshot was taken; see `identity`.
 pub(crate) const KNOWN: u16 = 4;
 
 /// The blocks and their tables.
@@ -188,6 +188,12 @@ impl Space {
     #[inline(always)]
     pub(crate) fn block_of(&self, address: usize) -> Block {
         Block(((address - self.base) >> BLOCK_SHIFT) as u32)
+    }
+
+    /// The granule of an address in the space, counted from its base.
+    #[inline(always)]
+    pub(crate) fn granule_of(&self, address: usize) -> usize {
+        (address - self.base) / GRANULE_BYTES
     }
 
     /// First address of a block.

@@ -11,6 +11,7 @@ use std::time::Instant;
 use crate::block::{BLOCK_BYTES, BLOCK_GRANULES, Block, PARTIAL, UNCLEAN, state};
 use crate::census::Census;
 use crate::heap::{Heap, HeapState};
+use crate::identity;
 use crate::notices;
 use crate::nursery;
 use crate::pin::Candidates;
@@ -18,7 +19,6 @@ use crate::raw::RawSearch;
 use crate::roots::{DependentVisitor, RootVisitor, WeakRoots, WeakVisitor};
 use crate::shape;
 use crate::statistics::{Pause, PauseTimer};
-use crate::survey::{self, identity};
 use crate::sweep;
 use crate::tracer::{CollectionMode, Tracer};
 use crate::verify;
@@ -66,7 +66,7 @@ pub(crate) fn collect(heap: &Heap, state: &mut HeapState, full: bool) {
             bytes: (bytes_before, state.pool.used() * BLOCK_BYTES),
         });
     }
-    survey::tell(heap, state, mode == CollectionMode::Full);
+    heap.tell_observer(state, mode == CollectionMode::Full);
 }
 
 /// Gives up the blocks that mutators were filling.

@@ -27,9 +27,8 @@ use crate::mutator_entry::{MutatorEntry, Status};
 use crate::reservation::physical_bytes;
 use crate::roots::{RawReferences, Roots, WeakRoots};
 use crate::statistics::{Pause, Statistics};
-use crate::survey::CollectionObserver;
-use crate::survey::identity::Tracking;
 use crate::tracer::ToSpaces;
+use crate::tracking::Tracking;
 
 /// A request that the heap limit does not allow, after a full collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +71,29 @@ const LIMIT_BYTES_MIN: usize = 4 << 20;
 const RESERVED_BYTES_MIN: usize = 16 << 30;
 /// Most address space that is reserved.
 const RESERVED_BYTES_MAX: usize = 64 << 30;
+
+/// The heap while every mutator stands still; `survey` has what can be done with it.
+pub struct Standstill<'h> {
+    pub(crate) heap: &'h Heap,
+    pub(crate) state: &'h mut HeapState,
+}
+
+/// How a collection ended.
+#[derive(Clone, Copy, Debug)]
+pub struct Collected {
+    /// It was a full one.
+    pub is_full: bool,
+    /// It found the limit nearly reached: those that use the most memory are going to be notified.
+    pub is_near_limit: bool,
+    /// Bytes of old objects.
+    pub bytes: usize,
+}
+
+/// Is told of collections.
+pub trait CollectionObserver: Send {
+    /// A collection has ended, and nothing runs yet. It must not collect.
+    fn collected(&mut self, still: &mut Standstill<'_>, end: Collected);
+}
 
 /// A heap. Threads use it through a [`crate::Mutator`] each.
 pub struct Heap {
@@ -368,6 +390,25 @@ impl Heap {
     /// The table of handles.
     pub fn handles(&self) -> &HandleTable {
         &self.handles
+    }
+
+    /// Tells somebody of all collections from now on, or nobody.
+    pub fn set_observer(&self, observer: Option<Box<dyn CollectionObserver>>) {
+        self.lock().observer = observer;
+    }
+
+    /// Tells the observer of a collection that has just ended, if there is one.
+    pub(crate) fn tell_observer(&self, state: &mut HeapState, is_full: bool) {
+        let Some(mut observer) = state.observer.take() else {
+            return;
+        };
+        let end = Collected {
+            is_full,
+            is_near_limit: is_full && state.excess_told.is_some(),
+            bytes: state.old_bytes,
+        };
+        observer.collected(&mut Standstill { heap: self, state }, end);
+        state.observer = Some(observer);
     }
 
     /// Adds roots that belong to no mutator; they are visited in each collection from now on.

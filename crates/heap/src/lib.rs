@@ -50,7 +50,9 @@ mod exchange;
 mod guardian;
 mod handles;
 mod heap;
+mod identity;
 mod line;
+mod listing;
 mod mutator;
 mod mutator_entry;
 mod native_stack;
@@ -68,6 +70,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod tracer;
+mod tracking;
 mod traversal;
 mod verify;
 
@@ -75,16 +78,15 @@ pub use account::Account;
 pub use census::{Census, CensusRow};
 pub use config::{HeapConfig, OutsideMemory};
 pub use handles::{Handle, HandleTable};
-pub use heap::{Heap, HeapExhausted};
+pub use heap::{Collected, CollectionObserver, Heap, HeapExhausted, Standstill};
+pub use identity::Origins;
+pub use listing::{RootEdge, RootLabel, RootListing, RootNode};
 pub use mutator::{LiveObject, Mutator, NativeRegion};
 pub use mutator_entry::{PollingMutator, SafepointRequest};
 pub use nursery::AllocationArea;
 pub use roots::{DependentVisitor, RawReferences, RootVisitor, Roots, WeakRoots, WeakVisitor};
 pub use sampling::{AllocationObserver, AllocationSample};
 pub use statistics::{PAUSE_BOUNDS_NS, Pause, PauseLengths, Statistics};
-pub use survey::{
-    Collected, CollectionObserver, Origins, Reached, RootEdge, RootLabel, RootListing, RootNode,
-    Standstill, SurveySink,
-};
+pub use survey::{Reached, SurveySink};
 pub use tracer::CollectionMode;
 pub use tracer::weak::weak_entries;

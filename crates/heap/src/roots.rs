@@ -9,8 +9,8 @@ use std::ops::Range;
 
 use canny_value::Value;
 
+use crate::listing::RootListing;
 use crate::shape;
-use crate::survey::RootListing;
 use crate::tracer::{CollectionMode, Tracer};
 
 /// Something outside the heap that holds references precisely.

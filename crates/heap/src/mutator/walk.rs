@@ -28,7 +28,7 @@ impl LiveObject {
         unsafe { shape::value(shape::reference_to(self.address)) }
     }
 
-    /// What starts at an address in a block of this content.
+    /// The object or pair that starts at an address in a block of this content.
     pub(crate) fn at(address: usize, content: u8) -> LiveObject {
         // SAFETY: a live object starts here; only blocks where pairs may be are asked for one.
         let (first, bytes) = unsafe { (shape::read(address), shape::bytes_at(address)) };

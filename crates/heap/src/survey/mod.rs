@@ -9,31 +9,20 @@
 //!
 //! Roots come as a forest of nodes with labels ([`RootListing`]), which their owners fill.
 
-pub(crate) mod identity;
-mod listing;
-mod observer;
 mod reach;
 mod slots;
 mod walk;
 
-use crate::block::{BLOCK_BYTES, Space};
+use crate::block::BLOCK_BYTES;
 use crate::collector;
-use crate::heap::{Heap, HeapState};
+use crate::heap::Standstill;
+use crate::identity::{self, Origins};
+use crate::listing::{RootLabel, RootListing};
 use crate::mutator::Mutator;
 use crate::pin::Candidates;
 
-pub use self::identity::Origins;
-pub use self::listing::{RootEdge, RootLabel, RootListing, RootNode};
-pub(crate) use self::observer::tell;
-pub use self::observer::{Collected, CollectionObserver};
 pub use self::reach::Reached;
 pub use self::walk::SurveySink;
-
-/// The heap while every mutator stands still.
-pub struct Standstill<'h> {
-    heap: &'h Heap,
-    state: &'h mut HeapState,
-}
 
 impl Standstill<'_> {
     /// Collects everything.
@@ -74,6 +63,7 @@ impl Standstill<'_> {
 
     /// Begins to track where the objects that are there now go, until the next call.
     pub fn track(&mut self) {
+        collector::close_areas(self.heap, self.state);
         identity::begin(self.heap, self.state);
     }
 
@@ -145,9 +135,4 @@ impl Mutator {
             }
         }
     }
-}
-
-/// Granules of a space are counted from its base.
-fn granule_of(space: &Space, address: usize) -> usize {
-    (address - space.base()) / canny_tables::layout::GRANULE_BYTES
 }

@@ -1,4 +1,4 @@
-//! What the roots reach: a bit for the first granule of each object that is alive.
+//! Everything that the roots reach: a bit for the first granule of each object that is alive.
 //!
 //! Ephemerons, tables with weak keys and what depends on something else are looked at again and again
 //! until nothing new is found, as in a collection. A long vector is taken up in pieces, so that the stack
@@ -6,10 +6,9 @@
 
 use canny_tables::layout::GRANULE_BYTES;
 
-use super::granule_of;
-use super::listing::{RootEdge, RootListing};
 use super::slots::{Hold, Slots};
 use crate::block::{BLOCK_GRANULES, Space, state};
+use crate::listing::{RootEdge, RootListing};
 use crate::shape;
 
 /// Words of an object that are looked at in one step.
@@ -51,14 +50,14 @@ impl<'h> Reached<'h> {
     /// Whether the object of a reference is alive.
     #[inline]
     pub(super) fn is_marked(&self, word: u64) -> bool {
-        let granule = granule_of(self.space, shape::address_of(word));
+        let granule = self.space.granule_of(shape::address_of(word));
         self.marks[granule / 64] >> (granule % 64) & 1 != 0
     }
 
     /// The place of a live object among all of them, in the order of addresses.
     #[inline]
     pub(super) fn rank_of(&self, word: u64) -> usize {
-        let granule = granule_of(self.space, shape::address_of(word));
+        let granule = self.space.granule_of(shape::address_of(word));
         let below = self.marks[granule / 64] & ((1 << (granule % 64)) - 1);
         self.ranks[granule / 64] as usize + below.count_ones() as usize
     }
@@ -85,7 +84,7 @@ impl<'h> Reached<'h> {
     /// Marks the object of a reference and puts it on the work.
     #[inline]
     fn mark(&mut self, word: u64, work: &mut Work) {
-        let granule = granule_of(self.space, shape::address_of(word));
+        let granule = self.space.granule_of(shape::address_of(word));
         let bits = &mut self.marks[granule / 64];
         let bit = 1 << (granule % 64);
         if *bits & bit == 0 {

@@ -1,4 +1,6 @@
 //! The tagged words of an object by index, and which of them keep something alive.
+//!
+//! Kinds of objects are told apart here only; weak words are those that the collector breaks.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::code;
@@ -21,7 +23,7 @@ pub(super) struct Slots {
     content: u8,
 }
 
-/// What a word does to the object that it refers to.
+/// The effect of a word on the object that it refers to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hold {
     /// It refers to none.

@@ -3,9 +3,9 @@
 //! The stack has an entry for each object whose words are not all done. An object leaves it before its
 //! last word is followed, so that a list needs no more than one entry, however long it is.
 
-use super::listing::{RootEdge, RootLabel};
 use super::reach::Reached;
 use super::slots::{Hold, Slots};
+use crate::listing::{RootEdge, RootLabel};
 use crate::mutator::LiveObject;
 use crate::shape;
 
@@ -195,7 +195,7 @@ impl<S: SurveySink> Walk<'_, '_, S> {
         self.sink.object(&object, number, edges);
         if edges > 0 {
             self.stack.push(Entry {
-                place: super::granule_of(reached.space, address) as u32,
+                place: reached.space.granule_of(address) as u32,
                 next: 0,
                 last,
                 is_root: false,

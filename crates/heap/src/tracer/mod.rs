@@ -143,7 +143,7 @@ pub(crate) struct Tracer<'h> {
     pub(crate) specials: Vec<usize>,
     pub(crate) weak: WeakWork,
     code_range: (usize, usize),
-    /// Holes of known blocks that were opened; see `survey::identity`.
+    /// Holes of known blocks that were opened; see `identity`.
     filled: Vec<(usize, usize)>,
 }
 

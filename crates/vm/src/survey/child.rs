@@ -54,8 +54,8 @@ pub(super) enum Problem {
     Ended(String),
 }
 
-/// Copies the process. In the copy it does the work and ends; `work` gets the file, and is told for how long the program
-/// stood still by then.
+/// Copies the process. In the copy it does the work and ends; `work` gets the file, and is told for how
+/// long the program stood still by then.
 pub(super) fn fork(
     file: &File,
     began: Instant,

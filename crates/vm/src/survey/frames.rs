@@ -1,4 +1,6 @@
 //! The frames of a thread as roots, with their procedures and variables.
+//!
+//! Names come from the metadata of units. Those of registers are known where variables are named.
 
 use std::collections::HashMap;
 

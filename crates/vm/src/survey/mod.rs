@@ -111,7 +111,7 @@ impl std::fmt::Display for SnapshotError {
 
 impl std::error::Error for SnapshotError {}
 
-/// What is known of a snapshot that was written.
+/// The facts about a snapshot that was written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SnapshotReport {
     pub objects: u64,
@@ -139,7 +139,7 @@ enum State {
     Done(Result<SnapshotReport, String>),
 }
 
-/// What the machine keeps for snapshots.
+/// The state that the machine keeps for snapshots.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshots {
     is_busy: Arc<AtomicBool>,
@@ -191,7 +191,7 @@ impl Thread {
 }
 
 impl Vm {
-    /// What the files of this process say as its start, if a snapshot was taken.
+    /// The start of this process as its files say it, if a snapshot was taken.
     pub fn snapshots_started(&self) -> Option<u64> {
         self.snapshots.started.get().copied()
     }

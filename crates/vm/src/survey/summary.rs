@@ -1,4 +1,7 @@
-//! Counts and bytes by type, without a graph: what a full collection leaves, gone through block by block.
+//! Counts and bytes by type, without a graph.
+//!
+//! The objects that a full collection leaves are gone through block by block. Several such counts tell
+//! which types grow.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +21,7 @@ pub struct SummaryRow {
 }
 
 impl SummaryRow {
-    /// What came with so many calls or runs, for people.
+    /// The growth in so many calls or runs, for people.
     pub fn in_words(&self, count: u64, what: &str) -> String {
         let SummaryRow {
             row,
@@ -111,7 +114,7 @@ impl Thread {
     }
 }
 
-/// What came to the types that grew from each note to the next, the most bytes first.
+/// The growth of the types that grew from each note to the next, the most bytes first.
 pub fn grown(notes: Vec<Vec<SummaryRow>>, least: u64) -> Vec<SummaryRow> {
     let mut notes = notes.into_iter();
     let counts = |rows: Vec<SummaryRow>| -> HashMap<TypeRow, (u64, u64)> {

@@ -21,7 +21,7 @@ use crate::thread::Thread;
 /// Most characters of a name.
 const NAME_CHARACTERS: usize = 128;
 
-/// What is known of the machine for good. The code objects do not move, and threads keep them.
+/// Facts about the machine that hold for good. The code objects do not move, and threads keep them.
 pub(super) struct Known {
     /// Code of every continuation, and of every escape procedure.
     pub(super) continuation_code: Value,
@@ -40,7 +40,7 @@ impl Known {
     }
 }
 
-/// What is known of the machine while it stands still.
+/// Facts about the machine while it stands still.
 pub(super) struct Context<'a> {
     pub(super) known: &'a Known,
     /// Metadata of units by number.

@@ -85,7 +85,7 @@ fn quoted(text: &str) -> String {
     for character in text.chars() {
         match character {
             '"' | '\\' => datum.extend(['\\', character]),
-            '\n' => datum.push('\n'),
+            '\n' => datum.push_str("\\n"),
             other => datum.push(other),
         }
     }

@@ -1,4 +1,4 @@
-//! Which object of a snapshot is which of the one before, although objects move.
+//! The objects of a snapshot that were in the one before, although objects move.
 //!
 //! After a snapshot the blocks in use are *known*: what stands in them then keeps its identity by its
 //! address. From then on three things are noted. Holes of known blocks that are filled hold new objects
@@ -12,29 +12,19 @@
 
 use canny_tables::layout::GRANULE_BYTES;
 
-use super::granule_of;
 use crate::block::{
     BLOCK_BYTES, BLOCK_GRANULES, BLOCK_MARK_WORDS, Block, KNOWN, Space, UNCLEAN, state,
 };
-use crate::collector;
 use crate::heap::{Heap, HeapState};
 use crate::shape::{self, FORWARDED};
 use crate::sweep;
 use crate::tracer::ToSpaces;
+use crate::tracking::Tracking;
 
 /// Notes may take this part of the heap; then the next snapshot has no predecessor.
 const NOTES_SHARE: usize = 16;
 /// They may take so much in any case.
 const NOTES_BYTES_MIN: usize = 4 << 20;
-
-/// Notes since the last snapshot.
-#[derive(Debug, Default)]
-pub(crate) struct Tracking {
-    /// Granules: where an object is, and where it was. Sorted.
-    moves: Vec<(u32, u32)>,
-    /// Addresses of holes in known blocks that may have new objects: start and end.
-    pub(crate) filled: Vec<(usize, usize)>,
-}
 
 /// Where objects came from, in granules from the lowest address.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -64,27 +54,8 @@ fn is_bit_set(bits: &[u64; BLOCK_MARK_WORDS], granule: usize) -> bool {
     bits[granule / 64] >> (granule % 64) & 1 != 0
 }
 
-impl Tracking {
-    fn bytes(&self) -> usize {
-        size_of_val(&self.moves[..]) + size_of_val(&self.filled[..])
-    }
-
-    /// Whether the object that starts at an address in a known block came there after the snapshot.
-    fn is_filled(&self, sorted: &[(usize, usize)], address: usize) -> bool {
-        let index = sorted.partition_point(|(start, _)| *start <= address);
-        index > 0 && address < sorted[index - 1].1
-    }
-
-    fn filled_sorted(&self) -> Vec<(usize, usize)> {
-        let mut sorted = self.filled.clone();
-        sorted.sort_unstable();
-        sorted
-    }
-}
-
-/// Begins to track, with what is there now. Areas and segments that are being filled are closed.
-pub(super) fn begin(heap: &Heap, state: &mut HeapState) {
-    collector::close_areas(heap, state);
+/// Begins to track, with what is there now. Areas are closed, and segments that are being filled are, too.
+pub(crate) fn begin(heap: &Heap, state: &mut HeapState) {
     state.to_spaces.settle(&heap.space);
     state.to_spaces = ToSpaces::default();
     state.code.begin_block();
@@ -99,7 +70,7 @@ pub(super) fn begin(heap: &Heap, state: &mut HeapState) {
 }
 
 /// Ends it.
-pub(super) fn end(heap: &Heap, state: &mut HeapState) {
+pub(crate) fn end(heap: &Heap, state: &mut HeapState) {
     if state.tracking.take().is_some() {
         for number in 0..state.pool.frontier() {
             heap.space
@@ -189,7 +160,7 @@ pub(crate) fn after(heap: &Heap, state: &mut HeapState, evacuees: Evacuees) {
         if block_state & state::CONDEMNED == 0 {
             moves.push((now, before));
         } else if let Some(place) = evacuated_to(address, is_pair) {
-            moves.push((granule_of(space, place) as u32, before));
+            moves.push((space.granule_of(place) as u32, before));
         } else if block_state & (state::PINNED | state::IN_PLACE) != 0 && space.is_marked(address) {
             moves.push((now, before));
         }
@@ -198,12 +169,12 @@ pub(crate) fn after(heap: &Heap, state: &mut HeapState, evacuees: Evacuees) {
         let first = space.start_of(block);
         for granule in (0..BLOCK_GRANULES).filter(|it| is_bit_set(&starts.objects, *it)) {
             let address = first + granule * GRANULE_BYTES;
-            let place = granule_of(space, address) as u32;
+            let place = space.granule_of(address) as u32;
             if let Some(to) = evacuated_to(address, is_bit_set(&starts.pairs, granule))
                 && !tracking.is_filled(&sorted, address)
                 && places.binary_search(&place).is_err()
             {
-                moves.push((granule_of(space, to) as u32, place));
+                moves.push((space.granule_of(to) as u32, place));
             }
         }
     }
@@ -218,7 +189,7 @@ pub(crate) fn after(heap: &Heap, state: &mut HeapState, evacuees: Evacuees) {
 }
 
 /// Where everything came from since tracking began; none if nothing is tracked.
-pub(super) fn origins(heap: &Heap, state: &HeapState) -> Option<Origins> {
+pub(crate) fn origins(heap: &Heap, state: &HeapState) -> Option<Origins> {
     let tracking = state.tracking.as_ref()?;
     let space = &heap.space;
     let is_known = |block: Block| space.info(block).flags & KNOWN != 0;
@@ -233,13 +204,13 @@ pub(super) fn origins(heap: &Heap, state: &HeapState) -> Option<Origins> {
             0 => 1,
             _ => u64::from(space.info(block).span),
         };
-        let start = granule_of(space, space.start_of(block)) as u64;
+        let start = space.granule_of(space.start_of(block)) as u64;
         ranges.push((start, blocks * (BLOCK_BYTES / GRANULE_BYTES) as u64));
     }
     for (start, end) in &tracking.filled {
         if is_known(space.block_of(*start)) {
             let granules = (end - start) / GRANULE_BYTES;
-            ranges.push((granule_of(space, *start) as u64, granules as u64));
+            ranges.push((space.granule_of(*start) as u64, granules as u64));
         }
     }
     ranges.sort_unstable();

@@ -1,4 +1,6 @@
 //! The roots by reason: a forest of nodes with labels, which lead to objects.
+//!
+//! Owners of roots fill it for a survey; see `Roots::list_roots`.
 
 use canny_value::Value;
 
@@ -54,7 +56,7 @@ pub struct RootNode {
     pub(crate) edges: Vec<RootEdge>,
 }
 
-/// What lives while something else does, and the node that holds it then.
+/// Something that lives while something else does, and the node that holds it then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dependent {
     pub(crate) node: usize,
