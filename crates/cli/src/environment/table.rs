@@ -201,6 +201,8 @@ pub const ROWS: &[Variable] = &[
         "fail where a tool is missing that opens other formats", "such tests are skipped"),
     row(Tests, "CANNY_PROFILE_NPM", "=DIR", TEXT_ELSEWHERE,
         "where the npm packages of such tools are", ""),
+    row(Tests, "CANNY_SNAPSHOT_NPM", "=DIR", TEXT_ELSEWHERE,
+        "where the npm packages are that read exported heap snapshots", ""),
     row(Tests, "CANNY_GUIDE", "=NAME", TEXT_ELSEWHERE,
         "run the examples of pages with this in their names", "all"),
     row(Tests, "CANNY_SHOW", "=LIBRARY", TEXT_ELSEWHERE,
