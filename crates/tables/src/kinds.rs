@@ -97,7 +97,7 @@ kinds! {
     Keyword "keyword" Scannable 8 ["name"];
     /// The condition that primitives raise: `type` a symbol, `who` a symbol or #f, `position` a
     /// string or #f.
-    Condition "condition" Scannable 8 ["type" "message" "irritants" "who" "position"];
+    Condition "condition" Scannable 8 ["type" "message" "irritants" "who" "position" "origin"];
     /// `ready` is the list of objects proven dead, in the order of the proofs.
     Guardian "guardian" Scannable 8 ["ready"];
     /// Hash-table buckets whose keys or values are weak: alternating key and value words.

@@ -189,7 +189,7 @@ impl Thread {
         self.scratch.extend([message, irritants, who]);
         let position = self.places();
         self.scratch.push(position);
-        let condition = self.object(Kind::Condition, 0, 5, Value::FALSE);
+        let condition = self.object(Kind::Condition, 0, 6, Value::FALSE);
         for index in 0..5 {
             let value = self.scratch[first.index() + index];
             self.store(condition, index, value);
