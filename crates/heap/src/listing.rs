@@ -69,6 +69,8 @@ pub(crate) struct Dependent {
 pub struct RootListing {
     pub(crate) nodes: Vec<RootNode>,
     pub(crate) dependents: Vec<Dependent>,
+    /// Nodes and words that count as roots only where nothing else holds them.
+    pub(crate) leftovers: Vec<(usize, u64)>,
 }
 
 impl Default for RootListing {
@@ -80,6 +82,7 @@ impl Default for RootListing {
         RootListing {
             nodes: vec![root],
             dependents: Vec::new(),
+            leftovers: Vec::new(),
         }
     }
 }
@@ -125,6 +128,11 @@ impl RootListing {
                 value: value.bits(),
             });
         }
+    }
+
+    /// Adds a value to a node that tells people something only if nothing else holds it.
+    pub fn add_leftover(&mut self, node: usize, value: Value) {
+        self.leftovers.push((node, value.bits()));
     }
 
     /// The nodes, by number.

@@ -96,7 +96,7 @@ kinds! {
     Ephemeron "ephemeron" Special 8 ["key" "datum"];
     Keyword "keyword" Scannable 8 ["name"];
     /// The condition that primitives raise: `type` a symbol, `who` a symbol or #f, `position` a
-    /// string or #f; `origin` is a list or #f, the tasks in which it was raised.
+    /// string or #f.
     Condition "condition" Scannable 8 ["type" "message" "irritants" "who" "position" "origin"];
     /// `ready` is the list of objects proven dead, in the order of the proofs.
     Guardian "guardian" Scannable 8 ["ready"];

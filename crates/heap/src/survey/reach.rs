@@ -107,25 +107,39 @@ impl<'h> Reached<'h> {
             }
         }
         self.listing.nodes = nodes;
+        self.mark_dependents(&mut work, &mut specials);
+        for (node, word) in std::mem::take(&mut self.listing.leftovers) {
+            if shape::is_reference(word) && !self.is_marked(word) {
+                self.mark(word, &mut work);
+                self.listing.nodes[node].edges.push(RootEdge::Word(word));
+                self.drain(&mut work, &mut specials);
+            }
+        }
+        self.mark_dependents(&mut work, &mut specials);
+    }
+
+    /// Marks what lives while something else does, until there is nothing new.
+    fn mark_dependents(&mut self, work: &mut Work, specials: &mut Vec<u32>) {
         let mut dependents = std::mem::take(&mut self.listing.dependents);
         loop {
             let before = self.count;
             // Chains of ephemerons are mostly made in one order, and were found in the other one.
             for index in (0..specials.len()).rev() {
-                self.look_at(specials[index], 0, &mut work);
-                self.drain(&mut work, &mut specials);
+                self.look_at(specials[index], 0, work);
+                self.drain(work, specials);
             }
             dependents.retain(|dependent| {
                 let is_alive = self.is_marked(dependent.key);
                 if is_alive {
-                    self.mark(dependent.value, &mut work);
+                    self.mark(dependent.value, work);
                     let edge = RootEdge::Word(dependent.value);
                     self.listing.nodes[dependent.node].edges.push(edge);
                 }
                 !is_alive
             });
-            self.drain(&mut work, &mut specials);
+            self.drain(work, specials);
             if self.count == before {
+                self.listing.dependents = dependents;
                 return;
             }
         }

@@ -39,7 +39,9 @@ impl Roots for SpecializerHandle {
     unsafe fn list_roots(&mut self, listing: &mut RootListing) {
         let registry = self.0.lock();
         let watched = listing.group(RootLabel::of_family("watched variables"));
-        registry.watches.each(|cell| listing.add(watched, cell));
+        registry
+            .watches
+            .each(|cell| listing.add_leftover(watched, cell));
         let compiled = listing.group(RootLabel::of_family("code being compiled"));
         let holders = registry.holders();
         for known in registry.codes.values() {
