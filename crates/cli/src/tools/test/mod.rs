@@ -57,7 +57,7 @@ const OWN_OPTIONS: &[Row] = &[
     ),
     (
         "--leaks",
-        "run each file eleven times more, and fail if objects are left behind",
+        "load each file eleven times more, and fail if objects are left behind",
     ),
     ("--junit FILE", "write results to FILE too, as JUnit XML"),
     ("-v, --verbose", "name the tests that pass, too"),
