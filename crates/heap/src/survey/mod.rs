@@ -114,7 +114,7 @@ impl Standstill<'_> {
         candidates.each_object(space, |_, at, _| {
             // SAFETY: an object starts here, and nothing has been evacuated.
             let word = unsafe { crate::shape::reference_to(at) };
-            listing.add_word(native, word);
+            listing.leftovers.push((native, word));
         });
         Reached::new(space, self.state.pool.frontier(), listing)
     }

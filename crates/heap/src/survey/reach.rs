@@ -130,7 +130,8 @@ impl<'h> Reached<'h> {
             }
             dependents.retain(|dependent| {
                 let is_alive = self.is_marked(dependent.key);
-                if is_alive {
+                // Where something else holds it, that is what people want to know.
+                if is_alive && !self.is_marked(dependent.value) {
                     self.mark(dependent.value, work);
                     let edge = RootEdge::Word(dependent.value);
                     self.listing.nodes[dependent.node].edges.push(edge);

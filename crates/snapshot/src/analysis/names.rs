@@ -95,12 +95,17 @@ fn by(name: &EdgeName, count: usize) -> String {
     }
 }
 
+/// Whether the number of a step's edge says nothing: roots have their edges in no order.
+fn is_unnamed(heap: &Heap, step: &Step) -> bool {
+    heap.is_virtual(step.source) && matches!(step.name, EdgeName::Word(_))
+}
+
 fn step_text(heap: &Heap, step: &Step) -> String {
-    format!(
-        "{} ({})",
-        heap.label(step.target),
-        by(&step.name, step.count)
-    )
+    let label = heap.label(step.target);
+    if is_unnamed(heap, step) {
+        return label;
+    }
+    format!("{label} ({})", by(&step.name, step.count))
 }
 
 impl Analysis {
@@ -158,7 +163,9 @@ impl Analysis {
             } else {
                 ", which holds "
             };
-            if index == last {
+            if index == last && is_unnamed(heap, step) {
+                text += "it";
+            } else if index == last {
                 text += &format!("it {}", by(&step.name, step.count));
             } else {
                 text += &step_text(heap, step);
@@ -180,11 +187,12 @@ impl Analysis {
                 1 => String::new(),
                 count => format!(" ×{count}"),
             };
-            lines.push(format!(
-                "{}{times} → {}",
-                step.name,
-                heap.label(step.target)
-            ));
+            let label = heap.label(step.target);
+            lines.push(if is_unnamed(heap, &step) {
+                label
+            } else {
+                format!("{}{times} → {label}", step.name)
+            });
         }
         lines
     }
