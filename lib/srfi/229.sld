@@ -13,8 +13,9 @@
     (define untagged (list 'untagged))
 
     (define (%tag-procedure tag procedure)
-      (%hash-table-set! tags procedure tag)
-      procedure)
+      (let ((own (%copy-procedure procedure)))
+        (%hash-table-set! tags own tag)
+        own))
 
     (define-syntax case-lambda/tag
       (syntax-rules ()

@@ -22,6 +22,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%graft-continuation" => |thread, call: Call| graft_continuation(thread, call);
     "procedure-name" => procedure_name;
     "procedure-arity" => procedure_arity;
+    "%copy-procedure" => copy_procedure;
     "%set-procedure-name!" => set_procedure_name;
     "%meet-threads" => |thread, _| {
         thread.meet_threads();
@@ -120,6 +121,16 @@ fn procedure_arity(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (least, greatest) = thread.vm().procedure_arity(procedure).unwrap_or((0, None));
     let greatest = greatest.map_or(Value::FALSE, |count| Value::fixnum(count as i64));
     Ok(thread.cons(Value::fixnum(least as i64), greatest))
+}
+
+fn copy_procedure(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let count = call.object(thread, 0, Kind::Closure, "procedure")?.length();
+    let copy = thread.try_object(Kind::Closure, 0, count, Value::FALSE)?;
+    let procedure = call.object(thread, 0, Kind::Closure, "procedure")?;
+    for index in 0..count {
+        thread.store(copy, index, procedure.field(index));
+    }
+    Ok(copy)
 }
 
 fn set_procedure_name(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

@@ -63,6 +63,9 @@ rows! {
     "%set-car-if-eq!" (3) [] "pair any any -> boolean"
         "Changes the car of a pair to the third argument if it is eq? to the second one, in one step among \
          threads; whether it did.";
+    "%copy-procedure" (1) [] "procedure -> procedure"
+        "Another procedure that does the same; lambda expressions that capture nothing give one procedure \
+         again and again." slow Administration;
     "%set-procedure-name!" (2) [] "procedure symbol -> unspecified"
         "Changes the name shown for one closure, in messages and backtraces." slow Changes;
 }
