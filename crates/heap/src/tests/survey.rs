@@ -89,11 +89,10 @@ impl SurveySink for Graph {
 pub(super) fn survey(mutator: &mut Mutator) -> Graph {
     mutator.stand_still(|still| {
         still.collect();
-        let mut live = HashSet::new();
-        let mut bytes = 0;
+        let pinned = still.state.statistics.pinned_objects;
+        let mut live = HashMap::new();
         still.each_object(|object| {
-            live.insert(object.address());
-            bytes += object.bytes();
+            live.insert(object.address(), object.bytes());
         });
         let listing = still.list_roots();
         let reached = still.reach(listing);
@@ -101,10 +100,13 @@ pub(super) fn survey(mutator: &mut Mutator) -> Graph {
         reached.walk(&mut graph);
         let found: HashSet<usize> = graph.nodes.iter().copied().filter(|at| *at != 0).collect();
         assert_eq!(reached.count(), found.len());
-        let lost = live.difference(&found).count();
-        let more = found.difference(&live).count();
-        assert_eq!((lost, more), (0, 0), "of {} objects", live.len());
-        assert_eq!(graph.bytes, bytes);
+        // The end of the native stack that was recorded is in use again by the time that a collection
+        // looks at it, and a word of the collector's own may pin an object that nothing refers to.
+        let lost = live.iter().filter(|(at, _)| !found.contains(at));
+        let (lost, lost_bytes) = lost.fold((0, 0), |(n, sum), (_, bytes)| (n + 1, sum + bytes));
+        assert!(lost == 0 || pinned > 0, "{lost} of {} objects", live.len());
+        assert!(found.iter().all(|at| live.contains_key(at)));
+        assert_eq!(graph.bytes + lost_bytes, live.values().sum::<usize>());
         assert!(graph.open.is_empty());
         check_edges(&graph);
         graph
@@ -113,6 +115,7 @@ pub(super) fn survey(mutator: &mut Mutator) -> Graph {
 
 /// Every reference of an object is an edge or a weak one.
 fn check_edges(graph: &Graph) {
+    let known: HashSet<usize> = graph.nodes.iter().copied().collect();
     let mut targets: HashMap<u32, Vec<usize>> = HashMap::new();
     for (source, target) in &graph.edges {
         let target = graph.nodes[*target as usize];
@@ -132,7 +135,8 @@ fn check_edges(graph: &Graph) {
         object.for_each_edge(|value| wanted.push(shape::address_of(value.bits())));
         let mut found = targets.remove(&(number as u32)).unwrap_or_default();
         if is_special {
-            // Those of weak references come last.
+            // Those of weak references come last, and lead to what is alive otherwise.
+            wanted.retain(|at| known.contains(at));
             wanted.sort_unstable();
             found.sort_unstable();
         }
