@@ -269,7 +269,7 @@ fn other_files_are_never_overwritten() {
     let run = canny(&words).file("program.scm", WAIT);
     run.run()
         .exits_with(71)
-        .complains("cannot write no/such.heap");
+        .complains("no/such.heap: it cannot be written");
 }
 
 #[test]

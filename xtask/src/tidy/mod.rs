@@ -17,6 +17,7 @@ mod module_headers;
 mod places;
 mod protocols;
 mod ratchet;
+mod root_files;
 mod rust_source;
 mod scheme_layout;
 mod sentences;
@@ -40,7 +41,7 @@ have headers, that the Scheme sources are laid out by `canny fmt`, that librarie
 not import are in directories of lib/canny, that numbers which Rust and Scheme share come from the rows
 in crates/tables, that charts are what their CSV files say, that comments and documents use the
 terms of the field for some words that hide them, that sentences in comments of lib are short,
-and that texts of primitives do not begin with a clause.
+that texts of primitives do not begin with a clause, and that the root has no files left behind.
   --update    record in xtask/ratchet.txt what has become smaller
 ";
 
@@ -110,6 +111,7 @@ pub fn check(update: bool) -> Result<(), String> {
     complaints.extend(words::check(&root)?);
     complaints.extend(sentences::check(&root)?);
     complaints.extend(missing::check(&root)?);
+    complaints.extend(root_files::check(&root)?);
     complaints.extend(places::check(&root, &files)?);
     complaints.extend(protocols::check(&root, &files)?);
     for complaint in &complaints {

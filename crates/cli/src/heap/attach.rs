@@ -122,9 +122,7 @@ fn open(path: &Path) -> Result<File, String> {
         && data.len() > 0
         && let Err(Error::NotASnapshot) = Series::open(path)
     {
-        return Err(format!(
-            "{shown} is no file of heap snapshots, and is not overwritten; expected a new file"
-        ));
+        return Err(format!("{shown}: {}", snapshots::NOT_OVERWRITTEN));
     }
     Ok(file)
 }

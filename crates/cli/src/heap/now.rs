@@ -1,7 +1,6 @@
 //! A snapshot that the main thread takes itself: at the prompt, and at the end of a program.
 
 use std::fs::File;
-use std::io;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -20,13 +19,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Takes a snapshot and waits until it is written. Tasks run on meanwhile.
 pub(super) fn take(
     thread: &mut Thread,
-    open: impl Fn() -> io::Result<File>,
+    open: impl Fn() -> Result<File, String>,
     options: &SnapshotOptions,
 ) -> Result<SnapshotReport, SnapshotError> {
     let deadline = Instant::now() + WAIT_MAX;
     loop {
-        let file = open().map_err(|error| SnapshotError::Output(error.to_string()))?;
-        match thread.begin_snapshot(file, options) {
+        match thread.begin_snapshot(&open, options) {
             Ok(pending) => return thread.block_outside_heap(|| pending.wait()),
             Err(SnapshotError::Busy) if Instant::now() < deadline => {
                 thread.block_outside_heap(|| std::thread::sleep(LOOK_EVERY));
@@ -43,9 +41,10 @@ pub fn at_prompt(session: &mut Session, name: &str) -> Result<String, String> {
         name => PathBuf::from(name),
     };
     let shown = path.display();
-    let file = snapshots::prepare(&session.vm, &path, false)?;
-    let options = snapshots::options_of(&session.vm);
-    let report = take(&mut session.thread, || file.try_clone(), &options);
+    let vm = session.vm.clone();
+    let options = snapshots::options_of(&vm);
+    let open = || snapshots::prepare(&vm, &path, false);
+    let report = take(&mut session.thread, open, &options);
     let report = report.map_err(|error| format!("{shown}: {error}"))?;
     Ok(says::of_report(&report, &path))
 }

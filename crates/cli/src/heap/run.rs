@@ -46,7 +46,8 @@ pub fn begin(session: &mut Session, options: &Options) -> Result<Option<HeapRun>
     };
     let vm = session.vm.clone();
     let path = file_of(&options.heap, options.command_line.first());
-    snapshots::prepare(&vm, &path, true)?;
+    snapshots::prepare_alone(&mut session.thread, &path, true)
+        .map_err(|problem| format!("{}: {problem}", path.display()))?;
     let warn = Box::new(|sentence: &str| eprintln!("canny: warning: {sentence}"));
     let file = WatchedFile::new(&path, warn).map_err(|error| error.to_string())?;
     let taken = SnapshotOptions {
@@ -104,7 +105,7 @@ impl HeapRun {
             let state = signalled.clone();
             let work = move || {
                 if let Some(vm) = machine.upgrade() {
-                    file.note(&snapshots::take(&vm, || file.open(), &options));
+                    file.note(&snapshots::take(&vm, || file.open_or_say(), &options));
                 }
                 state.is_busy.store(false, Ordering::SeqCst);
             };
@@ -145,7 +146,7 @@ impl HeapRun {
             reason: "exit".to_owned(),
             ..self.options.clone()
         };
-        let result = now::take(&mut session.thread, || self.file.open(), &options);
+        let result = now::take(&mut session.thread, || self.file.open_or_say(), &options);
         self.file.note(&result);
     }
 }

@@ -72,7 +72,8 @@ fn heap(vm: &Arc<Vm>, request: &Request, client: &mut Client) -> Result<(), Stri
         is_in_place: request.number("in-place", 0)? != 0,
         ..snapshots::options_of(vm)
     };
-    let report = snapshots::take(vm, || file.try_clone(), &options)?;
+    let open = || file.try_clone().map_err(|error| error.to_string());
+    let report = snapshots::take(vm, open, &options)?;
     client.end_with(snapshots::text_of_report(&report));
     Ok(())
 }

@@ -2,7 +2,7 @@
 //!
 //! Work that a program waits for is a job, which one primitive begins and another one waits for.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use canny_locks::Mutex;
 use canny_tables::protocols::{heap_watch_report, snapshot_report, type_sum};
@@ -39,15 +39,24 @@ fn snapshot(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         is_in_place: call.at(4).is_true(),
         ..snapshots::options_of(&vm)
     };
-    let begun = snapshots::prepare(&vm, &path, call.at(5).is_true()).and_then(|file| {
-        let machine = vm.clone();
+    let replaces = call.at(5).is_true();
+    let machine = vm.clone();
+    // The program may leave for another directory.
+    let place = std::path::absolute(&path).map_err(|error| about(&path, &error));
+    let begun = place.and_then(|place| {
         jobs::begin(&vm, move || {
-            let taken = snapshots::take(&machine, || file.try_clone(), &options);
-            let taken = taken.map_err(|problem| format!("{}: {problem}", path.display()));
+            let open = || snapshots::prepare(&machine, &place, replaces);
+            let taken = snapshots::take(&machine, open, &options);
+            let taken = taken.map_err(|problem| about(&path, &problem));
             taken.map(Done::Snapshot)
         })
     });
     Ok(number_or_problem(thread, begun))
+}
+
+/// A sentence about a file.
+fn about(path: &Path, problem: &dyn std::fmt::Display) -> String {
+    format!("{}: {problem}", path.display())
 }
 
 fn number_or_problem(thread: &mut Thread, begun: Result<u64, String>) -> Value {
@@ -99,8 +108,11 @@ fn watch(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     };
     let warn = Box::new(|sentence: &str| eprintln!("canny: warning: {sentence}"));
     let begun = snapshots::check_unwatched(&vm)
-        .and_then(|()| snapshots::prepare(&vm, &path, call.at(6).is_true()))
-        .and_then(|_| WatchedFile::new(&path, warn).map_err(|error| error.to_string()))
+        .and_then(|()| {
+            let prepared = snapshots::prepare_alone(thread, &path, call.at(6).is_true());
+            prepared.map_err(|problem| about(&path, &problem))
+        })
+        .and_then(|()| WatchedFile::new(&path, warn).map_err(|error| error.to_string()))
         .and_then(|file| snapshots::watch(thread, Watcher::Program, rules, options, file));
     match begun {
         Ok(()) => Ok(Value::FALSE),

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use canny_snapshot::file::Error;
 use canny_snapshot::heap::Series;
-use canny_vm::Vm;
 use canny_vm::survey::{SnapshotError, SnapshotOptions, SnapshotReport};
+use canny_vm::{Thread, Vm};
 
 use crate::primitives::system::command_line_words;
 
@@ -24,6 +24,9 @@ pub use self::watch::{WatchReport, WatchedFile, Watcher, check_unwatched, end_wa
 const WAIT_MAX: Duration = Duration::from_secs(60);
 /// Time between two looks whether it is done.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Why a file with something else is left as it is.
+pub const NOT_OVERWRITTEN: &str =
+    "it is no file of heap snapshots, and is not overwritten; expected a new file";
 
 /// Opens a file for snapshots, which is made if it is not there. Its contents stay.
 pub fn open(path: &Path) -> io::Result<File> {
@@ -35,11 +38,26 @@ pub fn open(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// Makes a file ready for snapshots of this process. Snapshots of another process are an error, or are
-/// deleted; a file with anything else is never changed.
+/// Makes a file ready for snapshots of this process, as [`prepare`] does, while none is being written.
+pub fn prepare_alone(thread: &mut Thread, path: &Path, replaces: bool) -> Result<(), String> {
+    let vm = thread.vm().clone();
+    let deadline = Instant::now() + WAIT_MAX;
+    loop {
+        if let Some(file) = vm.between_snapshots(|| prepare(&vm, path, replaces)) {
+            return file.map(drop);
+        }
+        if Instant::now() >= deadline {
+            return Err(SnapshotError::Busy.to_string());
+        }
+        thread.block_outside_heap(|| std::thread::sleep(LOOK_EVERY));
+    }
+}
+
+/// Makes a file ready for snapshots of this process, of which none may be being written. Snapshots of
+/// another process are an error, or are deleted; a file with anything else is never changed. Errors do
+/// not name the file.
 pub fn prepare(vm: &Vm, path: &Path, replaces: bool) -> Result<File, String> {
-    let shown = path.display();
-    let failed = |error: io::Error| format!("cannot write {shown}: {error}");
+    let failed = |error: io::Error| format!("it cannot be written: {error}");
     let file = open(path).map_err(failed)?;
     let data = file.metadata().map_err(failed)?;
     if !data.is_file() || data.len() == 0 {
@@ -56,9 +74,7 @@ pub fn prepare(vm: &Vm, path: &Path, replaces: bool) -> Result<File, String> {
             Error::OtherProcess { pid: info.pid }
         }
         Err(Error::NotASnapshot) => {
-            return Err(format!(
-                "{shown} is no file of heap snapshots, and is not overwritten; expected a new file"
-            ));
+            return Err(NOT_OVERWRITTEN.to_owned());
         }
         Err(Error::Io(error)) => return Err(failed(error)),
         Err(error) => error,
@@ -67,7 +83,7 @@ pub fn prepare(vm: &Vm, path: &Path, replaces: bool) -> Result<File, String> {
         file.set_len(0).map_err(failed)?;
         Ok(file)
     } else {
-        Err(format!("{shown}: {problem}"))
+        Err(problem.to_string())
     }
 }
 
@@ -114,14 +130,13 @@ pub fn report_of_text(text: &str) -> Option<SnapshotReport> {
 /// snapshot that is being written is waited for.
 pub fn take(
     vm: &Arc<Vm>,
-    open: impl Fn() -> io::Result<File>,
+    open: impl Fn() -> Result<File, String>,
     options: &SnapshotOptions,
 ) -> Result<SnapshotReport, String> {
     let deadline = Instant::now() + WAIT_MAX;
     let pending = loop {
-        let file = open().map_err(|error| error.to_string())?;
         let mut thread = vm.attach().map_err(|error| error.to_string())?;
-        match thread.begin_snapshot(file, options) {
+        match thread.begin_snapshot(&open, options) {
             Ok(pending) => break pending,
             Err(SnapshotError::Busy) if Instant::now() < deadline => {}
             Err(error) => return Err(error.to_string()),

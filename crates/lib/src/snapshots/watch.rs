@@ -65,6 +65,11 @@ impl WatchedFile {
         super::open(&self.path)
     }
 
+    /// The same for those who want a sentence.
+    pub fn open_or_say(&self) -> Result<File, String> {
+        self.open().map_err(|error| error.to_string())
+    }
+
     /// Notes how a snapshot ended.
     pub fn note<E: std::fmt::Display>(&self, result: &Result<SnapshotReport, E>) {
         match result {

@@ -156,13 +156,13 @@ type FileId = (u64, u64);
 struct SnapshotPlace {
     is_busy: Arc<AtomicBool>,
     last: Arc<Mutex<Option<FileId>>>,
-    /// The file that has the snapshot, once it is written.
-    is_written: bool,
+    /// Whether the file of the last snapshot is still that: this one is written, or none was begun.
+    keeps_last: bool,
 }
 
 impl Drop for SnapshotPlace {
     fn drop(&mut self) {
-        if !self.is_written {
+        if !self.keeps_last {
             *self.last.lock() = None;
         }
         self.is_busy.store(false, Ordering::Release);
@@ -174,14 +174,15 @@ type Begun = (Duration, Instant, State);
 
 impl Thread {
     /// Begins to write a snapshot of the heap to a file: an empty one, or one that has snapshots of this
-    /// process already.
+    /// process already. The file is opened while this machine writes no other snapshot.
     pub fn begin_snapshot(
         &mut self,
-        file: File,
+        open: impl FnOnce() -> Result<File, String>,
         options: &SnapshotOptions,
     ) -> Result<PendingSnapshot, SnapshotError> {
         let vm = self.vm().clone();
         let place = vm.snapshots.take_place().ok_or(SnapshotError::Busy)?;
+        let file = open().map_err(SnapshotError::Output)?;
         let known = Known::of(self);
         let begun = self
             .mutator()
@@ -194,6 +195,13 @@ impl Vm {
     /// The start of this process as its files say it, if a snapshot was taken.
     pub fn snapshots_started(&self) -> Option<u64> {
         self.snapshots.started.get().copied()
+    }
+
+    /// Does something while this machine writes no snapshot; `None` if it is writing one.
+    pub fn between_snapshots<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
+        let mut place = self.snapshots.take_place()?;
+        place.keeps_last = true;
+        Some(work())
     }
 }
 
@@ -280,7 +288,7 @@ impl Snapshots {
         (!was_busy).then(|| SnapshotPlace {
             is_busy: self.is_busy.clone(),
             last: self.last.clone(),
-            is_written: false,
+            keeps_last: false,
         })
     }
 
@@ -398,7 +406,7 @@ impl PendingSnapshot {
             })?,
             State::Done(result) => result.map_err(SnapshotError::Output)?,
         };
-        self.place.is_written = true;
+        self.place.keeps_last = true;
         report.stopped = self.stopped;
         report.taken = self.began.elapsed();
         Ok(report)
