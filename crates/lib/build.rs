@@ -45,7 +45,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         .spawn(move || build_image(&root, &features).map_err(|error| error.to_string()))?;
     let (image, names) = worker.join().map_err(|_| "the compiler panicked")??;
     // Computing it at each start would take as long as the start itself.
-    let checksum = format!("{}_u64\n", canny_compiler::image::checksum(&image));
+    // The compiler is in this build script, and what it makes of programs may change when the image does
+    // not.
+    let compiler = canny_compiler::image::checksum(&fs::read(env::current_exe()?)?);
+    let checksum = canny_compiler::image::checksum(&image) ^ compiler;
+    let checksum = format!("{checksum}_u64\n");
     fs::write(out.join("standard-library.checksum"), checksum)?;
     fs::write(out.join("standard-library.image"), image)?;
     fs::write(out.join("public-names"), names)?;

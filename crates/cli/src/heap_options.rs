@@ -12,7 +12,13 @@ const FACTOR_MAX: f64 = 1e6;
 
 /// Whether a long option is one of them.
 pub fn is_heap_option(option: &str) -> bool {
-    ["heap-snapshots", "heap-file", "heap-hide-strings"].contains(&option)
+    [
+        "heap-snapshots",
+        "heap-file",
+        "heap-hide-strings",
+        "heap-places",
+    ]
+    .contains(&option)
 }
 
 /// When snapshots are taken.
@@ -75,6 +81,8 @@ pub struct HeapWish {
     pub when: Option<When>,
     pub file: Option<PathBuf>,
     pub hides_strings: bool,
+    /// Whether allocations are sampled.
+    pub has_places: bool,
 }
 
 impl HeapWish {
@@ -82,6 +90,10 @@ impl HeapWish {
     pub fn take(&mut self, option: &str, parser: &mut Parser) -> Result<(), String> {
         if option == "heap-hide-strings" {
             self.hides_strings = true;
+            return Ok(());
+        }
+        if option == "heap-places" {
+            self.has_places = true;
             return Ok(());
         }
         let value = parser.value().map_err(|error| error.to_string())?;

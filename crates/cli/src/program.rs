@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use canny_lib::recorder::{Recorder, Ring};
 use canny_syntax::name::Name;
 use canny_syntax::spelling::similar_name;
 
@@ -46,22 +47,8 @@ pub fn run(options: &Options, source: &Source) -> u8 {
             return exit_code::OS;
         }
     };
-    let recording = match crate::profile::begin(&mut session, options) {
-        Ok(recording) => recording,
-        Err(message) => {
-            eprintln!("canny: {message}");
-            return exit_code::OS;
-        }
-    };
-    let ring = match crate::profile::begin_ring(&mut session, options) {
-        Ok(ring) => ring,
-        Err(message) => {
-            eprintln!("canny: {message}");
-            return exit_code::OS;
-        }
-    };
-    let heap = match crate::heap::begin(&mut session, options) {
-        Ok(heap) => heap,
+    let records = match Records::begin(&mut session, options) {
+        Ok(records) => records,
         Err(message) => {
             eprintln!("canny: {message}");
             return exit_code::OS;
@@ -86,15 +73,7 @@ pub fn run(options: &Options, source: &Source) -> u8 {
     if let (Ok(()), Some(file)) = (&result, file) {
         look_for_leaks(&mut session, options, file);
     }
-    if let Some(heap) = heap {
-        heap.end(&mut session);
-    }
-    if let Some(ring) = ring {
-        ring.finish();
-    }
-    if let Some(recording) = recording {
-        recording.end(&mut session);
-    }
+    records.end(&mut session);
     let code = session.end(options, result.map(|()| 0));
     match crate::coverage::show_counted(options.coverage.as_ref(), files::is_skipped) {
         Ok(least) if code == 0 => least,
@@ -102,6 +81,42 @@ pub fn run(options: &Options, source: &Source) -> u8 {
         Err(message) => {
             eprintln!("canny: {message}");
             exit_code::OS
+        }
+    }
+}
+
+/// Profiles and snapshots that are made while a program runs.
+struct Records {
+    recording: Option<crate::profile::Recording>,
+    ring: Option<Ring>,
+    /// Samples for heap snapshots.
+    places: Option<Recorder>,
+    heap: Option<crate::heap::HeapRun>,
+}
+
+impl Records {
+    fn begin(session: &mut Session, options: &Options) -> Result<Records, String> {
+        Ok(Records {
+            recording: crate::profile::begin(session, options)?,
+            ring: crate::profile::begin_ring(session, options)?,
+            places: crate::heap::begin_places(session, options)?,
+            heap: crate::heap::begin(session, options)?,
+        })
+    }
+
+    fn end(self, session: &mut Session) {
+        if let Some(heap) = self.heap {
+            heap.end(session);
+        }
+        if let Some(places) = self.places {
+            // Its output is nothing, which does not fail.
+            let _ = places.finish(&mut session.thread);
+        }
+        if let Some(ring) = self.ring {
+            ring.finish();
+        }
+        if let Some(recording) = self.recording {
+            recording.end(session);
         }
     }
 }

@@ -68,6 +68,13 @@ impl Watched {
     fn words(&self) -> impl Iterator<Item = u64> + '_ {
         self.young.iter().chain(&self.old).map(|entry| entry.object)
     }
+
+    /// The addresses of the objects with their numbers. Some are of objects that have died since the last
+    /// collection.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        let all = self.young.iter().chain(&self.old);
+        all.map(|entry| (shape::address_of(entry.object), entry.id))
+    }
 }
 
 impl Finalization {

@@ -65,6 +65,11 @@ pub(crate) struct TextWindow {
 }
 
 impl TextWindow {
+    /// Bytes of the text's room.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        self.text.capacity()
+    }
+
     pub(crate) fn new() -> TextWindow {
         TextWindow::with_text(String::new())
     }

@@ -81,6 +81,11 @@ impl Connection {
         self.interrupter.clone()
     }
 
+    /// Bytes of memory for pages, the schema and statements.
+    pub fn memory_bytes(&self) -> u64 {
+        self.raw.memory_bytes()
+    }
+
     /// The number of the row that was inserted last.
     pub fn last_insert_rowid(&self) -> i64 {
         self.raw.last_insert_rowid()

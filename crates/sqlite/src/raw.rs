@@ -162,6 +162,22 @@ unsafe extern "C" fn on_busy(data: *mut c_void, attempts: c_int) -> c_int {
 }
 
 impl RawConnection {
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let kinds = [
+            ffi::SQLITE_DBSTATUS_CACHE_USED,
+            ffi::SQLITE_DBSTATUS_SCHEMA_USED,
+            ffi::SQLITE_DBSTATUS_STMT_USED,
+        ];
+        let used = kinds.map(|kind| {
+            let (mut now, mut most) = (0, 0);
+            let database = self.database.as_ptr();
+            // SAFETY: an open connection, which nobody else uses, and places for two numbers.
+            unsafe { ffi::sqlite3_db_status(database, kind, &raw mut now, &raw mut most, 0) };
+            u64::try_from(now).unwrap_or(0)
+        });
+        used.iter().sum()
+    }
+
     pub(crate) fn open(path: &Path, mode: OpenMode) -> Result<RawConnection, Failure> {
         configure_once();
         let flags = match mode {

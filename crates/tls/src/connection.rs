@@ -20,6 +20,11 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// Bytes of the session's state. The buffers inside of it are not known.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        size_of::<Shared>()
+    }
+
     pub(crate) fn new(descriptor: Arc<OwnedFd>, connection: Connection) -> Shared {
         Shared {
             descriptor,

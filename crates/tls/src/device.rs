@@ -45,6 +45,10 @@ impl ByteDevice for InputDevice {
         }
     }
 
+    fn memory_bytes(&self) -> usize {
+        self.shared.memory_bytes()
+    }
+
     fn waits_for(&self) -> Option<Awaited> {
         Some(Awaited::Readable(self.shared.descriptor.clone()))
     }
@@ -72,6 +76,11 @@ impl OutputDevice {
 }
 
 impl ByteDevice for OutputDevice {
+    /// The session belongs to the input.
+    fn memory_bytes(&self) -> usize {
+        self.unsent.capacity()
+    }
+
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut connection = self.shared.lock();
         if self.unsent.is_empty() {

@@ -185,7 +185,7 @@
     (define* (heap-types heap #:key (by 'type) (sort 'bytes) (filter "") (retained? #t)
                          (first 0) (count 50))
       (check-heap 'heap-types heap)
-      (check-choice 'heap-types "#:by" '(type family library file) by)
+      (check-choice 'heap-types "#:by" '(type family library file place label) by)
       (check-choice 'heap-types "#:sort" '(name objects bytes retained) sort)
       (if (not (string? filter))
           (raise-bad-option 'heap-types "#:filter" "a string" filter))

@@ -105,9 +105,11 @@ pub fn begin(session: &mut Session, options: &Options) -> Result<Option<Recordin
 
 /// Begins the profiles that are taken as long as the program runs, if the command line asks for them.
 pub fn begin_ring(session: &mut Session, options: &Options) -> Result<Option<Ring>, String> {
-    let Some(wish) = options.ring.options() else {
+    let Some(mut wish) = options.ring.options() else {
         return Ok(None);
     };
+    let has_places = options.heap.has_places;
+    wish.allocation_interval_bytes = has_places.then_some(crate::heap::INTERVAL_BYTES);
     let subject = Subject::of_machine(&session.vm);
     let report = Box::new(|message: &str| eprintln!("canny: {message}"));
     let ring = Ring::start(session.vm.clone(), wish, subject, report);

@@ -141,6 +141,10 @@ const HEAP_OPTIONS: &[Row] = &[
         "--heap-hide-strings",
         "leave the beginnings of strings out of them",
     ),
+    (
+        "--heap-places",
+        "sample allocations, so that all heap snapshots of the process have their places",
+    ),
 ];
 
 const RECORD_OPTIONS: &[Row] =

@@ -182,7 +182,7 @@ impl Generator<'_> {
 
     /// Keeps for people what the closure captured.
     fn keep_captured(&mut self, captures: &Captures) {
-        if !self.unit.keeps_variables {
+        if !self.unit.keeps_variables && !self.unit.names_variables {
             return;
         }
         let inlining = self.unit.copy_number(self.procedure.span);

@@ -170,6 +170,11 @@ fn system_error(error: &IoError) -> io::Error {
 }
 
 impl ByteDevice for DecompressingDevice {
+    /// The decoder does not say what it holds.
+    fn memory_bytes(&self) -> usize {
+        self.input.capacity()
+    }
+
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             if self.ended {
@@ -252,6 +257,11 @@ impl CompressingDevice {
 }
 
 impl ByteDevice for CompressingDevice {
+    /// The encoder does not say what it holds.
+    fn memory_bytes(&self) -> usize {
+        self.pending.capacity()
+    }
+
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         const STEP_BYTES: usize = 1 << 16;
         self.drain()?;

@@ -41,6 +41,16 @@ impl Standstill<'_> {
         outside.map_or(0, |outside| (outside.held_bytes)())
     }
 
+    /// The addresses of externals, with the ids that they were registered with. Some may be dead.
+    pub fn externals(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.state.finalization.externals.addresses()
+    }
+
+    /// The addresses of sampled objects, with their numbers. Some may be dead.
+    pub fn samples(&self) -> impl Iterator<Item = (usize, u64)> + '_ {
+        self.state.finalization.samples.addresses()
+    }
+
     /// The lowest address of an object.
     pub fn base(&self) -> usize {
         self.heap.space.base()

@@ -92,6 +92,11 @@ pub struct StreamingDecoder {
 }
 
 impl StreamingDecoder {
+    /// Bytes of the text that was decoded, and of those that are not decoded yet.
+    pub fn memory_bytes(&self) -> usize {
+        self.window.memory_bytes() + self.raw.capacity()
+    }
+
     /// A decoder at the start of a source.
     pub fn new(options: DecodeOptions) -> StreamingDecoder {
         StreamingDecoder {

@@ -44,6 +44,11 @@ pub trait ByteDevice: Send {
         None
     }
 
+    /// Bytes of memory that the device holds, as far as it knows. It must not wait.
+    fn memory_bytes(&self) -> usize {
+        0
+    }
+
     /// Whether what was written is complete only when the device is closed.
     fn completes_when_closed(&self) -> bool {
         false
@@ -84,6 +89,10 @@ impl MemoryDevice {
 }
 
 impl ByteDevice for MemoryDevice {
+    fn memory_bytes(&self) -> usize {
+        self.bytes.get_ref().capacity()
+    }
+
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         io::Read::read(&mut self.bytes, buffer)
     }

@@ -244,6 +244,14 @@ impl Handle {
         &self.name
     }
 
+    /// Bytes of memory that the device behind the handle holds, as far as that is known now.
+    pub fn device_memory_bytes(&self) -> usize {
+        match self.backend.try_lock().as_deref() {
+            Some(Backend::Device(device)) => device.memory_bytes(),
+            _ => 0,
+        }
+    }
+
     /// The directions in which the handle was opened.
     pub fn access(&self) -> Access {
         self.access

@@ -268,6 +268,13 @@ impl<P: Lender> SharedPort<P> {
         Some(self.guard(self.locked.try_lock()?))
     }
 
+    /// Looks at the port as it is, lent or not, if no other thread holds it. The port may not know yet of
+    /// bytes that a borrower took or put.
+    pub fn look<R>(&self, at: impl FnOnce(&P) -> R) -> Option<R> {
+        let locked = self.locked.try_lock()?;
+        Some(at(&locked.port))
+    }
+
     #[inline]
     fn guard<'p>(&'p self, mut locked: MutexGuard<'p, Locked<P>>) -> PortGuard<'p, P> {
         locked.end(&self.loan);

@@ -77,6 +77,11 @@ impl BinaryInput {
         &self.name
     }
 
+    /// Bytes of the buffers, without what the device behind the handle holds.
+    pub fn memory_bytes(&self) -> usize {
+        self.buffer.capacity()
+    }
+
     /// The handle that is read, unless the bytes are in memory.
     pub fn handle(&self) -> Option<&Arc<Handle>> {
         self.handle.as_ref()

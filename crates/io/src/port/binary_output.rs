@@ -43,6 +43,11 @@ impl BinaryOutput {
         self.buffer.name()
     }
 
+    /// Bytes of the buffers, without what the device behind the handle holds.
+    pub fn memory_bytes(&self) -> usize {
+        self.buffer.memory_bytes()
+    }
+
     /// The handle that is written, unless the bytes stay in memory.
     pub fn handle(&self) -> Option<&Arc<Handle>> {
         self.buffer.handle()

@@ -54,6 +54,11 @@ pub(super) struct OutputBuffer {
 }
 
 impl OutputBuffer {
+    /// Bytes that the buffer has room for.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     pub(super) fn new(handle: Arc<Handle>, buffering: Buffering) -> OutputBuffer {
         let name = Cow::Owned(handle.name().to_owned());
         let push_limit = if buffering == Buffering::None {

@@ -95,6 +95,11 @@ impl TextInput {
         &self.name
     }
 
+    /// Bytes of the buffers, without what the device behind the handle holds.
+    pub fn memory_bytes(&self) -> usize {
+        self.decoder.memory_bytes() + self.buffer.len()
+    }
+
     /// The handle that is read, unless the text is in memory.
     pub fn handle(&self) -> Option<&Arc<Handle>> {
         self.handle.as_ref()

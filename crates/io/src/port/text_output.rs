@@ -131,6 +131,11 @@ impl TextOutput {
         self.buffer.name()
     }
 
+    /// Bytes of the buffers, without what the device behind the handle holds.
+    pub fn memory_bytes(&self) -> usize {
+        self.buffer.memory_bytes()
+    }
+
     /// The handle that is written, unless the text stays in memory.
     pub fn handle(&self) -> Option<&Arc<Handle>> {
         self.buffer.handle()

@@ -25,4 +25,6 @@ pub(crate) use self::objects::{
     HostTable, bare_object, find, keep, kept_in_table, number_of_object, number_of_value,
     object_with_number, take,
 };
-pub(crate) use self::registry::{HostKind, register, state, sweep_dead, table, table_of_machine};
+pub(crate) use self::registry::{
+    HostKind, held_bytes, register, state, sweep_dead, table, table_of_machine,
+};

@@ -43,6 +43,12 @@ impl<T> HostTable<T> {
         self.lock().get(&number).cloned()
     }
 
+    /// Looks at an object without waiting for anybody.
+    pub(crate) fn look<R>(&self, number: u64, at: impl FnOnce(&T) -> R) -> Option<R> {
+        let objects = self.0.try_lock()?;
+        Some(at(objects.get(&number)?))
+    }
+
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.lock().len()
@@ -134,14 +140,23 @@ pub(crate) fn take<K: Registered<Table = HostTable<K>>>(
     table::<K>(thread).remove(number_of_value(value)?)
 }
 
-/// Implements [`HostKind`] for a kind whose sweeper only drops what the table has.
+/// Implements [`HostKind`] for a kind whose sweeper only drops what the table has. The second argument says
+/// what an object holds ([`HostKind::held_bytes`]).
 macro_rules! kept_in_table {
     ($kind:ty) => {
+        $crate::host::kept_in_table!($kind, |_| None);
+    };
+    ($kind:ty, $bytes:expr) => {
         impl $crate::host::HostKind for $kind {
             type Table = $crate::host::HostTable<$kind>;
 
             fn sweep(thread: &mut canny_vm::Thread, dead: &[u64]) {
                 $crate::host::table::<$kind>(thread).sweep(dead);
+            }
+
+            fn held_bytes(table: &Self::Table, number: u64) -> Option<u64> {
+                let bytes: fn(&$kind) -> Option<u64> = $bytes;
+                table.look(number, bytes)?
             }
         }
     };

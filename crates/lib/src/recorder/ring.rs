@@ -38,6 +38,8 @@ pub struct RingOptions {
     /// Time that all files have together.
     pub keep: Duration,
     pub interval_ns: u64,
+    /// Allocated bytes between two sampled objects, if objects are sampled.
+    pub allocation_interval_bytes: Option<usize>,
     pub notes_waits: bool,
 }
 
@@ -49,6 +51,7 @@ impl RingOptions {
             file: Duration::from_secs(60),
             keep: Duration::from_secs(3600),
             interval_ns: 10_000_000,
+            allocation_interval_bytes: None,
             notes_waits: true,
         }
     }
@@ -73,6 +76,9 @@ impl Ring {
     ) -> Result<Ring, RecordError> {
         let profile = ProfileOptions {
             interval_ns: options.interval_ns,
+            allocation_interval_bytes: options.allocation_interval_bytes,
+            // Collections are the program's own.
+            collects_at_end: false,
             notes_waits: options.notes_waits,
             is_turned: true,
             ..ProfileOptions::default()

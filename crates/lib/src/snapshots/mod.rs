@@ -15,6 +15,7 @@ use canny_snapshot::heap::Series;
 use canny_vm::survey::{SnapshotError, SnapshotOptions, SnapshotReport};
 use canny_vm::{Thread, Vm};
 
+use crate::host;
 use crate::primitives::system::command_line_words;
 
 pub(crate) use self::watch::HeapWatch;
@@ -93,6 +94,7 @@ pub fn options_of(vm: &Vm) -> SnapshotOptions {
     SnapshotOptions {
         program: words.next().unwrap_or_default(),
         arguments: words.collect(),
+        held_bytes: Some(host::held_bytes),
         ..SnapshotOptions::default()
     }
 }

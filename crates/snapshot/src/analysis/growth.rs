@@ -26,7 +26,7 @@ const STEADINESS_MIN: f64 = 0.5;
 /// A type or path that may be a leak.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Suspect {
-    /// Types on the way to the suspect, from the root or near it; one for a type alone.
+    /// Types on the way to the suspect, from the root or near it; one for a type alone, none for a place.
     pub path: Vec<u32>,
     pub names: Vec<String>,
     /// Bytes in each snapshot: of the objects for a type, retained ones for a path.
@@ -40,9 +40,9 @@ pub struct Suspect {
 }
 
 /// Scores rows of sums over a series.
-fn suspects(
+pub(super) fn suspects(
     rows: impl Iterator<Item = (Vec<u32>, Vec<u64>, Vec<u64>)>,
-    types: &[TypeRow],
+    name: impl Fn(u32) -> String,
     heap_growth: u64,
 ) -> Vec<Suspect> {
     let mut found = Vec::new();
@@ -60,9 +60,8 @@ fn suspects(
             continue;
         }
         let share = (growth as f64 / heap_growth.max(growth) as f64).min(1.0);
-        let name = |number: &u32| types.get(*number as usize).map_or("", |row| row.title());
         found.push(Suspect {
-            names: path.iter().map(|number| name(number).to_owned()).collect(),
+            names: path.iter().map(|number| name(*number)).collect(),
             path,
             bytes,
             objects,
@@ -82,7 +81,13 @@ fn suspects(
     found
 }
 
-fn growth_of(values: &[u64]) -> u64 {
+/// The title of a type.
+fn title(types: &[TypeRow], number: u32) -> String {
+    let row = types.get(number as usize);
+    row.map_or("", TypeRow::title).to_owned()
+}
+
+pub(super) fn growth_of(values: &[u64]) -> u64 {
     let (first, last) = (values.first().copied(), values.last().copied());
     last.unwrap_or(0).saturating_sub(first.unwrap_or(0))
 }
@@ -102,7 +107,7 @@ pub fn growing_types(types: &[TypeRow], snapshots: &[Directory]) -> Vec<Suspect>
     let rows = rows
         .into_iter()
         .map(|(number, (bytes, objects))| (vec![number], bytes, objects));
-    suspects(rows, types, growth_of(&total))
+    suspects(rows, |number| title(types, number), growth_of(&total))
 }
 
 /// Retained bytes and objects by path of types in the dominator tree, and by ends of such paths.
@@ -187,7 +192,7 @@ pub fn growing_paths(types: &[TypeRow], series: &[PathSums]) -> Vec<Suspect> {
         .into_iter()
         .map(|(path, (bytes, objects))| (path.to_vec(), bytes, objects));
     let mut found: Vec<Suspect> = Vec::new();
-    for one in suspects(rows, types, growth_of(&total)) {
+    for one in suspects(rows, |number| title(types, number), growth_of(&total)) {
         // The end of a longer path with the same sums says nothing new.
         let is_end =
             |longer: &Suspect| longer.bytes == one.bytes && longer.path.ends_with(&one.path);

@@ -8,6 +8,7 @@ use std::cmp::Reverse;
 use serde::Deserialize;
 
 use super::{Analysis, Identities};
+use crate::file::Fact;
 
 /// The deepest predicate.
 const DEPTH_MAX: usize = 100;
@@ -33,6 +34,13 @@ pub enum Predicate {
     TextBegins(String),
     /// Seen first in this snapshot, by index, or later.
     NewSince(usize),
+    /// Bytes outside of the heap that it holds.
+    OutsideAtLeast(u64),
+    OutsideAtMost(u64),
+    /// Sampled objects that were allocated at a place: a file and line, or a file, that end so.
+    AllocatedAt(String),
+    /// Sampled objects that were allocated while labels were in force that contain this text.
+    AllocatedWith(String),
     /// An edge from a node with a property leads to it.
     HeldBy(Box<Predicate>),
     /// An edge from it leads to a node with a property.
@@ -131,6 +139,27 @@ impl Analysis {
         set
     }
 
+    fn of_nodes(&self, nodes: &[u32]) -> Set {
+        let mut set = Set::new(self.heap().len(), |_| false);
+        for node in nodes {
+            set.0[*node as usize / 64] |= 1 << (node % 64);
+        }
+        set
+    }
+
+    /// Objects by the bytes outside of the heap that they hold: none where nothing is known.
+    fn by_outside(&self, has: impl Fn(u64) -> bool) -> Set {
+        let facts = self.heap().facts();
+        if has(0) {
+            return self.objects(|node| has(facts.get(node, Fact::Outside).unwrap_or(0)));
+        }
+        let found = facts
+            .iter()
+            .filter(|(_, fact, held)| *fact == Fact::Outside && has(*held));
+        let nodes: Vec<u32> = found.map(|(node, _, _)| node).collect();
+        self.of_nodes(&nodes)
+    }
+
     fn objects(&self, has: impl Fn(u32) -> bool) -> Set {
         let heap = self.heap();
         Set::new(heap.len(), |node| !heap.is_virtual(node) && has(node))
@@ -160,6 +189,17 @@ impl Analysis {
             }
             Predicate::RetainedAtMost(bytes) => {
                 self.objects(|node| self.dominators().retained(node) <= *bytes)
+            }
+            Predicate::OutsideAtLeast(bytes) => self.by_outside(|held| held >= *bytes),
+            Predicate::OutsideAtMost(bytes) => self.by_outside(|held| held <= *bytes),
+            Predicate::AllocatedAt(end) => {
+                let ends = |file: &str, line: u32| {
+                    file.ends_with(end.as_str()) || format!("{file}:{line}").ends_with(end.as_str())
+                };
+                self.of_nodes(&self.allocated_at(|place| ends(&place.file, place.line)))
+            }
+            Predicate::AllocatedWith(text) => {
+                self.of_nodes(&self.allocated_at(|place| place.label.contains(text.as_str())))
             }
             Predicate::TextContains(text) => self.by_text(|one| one.contains(text.as_str())),
             Predicate::TextBegins(text) => self.by_text(|one| one.starts_with(text.as_str())),

@@ -9,6 +9,8 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::Analysis;
+use super::places::{label_rows, place_rows};
+use crate::file::Fact;
 use crate::heap::ROOT;
 
 /// By what nodes are grouped.
@@ -20,6 +22,15 @@ pub enum Grouping {
     /// The standard library or the program, as far as types say it.
     Library,
     File,
+    /// The place that allocated them, as far as objects were sampled.
+    Place,
+    /// The labels that were in force then.
+    Label,
+}
+
+impl Grouping {
+    /// The number of groupings.
+    pub const COUNT: usize = Grouping::Label as usize + 1;
 }
 
 /// By what rows are sorted, the most first; names ascend.
@@ -41,6 +52,8 @@ pub struct Row {
     pub objects: u64,
     pub bytes: u64,
     pub retained: u64,
+    /// Bytes outside of the heap that the objects hold, as far as they are known.
+    pub outside: u64,
 }
 
 /// Sorts rows by a column.
@@ -74,6 +87,8 @@ impl Analysis {
                 Grouping::Library if row.is_library => "standard library",
                 Grouping::Library if row.file.is_some() => "program",
                 Grouping::Library => "no place known",
+                // Their sums are not made by type.
+                Grouping::Place | Grouping::Label => "",
                 Grouping::File => row.file.as_deref().unwrap_or("no file known"),
             };
             *known.entry(name.to_owned()).or_insert_with(|| {
@@ -88,8 +103,33 @@ impl Analysis {
         (groups, rows)
     }
 
+    /// The sums of groups that directories have.
+    fn known_rows(&self, grouping: Grouping, column: Column) -> Option<Vec<Row>> {
+        let mut rows = match grouping {
+            Grouping::Place => place_rows(self.heap().directory()),
+            Grouping::Label => label_rows(self.heap().directory()),
+            _ => return None,
+        };
+        sort(&mut rows, column);
+        Some(rows)
+    }
+
+    /// Adds the bytes outside of the heap.
+    fn add_outside(&self, groups: &[u32], rows: &mut [Row]) {
+        let heap = self.heap();
+        for (node, fact, bytes) in heap.facts().iter() {
+            if fact == Fact::Outside {
+                let row = &mut rows[groups[heap.type_number(node) as usize] as usize];
+                row.outside = row.outside.saturating_add(bytes);
+            }
+        }
+    }
+
     /// Objects and bytes by group without retained bytes, which need the dominator tree.
     pub fn sums(&self, grouping: Grouping, column: Column) -> Vec<Row> {
+        if let Some(rows) = self.known_rows(grouping, column) {
+            return rows;
+        }
         let (groups, mut rows) = self.groups(grouping);
         let heap = self.heap();
         for node in heap.nodes().filter(|node| !heap.is_virtual(*node)) {
@@ -97,6 +137,7 @@ impl Analysis {
             row.objects += 1;
             row.bytes += heap.size(node);
         }
+        self.add_outside(&groups, &mut rows);
         rows.retain(|row| row.objects > 0);
         sort(&mut rows, column);
         rows
@@ -104,6 +145,9 @@ impl Analysis {
 
     /// Objects, bytes and retained bytes by group.
     pub fn table(&self, grouping: Grouping, column: Column) -> Vec<Row> {
+        if let Some(rows) = self.known_rows(grouping, column) {
+            return rows;
+        }
         let (groups, mut rows) = self.groups(grouping);
         let heap = self.heap();
         let dominators = self.dominators();
@@ -135,6 +179,7 @@ impl Analysis {
             }
             stack.extend(children.iter().map(|child| (*child, false)));
         }
+        self.add_outside(&groups, &mut rows);
         rows.retain(|row| row.objects > 0);
         sort(&mut rows, column);
         rows
@@ -173,6 +218,7 @@ impl Analysis {
             objects: sum.0,
             bytes: sum.1,
             retained: self.dominators().retained(node),
+            outside: 0,
         };
         let mut rows: Vec<Row> = found.into_iter().take(count_max).map(row).collect();
         rows.push(Row {

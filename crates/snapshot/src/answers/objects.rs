@@ -9,7 +9,6 @@ use super::question::ROWS_MAX;
 use super::session::{Opened, Session};
 use crate::analysis::{Predicate, Row, SortKey, Tile};
 use crate::expression;
-use crate::file::Fact;
 use crate::heap::Edge;
 
 /// The deepest chain of dominators that an answer has whole.
@@ -31,16 +30,6 @@ fn follows(predicate: &Predicate) -> bool {
     }
 }
 
-fn fact_name(fact: Fact) -> &'static str {
-    match fact {
-        Fact::InUse => "in-use",
-        Fact::Room => "room",
-        Fact::Outside => "outside",
-        Fact::EqualTail => "equal-tail",
-        Fact::Bytes => "bytes",
-    }
-}
-
 impl Opened {
     pub(super) fn types_answer(&self, rows: &[&Row], first: usize, count: usize) -> Value {
         let types = self.analysis().heap().types();
@@ -50,6 +39,7 @@ impl Opened {
                 "objects": row.objects,
                 "bytes": row.bytes,
                 "retained": row.retained,
+                "outside": row.outside,
             });
             if let (Some(number), Some(answer)) = (row.type_number, answer.as_object_mut()) {
                 let found = &types[number as usize];
@@ -106,7 +96,7 @@ impl Opened {
         above.reverse();
         let facts = heap.facts().of(node);
         let facts: Map<String, Value> = facts
-            .map(|(fact, value)| (fact_name(fact).to_owned(), value.into()))
+            .map(|(fact, value)| (fact.name().to_owned(), value.into()))
             .collect();
         let weak = heap.weak_edges();
         if let Some(answer) = answer.as_object_mut() {
@@ -120,6 +110,9 @@ impl Opened {
                 answer.insert("characters".into(), text.characters.into());
             }
             answer.insert("facts".into(), facts.into());
+            if let Some(place) = analysis.place_of(node) {
+                answer.insert("allocated".into(), json!(place));
+            }
             answer.insert("distance".into(), analysis.distances().of(node).into());
             let incoming = heap.incoming().of(node).len()
                 + weak.iter().filter(|edge| edge.target == node).count();

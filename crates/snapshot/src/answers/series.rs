@@ -10,7 +10,8 @@ use super::page;
 use super::question::ROWS_MAX;
 use super::session::Session;
 use crate::analysis::{
-    Amount, Difference, Suspect, difference, growing_paths, growing_types, summary_difference,
+    Amount, Difference, Suspect, difference, growing_paths, growing_places, growing_types,
+    summary_difference,
 };
 use crate::file::{Directory, TypeRow};
 
@@ -177,6 +178,16 @@ impl Session {
         Ok((types, growing_paths(series.types(), &sums)))
     }
 
+    /// Places whose sampled objects grew.
+    pub fn suspect_places(&self) -> Vec<Suspect> {
+        let series = self.series();
+        let whole = (0..series.snapshots().len()).filter(|index| series.is_whole(*index));
+        let directories: Vec<Directory> = whole
+            .map(|index| series.snapshots()[index].clone())
+            .collect();
+        growing_places(&directories)
+    }
+
     pub(super) fn growth_answer(&self, count: usize) -> Result<Value, String> {
         let (types, paths) = self.suspects()?;
         let title = |number: &u32| {
@@ -199,7 +210,12 @@ impl Session {
             });
             shown.collect::<Vec<_>>()
         };
-        Ok(json!({ "types": answer(&types), "paths": answer(&paths) }))
+        let places = self.suspect_places();
+        Ok(json!({
+            "types": answer(&types),
+            "paths": answer(&paths),
+            "places": answer(&places),
+        }))
     }
 }
 

@@ -30,7 +30,7 @@ type Slot = OnceLock<Result<Arc<Opened>, String>>;
 pub struct Opened {
     analysis: Analysis,
     /// By grouping, without and with retained bytes.
-    rows: [OnceLock<Vec<Row>>; 8],
+    rows: [OnceLock<Vec<Row>>; 2 * Grouping::COUNT],
     has_looked: OnceLock<()>,
 }
 
@@ -41,14 +41,10 @@ impl Opened {
 
     /// Sums by group; they are kept.
     pub fn rows(&self, by: Grouping, with_retained: bool) -> &[Row] {
-        let index = match by {
-            Grouping::Type => 0,
-            Grouping::Family => 1,
-            Grouping::Library => 2,
-            Grouping::File => 3,
-        };
+        let index = by as usize;
         if with_retained {
-            return self.rows[index + 4].get_or_init(|| self.analysis.table(by, Column::Bytes));
+            return self.rows[index + Grouping::COUNT]
+                .get_or_init(|| self.analysis.table(by, Column::Bytes));
         }
         self.rows[index].get_or_init(|| self.analysis.sums(by, Column::Bytes))
     }

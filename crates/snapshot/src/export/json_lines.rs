@@ -10,13 +10,12 @@ use serde_json::{Value, json};
 use crate::analysis::Analysis;
 use crate::file::Fact;
 
-fn fact_name(fact: Fact) -> &'static str {
+/// The field with a fact; `bytes` is that with the size.
+fn name_of(fact: Fact) -> &'static str {
     match fact {
         Fact::InUse => "used",
-        Fact::Room => "room",
-        Fact::Outside => "outside",
-        Fact::EqualTail => "equal-tail",
         Fact::Bytes => "bytes-exact",
+        fact => fact.name(),
     }
 }
 
@@ -36,6 +35,7 @@ pub fn json_lines(analysis: &Analysis, has_retained: bool, out: impl Write) -> i
         "objects": directory.objects,
         "bytes": directory.bytes,
         "whole": heap.is_whole(),
+        "places": directory.places,
     });
     write_line(&mut out, &head)?;
     for (number, row) in heap.types().iter().enumerate() {
@@ -67,7 +67,7 @@ pub fn json_lines(analysis: &Analysis, has_retained: bool, out: impl Write) -> i
             line["characters"] = json!(text.characters);
         }
         while let Some((_, fact, value)) = facts.next_if(|one| one.0 <= node) {
-            line[fact_name(fact)] = json!(value);
+            line[name_of(fact)] = json!(value);
         }
         write_line(&mut out, &line)?;
     }

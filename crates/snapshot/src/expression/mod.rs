@@ -206,8 +206,8 @@ pub fn predicate(text: &str) -> Result<Predicate, String> {
 }
 
 const KNOWN: &str = "and, or, not, type?, family?, field?, file?, library?, program?, size, \
-                     retained, text?, text-prefix?, new-since?, held-by?, holds?, dominated-by? \
-                     or virtual?";
+                     retained, outside, text?, text-prefix?, allocated-at?, label?, new-since?, \
+                     held-by?, holds?, dominated-by? or virtual?";
 
 fn meaning(part: &Part<'_>) -> Result<Predicate, String> {
     let (head, rest): (&str, &[Part<'_>]) = match &part.form {
@@ -248,6 +248,8 @@ fn meaning(part: &Part<'_>) -> Result<Predicate, String> {
         "field?" => Ok(Predicate::HasField(name(part, rest)?)),
         "file?" => Ok(Predicate::File(name(part, rest)?)),
         "text?" => Ok(Predicate::TextContains(string(part, rest)?)),
+        "allocated-at?" => Ok(Predicate::AllocatedAt(string(part, rest)?)),
+        "label?" => Ok(Predicate::AllocatedWith(string(part, rest)?)),
         "text-prefix?" => Ok(Predicate::TextBegins(string(part, rest)?)),
         "library?" | "program?" | "virtual?" => {
             if !rest.is_empty() {
@@ -278,17 +280,17 @@ fn meaning(part: &Part<'_>) -> Result<Predicate, String> {
                 )),
             }
         }
-        "size" | "retained" => comparison(part, head, rest),
+        "size" | "retained" | "outside" => comparison(part, head, rest),
         ">" | ">=" | "<" | "<=" | "=" => match rest {
             [
                 Part {
-                    form: Form::Word(what @ ("size" | "retained")),
+                    form: Form::Word(what @ ("size" | "retained" | "outside")),
                     ..
                 },
                 amount,
             ] => compare(part, what, head, amount),
             _ => Err(format!(
-                "in {}: expected ({head} size BYTES) or ({head} retained BYTES)",
+                "in {}: expected ({head} size BYTES), or retained or outside in place of size",
                 part.quoted()
             )),
         },
@@ -391,10 +393,12 @@ fn compare(
     };
     let at_least = |bytes| match what {
         "size" => Predicate::SizeAtLeast(bytes),
+        "outside" => Predicate::OutsideAtLeast(bytes),
         _ => Predicate::RetainedAtLeast(bytes),
     };
     let at_most = |bytes| match what {
         "size" => Predicate::SizeAtMost(bytes),
+        "outside" => Predicate::OutsideAtMost(bytes),
         _ => Predicate::RetainedAtMost(bytes),
     };
     match relation {

@@ -133,7 +133,7 @@ fn directory(bytes: &[u8], offset: u64) -> Result<Directory, Error> {
         directory
             .places
             .iter()
-            .flat_map(|place| [place.objects, place.bytes]),
+            .flat_map(|place| [place.samples, place.objects, place.bytes]),
     );
     if numbers.iter().any(|number| *number > NUMBER_MAX) {
         return Err(Error::damaged(offset, "a sum that is not possible"));

@@ -106,6 +106,10 @@ pub enum Fact {
     EqualTail = 4,
     /// Bytes of the object if they are no multiple of 16.
     Bytes = 5,
+    /// The number of the place that allocated a sampled object.
+    Place = 6,
+    /// The allocated bytes for which a sampled object stands.
+    Weight = 7,
 }
 
 impl Fact {
@@ -116,8 +120,23 @@ impl Fact {
             Fact::Outside,
             Fact::EqualTail,
             Fact::Bytes,
+            Fact::Place,
+            Fact::Weight,
         ];
         facts.into_iter().find(|fact| *fact as u64 == number)
+    }
+
+    /// The name in answers and exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fact::InUse => "in-use",
+            Fact::Room => "room",
+            Fact::Outside => "outside",
+            Fact::EqualTail => "equal-tail",
+            Fact::Bytes => "bytes",
+            Fact::Place => "place",
+            Fact::Weight => "weight",
+        }
     }
 }
 
@@ -148,28 +167,27 @@ impl From<TypeSum> for (u32, u64, u64) {
 
 /// Sampled allocations of a place in the source.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "(String, u32, u64, u64)", into = "(String, u32, u64, u64)")]
+#[serde(default)]
 pub struct Place {
+    /// By which facts name it: the same in all snapshots of a process.
+    pub number: u32,
     pub file: String,
     pub line: u32,
+    pub procedure: String,
+    /// The labels that were in force, perhaps none.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub label: String,
+    /// Sampled objects that live.
+    pub samples: u64,
+    /// The objects and bytes for which they stand.
     pub objects: u64,
     pub bytes: u64,
 }
 
-impl From<(String, u32, u64, u64)> for Place {
-    fn from((file, line, objects, bytes): (String, u32, u64, u64)) -> Place {
-        Place {
-            file,
-            line,
-            objects,
-            bytes,
-        }
-    }
-}
-
-impl From<Place> for (String, u32, u64, u64) {
-    fn from(place: Place) -> (String, u32, u64, u64) {
-        (place.file, place.line, place.objects, place.bytes)
+impl Place {
+    /// The procedure with its place.
+    pub fn title(&self) -> String {
+        format!("{} ({}:{})", self.procedure, self.file, self.line)
     }
 }
 

@@ -40,6 +40,10 @@ pub fn edge_name(row: &TypeRow, word: u64) -> EdgeName {
             Some(index) => EdgeName::Element(index),
             None => EdgeName::Word(word),
         },
+        ("code", _) => match word.checked_sub(row.fields.len() as u64) {
+            Some(index) => EdgeName::Field(format!("constant {index}")),
+            None => EdgeName::Word(word),
+        },
         _ => EdgeName::Word(word),
     }
 }

@@ -101,25 +101,35 @@ pub fn summary(info: &Info, types: &[TypeRow], directory: &Directory, style: &St
 
 /// Groups with their sums.
 pub fn rows_table(rows: &[Row], style: &Style) -> String {
+    let has_outside = rows.iter().any(|row| row.outside > 0);
+    let outside = |text: &str| {
+        if has_outside {
+            right(text, AMOUNT)
+        } else {
+            String::new()
+        }
+    };
     let cells = [
         right("objects", COUNT),
         right("bytes", AMOUNT),
         right("share", SHARE),
         right("retained", AMOUNT),
+        outside("outside"),
     ];
-    let used = COUNT + 2 * AMOUNT + SHARE;
+    let used = COUNT + (2 + usize::from(has_outside)) * AMOUNT + SHARE;
     let mut text = title(style, &(cells.concat() + "  group"));
     let whole = rows.iter().map(|row| row.bytes).sum();
+    let amount = |number: u64| match number {
+        0 => "-".to_owned(),
+        number => bytes(number),
+    };
     for row in rows.iter().take(style.rows_max) {
-        let retained = match row.retained {
-            0 => "-".to_owned(),
-            retained => bytes(retained),
-        };
         let cells = [
             right(&count(row.objects), COUNT),
             right(&bytes(row.bytes), AMOUNT),
             format!(" {}", style.share(row.bytes, whole)),
-            right(&retained, AMOUNT),
+            right(&amount(row.retained), AMOUNT),
+            outside(&amount(row.outside)),
         ];
         text += &line(style, &cells.concat(), used, &row.name);
     }

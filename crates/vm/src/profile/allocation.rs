@@ -7,6 +7,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use canny_heap::{AllocationObserver, AllocationSample};
 use canny_profile::model::{Allocation, LabelSetIndex, ThreadIndex};
@@ -152,7 +153,7 @@ impl Notes {
         &mut self,
         recording: &mut Recording,
         thread: &Thread,
-        (index, labels): (ThreadIndex, LabelSetIndex),
+        (index, labels, label): (ThreadIndex, LabelSetIndex, &Arc<str>),
     ) -> u64 {
         let mut walk = Walk::new(thread, std::mem::take(&mut recording.returns));
         for mut noted in self.list.drain(..) {
@@ -164,6 +165,7 @@ impl Notes {
                 walk.offset_bytes = objects[0].offset_bytes;
                 walk.read(&noted.sample);
                 recording.add_allocations(&walk, &noted.sample, (index, labels), objects);
+                recording.follow(&walk, label, objects);
             }
             noted.objects.clear();
             self.spare.push(noted);
@@ -217,6 +219,16 @@ impl Recording {
                 reason,
                 id: made.id,
             });
+        }
+    }
+
+    /// Notes where objects were allocated as long as they live.
+    fn follow(&mut self, walk: &Walk, label: &Arc<str>, objects: &[Made]) {
+        if let Some(place) = self.live.place(walk.thread, &walk.links, label) {
+            for made in objects {
+                let weight = made.weight_bytes.round() as u64;
+                self.live.add(made.id, place, weight);
+            }
         }
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod capture;
 pub mod counts;
 mod names;
 mod native;
+pub(crate) mod places;
 mod tasks;
 pub(crate) mod waits;
 mod walk;
@@ -34,6 +35,7 @@ use canny_value::Value;
 use self::allocation::{Observer, SharedNotes};
 use self::capture::{Interrupted, Sample, Sampler, now_ns};
 use self::counts::Baseline;
+use self::places::LivePlaces;
 use self::tasks::TaskTable;
 use self::waits::Operation;
 use self::walk::{Link, ReturnPlaces, Walk};
@@ -114,6 +116,8 @@ struct Recording {
     counted: Option<Baseline>,
     /// Rows of the tables that were taken, if the profile is going to be turned.
     taken: Rows,
+    /// The places of sampled objects that live.
+    live: LivePlaces,
 }
 
 /// A thread's part of a profile.
@@ -295,6 +299,7 @@ impl Thread {
         {
             recording.meet_code_epoch(vm.profiler.code_epoch.load(Ordering::Relaxed));
             let labels = self.profile_labels(&mut recording.rows);
+            let label = self.label_text();
             let mut walk = Walk::new(self, std::mem::take(&mut recording.returns));
             let lost = sampler.take(|sample| {
                 walk.read(sample);
@@ -303,7 +308,10 @@ impl Thread {
             recording.returns = walk.into_return_places();
             recording.lost += lost;
             if let Some(notes) = allocations {
-                recording.lost += notes.borrow_mut().read(recording, self, (thread, labels));
+                recording.lost +=
+                    notes
+                        .borrow_mut()
+                        .read(recording, self, (thread, labels, &label));
             }
         } else {
             sampler.take(|_| ());
@@ -447,12 +455,14 @@ impl Vm {
     /// of each is in the next profile, at the same place.
     pub fn turn_profile(&self) -> Option<LastRows> {
         let mut state = self.profiler.lock();
-        let recording = state.take()?;
+        let mut recording = state.take()?;
+        recording.note_dead(&self.heap);
         let mut next = Recording::new(recording.options, &self.profiler);
         let taken = recording.all_tables();
         recording
             .tasks
             .carry_waits(&taken, &mut next.tasks, &mut next.rows, next.start_ns);
+        next.live = std::mem::take(&mut recording.live);
         *state = Some(next);
         self.profiler.epoch.fetch_add(2, Ordering::Release);
         drop(state);
@@ -490,6 +500,7 @@ impl Recording {
             transitions: 0,
             counted: options.counts_calls.then(Baseline::now),
             taken: Rows::default(),
+            live: LivePlaces::default(),
         }
     }
 
@@ -529,6 +540,7 @@ impl Recording {
     fn note_dead(&mut self, heap: &Heap) {
         for id in heap.take_dead_samples() {
             self.rows.freed(id);
+            self.live.remove(id);
         }
     }
 
@@ -601,6 +613,7 @@ impl Recording {
             self.frames.clear();
             self.stacks.clear();
             self.returns.clear();
+            self.live.forget_links();
         }
     }
 

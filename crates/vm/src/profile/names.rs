@@ -8,8 +8,9 @@ use canny_profile::model::{Builder, FrameIndex, FunctionIndex, Group, Tier};
 use canny_tables::primitives::{PrimitiveId, by_id};
 
 use super::native::{self, NativeName};
+use super::places::Site;
 use super::walk::{Execution, Link, code_around};
-use crate::code::UnitMetadata;
+use crate::code::{CodeRef, UnitMetadata};
 use crate::frames::FrameDescription;
 use crate::thread::Thread;
 
@@ -110,11 +111,7 @@ fn described(
     let Some((unit, index)) = thread.vm.metadata(code) else {
         return vec![native_frame(to, "the machine's own code", Group::Machine)];
     };
-    let mut frames = Vec::new();
-    let name = unit.codes[index].name.clone();
-    thread.describe_code(code, pc as *const u32, name, &mut frames);
-    crate::frames::hide_stand_ins(&mut frames);
-    let shown = frames.iter().filter(|frame| !is_hidden(frame));
+    let shown = shown_frames(thread, code, (&unit, index), pc);
     let tier = |frame: &FrameDescription| match (execution, frame.copy) {
         (Execution::Left, _) => Tier::Unknown,
         (Execution::Interpreted, _) => Tier::Interpreted,
@@ -122,6 +119,7 @@ fn described(
         (Execution::Compiled, None) => Tier::Compiled,
     };
     shown
+        .iter()
         .map(|frame| {
             let own = frame.copy.is_none().then_some(index);
             let definition = unit.definition_line(own, frame.name.as_deref());
@@ -143,6 +141,42 @@ fn described(
             to.frame(function, line, column, tier(frame), is_tail)
         })
         .collect()
+}
+
+/// The frames at an address of a code that are shown, the newest first.
+fn shown_frames(
+    thread: &Thread,
+    code: CodeRef,
+    (unit, index): (&UnitMetadata, usize),
+    pc: usize,
+) -> Vec<FrameDescription> {
+    let mut frames = Vec::new();
+    let name = unit.codes[index].name.clone();
+    thread.describe_code(code, pc as *const u32, name, &mut frames);
+    crate::frames::hide_stand_ins(&mut frames);
+    frames.retain(|frame| !is_hidden(frame));
+    frames
+}
+
+/// The place in the source of the newest frame of the program at a link, else of the newest frame with a
+/// position; and whether it belongs to the standard library.
+pub(super) fn site_of(thread: &Thread, link: Link) -> Option<(Site, bool)> {
+    let Link::Frame(pc, _) = link else {
+        return None;
+    };
+    let code = code_around(thread, pc as usize)?;
+    let (unit, index) = thread.vm.metadata(code)?;
+    let frames = shown_frames(thread, code, (&unit, index), pc as usize);
+    let mut placed = frames.iter().filter(|frame| frame.position.is_some());
+    let newest = placed.clone().next();
+    let frame = placed.find(|frame| !frame.is_library).or(newest)?;
+    let position = frame.position.as_ref()?;
+    let site = Site {
+        file: position.file.clone(),
+        line: position.line,
+        procedure: name_of(frame).to_owned(),
+    };
+    Some((site, frame.is_library))
 }
 
 /// A copy of a procedure of the standard library whose name nobody knows: its time is the caller's.

@@ -6,6 +6,7 @@
 //! have taken it up; then its wait has no frames.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use canny_profile::model::{Builder, LabelSetIndex, Rows, StackIndex, TaskIndex, Translation};
 use canny_tables::kinds::Kind;
@@ -308,6 +309,15 @@ impl Thread {
             .map(|(key, value)| (key.as_str(), value.as_str()))
             .collect();
         rows.label_set(&labels)
+    }
+
+    /// The labels in force as one text, empty if there are none.
+    pub(super) fn label_text(&self) -> Arc<str> {
+        let labels = self.labels().into_iter();
+        let texts: Vec<String> = labels
+            .map(|(key, value)| format!("{key}={value}"))
+            .collect();
+        texts.join(", ").into()
     }
 
     /// The same as texts. Inner labels of a key hide outer ones.

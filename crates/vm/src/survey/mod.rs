@@ -9,6 +9,7 @@
 //! program to stand still meanwhile.
 
 mod child;
+mod extras;
 mod frames;
 mod rules;
 mod sink;
@@ -25,9 +26,10 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use canny_heap::{Origins, RootListing, Standstill};
 use canny_locks::Mutex;
-use canny_snapshot::file::{Info, Place, SnapshotFacts, Way, Writer};
+use canny_snapshot::file::{Info, SnapshotFacts, Way, Writer};
 
 use self::child::Child;
+use self::extras::Extras;
 pub use self::rules::{Asked, SnapshotRules, SnapshotWatch};
 use self::sink::FileSink;
 use self::summary::Sums;
@@ -35,6 +37,7 @@ pub use self::summary::{SummaryRow, grown};
 use self::types::{Context, Known};
 use self::waits::WaitNames;
 use crate::Vm;
+use crate::profile::places::PlacesNow;
 use crate::thread::Thread;
 
 /// Largest heap that is written in place where no child can be made: the program stands still for about
@@ -54,8 +57,9 @@ pub struct SnapshotOptions {
     pub is_in_place: bool,
     /// Whether it has objects and bytes by type only, which the process itself counts after a collection.
     pub is_summary: bool,
-    /// Allocations by place, from a profile.
-    pub places: Vec<Place>,
+    /// Bytes that the host holds for an object that was registered with an id, if known. It is asked in a
+    /// copy of the process, and must not wait for a lock.
+    pub held_bytes: Option<fn(&Vm, u64) -> Option<u64>>,
     pub program: String,
     pub arguments: Vec<String>,
 }
@@ -68,7 +72,7 @@ impl Default for SnapshotOptions {
             collects: false,
             is_in_place: false,
             is_summary: false,
-            places: Vec::new(),
+            held_bytes: None,
             program: String::new(),
             arguments: Vec::new(),
         }
@@ -219,6 +223,8 @@ fn write_or_fork(
         still.collect();
     }
     let snapshot = Snapshot {
+        vm,
+        places: vm.profiler.places_now(),
         info: vm.snapshots.info(still, options),
         context: Context {
             known,
@@ -314,6 +320,9 @@ fn milliseconds(time: SystemTime) -> u64 {
 
 /// All that is needed to write a snapshot.
 struct Snapshot<'o> {
+    vm: &'o Vm,
+    /// Held while the process is copied, so that the copy may read it.
+    places: Option<PlacesNow<'o>>,
     info: Info,
     context: Context<'o>,
     options: &'o SnapshotOptions,
@@ -343,13 +352,17 @@ impl Snapshot<'_> {
         let heap = still.bytes_in_use() as u64;
         let outside = still.bytes_outside() as u64;
         let mut summary = Vec::new();
+        let mut extras = Extras::of(still, self.vm, self.places.as_ref(), self.options);
         if way == Way::Summary {
             let mut sums = Sums::new(&self.context);
-            still.each_object(|object| sums.add(object));
+            still.each_object(|object| {
+                sums.add(object);
+                extras.count(object);
+            });
             summary = summary::in_file(sums.into_rows(), |row| writer.type_number(row));
         } else {
             let reached = still.reach(listing);
-            let mut sink = FileSink::new(&mut writer, &self.context);
+            let mut sink = FileSink::new(&mut writer, &self.context, &mut extras);
             reached.walk(&mut sink);
         }
         let taken = self.began.elapsed();
@@ -362,9 +375,9 @@ impl Snapshot<'_> {
             taken: taken.as_millis() as u64,
             has_previews: self.options.has_previews,
             heap,
-            outside,
+            outside: outside.max(extras.outside),
             summary,
-            places: self.options.places.clone(),
+            places: extras.into_places(),
         };
         let summary = writer
             .finish_snapshot(facts)

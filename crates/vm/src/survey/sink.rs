@@ -16,6 +16,7 @@ use canny_tables::layout::{continuation, hash_table, port};
 use canny_tables::protocols::task;
 use canny_value::{ObjectRef, Value};
 
+use super::extras::Extras;
 use super::types::{Context, KnownType, Types, text_of};
 use crate::code::CodeRef;
 use crate::control::continuation::call_base;
@@ -28,15 +29,21 @@ const PREVIEW_CHARACTERS: usize = 64;
 pub(super) struct FileSink<'a, W: Write> {
     writer: &'a mut Writer<W>,
     context: &'a Context<'a>,
+    extras: &'a mut Extras,
     types: Types<'a>,
     preview: String,
 }
 
 impl<'a, W: Write> FileSink<'a, W> {
-    pub(super) fn new(writer: &'a mut Writer<W>, context: &'a Context<'a>) -> FileSink<'a, W> {
+    pub(super) fn new(
+        writer: &'a mut Writer<W>,
+        context: &'a Context<'a>,
+        extras: &'a mut Extras,
+    ) -> FileSink<'a, W> {
         FileSink {
             writer,
             context,
+            extras,
             types: Types::new(context),
             preview: String::new(),
         }
@@ -213,6 +220,11 @@ impl<W: Write> SurveySink for FileSink<'_, W> {
         let place = (object.address() - self.context.base) as u64 / UNIT_BYTES;
         self.writer.address(place);
         self.describe(object, known, number);
+        if let Some(extra) = self.extras.count(object) {
+            for (fact, value) in extra.facts() {
+                self.writer.fact(number, fact, value);
+            }
+        }
     }
 
     #[inline]

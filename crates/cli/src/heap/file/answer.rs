@@ -134,6 +134,9 @@ pub fn text(session: &Session, wish: &FileWish) -> Result<String, String> {
         Wanted::Why(node) => {
             opened.check(*node)?;
             answer += &format!("{}\n", analysis.why_alive(*node));
+            if let Some(place) = analysis.place_of(*node) {
+                answer += &format!("allocated by {}\n", place.title());
+            }
             for path in analysis.paths(*node, PATHS) {
                 answer += &format!("\n{}", text::path_text(analysis, &path, &style));
             }
@@ -153,6 +156,7 @@ pub fn text(session: &Session, wish: &FileWish) -> Result<String, String> {
         _ => {
             let rows = named_rows(session, &opened, wish.by, Column::Retained);
             answer += &text::rows_table(&rows, &style);
+            answer += without_samples(&rows, wish.by);
         }
     }
     Ok(answer)
@@ -179,6 +183,16 @@ fn named_rows(session: &Session, opened: &Opened, by: Grouping, column: Column) 
     rows
 }
 
+/// Advice for a table by place that is empty.
+fn without_samples(rows: &[Row], by: Grouping) -> &'static str {
+    match by {
+        Grouping::Place | Grouping::Label if rows.is_empty() => {
+            "no allocations were sampled; run the program with --heap-places\n"
+        }
+        _ => "",
+    }
+}
+
 fn growth(session: &Session, style: &Style) -> Result<String, String> {
     let whole = session.series().snapshots().len();
     if whole < 2 {
@@ -193,7 +207,12 @@ fn growth(session: &Session, style: &Style) -> Result<String, String> {
         }
     }
     let mut answer = String::new();
-    for (title, found) in [("types", types), ("paths of the dominator tree", paths)] {
+    let mut groups = vec![("types", types), ("paths of the dominator tree", paths)];
+    let places = session.suspect_places();
+    if !places.is_empty() {
+        groups.push(("places that allocate", places));
+    }
+    for (title, found) in groups {
         answer += &format!("{title}\n");
         if found.is_empty() {
             answer += "nothing grew in most steps\n";

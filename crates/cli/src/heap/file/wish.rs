@@ -21,7 +21,7 @@ pub const ROWS: &[Row] = &[
         "--types",
         "all types with objects, bytes and retained bytes",
     ),
-    ("--by type|family|library|file", "group the types by this"),
+    ("--by type|family|library|file|place|label", "group by this"),
     (
         "--query EXPR",
         "the objects that an expression describes, such as '(and (type? entry) (retained > 1MB))'",
@@ -198,9 +198,11 @@ impl FileWish {
                     "family" => Grouping::Family,
                     "library" => Grouping::Library,
                     "file" => Grouping::File,
+                    "place" => Grouping::Place,
+                    "label" => Grouping::Label,
                     _ => {
                         return Err(format!(
-                            "--by wants type, family, library or file, not '{text}'"
+                            "--by wants type, family, library, file, place or label, not '{text}'"
                         ));
                     }
                 };

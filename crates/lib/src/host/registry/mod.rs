@@ -51,6 +51,12 @@ pub(crate) trait HostKind {
     /// Drops the host objects with these numbers: the collector found their Scheme objects dead.
     fn sweep(thread: &mut Thread, dead: &[u64]);
 
+    /// Bytes that the host object with this number holds, as far as that is known at once. It must take no
+    /// lock but by trying: it is asked in copies of the process, where locks of other threads stay held.
+    fn held_bytes(_table: &Self::Table, _number: u64) -> Option<u64> {
+        None
+    }
+
     /// Whether the sweeper has to run even if no further object is dead.
     fn has_more_to_sweep(_table: &Self::Table) -> bool {
         false
@@ -98,6 +104,14 @@ macro_rules! kinds {
 
         fn has_more_to_sweep(host: &Host) -> bool {
             false $(|| <$kind>::has_more_to_sweep(&host.tables.$place))*
+        }
+
+        fn bytes_of_id(host: &Host, id: u64) -> Option<u64> {
+            let number = id & NUMBER_MASK;
+            $(if id & !NUMBER_MASK == <$kind as Registered>::TAG {
+                return <$kind>::held_bytes(&host.tables.$place, number);
+            })*
+            None
         }
 
         /// Takes ids in the order of their tags.
@@ -184,6 +198,11 @@ pub(crate) fn state<S: State>(vm: &Vm) -> &S {
 pub(crate) fn register<K: Registered>(thread: &mut Thread, object: Value, number: u64) {
     debug_assert!(number <= NUMBER_MASK);
     thread.register_external(object, K::TAG | number);
+}
+
+/// Bytes that the host object behind a reported id holds, as far as that is known at once.
+pub(crate) fn held_bytes(vm: &Vm, id: u64) -> Option<u64> {
+    bytes_of_id(vm.host(Host::default), id)
 }
 
 /// Drops what belonged to Scheme objects that the collector found dead.

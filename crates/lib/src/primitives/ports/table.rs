@@ -158,6 +158,24 @@ impl HostPort {
         }
     }
 
+    /// Bytes of the buffers, and the handle, if no thread holds the port.
+    fn look(&self) -> Option<(usize, Option<Arc<Handle>>)> {
+        match self {
+            HostPort::TextInput(port) => {
+                port.look(|port| (port.text.memory_bytes(), port.text.handle().cloned()))
+            }
+            HostPort::TextOutput(port) => {
+                port.look(|port| (port.memory_bytes(), port.handle().cloned()))
+            }
+            HostPort::BinaryInput(port) => {
+                port.look(|port| (port.memory_bytes(), port.handle().cloned()))
+            }
+            HostPort::BinaryOutput(port) => {
+                port.look(|port| (port.memory_bytes(), port.handle().cloned()))
+            }
+        }
+    }
+
     /// The loan through which generated code reads and writes.
     fn loan(&self) -> &Loan {
         match self {
@@ -189,6 +207,13 @@ impl HostKind for HostPort {
 
     fn sweep(thread: &mut Thread, dead: &[u64]) {
         close_dead_ports(thread, dead);
+    }
+
+    fn held_bytes(table: &PortTable, number: u64) -> Option<u64> {
+        let ports = table.ports.try_lock()?;
+        let (buffers, handle) = ports.get(&number)?.look()?;
+        let device = handle.map_or(0, |handle| handle.device_memory_bytes());
+        Some((buffers + device) as u64)
     }
 
     fn has_more_to_sweep(table: &PortTable) -> bool {

@@ -49,6 +49,11 @@ impl From<BuildError> for Refused {
 pub(super) type Spans = Vec<Option<Span>>;
 
 impl Expression {
+    /// Bytes of the compiled expression, without what searches have cached.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        self.regex.memory_usage() as u64
+    }
+
     /// The expression of a pattern.
     pub(super) fn new(pattern: &str) -> Result<Expression, Refused> {
         let syntax = syntax::Config::new().nest_limit(NESTING_MAX);

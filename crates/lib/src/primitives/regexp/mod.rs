@@ -36,7 +36,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%regex-find-line" => find_line;
 };
 
-kept_in_table!(Expression);
+kept_in_table!(Expression, |expression| Some(expression.memory_bytes()));
 
 fn compile(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let pattern = string_text(call.string(thread, 0)?.value()).unwrap_or_default();

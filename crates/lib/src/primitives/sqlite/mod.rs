@@ -85,7 +85,10 @@ pub(crate) struct Cursor {
     sql: String,
 }
 
-kept_in_table!(Database);
+kept_in_table!(Database, |database| {
+    let connection = database.connection.try_lock()?;
+    Some(connection.as_ref()?.memory_bytes())
+});
 kept_in_table!(Cursor);
 
 impl Drop for Cursor {
