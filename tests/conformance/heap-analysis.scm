@@ -69,7 +69,9 @@
                 (loop (next-page page) (+ count (length (rows page))))
                 count))))
   (test-true (pair? (rows (heap-types heap #:by 'family))))
-  (test-true (mentions? "type, family, library, file, place or label" (lambda () (heap-types heap #:by 'size))))
+  (test-true
+   (mentions? "type, family, library, file, place or label"
+              (lambda () (heap-types heap #:by 'size))))
   (test-true (mentions? "#:count" (lambda () (heap-types heap #:count 0)))))
 
 (test-group "queries"

@@ -16,6 +16,7 @@ use crate::code::LivenessCache;
 use crate::code::stubs::Stubs;
 use crate::code::units::{Units, UnitsHandle};
 use crate::data::globals::{Globals, GlobalsHandle};
+use crate::data::literals::{RecentLiterals, RecentLiteralsHandle};
 use crate::data::procedures::{ProcedureNames, ProcedureNamesHandle};
 use crate::data::symbols::{SymbolTable, SymbolTableHandle};
 use crate::frames::roots::{SharedRoots, SharedRootsHandle};
@@ -61,6 +62,7 @@ impl Default for VmConfig {
 pub struct Vm {
     pub(crate) heap: Arc<Heap>,
     pub(crate) symbols: Arc<SymbolTable>,
+    pub(crate) literals: Arc<RecentLiterals>,
     pub(crate) globals: Arc<Globals>,
     pub(crate) shared_roots: Arc<SharedRoots>,
     pub(crate) units: Arc<Units>,
@@ -106,6 +108,8 @@ impl Vm {
         let shared_roots = Arc::new(SharedRoots::default());
         let procedure_names = Arc::new(ProcedureNames::default());
         heap.add_weak_roots(Box::new(SymbolTableHandle(symbols.clone())));
+        let literals = Arc::new(RecentLiterals::default());
+        heap.add_weak_roots(Box::new(RecentLiteralsHandle(literals.clone())));
         let specializer = Arc::new(Specializer::new(
             heap.clone(),
             leaves,
@@ -123,6 +127,7 @@ impl Vm {
         Ok(Arc::new(Vm {
             heap,
             symbols,
+            literals,
             globals,
             shared_roots,
             units,

@@ -436,7 +436,7 @@ fn atom_value(thread: &mut Thread, datum: &Datum) -> Result<Value, Raise> {
         Datum::Boolean(b) => Value::boolean(*b),
         Datum::Character(c) => Value::character(*c),
         Datum::Number(number) => thread.number(number.as_ref())?,
-        Datum::String(text) => thread.literal_string(text),
+        Datum::String(text) => thread.shared_literal(text),
         Datum::Symbol(name) => thread.symbol(name.as_str()),
         Datum::Keyword(name) => thread.keyword(name.as_str()),
         Datum::Bytevector(bytes) => {

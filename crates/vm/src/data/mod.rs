@@ -9,6 +9,7 @@ mod allocate;
 pub(crate) mod arithmetic;
 mod bulk;
 pub(crate) mod globals;
+pub(crate) mod literals;
 pub mod numbers;
 pub(crate) mod procedures;
 pub mod strings;

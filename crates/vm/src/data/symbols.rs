@@ -64,6 +64,10 @@ impl SymbolTable {
         self.symbols.lock()
     }
 
+    pub(crate) fn hasher(&self) -> &RandomState {
+        &self.hasher
+    }
+
     pub(crate) fn find(&self, name: &str) -> Option<Value> {
         self.lock().by_name.get(name).copied()
     }
@@ -108,6 +112,12 @@ impl Thread {
         self.store(symbol, INTERNED, Value::boolean(interned));
         symbol
     }
+}
+
+/// The string that is the name of a symbol; it cannot be changed.
+pub(crate) fn symbol_name_string(symbol: Value) -> Value {
+    let symbol = symbol.as_object().expect("a symbol is an object");
+    symbol.field(NAME)
 }
 
 /// The name of a symbol.

@@ -215,3 +215,22 @@ fn refusals() {
         "range utf8->string: the bytes from index 2 on are not UTF-8"
     );
 }
+
+#[test]
+fn short_equal_literals_are_one_object_until_a_collection() {
+    let mut thread = machine();
+    let first = thread.shared_literal("a literal");
+    assert_eq!(thread.shared_literal("a literal"), first);
+    assert_ne!(thread.shared_literal("another literal"), first);
+    let name = thread.symbol("a symbol");
+    let name = call(&mut thread, "symbol->string", [name]);
+    let shared = thread.shared_literal("a symbol");
+    assert_eq!(string_text(shared), string_text(name));
+    assert_eq!(thread.shared_literal("a symbol"), shared);
+    let long = "x".repeat(65);
+    let first = thread.shared_literal(&long);
+    assert_ne!(thread.shared_literal(&long), first);
+    thread.collect_garbage(true);
+    let again = thread.shared_literal("a literal");
+    assert_eq!(string_text(again).as_deref(), Some("a literal"));
+}
