@@ -126,6 +126,8 @@ fn memory_outside_of_the_heap_belongs_to_objects() {
 (define database (open-database \":memory:\"))
 (execute database \"create table t (x)\")
 (execute database \"insert into t values (zeroblob(1000000))\")
+(define (sum n total) (if (= n 0) total (sum (- n 1) (+ n total))))
+(do ((i 0 (+ i 1)) (all 0 (+ all (sum 1000 0)))) ((= i 20000)))
 (heap-snapshot! \"outside.heap\")
 (write (list (port? output) (port? input) (regexp? words) (database? database)))
 ";
@@ -140,6 +142,7 @@ fn memory_outside_of_the_heap_belongs_to_objects() {
     };
     assert!(outside("port") >= 300_000, "{rows:?}");
     assert!(outside("external") >= 1_000_000, "{rows:?}");
+    assert!(outside("code") > 0, "{rows:?}");
     assert!(found.outside >= 1_300_000, "{}", found.outside);
     let count = |text: &str| {
         let wanted = predicate(text).expect("it is a query");

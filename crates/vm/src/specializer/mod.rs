@@ -144,6 +144,18 @@ impl std::fmt::Debug for Specializer {
 }
 
 impl Specializer {
+    /// Bytes of machine code by the address of the code that it was made of; nothing if somebody is changing
+    /// it.
+    pub(crate) fn machine_code_now(&self) -> HashMap<usize, usize> {
+        let mut sums = HashMap::new();
+        if let Some(registry) = self.registry.try_lock() {
+            for (address, bytes) in registry.machine_code() {
+                *sums.entry(address).or_default() += bytes;
+            }
+        }
+        sums
+    }
+
     pub(crate) fn new(
         heap: Arc<Heap>,
         leaves: &'static [LeafFunction],

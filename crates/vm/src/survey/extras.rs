@@ -5,9 +5,7 @@ use canny_heap::{LiveObject, Standstill};
 use canny_snapshot::file::{Fact, Place};
 use canny_spesh::code_map::FastMap;
 
-use super::SnapshotOptions;
-use crate::Vm;
-use crate::profile::places::PlacesNow;
+use super::Snapshot;
 
 /// Facts of an object.
 #[derive(Clone, Copy, Default)]
@@ -39,22 +37,20 @@ pub(super) struct Extras {
 }
 
 impl Extras {
-    pub(super) fn of(
-        still: &Standstill<'_>,
-        vm: &Vm,
-        places: Option<&PlacesNow<'_>>,
-        options: &SnapshotOptions,
-    ) -> Extras {
+    pub(super) fn of(still: &Standstill<'_>, snapshot: &Snapshot<'_>) -> Extras {
         let mut extras = Extras::default();
-        if let Some(held_bytes) = options.held_bytes {
+        for (address, bytes) in &snapshot.machine_code {
+            extras.known.entry(*address).or_default().outside = Some(*bytes as u64);
+        }
+        if let Some(held_bytes) = snapshot.options.held_bytes {
             for (address, id) in still.externals() {
-                let bytes = held_bytes(vm, id).filter(|bytes| *bytes > 0);
+                let bytes = held_bytes(snapshot.vm, id).filter(|bytes| *bytes > 0);
                 if bytes.is_some() {
                     extras.known.entry(address).or_default().outside = bytes;
                 }
             }
         }
-        if let Some(places) = places {
+        if let Some(places) = &snapshot.places {
             for (address, sample) in still.samples() {
                 let sample = places.of(sample);
                 if sample.is_some() {

@@ -17,6 +17,7 @@ mod summary;
 mod types;
 mod waits;
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Seek};
 use std::os::unix::fs::MetadataExt;
@@ -225,6 +226,7 @@ fn write_or_fork(
     let snapshot = Snapshot {
         vm,
         places: vm.profiler.places_now(),
+        machine_code: vm.specializer.machine_code_now(),
         info: vm.snapshots.info(still, options),
         context: Context {
             known,
@@ -323,6 +325,8 @@ struct Snapshot<'o> {
     vm: &'o Vm,
     /// Held while the process is copied, so that the copy may read it.
     places: Option<PlacesNow<'o>>,
+    /// Bytes of machine code by the address of its code.
+    machine_code: HashMap<usize, usize>,
     info: Info,
     context: Context<'o>,
     options: &'o SnapshotOptions,
@@ -352,7 +356,7 @@ impl Snapshot<'_> {
         let heap = still.bytes_in_use() as u64;
         let outside = still.bytes_outside() as u64;
         let mut summary = Vec::new();
-        let mut extras = Extras::of(still, self.vm, self.places.as_ref(), self.options);
+        let mut extras = Extras::of(still, self);
         if way == Way::Summary {
             let mut sums = Sums::new(&self.context);
             still.each_object(|object| {

@@ -191,6 +191,15 @@ pub(super) struct Publication {
 }
 
 impl Registry {
+    /// The address of a code object, and the bytes of machine code that was made of it: candidate by
+    /// candidate, retired ones included.
+    pub(super) fn machine_code(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.candidates.values().filter_map(|candidate| {
+            let known = self.codes.get(&candidate.code)?;
+            Some((known.code.address(), bytes_of(&candidate.installed)))
+        })
+    }
+
     /// The snapshot of a code, if there is one now; else somebody will make it soon. The second result tells
     /// whether this is the first wish for it.
     pub(super) fn snapshot_or_wish(&mut self, code: CodeWord) -> (Option<Arc<CodeSnapshot>>, bool) {
