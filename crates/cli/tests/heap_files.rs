@@ -260,6 +260,13 @@ fn a_page_is_served_until_a_signal() {
     };
     assert!(get(path).contains("<title>Canny heap snapshots</title>"));
     assert!(get(&format!("{path}api/series")).contains("\"again\""));
+    let source = get(&format!("{path}api/source?file=program.scm&line=3"));
+    assert!(source.contains("(define chain"), "{source}");
+    let other = get(&format!("{path}api/source?file=known.heap&line=1"));
+    assert!(
+        other.contains(" 400 ") && other.contains("names"),
+        "{other}"
+    );
     assert!(get("").starts_with("HTTP/1.0 404") || get("").starts_with("HTTP/1.1 404"));
     let process = child.id().to_string();
     let sent = Command::new("kill").args(["-s", "TERM", &process]).status();

@@ -4,8 +4,9 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::objects::place_into;
 use super::page;
 use super::question::ROWS_MAX;
 use super::session::Session;
@@ -183,12 +184,19 @@ impl Session {
             let row = self.series().types().get(*number as usize);
             row.map(TypeRow::title_and_place)
         };
+        let place = |number: &u32| {
+            let row = self.series().types().get(*number as usize)?;
+            let mut place = Map::new();
+            place_into(&mut place, row.file.as_deref(), row.line);
+            (!place.is_empty()).then_some(place)
+        };
         let answer = |suspects: &[Suspect]| {
             let shown = page(suspects, 0, count.min(ROWS_MAX)).iter();
             let shown = shown.map(|one| {
                 json!({
                     "path": one.names,
                     "titles": one.path.iter().map(title).collect::<Vec<_>>(),
+                    "places": one.path.iter().map(place).collect::<Vec<_>>(),
                     "bytes": one.bytes,
                     "objects": one.objects,
                     "grown": one.grown,
@@ -213,7 +221,7 @@ pub fn difference_answer(
     let shown = page(&found.changes, first, count.min(ROWS_MAX)).iter();
     let shown = shown.map(|one| {
         let row = types.get(one.type_number as usize);
-        json!({
+        let mut answer = json!({
             "name": one.name,
             "title": row.map_or_else(|| one.name.clone(), TypeRow::title_and_place),
             "before": amount(one.before),
@@ -221,7 +229,11 @@ pub fn difference_answer(
             "new": amount(one.new),
             "gone": amount(one.gone),
             "growth": one.growth(),
-        })
+        });
+        if let (Some(row), Some(answer)) = (row, answer.as_object_mut()) {
+            place_into(answer, row.file.as_deref(), row.line);
+        }
+        answer
     });
     json!({
         "rows": shown.collect::<Vec<_>>(),
