@@ -2,11 +2,12 @@
 //!
 //! Growth is red and shrinkage green, as in tables of profiles.
 
-use super::style::{Colour, Style};
-use super::tables::{AMOUNT, COUNT, line, more, right, title};
+use canny_report::units::{bytes, count, signed_bytes};
+use canny_report::{Colour, Style, right};
+
+use super::tables::{AMOUNT, COUNT, line, more, title};
 use crate::analysis::{Compared, Difference, PathChange, Suspect};
 use crate::heap::Series;
-use crate::units::{bytes, count, signed_bytes};
 
 /// The snapshots of a file.
 pub fn series_table(series: &Series, style: &Style) -> String {

@@ -5,35 +5,21 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
+use canny_report::units::{bytes, count};
+use canny_report::{Style, printable};
 use canny_snapshot::analysis::{Column, Compared, Difference, Grouping, Row, SortKey, sort};
 use canny_snapshot::answers::{Opened, Question, Session, difference_answer};
 use canny_snapshot::expression;
-use canny_snapshot::text::{self, Style};
-use canny_snapshot::units::{bytes, count};
+use canny_snapshot::text;
 
 use super::wish::{FileWish, Wanted};
-use crate::terminal_size::terminal_size;
+use crate::table_style::table_style;
 
 /// Types in a summary.
 const SUMMARY_ROWS: usize = 20;
 /// Paths to an object.
 const PATHS: usize = 3;
 const WIDTH_MAX: usize = 160;
-
-fn style(wish: &FileWish) -> Style {
-    let is_terminal = io::stdout().is_terminal();
-    let has_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let width = if is_terminal {
-        terminal_size().0
-    } else {
-        WIDTH_MAX
-    };
-    Style {
-        width: width.clamp(60, WIDTH_MAX),
-        is_coloured: is_terminal && has_colour,
-        rows_max: wish.rows,
-    }
-}
 
 /// The difference that is asked for: of two snapshots, or to another file, which is then given too.
 fn difference(
@@ -59,7 +45,7 @@ fn named(session: &Session, number: usize) -> Result<String, String> {
     let info = session.series().info();
     let program = match info.program.as_str() {
         "" => "a program".to_owned(),
-        program => text::printable(program),
+        program => printable(program),
     };
     Ok(format!(
         "snapshot {number} of {program}, process {}",
@@ -154,7 +140,7 @@ pub fn json(session: &Session, wish: &FileWish) -> Result<String, String> {
 
 /// The answer for people.
 pub fn text(session: &Session, wish: &FileWish) -> Result<String, String> {
-    let style = style(wish);
+    let style = table_style(io::stdout().is_terminal(), WIDTH_MAX, wish.rows);
     match &wish.wanted {
         Wanted::Compare(before) => {
             let (found, other) = difference(session, wish, before)?;
