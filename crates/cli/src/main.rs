@@ -20,6 +20,7 @@ mod recording;
 mod repl;
 mod report;
 mod session;
+mod table_style;
 mod terminal_size;
 mod tools;
 mod warnings;

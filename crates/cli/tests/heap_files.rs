@@ -101,15 +101,41 @@ fn tables_are_shown() {
 }
 
 #[test]
-fn two_files_are_compared() {
-    let (directory, other) = (known(), known());
-    let other = other.join("known.heap");
-    let words = [
-        "known.heap",
-        "--compare",
-        other.to_str().expect("it is UTF-8"),
-    ];
-    shows(heap(&directory, &words), &["growth", " to "]);
+fn two_files_are_compared_by_type_and_by_path() {
+    let directory = known();
+    // Another release: the chain is longer, and a line more stands before it.
+    let longer = PROGRAM
+        .replace("(define chain", "(define extra 1)\n(define chain")
+        .replace("index 100", "index 900")
+        .replace("known.heap", "longer.heap");
+    let run = Canny::new(directory.clone(), &["longer.scm"]).file("longer.scm", &longer);
+    run.run().exits_with(0);
+    let words = ["longer.heap", "--compare", "known.heap"];
+    let outcome = shows(
+        heap(&directory, &words),
+        &[
+            "snapshot 2 of program.scm",
+            "to snapshot 2 of longer.scm",
+            "sums by name: of types, and of paths",
+            "Objects of two files cannot be followed.\n",
+            "path, with retained bytes",
+        ],
+    );
+    let paths = outcome.output.split("path, with").nth(1);
+    let first = paths.and_then(|text| text.lines().nth(1));
+    let first = first.expect("there is a path");
+    assert!(
+        first.ends_with("entry") && first.contains("+64.0 kB"),
+        "{first}"
+    );
+
+    let words = ["longer.heap", "--compare", "known.heap", "--json"];
+    let answer = shows(heap(&directory, &words), &["\"types-and-paths\""]).output;
+    assert!(answer.contains("\"followed\": false"), "{answer}");
+    // Two files of one process get advice.
+    std::fs::copy(directory.join("known.heap"), directory.join("copy.heap")).expect("it copies");
+    let words = ["copy.heap", "1", "--compare", "known.heap"];
+    shows(heap(&directory, &words), &["if they are in one file"]);
 }
 
 #[test]
@@ -260,6 +286,13 @@ fn a_page_is_served_until_a_signal() {
     };
     assert!(get(path).contains("<title>Canny heap snapshots</title>"));
     assert!(get(&format!("{path}api/series")).contains("\"again\""));
+    let source = get(&format!("{path}api/source?file=program.scm&line=3"));
+    assert!(source.contains("(define chain"), "{source}");
+    let other = get(&format!("{path}api/source?file=known.heap&line=1"));
+    assert!(
+        other.contains(" 400 ") && other.contains("names"),
+        "{other}"
+    );
     assert!(get("").starts_with("HTTP/1.0 404") || get("").starts_with("HTTP/1.1 404"));
     let process = child.id().to_string();
     let sent = Command::new("kill").args(["-s", "TERM", &process]).status();

@@ -1,20 +1,19 @@
 //! Every way to take a heap snapshot: `canny run --heap-snapshots`, a signal, `canny heap --attach`, the
 //! prompt, `(canny heap)`, and `/debug/heap` of web servers.
 
+#[path = "support/asked.rs"]
+mod asked;
 mod support;
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
 
+use asked::{Program, command, get, outcome, status, wait_until};
 use canny_snapshot::file::{Directory, Way};
 use canny_snapshot::heap::Series;
-use support::{Outcome, canny, program, scratch};
-
-/// Longest wait for something that takes a moment.
-const PATIENCE: Duration = Duration::from_secs(60);
+use support::{canny, program};
 
 /// Keeps what it is told to keep, and ends at a line.
 const WAIT: &str = "(import (scheme base) (scheme write))
@@ -75,106 +74,9 @@ fn has_text(path: &Path, part: &str) -> bool {
     texts.any(|(_, text)| text.preview.contains(part))
 }
 
-#[track_caller]
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// A program that runs until the test ends.
-struct Program {
-    child: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
-    directory: PathBuf,
-}
-
-impl Program {
-    /// Starts one, and waits for its first line.
-    fn start(text: &str, words: &[&str]) -> (Program, String) {
-        let directory = scratch();
-        std::fs::write(directory.join("program.scm"), text).expect("a file can be written");
-        let mut child = command(&directory)
-            .arg("run")
-            .args(words)
-            .arg("program.scm")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let mut output = BufReader::new(child.stdout.take().expect("it was asked for"));
-        let mut line = String::new();
-        output.read_line(&mut line).expect("it prints a line");
-        let program = Program {
-            input: child.stdin.take(),
-            child,
-            output,
-            directory,
-        };
-        (program, line.trim_end().to_owned())
-    }
-
-    fn attach_command(&self, words: &[&str]) -> Command {
-        let mut command = command(&self.directory);
-        let process = self.child.id().to_string();
-        command.args(["heap", "--attach", &process]).args(words);
-        command
-    }
-
-    fn attach(&self, words: &[&str]) -> Outcome {
-        outcome(&mut self.attach_command(words))
-    }
-
-    fn signal(&self, name: &str) {
-        let process = self.child.id().to_string();
-        let sent = Command::new("kill").args(["-s", name, &process]).status();
-        assert!(sent.expect("kill is there").success());
-    }
-
-    /// Sends a line and waits for the end; gives what it wrote to standard error.
-    fn end(mut self) -> String {
-        drop(self.input.take());
-        let status = support::wait(&mut self.child);
-        let mut rest = String::new();
-        self.output.read_to_string(&mut rest).expect("it is text");
-        let mut errors = String::new();
-        let mut stream = self.child.stderr.take().expect("it was asked for");
-        stream.read_to_string(&mut errors).expect("it is text");
-        assert!(status.is_some_and(|status| status.success()), "{errors}");
-        errors
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn outcome(command: &mut Command) -> Outcome {
-    let output = command.output().expect("it starts");
-    Outcome {
-        code: output.status.code(),
-        output: String::from_utf8_lossy(&output.stdout).into_owned(),
-        errors: String::from_utf8_lossy(&output.stderr).into_owned(),
-    }
-}
-
-/// A command whose sockets lie in a directory of their own.
-fn command(directory: &Path) -> Command {
-    let session = directory.join("session");
-    std::fs::create_dir_all(&session).expect("a directory can be made");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_canny"));
-    command
-        .current_dir(directory)
-        .env("CANNY_CACHE_DIR", directory.join("cache"))
-        .env("XDG_RUNTIME_DIR", session);
-    command
+/// Starts a program by `canny run`, and waits for its first line.
+fn start(text: &str, words: &[&str]) -> (Program, String) {
+    Program::start(text, &[&["run"], words].concat())
 }
 
 #[test]
@@ -306,7 +208,7 @@ fn previews_can_be_left_out() {
 
 #[test]
 fn a_signal_asks_for_a_snapshot() {
-    let (program, _) = Program::start(WAIT, &["--heap-snapshots", "signal"]);
+    let (program, _) = start(WAIT, &["--heap-snapshots", "signal"]);
     let path = program.directory.join("program.heap");
     let count = || Series::open(&path).map_or(0, |series| series.snapshots().len());
     program.signal("USR2");
@@ -326,8 +228,8 @@ fn a_signal_asks_for_a_snapshot() {
 
 #[test]
 fn a_process_is_asked_from_outside() {
-    let (program, _) = Program::start(WAIT, &[]);
-    let asked = program.attach(&["-o", "x.heap"]).exits_with(0);
+    let (program, _) = start(WAIT, &[]);
+    let asked = program.attach("heap", &["-o", "x.heap"]).exits_with(0);
     asked
         .complains("objects, ")
         .complains("stood still for")
@@ -337,30 +239,35 @@ fn a_process_is_asked_from_outside() {
     assert_eq!(u64::from(program.child.id()), series(&path).info().pid);
     // The file gets one more, which shares what is there.
     let length = path.metadata().expect("it is there").len();
-    program.attach(&["-o", "x.heap", "--collect"]).exits_with(0);
+    program
+        .attach("heap", &["-o", "x.heap", "--collect"])
+        .exits_with(0);
     assert_eq!(reasons(&path), ["asked", "asked"]);
     assert!(path.metadata().expect("it is there").len() < 2 * length);
     let words = ["--in-place", "--hide-strings"];
-    program.attach(&words).exits_with(0).complains("in place");
+    program
+        .attach("heap", &words)
+        .exits_with(0)
+        .complains("in place");
     let own = format!("canny-{}.heap", program.child.id());
     let own = program.directory.join(own);
     assert!(!has_text(&own, "sesame"));
     assert!(series(&own).snapshots()[0].way == Way::InPlace);
     // Wrong files.
-    let full = program.attach(&["-o", "/dev/full"]).exits_with(71);
+    let full = program.attach("heap", &["-o", "/dev/full"]).exits_with(71);
     full.complains("No space left on device");
     std::fs::write(program.directory.join("mine"), "mine").expect("it can be written");
     program
-        .attach(&["-o", "mine"])
+        .attach("heap", &["-o", "mine"])
         .exits_with(71)
         .complains("is not overwritten");
     program
-        .attach(&["-o", "."])
+        .attach("heap", &["-o", "."])
         .exits_with(71)
         .complains("cannot write");
-    let (other, _) = Program::start(WAIT, &[]);
+    let (other, _) = start(WAIT, &[]);
     let words = ["-o", path.to_str().expect("it is text")];
-    let refused = other.attach(&words).exits_with(71);
+    let refused = other.attach("heap", &words).exits_with(71);
     refused
         .complains("snapshots of another process")
         .complains("expected a new file");
@@ -379,7 +286,7 @@ fn a_killed_program_leaves_a_file_that_can_be_read() {
         "(display \"done\\n\")",
         "(display \"done\\n\") (flush-output-port) (read-line)",
     );
-    let (mut program, _) = Program::start(&text, &["--heap-snapshots", "signal"]);
+    let (mut program, _) = start(&text, &["--heap-snapshots", "signal"]);
     let path = program.directory.join("program.heap");
     program.signal("USR2");
     wait_until("it is being written", || {
@@ -574,44 +481,9 @@ fn the_prompt_takes_snapshots() {
     assert_eq!(reasons(&directory.join("a b.heap")), ["asked", "asked"]);
 }
 
-/// A request and the answer to it: head and body.
-fn get(address: &str, target: &str, fields: &str) -> (String, Vec<u8>) {
-    let host = address.trim_start_matches("http://").trim_end_matches('/');
-    let mut stream = TcpStream::connect(host).expect("it listens");
-    let request =
-        format!("GET {target} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n{fields}\r\n");
-    stream.write_all(request.as_bytes()).expect("it takes it");
-    let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).expect("it answers");
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
-    let body = answer.split_off(end.expect("there is a head") + 4);
-    let head = String::from_utf8_lossy(&answer).into_owned();
-    let is_chunked = head.to_lowercase().contains("transfer-encoding: chunked");
-    (head, if is_chunked { unchunked(&body) } else { body })
-}
-
-fn unchunked(mut body: &[u8]) -> Vec<u8> {
-    let mut all = Vec::new();
-    loop {
-        let end = body.windows(2).position(|two| two == b"\r\n");
-        let (size, rest) = body.split_at(end.expect("a chunk has a size"));
-        let size = std::str::from_utf8(size).expect("it is text");
-        let size = usize::from_str_radix(size, 16).expect("it is a number");
-        if size == 0 {
-            return all;
-        }
-        all.extend_from_slice(&rest[2..2 + size]);
-        body = &rest[2 + size + 2..];
-    }
-}
-
-fn status(answer: &(String, Vec<u8>)) -> &str {
-    answer.0.split(' ').nth(1).unwrap_or_default()
-}
-
 #[test]
 fn a_server_answers_with_a_snapshot() {
-    let (program, address) = Program::start(SERVER, &[]);
+    let (program, address) = start(SERVER, &[]);
     let path = program.directory.join("answer.heap");
     let answer = get(&address, "/debug/heap", "");
     assert_eq!(status(&answer), "200");
@@ -651,7 +523,7 @@ fn a_server_answers_with_a_snapshot() {
 
 #[test]
 fn a_server_serves_meanwhile_and_its_socket_ends_with_it() {
-    let (mut program, address) = Program::start(SERVER, &["--heap-snapshots", "signal"]);
+    let (mut program, address) = start(SERVER, &["--heap-snapshots", "signal"]);
     let path = program.directory.join("program.heap");
     program.signal("USR2");
     wait_until("it is being written", || {

@@ -1,21 +1,20 @@
 //! Profiles of processes that run: `canny profile --attach`, `--live`, `canny run --profile-continuously`,
 //! and `/debug/profile` of web servers.
 
+#[path = "support/asked.rs"]
+mod asked;
 mod support;
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader, Read};
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::{ChildStderr, Command, Stdio};
+use std::time::Duration;
 
+use asked::{Program, get, outcome, spawned, status, wait_until};
 use canny_profile::file;
 use canny_profile::model::{Group, Profile, WaitKind};
-use support::{Outcome, scratch};
-
-/// Longest wait for something that takes a moment.
-const PATIENCE: Duration = Duration::from_secs(60);
+use support::scratch;
 
 const LOOP: &str = "(import (scheme base) (scheme write))
 (define (step x) (modulo (+ (* x 1103) 12345) 65536))
@@ -50,100 +49,9 @@ const SERVER: &str = "(import (scheme base) (scheme write) (canny web server) (c
 (server-wait server)
 ";
 
-/// A program that runs until the test ends.
-struct Program {
-    child: Child,
-    output: BufReader<ChildStdout>,
-    directory: PathBuf,
-}
-
-impl Program {
-    /// Starts one, and waits for its first line.
-    fn start(text: &str, words: &[&str]) -> (Program, String) {
-        let directory = scratch();
-        std::fs::write(directory.join("program.scm"), text).expect("a file can be written");
-        let mut child = canny(&directory)
-            .args(words)
-            .arg("program.scm")
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let mut output = BufReader::new(child.stdout.take().expect("it was asked for"));
-        let mut line = String::new();
-        output.read_line(&mut line).expect("it prints a line");
-        let program = Program {
-            child,
-            output,
-            directory,
-        };
-        (program, line.trim_end().to_owned())
-    }
-
-    fn attach(&self, words: &[&str]) -> Outcome {
-        self.attach_command(words).run()
-    }
-
-    fn attach_command(&self, words: &[&str]) -> Asking {
-        let mut command = canny(&self.directory);
-        let process = self.child.id().to_string();
-        command.args(["profile", "--attach", &process]).args(words);
-        Asking(command)
-    }
-}
-
-impl Drop for Program {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-struct Asking(Command);
-
-impl Asking {
-    fn run(mut self) -> Outcome {
-        let output = self.0.output().expect("it starts");
-        Outcome {
-            code: output.status.code(),
-            output: String::from_utf8_lossy(&output.stdout).into_owned(),
-            errors: String::from_utf8_lossy(&output.stderr).into_owned(),
-        }
-    }
-
-    fn spawn(mut self) -> Child {
-        self.0
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts")
-    }
-}
-
-/// A command whose sockets lie in a directory of their own.
-fn canny(directory: &Path) -> Command {
-    let session = directory.join("session");
-    std::fs::create_dir_all(&session).expect("a directory can be made");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_canny"));
-    command
-        .current_dir(directory)
-        .env("CANNY_CACHE_DIR", directory.join("cache"))
-        .env("XDG_RUNTIME_DIR", session);
-    command
-}
-
 fn read(path: &Path) -> Profile {
     let bytes = std::fs::read(path).expect("the profile was written");
     file::read(&bytes).expect("it can be read")
-}
-
-#[track_caller]
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < PATIENCE, "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 /// Names of the program's functions that have processor time.
@@ -162,7 +70,7 @@ fn program_functions(profile: &Profile) -> Vec<String> {
 #[test]
 fn a_program_that_computes_is_profiled_from_outside() {
     let (program, _) = Program::start(LOOP, &[]);
-    let outcome = program.attach(&["--seconds", "0.5", "-o", "out.profile"]);
+    let outcome = program.attach("profile", &["--seconds", "0.5", "-o", "out.profile"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.errors);
     let profile = read(&program.directory.join("out.profile"));
     assert_eq!(profile.header.pid, u64::from(program.child.id()));
@@ -170,7 +78,7 @@ fn a_program_that_computes_is_profiled_from_outside() {
     let names = program_functions(&profile);
     assert!(names.contains(&"step".to_owned()), "{names:?}");
     // Another one afterwards is a profile of its own.
-    let outcome = program.attach(&["--seconds", "0.2", "--text"]);
+    let outcome = program.attach("profile", &["--seconds", "0.2", "--text"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.errors);
     assert!(outcome.errors.contains("burn"), "{}", outcome.errors);
     let session = program.directory.join("session/canny");
@@ -183,7 +91,7 @@ fn a_program_that_computes_is_profiled_from_outside() {
 #[test]
 fn a_program_that_waits_is_profiled_from_outside() {
     let (program, _) = Program::start(WAIT, &[]);
-    let outcome = program.attach(&["--seconds", "0.5", "-o", "out.profile"]);
+    let outcome = program.attach("profile", &["--seconds", "0.5", "-o", "out.profile"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.errors);
     let profile = read(&program.directory.join("out.profile"));
     let places: Vec<String> = profile
@@ -213,7 +121,7 @@ fn a_program_that_waits_is_profiled_from_outside() {
 #[test]
 fn one_profile_is_taken_at_a_time() {
     let (program, _) = Program::start(LOOP, &["profile", "-o", "own.profile"]);
-    let outcome = program.attach(&["--seconds", "0.2", "-o", "out.profile"]);
+    let outcome = program.attach("profile", &["--seconds", "0.2", "-o", "out.profile"]);
     assert_eq!(outcome.code, Some(71));
     assert!(
         outcome.errors.contains("is being taken already"),
@@ -226,9 +134,10 @@ fn one_profile_is_taken_at_a_time() {
 #[test]
 fn a_program_that_ends_meanwhile_leaves_a_part() {
     let (mut program, _) = Program::start(LOOP, &[]);
-    let client = program
-        .attach_command(&["--seconds", "60", "--text", "-o", "out.profile"])
-        .spawn();
+    let client = spawned(&mut program.attach_command(
+        "profile",
+        &["--seconds", "60", "--text", "-o", "out.profile"],
+    ));
     let path = program.directory.join("out.profile");
     wait_until("there are samples", || {
         let bytes = std::fs::read(&path).unwrap_or_default();
@@ -250,24 +159,25 @@ fn a_program_that_ends_meanwhile_leaves_a_part() {
 #[test]
 fn a_client_that_goes_away_ends_its_profile() {
     let (program, _) = Program::start(LOOP, &[]);
-    let mut client = program
-        .attach_command(&["--seconds", "600", "-o", "out.profile"])
-        .spawn();
+    let mut client =
+        spawned(&mut program.attach_command("profile", &["--seconds", "600", "-o", "out.profile"]));
     let path = program.directory.join("out.profile");
     wait_until("the profile begins", || path.exists());
     client.kill().expect("it runs");
     client.wait().expect("it has ended");
     wait_until("another one can be taken", || {
-        program.attach(&["--seconds", "0.1", "--text"]).code == Some(0)
+        program
+            .attach("profile", &["--seconds", "0.1", "--text"])
+            .code
+            == Some(0)
     });
 }
 
 #[test]
 fn an_interrupted_client_shows_what_it_has() {
     let (program, _) = Program::start(LOOP, &[]);
-    let client = program
-        .attach_command(&["--seconds", "600", "-o", "out.profile"])
-        .spawn();
+    let client =
+        spawned(&mut program.attach_command("profile", &["--seconds", "600", "-o", "out.profile"]));
     let path = program.directory.join("out.profile");
     wait_until("the profile begins", || path.exists());
     let process = client.id().to_string();
@@ -283,9 +193,9 @@ fn an_interrupted_client_shows_what_it_has() {
 fn other_processes_are_refused() {
     let directory = scratch();
     let attach = |process: &str| {
-        let mut command = canny(&directory);
+        let mut command = asked::command(&directory);
         command.args(["profile", "--attach", process, "--seconds", "0.1"]);
-        Asking(command).run()
+        outcome(&mut command)
     };
     let outcome = attach("4194305");
     assert_eq!(outcome.code, Some(71));
@@ -347,9 +257,9 @@ fn a_process_of_another_user_is_refused() {
     let mut line = String::new();
     let output = child.stdout.take().expect("it was asked for");
     BufReader::new(output).read_line(&mut line).expect("a line");
-    let mut command = canny(&directory);
+    let mut command = asked::command(&directory);
     command.args(["profile", "--attach", &child.id().to_string()]);
-    let outcome = Asking(command).run();
+    let outcome = outcome(&mut command);
     child.kill().expect("it runs");
     child.wait().expect("it has ended");
     assert_eq!(outcome.code, Some(71));
@@ -367,7 +277,7 @@ fn an_open_directory_is_not_used() {
     std::fs::create_dir(&sockets).expect("it can be made");
     let open = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(&sockets, open).expect("it is ours");
-    let outcome = program.attach(&["--seconds", "0.1"]);
+    let outcome = program.attach("profile", &["--seconds", "0.1"]);
     assert_eq!(outcome.code, Some(71));
     let text = "is no directory that its user alone may open";
     assert!(outcome.errors.contains(text), "{}", outcome.errors);
@@ -411,9 +321,9 @@ fn a_ring_keeps_the_last_files() {
         assert!(names.contains(&"step".to_owned()), "{names:?}");
     }
     let show = |words: &[&str]| {
-        let mut command = canny(&program.directory);
+        let mut command = asked::command(&program.directory);
         command.args(["profile", "--text"]).args(words);
-        Asking(command).run()
+        outcome(&mut command)
     };
     let outcome = show(&["ring"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.errors);
@@ -486,9 +396,9 @@ fn a_ring_is_begun_by_a_program() {
 (stop-profiling!)
 ";
     std::fs::write(directory.join("program.scm"), program).expect("a file can be written");
-    let mut command = canny(&directory);
+    let mut command = asked::command(&directory);
     command.arg("program.scm");
-    let outcome = Asking(command).run();
+    let outcome = outcome(&mut command);
     assert_eq!(outcome.code, Some(0), "{}", outcome.errors);
     let entries = std::fs::read_dir(directory.join("ring")).expect("it was made");
     let profiles: Vec<Profile> = entries.flatten().map(|entry| read(&entry.path())).collect();
@@ -498,32 +408,13 @@ fn a_ring_is_begun_by_a_program() {
     assert!(profiles.iter().any(in_f));
 }
 
-/// The answer to a request: its head, and its body as bytes.
-fn get(address: &str, target: &str, fields: &str) -> (String, Vec<u8>) {
-    let mut stream = TcpStream::connect(address).expect("it listens");
-    stream.set_read_timeout(Some(PATIENCE)).expect("a timeout");
-    let request =
-        format!("GET {target} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{fields}\r\n");
-    stream.write_all(request.as_bytes()).expect("it takes it");
-    let mut bytes = Vec::new();
-    stream.read_to_end(&mut bytes).expect("it answers");
-    let end = bytes.windows(4).position(|window| window == b"\r\n\r\n");
-    let end = end.expect("a head");
-    let head = String::from_utf8_lossy(&bytes[..end]).into_owned();
-    (head, bytes[end + 4..].to_vec())
-}
-
-/// The status of an answer.
-fn status(answer: &(String, Vec<u8>)) -> &str {
-    answer.0.split(' ').nth(1).unwrap_or_default()
-}
-
 #[test]
 fn a_page_is_served_while_the_profile_grows() {
     let (program, _) = Program::start(LOOP, &[]);
-    let mut client = program
-        .attach_command(&["--seconds", "600", "--live", "-o", "out.profile"])
-        .spawn();
+    let mut client = spawned(&mut program.attach_command(
+        "profile",
+        &["--seconds", "600", "--live", "-o", "out.profile"],
+    ));
     let mut line = String::new();
     let mut errors: BufReader<ChildStderr> =
         BufReader::new(client.stderr.take().expect("it was asked for"));
@@ -634,7 +525,7 @@ fn a_server_answers_with_a_profile_and_routes_as_labels() {
     statuses.sort_unstable();
     assert_eq!(statuses, ["200", "503"]);
     // The server is asked from outside, too.
-    let outcome = program.attach(&["--seconds", "0.2", "--text"]);
+    let outcome = program.attach("profile", &["--seconds", "0.2", "--text"]);
     assert_eq!(outcome.code, Some(0), "{}", outcome.errors);
     // Its output ends with it.
     program.child.kill().expect("it runs");
@@ -661,9 +552,9 @@ fn wrong_options_are_refused() {
         ],
         &["run", "--attach", "1"],
     ] {
-        let mut command = canny(&directory);
+        let mut command = asked::command(&directory);
         command.args(words);
-        let outcome = Asking(command).run();
+        let outcome = outcome(&mut command);
         assert_eq!(outcome.code, Some(64), "{words:?}: {}", outcome.errors);
     }
 }

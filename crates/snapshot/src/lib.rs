@@ -16,4 +16,3 @@ pub mod file;
 pub mod heap;
 pub mod page;
 pub mod text;
-pub mod units;

@@ -363,6 +363,12 @@
 
     ;; Series.
 
+    (define (difference-entry entry)
+      (case (car entry)
+        ((rows paths) (cons (car entry) (vector->list (cdr entry))))
+        ((compared) (cons 'compared (string->symbol (cdr entry))))
+        (else entry)))
+
     ;; The changes from one snapshot to another one, of the same file or not: an association list.
     (define* (heap-difference before after #:key (first 0) (count 50))
       (check-heap 'heap-difference before)
@@ -377,11 +383,7 @@
                             (%heap-file-compare (heap-handle before) (heap-number before)
                                                 (heap-handle after) (heap-number after)
                                                 first count)))))
-        (map (lambda (entry)
-               (if (eq? (car entry) 'rows)
-                   (cons 'rows (vector->list (cdr entry)))
-                   entry))
-             answer)))
+        (map difference-entry answer)))
 
     ;; Types and paths that grew in most steps of the series: two lists.
     (define* (heap-suspects heap #:key (count 50))

@@ -17,7 +17,8 @@
 
     (define word-bytes 16)
 
-    (define numeric-keys '("snapshot" "id" "first" "count" "depth" "before" "after"))
+    (define numeric-keys
+      '("snapshot" "id" "first" "count" "depth" "before" "after" "line" "around"))
 
     (define (plain status text)
       (make-response #:status status

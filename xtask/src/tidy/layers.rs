@@ -12,9 +12,10 @@ use crate::workspace;
 const LAYERS: &[(&str, &[&str])] = &[
     // Also what xtask makes sites with.
     ("pages", &[]),
-    ("profile", &[]),
+    ("report", &[]),
+    ("profile", &["report"]),
     ("locks", &[]),
-    ("snapshot", &["locks"]),
+    ("snapshot", &["locks", "report"]),
     ("tables", &[]),
     ("number", &[]),
     ("value", &["tables"]),
@@ -85,6 +86,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "io",
             "lib",
             "lsp",
+            "report",
             "profile",
             "snapshot",
         ],

@@ -23,7 +23,7 @@ use canny_profile::{export, file, page};
 
 use super::directory;
 use crate::recording::{Format, Part, RecordingOptions};
-use crate::terminal_size::terminal_size;
+use crate::table_style::table_style;
 
 /// Rows of a table on the terminal.
 const ROWS_MAX: usize = 15;
@@ -221,19 +221,8 @@ fn allocation_tables(profile: &Profile, filter: &Filter, style: &Style) -> Vec<S
     parts
 }
 
-/// How tables look on a stream that is a terminal or not.
 fn style(is_terminal: bool) -> Style {
-    let has_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let width = if is_terminal {
-        terminal_size().0
-    } else {
-        WIDTH_MAX
-    };
-    Style {
-        width: width.clamp(60, WIDTH_MAX),
-        is_coloured: is_terminal && has_colour,
-        rows_max: ROWS_MAX,
-    }
+    table_style(is_terminal, WIDTH_MAX, ROWS_MAX)
 }
 
 /// Tables about the profile of an expression at the prompt.

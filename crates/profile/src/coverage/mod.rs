@@ -153,7 +153,7 @@ impl Coverage {
             "lines", "branch", "proc"
         );
         for (path, file) in &self.files {
-            let mut name = crate::text::printable(shown_path(path, root));
+            let mut name = canny_report::printable(shown_path(path, root));
             let missing = ranges(file);
             if !missing.is_empty() {
                 let mut missing = missing;

@@ -3,8 +3,10 @@
 //! Shares are of all allocated bytes that are shown; the column `live` has the bytes of objects
 //! that were not found dead.
 
-use super::style::{Colour, Style, bytes, fit, milliseconds};
-use super::table::{place_cells, right};
+use canny_report::units::{bytes, milliseconds};
+use canny_report::{Colour, Style, fit, right};
+
+use super::table::place_cells;
 use crate::analysis::{AllocationSite, AllocationType, CollectionCause, Cost, Share};
 use crate::model::Profile;
 
@@ -34,7 +36,7 @@ fn title(style: &Style, what: &str) -> String {
 
 fn share_cells(style: &Style, share: Share, whole: Cost) -> String {
     let cells = [
-        format!(" {}", style.share(share.total.share_of(whole))),
+        format!(" {}", style.fraction(share.total.share_of(whole))),
         right(&bytes(share.total.weight), AMOUNT),
         right(&bytes(share.live.weight), AMOUNT),
     ];
@@ -93,7 +95,7 @@ pub fn allocation_sites_table(
             );
         }
         for (reason, cost) in one.reasons.iter().take(DETAILS_MAX) {
-            let cells = format!(" {}", style.share(cost.share_of(whole)));
+            let cells = format!(" {}", style.fraction(cost.share_of(whole)));
             let reason = fit(&format!("since {}", profile.string(*reason)), rest);
             let gap = " ".repeat(2 * AMOUNT + 4);
             text += &format!("{cells}{gap}{}\n", reason.trim_end());
@@ -119,7 +121,7 @@ pub fn collections_table(profile: &Profile, causes: &[CollectionCause], style: &
     let mut text = style.paint(Colour::Bold, &title) + "\n";
     for one in causes.iter().take(style.rows_max) {
         let cells = [
-            format!(" {}", style.share(one.allocated.share_of(whole))),
+            format!(" {}", style.fraction(one.allocated.share_of(whole))),
             right(&bytes(one.allocated.weight), AMOUNT),
             right(&one.collections.to_string(), NUMBER),
             right(&milliseconds(one.collector_ns), AMOUNT + 2),

@@ -3,8 +3,10 @@
 //! The last columns before the name are the shares of calls that were interpreted, compiled and
 //! inlined into their caller.
 
-use super::style::{Colour, Style, milliseconds, printable};
-use super::table::{place_cells, right};
+use canny_report::units::milliseconds;
+use canny_report::{Colour, Style, printable, right};
+
+use super::table::place_cells;
 use crate::analysis::{FunctionCount, Place};
 use crate::model::Profile;
 

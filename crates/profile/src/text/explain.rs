@@ -4,7 +4,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::style::{Style, printable};
+use canny_report::{Style, printable};
+
 use crate::analysis::{Grain, Place, Weights, totals};
 use crate::model::StringIndex;
 
@@ -64,7 +65,7 @@ pub fn explain(weights: &Weights, style: &Style) -> String {
             };
             text += &format!(
                 "{}  {}{}: {}\n",
-                style.share(one.own.share_of(weights.total)),
+                style.fraction(one.own.share_of(weights.total)),
                 printable(one.place.name(profile)),
                 printable(&at),
                 sentence(profile.string(*note))

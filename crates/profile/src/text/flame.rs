@@ -2,7 +2,9 @@
 //!
 //! An only child has no mark before its name, so that long chains of calls are easy to skip.
 
-use super::style::{Colour, Style, amount, fit};
+use canny_report::{Colour, Style, fit, right};
+
+use super::table::amount;
 use crate::analysis::{Tree, Weights};
 
 /// Columns for bar, share and amount.
@@ -32,7 +34,7 @@ pub fn flame_graph(weights: &Weights, tree: &Tree, share_min: f64, style: &Style
         let line = format!(
             "{} {}  {}",
             style.paint(heat(share), &bar),
-            style.share(share),
+            style.fraction(share),
             fit(&name, style.width.saturating_sub(BAR + SHARE + 2)).trim_end()
         );
         text += &(line + "\n");
@@ -52,9 +54,9 @@ pub fn tree_text(weights: &Weights, tree: &Tree, share_min: f64, style: &Style) 
         let total = amount(node.total.weight, unit);
         let line = format!(
             " {}{}{}  {}",
-            style.share(node.total.share_of(tree.total)),
-            super::table::right(&total, AMOUNT),
-            super::table::right(&own, AMOUNT),
+            style.fraction(node.total.share_of(tree.total)),
+            right(&total, AMOUNT),
+            right(&own, AMOUNT),
             fit(&name, style.width.saturating_sub(2 * AMOUNT + SHARE + 2)).trim_end()
         );
         text += &(line + "\n");

@@ -8,17 +8,17 @@ mod allocation;
 mod counts;
 mod explain;
 mod flame;
-mod style;
 mod table;
 mod waits;
 
 #[cfg(test)]
 mod tests;
 
+pub use canny_report::Style;
+
 pub use allocation::{allocation_sites_table, allocation_types_table, collections_table};
 pub use counts::{call_edges_table, counts_table};
 pub use explain::explain;
 pub use flame::{flame_graph, tree_text};
-pub use style::{Style, printable};
 pub use table::{callers_table, changes_table, functions_table};
 pub use waits::{explain_locks, waits_table};

@@ -2,7 +2,9 @@
 //!
 //! Numbers come first, in columns of fixed width; the name and the location share the rest.
 
-use super::style::{Colour, Style, amount, fit, fit_end};
+use canny_report::units::{bytes, milliseconds};
+use canny_report::{Colour, Style, fit, fit_end, right};
+
 use crate::analysis::{Change, Cost, Neighbours, Place, Total, Unit, Weights};
 use crate::model::{FunctionIndex, Profile};
 
@@ -17,14 +19,17 @@ pub(super) fn split(style: &Style, used: usize) -> (usize, usize) {
     (rest - location, location)
 }
 
-pub(super) fn right(text: &str, width: usize) -> String {
-    let missing = width.saturating_sub(super::style::columns(text));
-    " ".repeat(missing) + text
+/// A weight for people: milliseconds, or bytes with a prefix.
+pub(super) fn amount(weight: u64, unit: Unit) -> String {
+    match unit {
+        Unit::Nanoseconds => milliseconds(weight),
+        Unit::Bytes => bytes(weight),
+    }
 }
 
 /// A share in its column; escapes for colours take no room.
 fn share_cell(style: &Style, cost: Cost, whole: Cost) -> String {
-    format!(" {}", style.share(cost.share_of(whole)))
+    format!(" {}", style.fraction(cost.share_of(whole)))
 }
 
 /// A name and its location at the end of a line.

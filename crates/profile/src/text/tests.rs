@@ -1,3 +1,4 @@
+use canny_report::columns;
 use proptest::prelude::*;
 
 use super::*;
@@ -11,7 +12,6 @@ use crate::export;
 use crate::model::{
     Allocation, Builder, Count, Event, EventKind, Header, Note, Profile, Wait, WaitKind,
 };
-use style::{bytes, columns, fit, fit_end, milliseconds};
 
 fn weights(profile: &Profile) -> Weights<'_> {
     Weights::new(profile, Measure::Cpu, &Filter::default())
@@ -167,35 +167,6 @@ fn lines_keep_to_any_width() {
         }
         assert!(!text.contains('\u{1b}') && !tree.contains('\u{1b}'));
     }
-}
-
-#[test]
-fn texts_fit() {
-    let check = |text: &str, width: usize, expect: &str, expect_end: &str| {
-        assert_eq!(fit(text, width), expect);
-        assert_eq!(fit_end(text, width), expect_end);
-    };
-    check("abc", 5, "abc  ", "abc  ");
-    check("abcdef", 4, "abc…", "…def");
-    check("宽宽宽", 4, "宽… ", "…宽 ");
-    check("ab", 1, "…", "…");
-    check("ab", 0, "", "");
-    check("a\nb", 3, "a␊b", "a␊b");
-}
-
-#[test]
-fn amounts_have_three_digits() {
-    let check = |count: u64, expect: &str| assert_eq!(bytes(count), expect);
-    check(0, "0 B");
-    check(999, "999 B");
-    check(1000, "1.0 kB");
-    check(99_949, "99.9 kB");
-    check(99_951, "100 kB");
-    check(999_600, "1.0 MB");
-    check(u64::MAX, "18.4 EB");
-    assert_eq!(milliseconds(1_500), "0.002 ms");
-    assert_eq!(milliseconds(1_500_000), "1.5 ms");
-    assert_eq!(milliseconds(1_500_000_000), "1500 ms");
 }
 
 #[test]

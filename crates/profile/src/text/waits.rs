@@ -2,8 +2,10 @@
 //!
 //! Below a place the table says where the tasks were that had the lock, and how long others waited.
 
-use super::style::{Colour, Style, fit, milliseconds, printable};
-use super::table::{place_cells, right};
+use canny_report::units::milliseconds;
+use canny_report::{Colour, Style, fit, printable, right};
+
+use super::table::place_cells;
 use crate::analysis::{Holder, Place, WaitPlace};
 use crate::model::{Profile, WaitKind};
 
@@ -49,7 +51,7 @@ pub fn explain_locks(profile: &Profile, waits: &[WaitPlace], style: &Style) -> S
         });
         text += &format!(
             "{}  {}{}: {} waited here for {}, {} in all{}.\n",
-            style.share(share(one.waiting_ns)),
+            style.fraction(share(one.waiting_ns)),
             printable(one.place.name(profile)),
             printable(&location(profile, one.place)),
             tasks,

@@ -32,14 +32,17 @@ export interface Tiles { tile: Tile; above: Brief[] }
 export interface Duplicates { rows: { object: Brief; copies: number; saved: number }[]; count: number; saved: number }
 export interface Unused { rows: { object: Brief; used: number; room: number; bytes: number }[]; count: number; bytes: number }
 export interface Amount { objects: number; bytes: number }
-export interface Change { name: string; title: string; before: Amount; after: Amount; new: Amount; gone: Amount; growth: number }
+export interface Change { name: string; title: string; before: Amount; after: Amount; new: Amount; gone: Amount; growth: number; file?: string; line?: number }
 export interface Difference {
   rows: Change[]; count: number; before: Amount; after: Amount; followed: boolean; new: Amount; gone: Amount; surviving: Amount;
 }
 export interface Suspect {
-  path: string[]; titles: (string | null)[]; bytes: number[]; objects: number[]; grown: number; shrunk: number; growth: number; score: number;
+  path: string[]; titles: (string | null)[]; places: ({ file: string; line?: number } | null)[]; bytes: number[]; objects: number[]; grown: number; shrunk: number; growth: number; score: number;
 }
 export interface Growth { types: Suspect[]; paths: Suspect[] }
+
+/** Lines of a file, or a note why there are none; a note beside lines is a warning. */
+export interface Source { file: string; line: number; path?: string; first?: number; lines?: string[]; note: string | null }
 
 export type Fields = Record<string, string | number | undefined>;
 

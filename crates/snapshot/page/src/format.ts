@@ -1,4 +1,6 @@
-// Amounts for people.
+// Amounts and names for people.
+
+export { visible } from "../../../report/page/src/text";
 
 export function bytes(count: number): string {
   const units = ["B", "kB", "MB", "GB", "TB"];
@@ -26,9 +28,4 @@ export function percent(part: number, whole: number): string {
 export function time(milliseconds: number): string {
   if (milliseconds === 0) return "–";
   return new Date(milliseconds).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
-}
-
-/** Text in which control characters and marks of direction can be seen. */
-export function visible(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, (c) => (c === "\n" ? "␊" : "\ufffd"));
 }

@@ -2,6 +2,7 @@
 
 import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { themeChoice } from "../../../report/page/src/theme";
 import { type Series, type Tiles, ask, useAnswer } from "./api";
 import { bytes, visible } from "./format";
 import { MapView } from "./map";
@@ -22,29 +23,7 @@ const KEYS: [string, string][] = [
   ["t", "light or dark"], ["?", "this help"],
 ];
 
-const dark = matchMedia("(prefers-color-scheme: dark)");
-
-function theme(): string {
-  try {
-    return localStorage.getItem("canny-heap-theme") ?? (dark.matches ? "dark" : "light");
-  } catch {
-    return dark.matches ? "dark" : "light";
-  }
-}
-
-function showTheme(): void {
-  document.documentElement.dataset["theme"] = theme();
-}
-
-function switchTheme(): void {
-  const wanted = theme() === "dark" ? "light" : "dark";
-  try {
-    localStorage.setItem("canny-heap-theme", wanted);
-  } catch {
-    // The choice then lasts as long as the page.
-  }
-  document.documentElement.dataset["theme"] = wanted;
-}
+const theme = themeChoice("canny-heap-theme");
 
 function useKeys(act: (key: string) => boolean): void {
   const latest = useRef(act);
@@ -89,7 +68,7 @@ function App() {
         const up = above[above.length - 2];
         if (up !== undefined) change({ id: up.id });
       }, () => {});
-    } else if (key === "t") switchTheme();
+    } else if (key === "t") theme.switch();
     else if (key === "?") help.current?.showModal();
     else return false;
     return true;
@@ -107,7 +86,7 @@ function App() {
       <div class="tools">
         {last > 1 && <Choice label="Snapshot" value={String(snapshot)} onChange={(value) => change({ snapshot: value, id: undefined, first: undefined, in: undefined, out: undefined, dom: undefined, ...(view === "object" ? { view: "overview" } : {}) })}
           options={data.snapshots.map((one) => [String(one.number), `${one.number}: ${bytes(one.bytes)}`])} />}
-        <button type="button" onClick={switchTheme} aria-label="Light or dark">◐</button>
+        <button type="button" onClick={theme.switch} aria-label="Light or dark">◐</button>
         <button type="button" onClick={() => help.current?.showModal()} aria-label="Help">?</button>
       </div>
     </header>
@@ -127,6 +106,5 @@ function App() {
   </>;
 }
 
-showTheme();
-dark.addEventListener("change", showTheme);
+theme.start();
 render(<App />, document.getElementById("root")!);

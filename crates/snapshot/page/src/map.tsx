@@ -3,8 +3,9 @@
 import { useState } from "preact/hooks";
 import { type Tile, type Tiles, useAnswer } from "./api";
 import { bytes, percent, visible } from "./format";
-import { ObjectLink, Waiting, useWidth } from "./parts";
+import { ObjectLink, useWidth } from "./parts";
 import { change, fragment, type State } from "./state";
+import { Waiting } from "./waiting";
 
 interface Box { tile: Tile | null; name: string; amount: number; x: number; y: number; width: number; height: number; depth: number; color: number }
 

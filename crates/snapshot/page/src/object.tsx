@@ -3,8 +3,10 @@
 import type { Details, Edge, Edges, Objects, Path } from "./api";
 import { useAnswer } from "./api";
 import { bytes, count, visible } from "./format";
-import { type Column, ObjectLink, Pages, Place, Table, Waiting, objectColumns } from "./parts";
+import { type Column, ObjectLink, Pages, Place, Table, objectColumns } from "./parts";
+import { SourceLines } from "./source";
 import { fragment, type State } from "./state";
+import { Waiting } from "./waiting";
 
 const ROWS = 20;
 
@@ -48,8 +50,12 @@ export function ObjectView({ state, snapshot }: { state: State; snapshot: number
         <div><dt>retained</dt><dd>{bytes(object.retained)}</dd></div>
         <div><dt>steps from the root</dt><dd>{count(object.distance)}</dd></div>
         {Object.entries(object.facts).map(([name, value]) => <div><dt>{FACTS[name] ?? name}</dt><dd>{count(value)}</dd></div>)}
-        {object.file !== undefined && <div><dt>place</dt><dd><Place {...object} /></dd></div>}
+        {object.file !== undefined && <div><dt>place</dt><dd><Place {...object} shows={false} /></dd></div>}
       </dl>
+      {object.file !== undefined && object.line !== undefined && <>
+        <h2>Source <span class="id">{visible(object.file)}:{object.line}</span></h2>
+        <SourceLines key={`${object.file}:${object.line}`} file={object.file} line={object.line} />
+      </>}
       {object.text !== undefined && <>
         <h2>Text <span class="id">{count(object.characters ?? 0)} characters{object.cut ? ", the beginning" : ""}</span></h2>
         <pre dir="auto">{object.text}</pre>

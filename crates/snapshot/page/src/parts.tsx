@@ -2,32 +2,32 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Answer, Brief } from "./api";
+import type { Brief } from "./api";
 import { bytes, count, visible } from "./format";
+import { SourceToggle } from "./source";
 import { change, fragment } from "./state";
 
 export const PAGE_ROWS = 50;
 
-export function Place({ file, line }: { file?: string; line?: number }) {
+export function Place({ file, line, shows = true }: { file?: string; line?: number; shows?: boolean }) {
   if (file === undefined) return null;
   const query = `(file? ${JSON.stringify(file)})`;
-  return <a class="place" href={fragment("query", { query })} title="Objects whose type stands in this file">{visible(file)}{line === undefined ? "" : `:${line}`}</a>;
-}
-
-export function ObjectLink({ object }: { object: Brief }) {
-  // The label has the place at its end, which is a link of its own here.
-  const place = object.file === undefined ? "" : ` (${object.file}${object.line === undefined ? "" : `:${object.line}`})`;
-  const label = place !== "" && object.label.endsWith(place) ? object.label.slice(0, -place.length) : object.label;
   return <>
-    <a href={fragment("object", { id: object.id })}><bdi>{visible(label)}</bdi></a> <span class="id">@{object.id}</span> <Place {...object} />
+    <a class="place" href={fragment("query", { query })} title="Objects whose type stands in this file">{visible(file)}{line === undefined ? "" : `:${line}`}</a>
+    {shows && line !== undefined && <> <SourceToggle key={`${file}:${line}`} file={file} line={line} /></>}
   </>;
 }
 
-/** What stands in the place of an answer that is not there. */
-export function Waiting<T>({ answer, children }: { answer: Answer<T>; children: (data: T) => ComponentChildren }) {
-  if (answer.error !== undefined) return <p class="problem" role="alert">{visible(answer.error)}</p>;
-  if (answer.data === undefined) return <p class="muted" aria-busy="true">Computing …</p>;
-  return <div aria-busy={answer.busy ? "true" : undefined} class={answer.busy ? "busy" : ""}>{children(answer.data)}</div>;
+/** A title without the place at its end, where the place is a link of its own. */
+export function withoutPlace(title: string, { file, line }: { file?: string; line?: number }): string {
+  const place = file === undefined ? "" : ` (${file}${line === undefined ? "" : `:${line}`})`;
+  return place !== "" && title.endsWith(place) ? title.slice(0, -place.length) : title;
+}
+
+export function ObjectLink({ object }: { object: Brief }) {
+  return <>
+    <a href={fragment("object", { id: object.id })}><bdi>{visible(withoutPlace(object.label, object))}</bdi></a> <span class="id">@{object.id}</span> <Place {...object} />
+  </>;
 }
 
 export interface Column<T> {

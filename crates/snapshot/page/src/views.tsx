@@ -7,8 +7,9 @@ import {
 } from "./api";
 import { Chart } from "./chart";
 import { bytes, count, signed, time, visible } from "./format";
-import { Choice, type Column, Filter, ObjectLink, PAGE_ROWS, Pages, Place, Table, Waiting, objectColumns } from "./parts";
+import { Choice, type Column, Filter, ObjectLink, PAGE_ROWS, Pages, Place, Table, objectColumns, withoutPlace } from "./parts";
 import { change, fragment, type State } from "./state";
+import { Waiting } from "./waiting";
 
 interface ViewProps { state: State; snapshot: number; series: Series }
 
@@ -19,7 +20,7 @@ export function typeQuery(name: string): string {
 
 function TypeName({ row }: { row: { name: string; title?: string; family?: string; file?: string; line?: number } }) {
   return <>
-    <a href={fragment("query", { query: typeQuery(row.name) })}><bdi>{visible(row.title ?? row.name)}</bdi></a>
+    <a href={fragment("query", { query: typeQuery(row.name) })}><bdi>{visible(withoutPlace(row.title ?? row.name, row))}</bdi></a>
     {row.family !== undefined && row.family !== row.name && <span class="id"> {row.family}</span>} <Place {...row} />
   </>;
 }
@@ -197,9 +198,12 @@ export function CompareView({ state, snapshot, series }: ViewProps) {
 
 function suspectColumns(last: number): Column<Suspect>[] {
   return [
-    { title: "type or path", cell: (row) => row.path.map((name, index) => <>
-      {index > 0 && <span class="id"> → </span>}<a href={fragment("query", { query: typeQuery(name) })}><bdi>{visible(row.titles[index] ?? name)}</bdi></a>
-    </>) },
+    { title: "type or path", cell: (row) => row.path.map((name, index) => {
+      const place = row.places[index] ?? {};
+      return <>
+        {index > 0 && <span class="id"> → </span>}<a href={fragment("query", { query: typeQuery(name) })}><bdi>{visible(withoutPlace(row.titles[index] ?? name, place))}</bdi></a> <Place {...place} />
+      </>;
+    }) },
     { title: "score", isNumber: true, cell: (row) => row.score.toFixed(2) },
     { title: "growth", isNumber: true, cell: (row) => <span class="more">{signed(row.growth, bytes)}</span> },
     { title: "steps", isNumber: true, isMinor: true, cell: (row) => `${row.grown} of ${last - 1}` },

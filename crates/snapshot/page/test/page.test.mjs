@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { browserPath, withBrowser } from "./browser.mjs";
-import { HARMFUL, haveCanny, withServer } from "./server.mjs";
+import { HARMFUL, KEEPER_LINE, haveCanny, withServer } from "./server.mjs";
 
 const missing = browserPath() === null ? "there is no Chromium" : haveCanny() ? false : "there is no canny";
 if (missing && process.env.CANNY_BROWSER === "required") throw new Error(missing);
@@ -151,6 +151,64 @@ describe("the page", { skip: missing }, () => {
     }
     // The name of a record type loses its outer brackets.
     assert.match(await text(), /b onclick="1">odd<\/b/);
+  });
+
+  const procedures = (file) => `view=query&sort=node&query=${encodeURIComponent(`(and (family? 'procedure) (file? "${file}"))`)}`;
+  const marked = ".source .code [aria-current]";
+
+  test("an object shows the lines of its source, with its own one marked", async () => {
+    await open(procedures("known.scm"));
+    await page.locator("main tbody tr", { hasText: `known.scm:${KEEPER_LINE}` }).locator("a").first().click();
+    await settled();
+    assert.equal(await page.locator(".source li").count(), 7);
+    assert.match(await page.locator(marked).innerText(), /\(lambda \(\) \(entry-name entry\)\)/);
+    assert.match(await page.locator(".source").innerText(), /<script>document/);
+    assert.equal(await page.locator("main script, main img").count(), 0);
+    assert.equal(await page.locator(".source .note").count(), 0);
+    fine();
+  });
+
+  test("tables show the lines of a place on demand, in light and dark and at both widths", async () => {
+    for (const [width, theme] of [[1280, "light"], [400, "dark"], [400, "light"]]) {
+      await page.setViewportSize({ width, height: 800 });
+      for (const fragment of [procedures("known.scm"), "view=types&filter=keeper-of"]) {
+        await open(fragment);
+        if ((await page.evaluate(() => document.documentElement.dataset.theme)) !== theme) await page.keyboard.press("t");
+        assert.equal(await page.locator(".source").count(), 0);
+        const button = page.locator("button.lines").first();
+        await button.focus();
+        await page.keyboard.press("Enter");
+        await settled();
+        assert.equal(await button.getAttribute("aria-expanded"), "true");
+        assert.equal(await page.locator(marked).count(), 1);
+        const [shade, ink] = await page.locator(`${marked} code`).evaluate((code) =>
+          [getComputedStyle(code.parentElement).backgroundColor, getComputedStyle(code).color].map((color) => {
+            const [red, green, blue] = color.match(/\d+/g).map(Number);
+            return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+          }));
+        assert.ok(theme === "dark" ? ink - shade > 100 : shade - ink > 100, `${theme}: ${ink} on ${shade}`);
+        const wide = await page.evaluate(() => Math.max(document.documentElement.scrollWidth - innerWidth,
+          ...[...document.querySelectorAll(".scroll")].map((one) => one.scrollWidth - one.clientWidth)));
+        assert.ok(wide <= 0, `${fragment} at ${width}: ${wide} px too wide`);
+        await button.click();
+        assert.equal(await page.locator(".source").count(), 0);
+        fine();
+      }
+    }
+    await page.setViewportSize({ width: 1280, height: 800 });
+  });
+
+  test("a source that is missing says so, and other files are not shown", async () => {
+    await open(procedures("gone.scm"));
+    await page.locator("button.lines").first().click();
+    await settled();
+    assert.match(await page.locator(".source .note").innerText(), /is not on this machine/);
+    fine();
+    for (const file of ["/etc/passwd", "../../../../etc/passwd", "known.heap", ""]) {
+      const answer = await fetch(`${address}api/source?line=1&file=${encodeURIComponent(file)}`);
+      assert.equal(answer.status, 400, file);
+      assert.match((await answer.json()).error, /names/);
+    }
   });
 
   test("the map descends by clicks and keys and goes up again, in both shapes", async () => {

@@ -10,7 +10,7 @@ const CANNY = process.env.CANNY ?? "canny";
 /** Strings that would do harm if they were taken for markup. */
 export const HARMFUL = "<script>document.title='harm'</script><img src=x onerror=\"document.title='harm'\">";
 
-const PROGRAM = (file) => `
+const PROGRAM = (folder, file) => `
 (import (scheme base) (scheme write) (canny heap))
 (define-record-type entry (make-entry name next) entry? (name entry-name) (next entry-next))
 (define-record-type |<b onclick="1">odd</b>| (make-odd) odd?)
@@ -22,12 +22,25 @@ const PROGRAM = (file) => `
               (make-entry (string-append ${JSON.stringify(HARMFUL)} (number->string (modulo index 10))) rest)))))
 (define odd (make-odd))
 (define sparse (make-vector 3000 #f))
+(define (keeper-of entry) ; \u202e${HARMFUL.replaceAll("\n", " ")}
+	(lambda () (entry-name entry)))
+(define keepers (map keeper-of (list kept)))
+(include ${JSON.stringify(join(folder, "gone.scm"))})
+(define goners (list (keep-gone kept)))
 (heap-snapshot! ${JSON.stringify(file)})
 (define more (make-vector 900 kept))
 (define entries (vector-map (lambda (entry) (make-entry "later" #f)) more))
 (heap-snapshot! ${JSON.stringify(file)})
-(display (list (vector-length more) (vector-length entries) (vector-length sparse) (odd? odd) (entry? kept)))
+(display (list (vector-length more) (vector-length entries) (vector-length sparse) (odd? odd) (entry? kept)
+               (map (lambda (one) (one)) (append keepers goners))))
 `;
+
+const GONE = `(define (keep-gone entry)
+  (lambda () (entry-name entry)))
+`;
+
+/** The line of a procedure without a name in known.scm. */
+export const KEEPER_LINE = PROGRAM("", "").split("\n").findIndex((line) => line.includes("(lambda () (entry-name")) + 1;
 
 export function haveCanny() {
   return spawnSync(CANNY, ["--version"]).status === 0;
@@ -40,9 +53,12 @@ export async function withServer(use, given) {
     const file = given ?? join(folder, "known.heap");
     if (given === undefined) {
       const program = join(folder, "known.scm");
-      writeFileSync(program, PROGRAM(file));
+      const gone = join(folder, "gone.scm");
+      writeFileSync(program, PROGRAM(folder, file));
+      writeFileSync(gone, GONE);
       const run = spawnSync(CANNY, [program], { encoding: "utf8", timeout: 60_000 });
       if (run.status !== 0) throw new Error(run.stderr);
+      rmSync(gone);
     }
     const server = spawn(CANNY, ["heap", file, "--serve", "0"], { stdio: ["ignore", "pipe", "inherit"] });
     try {

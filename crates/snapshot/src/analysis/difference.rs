@@ -1,11 +1,14 @@
 //! The changes between two snapshots: by type, and which objects are new, gone or still there.
 //!
-//! Objects are followed by their identities; sums by type need directories only.
+//! Objects are followed by their identities; sums by type need directories only. Objects of two
+//! files cannot be followed: their types are compared by name.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::Analysis;
+use super::matching::Matching;
+use super::structure::PathChange;
 use crate::file::{Directory, TypeRow};
 
 /// Objects and bytes.
@@ -25,8 +28,12 @@ impl Amount {
 /// The change of a type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    pub type_number: u32,
+    /// The type, in the table of the earlier snapshot's file; nothing for a type that this file does
+    /// not have, and for types that count as one.
+    pub type_number: Option<u32>,
     pub name: String,
+    /// The name with the place of code.
+    pub title: String,
     pub before: Amount,
     pub after: Amount,
     /// Only where objects can be followed.
@@ -46,14 +53,28 @@ impl Change {
     }
 }
 
+/// The subject of a difference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compared {
+    /// Sums by type.
+    #[default]
+    Types,
+    /// Sums by type, and each object with itself.
+    Objects,
+    /// Sums by type and by path of the dominator tree.
+    TypesAndPaths,
+}
+
 /// The changes of all types, those with the largest change first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Difference {
     pub changes: Vec<Change>,
     pub before: Amount,
     pub after: Amount,
-    /// Whether objects could be followed; else `new`, `gone` and `surviving` are empty.
-    pub is_followed: bool,
+    pub compared: Compared,
+    /// Retained bytes by path of the dominator tree, the largest change first; of two files only.
+    pub paths: Vec<PathChange>,
+    /// Of objects that are followed; else they are empty.
     pub new: Amount,
     pub gone: Amount,
     pub surviving: Amount,
@@ -67,17 +88,19 @@ fn change<'a>(
     changes.entry(type_number).or_insert_with(|| {
         let row = types.get(type_number as usize);
         Change {
-            type_number,
+            type_number: Some(type_number),
             name: row.map_or("", |row| row.title()).to_owned(),
+            title: row.map_or_else(String::new, TypeRow::title_and_place),
             ..Change::default()
         }
     })
 }
 
-fn sorted(changes: BTreeMap<u32, Change>) -> Vec<Change> {
-    let mut changes: Vec<Change> = changes.into_values().collect();
+fn sorted(changes: impl IntoIterator<Item = Change>) -> Vec<Change> {
+    let mut changes: Vec<Change> = changes.into_iter().collect();
     changes.retain(|one| one.before != one.after || one.new != one.gone);
-    changes.sort_by_key(|one| (Reverse(one.growth().unsigned_abs()), one.type_number));
+    // A stable sort: equal changes stay in the order of types.
+    changes.sort_by_key(|one| Reverse(one.growth().unsigned_abs()));
     changes
 }
 
@@ -92,14 +115,52 @@ pub fn summary_difference(types: &[TypeRow], before: &Directory, after: &Directo
         let amount = &mut change(&mut changes, types, sum.type_number).after;
         (amount.objects, amount.bytes) = (sum.objects, sum.bytes);
     }
-    let amount = |directory: &Directory| Amount {
+    Difference {
+        changes: sorted(changes.into_values()),
+        before: whole(before),
+        after: whole(after),
+        ..Difference::default()
+    }
+}
+
+fn whole(directory: &Directory) -> Amount {
+    Amount {
         objects: directory.objects,
         bytes: directory.bytes,
-    };
+    }
+}
+
+/// The difference of snapshots of two files, by common types.
+pub fn difference_of_files(
+    matching: &Matching,
+    before: &Directory,
+    after: &Directory,
+) -> Difference {
+    let common = matching.types.iter().map(|one| Change {
+        type_number: one.type_before,
+        name: one.name.clone(),
+        title: one.title.clone(),
+        ..Change::default()
+    });
+    let mut changes: Vec<Change> = common.collect();
+    for sum in &before.summary {
+        if let Some(number) = matching.before.get(sum.type_number as usize) {
+            let amount = &mut changes[*number as usize].before;
+            amount.objects += sum.objects;
+            amount.bytes += sum.bytes;
+        }
+    }
+    for sum in &after.summary {
+        if let Some(number) = matching.after.get(sum.type_number as usize) {
+            let amount = &mut changes[*number as usize].after;
+            amount.objects += sum.objects;
+            amount.bytes += sum.bytes;
+        }
+    }
     Difference {
         changes: sorted(changes),
-        before: amount(before),
-        after: amount(after),
+        before: whole(before),
+        after: whole(after),
         ..Difference::default()
     }
 }
@@ -140,7 +201,7 @@ pub fn difference(before: &Analysis, after: &Analysis) -> Difference {
         && is_linked(after)
         && let (Some(old), Some(new)) = (by_identity(before), by_identity(after))
     {
-        found.is_followed = true;
+        found.compared = Compared::Objects;
         let (mut old, mut new) = (old.into_iter().peekable(), new.into_iter().peekable());
         loop {
             let (old_id, new_id) = (old.peek().map(|one| one.0), new.peek().map(|one| one.0));
@@ -166,6 +227,6 @@ pub fn difference(before: &Analysis, after: &Analysis) -> Difference {
             }
         }
     }
-    found.changes = sorted(changes);
+    found.changes = sorted(changes.into_values());
     found
 }

@@ -5,21 +5,18 @@
 
 use std::collections::HashMap;
 
-use super::Analysis;
+use super::path_tree::PathTree;
+use super::{Amount, Analysis};
 use crate::file::{Directory, TypeRow};
 use crate::heap::ROOT;
 
 /// Paths with less than this share of the heap are not looked at.
 const SHARE_MIN: u64 = 1000;
-/// The longest path.
-const PATH_MAX: usize = 8;
 /// Lengths of ends of paths.
 const ENDS_MIN: usize = 2;
 const ENDS_MAX: usize = 4;
 /// Suspects at the top of a list that others are compared with.
 const SUSPECTS_COMPARED: usize = 200;
-/// The most paths.
-const STEPS_MAX: usize = 1 << 20;
 /// Suspects grew in half of the steps at least, as a net.
 const STEADINESS_MIN: f64 = 0.5;
 
@@ -120,56 +117,24 @@ pub struct PathSums {
 impl PathSums {
     /// The sums of a heap. Only the large paths are in them, so that a series of them is small.
     pub fn new(analysis: &Analysis) -> PathSums {
-        let (heap, dominators) = (analysis.heap(), analysis.dominators());
-        // Steps of paths: the step before, the type, the length, retained bytes and objects.
-        let mut steps = vec![(0u32, heap.type_number(ROOT), 0usize, 0u64, 0u64)];
-        let mut known: HashMap<(u32, u32), u32> = HashMap::new();
-        let mut step_of = vec![0u32; heap.len()];
-        // Dominators have lower numbers than what they dominate.
-        for node in 1..heap.len() as u32 {
-            let above = step_of[dominators.idom(node).unwrap_or(ROOT) as usize];
-            let number = heap.type_number(node);
-            let (_, type_above, length, _, _) = steps[above as usize];
-            // A list or tree of one type is one step.
-            step_of[node as usize] = above;
-            if (number == type_above && above != 0) || length >= PATH_MAX {
-                continue;
-            }
-            let next = steps.len() as u32;
-            let step = *known.entry((above, number)).or_insert(next);
-            if step == next {
-                if steps.len() >= STEPS_MAX {
-                    known.remove(&(above, number));
-                    continue;
-                }
-                steps.push((above, number, length + 1, 0, 0));
-            }
-            step_of[node as usize] = step;
-            let sum = &mut steps[step as usize];
-            sum.3 += dominators.retained(node);
-            sum.4 += 1;
-        }
-        let retained = dominators.retained(ROOT);
+        let mut tree = PathTree::new();
+        tree.add(analysis, 0, |number| number);
+        let retained = analysis.dominators().retained(ROOT);
         let mut paths: HashMap<Vec<u32>, (u64, u64)> = HashMap::new();
-        for (index, step) in steps.iter().enumerate().skip(1) {
-            if step.3 <= retained / SHARE_MIN {
+        for (index, step) in tree.steps.iter().enumerate().skip(1) {
+            let Amount { objects, bytes } = step.sums[0];
+            if bytes <= retained / SHARE_MIN {
                 continue;
             }
-            let mut path = Vec::new();
-            let mut at = index;
-            while at != 0 {
-                path.push(steps[at].1);
-                at = steps[at].0 as usize;
-            }
-            path.reverse();
+            let path = tree.path(index as u32);
             // A frame may hold a table at times, so that paths through it begin elsewhere. The ends
             // of paths stay the same.
             let ends = (ENDS_MIN..=ENDS_MAX).filter(|length| *length < path.len());
             let ends = ends.map(|length| path[path.len() - length..].to_vec());
             for end in ends.chain([path.clone()]) {
                 let sum = paths.entry(end).or_default();
-                sum.0 = sum.0.saturating_add(step.3);
-                sum.1 += step.4;
+                sum.0 = sum.0.saturating_add(bytes);
+                sum.1 += objects;
             }
         }
         PathSums { paths, retained }

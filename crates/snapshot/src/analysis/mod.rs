@@ -7,10 +7,13 @@ mod difference;
 mod dominators;
 mod growth;
 mod identity;
+mod matching;
 mod names;
+mod path_tree;
 mod paths;
 mod places;
 mod query;
+mod structure;
 mod tables;
 mod treemap;
 mod waste;
@@ -22,14 +25,18 @@ use std::sync::OnceLock;
 
 use crate::heap::Heap;
 
-pub use difference::{Amount, Change, Difference, difference, summary_difference};
+pub use difference::{
+    Amount, Change, Compared, Difference, difference, difference_of_files, summary_difference,
+};
 pub use dominators::Dominators;
 pub use growth::{PathSums, Suspect, growing_paths, growing_types};
 pub use identity::{Identities, identities};
+pub use matching::{CommonType, Matching};
 pub use names::quoted;
 pub use paths::Distances;
 pub use places::{growing_places, label_rows, place_rows};
 pub use query::{Page, Predicate, QueryError, SortKey};
+pub use structure::{PathChange, path_changes};
 pub use tables::{Column, Grouping, Row, sort};
 pub use treemap::Tile;
 pub use waste::{Duplicates, Unused};

@@ -122,11 +122,11 @@ impl Analysis {
             idom = self.dominators().idom(above);
         }
         if let Some(above) = idom {
-            let bytes = crate::units::bytes(self.dominators().retained(above));
+            let bytes = canny_report::units::bytes(self.dominators().retained(above));
             let label = heap.label(above);
             text += &format!(" All paths lead through {label}; without it, {bytes} would be free.");
         } else {
-            let bytes = crate::units::bytes(self.dominators().retained(node));
+            let bytes = canny_report::units::bytes(self.dominators().retained(node));
             text += &format!(" No single object keeps it alive; it retains {bytes}.");
         }
         text

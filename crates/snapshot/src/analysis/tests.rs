@@ -313,7 +313,7 @@ fn objects_are_followed_through_moves() {
         heaps.push(analysis);
     }
     let change = difference(&heaps[0], &heaps[2]);
-    assert!(change.is_followed);
+    assert_eq!(change.compared, Compared::Objects);
     assert_eq!(
         (
             change.new.objects,
@@ -332,7 +332,7 @@ fn objects_are_followed_through_moves() {
         (sums.changes[0].growth(), sums.changes[0].objects_growth()),
         (16, 1)
     );
-    assert!(!sums.is_followed);
+    assert_eq!(sums.compared, Compared::Types);
 }
 
 #[test]

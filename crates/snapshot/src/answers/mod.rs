@@ -7,6 +7,7 @@ mod objects;
 mod question;
 mod series;
 mod session;
+mod sources;
 
 #[cfg(test)]
 mod tests;
@@ -108,6 +109,7 @@ impl Session {
                 count,
             } => self.compare_answer(*before, *after, *first, *count),
             Question::Growth { count } => self.growth_answer(*count),
+            Question::Source { file, line, around } => self.source_answer(file, *line, *around),
             Question::Identity { snapshot, id } => self.identity_answer(*snapshot, *id),
         }
     }

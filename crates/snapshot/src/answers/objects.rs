@@ -295,7 +295,8 @@ fn tile_answer(tile: &Tile) -> Value {
     })
 }
 
-fn place_into(answer: &mut Map<String, Value>, file: Option<&str>, line: Option<u32>) {
+/// Adds the place of code to an answer.
+pub(super) fn place_into(answer: &mut Map<String, Value>, file: Option<&str>, line: Option<u32>) {
     if let Some(file) = file {
         answer.insert("file".into(), file.into());
         if let Some(line) = line {

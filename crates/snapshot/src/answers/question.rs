@@ -4,6 +4,7 @@
 
 use serde::Deserialize;
 
+use super::sources::LINES_AROUND;
 use crate::analysis::{Column, Grouping, SortKey};
 
 /// The most rows of an answer.
@@ -11,6 +12,10 @@ pub const ROWS_MAX: usize = 10_000;
 
 fn page_rows() -> usize {
     50
+}
+
+fn lines_around() -> usize {
+    LINES_AROUND
 }
 
 fn few() -> usize {
@@ -161,6 +166,13 @@ pub enum Question {
     Growth {
         #[serde(default = "page_rows")]
         count: usize,
+    },
+    /// The lines around a place in a source file that the file of snapshots names.
+    Source {
+        file: String,
+        line: u32,
+        #[serde(default = "lines_around")]
+        around: usize,
     },
     /// The number of an object that stays the same in later snapshots.
     Identity {

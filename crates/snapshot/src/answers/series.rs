@@ -4,14 +4,15 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
+use super::objects::place_into;
 use super::page;
 use super::question::ROWS_MAX;
 use super::session::Session;
 use crate::analysis::{
-    Amount, Difference, Suspect, difference, growing_paths, growing_places, growing_types,
-    summary_difference,
+    Amount, Compared, Difference, Matching, PathChange, Suspect, difference, difference_of_files,
+    growing_paths, growing_places, growing_types, path_changes, summary_difference,
 };
 use crate::file::{Directory, TypeRow};
 
@@ -107,32 +108,26 @@ impl Session {
         Ok(difference(before.analysis(), after.analysis()))
     }
 
-    /// The difference to a snapshot of another file, by names of types.
+    /// The difference to a snapshot of another file: by type, and by path of the dominator tree if
+    /// both have objects. Numbers of types are those of this file.
     pub fn difference_to(
         &self,
         before: usize,
         other: &Session,
         after: usize,
     ) -> Result<Difference, String> {
-        let before = &self.series().snapshots()[self.index(before)?];
-        let after = &other.series().snapshots()[other.index(after)?];
-        // Types of the other file get the numbers of those with the same name here.
-        let mut types = self.series().types().to_vec();
-        let mut numbers = HashMap::new();
-        for (number, row) in types.iter().enumerate() {
-            numbers.insert(row.clone(), number as u32);
+        let (first, last) = (self.index(before)?, other.index(after)?);
+        let (old, new) = (self.series(), other.series());
+        let programs = [old, new].map(|series| series.info().program.as_str());
+        let matching = Matching::new(old.types(), new.types(), programs);
+        let (before, after) = (&old.snapshots()[first], &new.snapshots()[last]);
+        let mut found = difference_of_files(&matching, before, after);
+        if old.has_graph(first) && new.has_graph(last) {
+            let (before, after) = (self.snapshot(first + 1)?, other.snapshot(last + 1)?);
+            found.paths = path_changes(before.analysis(), after.analysis(), &matching);
+            found.compared = Compared::TypesAndPaths;
         }
-        let mut mapped = Directory::clone(after);
-        for sum in &mut mapped.summary {
-            let Some(row) = other.series().types().get(sum.type_number as usize) else {
-                continue;
-            };
-            sum.type_number = *numbers.entry(row.clone()).or_insert_with(|| {
-                types.push(row.clone());
-                types.len() as u32 - 1
-            });
-        }
-        Ok(summary_difference(&types, before, &mapped))
+        Ok(found)
     }
 
     pub(super) fn compare_answer(
@@ -194,12 +189,19 @@ impl Session {
             let row = self.series().types().get(*number as usize);
             row.map(TypeRow::title_and_place)
         };
+        let place = |number: &u32| {
+            let row = self.series().types().get(*number as usize)?;
+            let mut place = Map::new();
+            place_into(&mut place, row.file.as_deref(), row.line);
+            (!place.is_empty()).then_some(place)
+        };
         let answer = |suspects: &[Suspect]| {
             let shown = page(suspects, 0, count.min(ROWS_MAX)).iter();
             let shown = shown.map(|one| {
                 json!({
                     "path": one.names,
                     "titles": one.path.iter().map(title).collect::<Vec<_>>(),
+                    "places": one.path.iter().map(place).collect::<Vec<_>>(),
                     "bytes": one.bytes,
                     "objects": one.objects,
                     "grown": one.grown,
@@ -219,7 +221,17 @@ impl Session {
     }
 }
 
-/// A difference as JSON.
+fn path_answer(one: &PathChange) -> Value {
+    json!({
+        "path": one.names,
+        "end": one.is_end,
+        "before": amount(one.before),
+        "after": amount(one.after),
+        "growth": one.growth(),
+    })
+}
+
+/// A difference as JSON, with the table of types that its numbers are about.
 pub fn difference_answer(
     found: &Difference,
     types: &[TypeRow],
@@ -228,25 +240,42 @@ pub fn difference_answer(
 ) -> Value {
     let shown = page(&found.changes, first, count.min(ROWS_MAX)).iter();
     let shown = shown.map(|one| {
-        let row = types.get(one.type_number as usize);
-        json!({
+        let row = one
+            .type_number
+            .and_then(|number| types.get(number as usize));
+        let mut answer = json!({
             "name": one.name,
-            "title": row.map_or_else(|| one.name.clone(), TypeRow::title_and_place),
+            "title": one.title,
             "before": amount(one.before),
             "after": amount(one.after),
             "new": amount(one.new),
             "gone": amount(one.gone),
             "growth": one.growth(),
-        })
+        });
+        if let (Some(row), Some(answer)) = (row, answer.as_object_mut()) {
+            place_into(answer, row.file.as_deref(), row.line);
+        }
+        answer
     });
-    json!({
+    let compared = match found.compared {
+        Compared::Types => "types",
+        Compared::Objects => "objects",
+        Compared::TypesAndPaths => "types-and-paths",
+    };
+    let mut answer = json!({
         "rows": shown.collect::<Vec<_>>(),
         "count": found.changes.len(),
         "before": amount(found.before),
         "after": amount(found.after),
-        "followed": found.is_followed,
+        "compared": compared,
+        "followed": found.compared == Compared::Objects,
         "new": amount(found.new),
         "gone": amount(found.gone),
         "surviving": amount(found.surviving),
-    })
+    });
+    if found.compared == Compared::TypesAndPaths {
+        let paths = page(&found.paths, 0, count.min(ROWS_MAX)).iter();
+        answer["paths"] = paths.map(path_answer).collect();
+    }
+    answer
 }

@@ -3,7 +3,7 @@
 //! Two snapshots are kept, as a comparison needs two. Several threads may ask: one reads a
 //! snapshot and the others wait for it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use canny_locks::Mutex;
@@ -18,6 +18,8 @@ const OPENED_MAX: usize = 2;
 /// A file of snapshots with answers.
 pub struct Session {
     series: Series,
+    /// The directory of the file.
+    directory: Option<PathBuf>,
     slots: Mutex<Vec<(usize, Arc<Slot>)>>,
     /// Sums of paths of each snapshot, as far as they are known.
     sums: Vec<OnceLock<Result<Arc<PathSums>, String>>>,
@@ -64,13 +66,16 @@ impl Opened {
 
 impl Session {
     pub fn open(path: &Path) -> Result<Session, Error> {
-        Ok(Session::new(Series::open(path)?))
+        let mut session = Session::new(Series::open(path)?);
+        session.directory = path.parent().map(Path::to_owned);
+        Ok(session)
     }
 
     pub fn new(series: Series) -> Session {
         let count = series.snapshots().len();
         Session {
             series,
+            directory: None,
             slots: Mutex::new(Vec::new()),
             sums: (0..count).map(|_| OnceLock::new()).collect(),
         }
@@ -78,6 +83,11 @@ impl Session {
 
     pub fn series(&self) -> &Series {
         &self.series
+    }
+
+    /// The directory of the file, if it is one.
+    pub(super) fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
     }
 
     /// The index of a snapshot by its number from 1; 0 is the last one with objects.

@@ -5,14 +5,14 @@
 //! that a snapshot cannot move the cursor.
 
 mod series;
-mod style;
 mod tables;
 
 #[cfg(test)]
 mod tests;
 
-pub use series::{difference_table, series_table, suspects_table};
-pub use style::{Style, printable};
+pub use canny_report::Style;
+
+pub use series::{difference_table, paths_table, series_table, suspects_table};
 pub use tables::{
     duplicates_table, edges_table, head, nodes_table, path_text, rows_table, summary, unused_table,
 };

@@ -2,11 +2,12 @@
 //!
 //! Growth is red and shrinkage green, as in tables of profiles.
 
-use super::style::{Colour, Style};
-use super::tables::{AMOUNT, COUNT, line, more, right, title};
-use crate::analysis::{Difference, Suspect};
+use canny_report::units::{bytes, count, signed_bytes};
+use canny_report::{Colour, Style, right};
+
+use super::tables::{AMOUNT, COUNT, line, more, title};
+use crate::analysis::{Compared, Difference, PathChange, Suspect};
 use crate::heap::Series;
-use crate::units::{bytes, count, signed_bytes};
 
 /// The snapshots of a file.
 pub fn series_table(series: &Series, style: &Style) -> String {
@@ -53,7 +54,7 @@ pub fn difference_table(difference: &Difference, style: &Style) -> String {
     let used = 2 * AMOUNT + 2 * COUNT;
     let mut text = title(style, &(cells.concat() + "  type"));
     let number = |objects: u64| {
-        if difference.is_followed {
+        if difference.compared == Compared::Objects {
             right(&count(objects), COUNT)
         } else {
             right("-", COUNT)
@@ -66,7 +67,7 @@ pub fn difference_table(difference: &Difference, style: &Style) -> String {
             number(one.new.objects),
             number(one.gone.objects),
         ];
-        text += &line(style, &cells.concat(), used, &one.name);
+        text += &line(style, &cells.concat(), used, &one.title);
     }
     text += &more(style.rows_max, difference.changes.len());
     let growth = difference.after.bytes as i64 - difference.before.bytes as i64;
@@ -76,7 +77,7 @@ pub fn difference_table(difference: &Difference, style: &Style) -> String {
         bytes(difference.after.bytes),
         signed_bytes(growth)
     );
-    if difference.is_followed {
+    if difference.compared == Compared::Objects {
         text += &format!(
             "{} objects new, {} gone, {} still there\n",
             count(difference.new.objects),
@@ -85,6 +86,35 @@ pub fn difference_table(difference: &Difference, style: &Style) -> String {
         );
     }
     text
+}
+
+/// Paths of the dominator tree that differ between snapshots of two files.
+pub fn paths_table(paths: &[PathChange], style: &Style) -> String {
+    let cells = [
+        right("growth", AMOUNT),
+        right("before", AMOUNT),
+        right("after", AMOUNT),
+        right("objects", COUNT),
+    ];
+    let used = 3 * AMOUNT + COUNT;
+    let mut text = title(style, &(cells.concat() + "  path, with retained bytes"));
+    for one in paths.iter().take(style.rows_max) {
+        let objects = match one.after.objects.checked_sub(one.before.objects) {
+            Some(0) => "0".to_owned(),
+            Some(more) => format!("+{}", count(more)),
+            None => format!("-{}", count(one.before.objects - one.after.objects)),
+        };
+        let cells = [
+            growth_cell(style, one.growth()),
+            right(&bytes(one.before.bytes), AMOUNT),
+            right(&bytes(one.after.bytes), AMOUNT),
+            right(&objects, COUNT),
+        ];
+        let start = if one.is_end { "… → " } else { "" };
+        let path = format!("{start}{}", one.names.join(" → "));
+        text += &line(style, &cells.concat(), used, &path);
+    }
+    text + &more(style.rows_max, paths.len())
 }
 
 /// Types or paths that grew in most steps of a series.

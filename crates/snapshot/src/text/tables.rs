@@ -2,20 +2,16 @@
 //!
 //! Numbers come first, in columns of fixed width; names share the rest.
 
-use super::style::{Colour, Style, columns, fit, printable};
+use canny_report::units::{bytes, count};
+use canny_report::{Colour, Style, fit, printable, right};
+
 use crate::analysis::{Analysis, Duplicates, Row, Unused};
 use crate::file::{Directory, Info, TypeRow, Way};
 use crate::heap::Edge;
-use crate::units::{bytes, count};
 
 pub(super) const COUNT: usize = 13;
 pub(super) const AMOUNT: usize = 10;
 const SHARE: usize = 8;
-
-pub(super) fn right(text: &str, width: usize) -> String {
-    let missing = width.saturating_sub(columns(text));
-    " ".repeat(missing) + text
-}
 
 /// A line of cells and a name that takes the rest.
 pub(super) fn line(style: &Style, cells: &str, used: usize, name: &str) -> String {

@@ -5,14 +5,15 @@
 use std::io::{self, IsTerminal};
 use std::path::Path;
 
-use canny_snapshot::analysis::{Column, Difference, Grouping, Row, SortKey, sort};
+use canny_report::units::{bytes, count};
+use canny_report::{Style, printable};
+use canny_snapshot::analysis::{Column, Compared, Difference, Grouping, Row, SortKey, sort};
 use canny_snapshot::answers::{Opened, Question, Session, difference_answer};
 use canny_snapshot::expression;
-use canny_snapshot::text::{self, Style};
-use canny_snapshot::units::{bytes, count};
+use canny_snapshot::text;
 
 use super::wish::{FileWish, Wanted};
-use crate::terminal_size::terminal_size;
+use crate::table_style::table_style;
 
 /// Types in a summary.
 const SUMMARY_ROWS: usize = 20;
@@ -20,32 +21,65 @@ const SUMMARY_ROWS: usize = 20;
 const PATHS: usize = 3;
 const WIDTH_MAX: usize = 160;
 
-fn style(wish: &FileWish) -> Style {
-    let is_terminal = io::stdout().is_terminal();
-    let has_colour = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let width = if is_terminal {
-        terminal_size().0
-    } else {
-        WIDTH_MAX
-    };
-    Style {
-        width: width.clamp(60, WIDTH_MAX),
-        is_coloured: is_terminal && has_colour,
-        rows_max: wish.rows,
-    }
-}
-
-/// The difference that is asked for: of two snapshots, or to another file.
-fn difference(session: &Session, wish: &FileWish, before: &str) -> Result<Difference, String> {
+/// The difference that is asked for: of two snapshots, or to another file, which is then given too.
+fn difference(
+    session: &Session,
+    wish: &FileWish,
+    before: &str,
+) -> Result<(Difference, Option<Session>), String> {
     if let Ok(before) = before.parse::<usize>() {
         if before == 0 {
             return Err("snapshots are counted from 1".to_owned());
         }
-        return session.difference(before, wish.after);
+        return Ok((session.difference(before, wish.after)?, None));
     }
     let path = Path::new(before);
     let other = Session::open(path).map_err(|error| format!("cannot read {before}: {error}"))?;
-    other.difference_to(0, session, wish.after)
+    let found = other.difference_to(0, session, wish.after)?;
+    Ok((found, Some(other)))
+}
+
+/// A snapshot with its program and process.
+fn named(session: &Session, number: usize) -> Result<String, String> {
+    let number = session.index(number)? + 1;
+    let info = session.series().info();
+    let program = match info.program.as_str() {
+        "" => "a program".to_owned(),
+        program => printable(program),
+    };
+    Ok(format!(
+        "snapshot {number} of {program}, process {}",
+        info.pid
+    ))
+}
+
+/// The comparison of two files for people: what is compared, the types, the paths.
+fn files_text(
+    found: &Difference,
+    before: &Session,
+    (after, number): (&Session, usize),
+    style: &Style,
+) -> Result<String, String> {
+    let mut answer = format!("{}\nto {}\n", named(before, 0)?, named(after, number)?);
+    let has_paths = found.compared == Compared::TypesAndPaths;
+    answer += if has_paths {
+        "Compared are sums by name: of types, and of paths of types in the dominator trees.\n"
+    } else {
+        "Compared are sums of types by name. Paths need the objects of both snapshots.\n"
+    };
+    answer += "Objects of two files cannot be followed.";
+    let infos = (before.series().info(), after.series().info());
+    if infos.0.is_same_process(infos.1) {
+        answer += " Snapshots of one process can, if they are in one file.";
+    }
+    answer += &format!("\n\n{}", text::difference_table(found, style));
+    if has_paths {
+        answer += &match found.paths.as_slice() {
+            [] => "\nno path differs by a thousandth of the heap\n".to_owned(),
+            paths => format!("\n{}", text::paths_table(paths, style)),
+        };
+    }
+    Ok(answer)
 }
 
 /// The answer as JSON.
@@ -91,8 +125,8 @@ pub fn json(session: &Session, wish: &FileWish) -> Result<String, String> {
             count,
         },
         Wanted::Compare(before) => {
-            let found = difference(session, wish, before)?;
-            let types = session.series().types();
+            let (found, other) = difference(session, wish, before)?;
+            let types = other.as_ref().unwrap_or(session).series().types();
             return Ok(format!(
                 "{:#}\n",
                 difference_answer(&found, types, 0, count)
@@ -106,14 +140,14 @@ pub fn json(session: &Session, wish: &FileWish) -> Result<String, String> {
 
 /// The answer for people.
 pub fn text(session: &Session, wish: &FileWish) -> Result<String, String> {
-    let style = style(wish);
+    let style = table_style(io::stdout().is_terminal(), WIDTH_MAX, wish.rows);
     match &wish.wanted {
         Wanted::Compare(before) => {
-            let mut found = difference(session, wish, before)?;
-            for one in &mut found.changes {
-                name_place(session, one.type_number, &mut one.name);
-            }
-            return Ok(text::difference_table(&found, &style));
+            let (found, other) = difference(session, wish, before)?;
+            return match other {
+                Some(other) => files_text(&found, &other, (session, wish.after), &style),
+                None => Ok(text::difference_table(&found, &style)),
+            };
         }
         Wanted::Growth => return growth(session, &style),
         Wanted::Summary => return summary(session, wish, &style),

@@ -25,7 +25,7 @@ pub fn export(session: &Session, wish: &FileWish, format: Format) -> Result<Stri
     let bytes = path.metadata().map_or(0, |data| data.len());
     Ok(format!(
         "{} written to {}\n",
-        canny_snapshot::units::bytes(bytes),
+        canny_report::units::bytes(bytes),
         path.display()
     ))
 }

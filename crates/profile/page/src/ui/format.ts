@@ -1,5 +1,8 @@
-// How figures and names are written. Names come from the profiled program and may hold anything;
-// they reach the page only as text, and characters that would not show get a visible form here.
+// How figures and names are written.
+
+import { visible } from "../../../../report/page/src/text";
+
+export { visible };
 
 const digits = (value: number, places: number) =>
   value.toLocaleString("en", { maximumFractionDigits: places, minimumFractionDigits: places });
@@ -59,14 +62,6 @@ export type Unit = "time" | "size" | "count";
 
 export function amount(value: number, unit: Unit): string {
   return unit === "time" ? time(value) : unit === "size" ? size(value) : count(value);
-}
-
-const PICTURES: Record<string, string> = { "\n": "⏎", "\r": "␍", "\t": "⇥", "\0": "␀" };
-
-/** A name with its control characters and directional marks made visible. */
-export function visible(name: string): string {
-  return name.replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (character) =>
-    PICTURES[character] ?? (character < " " ? String.fromCharCode(0x2400 + character.charCodeAt(0)) : "�"));
 }
 
 /** The last part of a path, which is what a person knows a file by. */

@@ -2,50 +2,16 @@
 // each colour is defined once.
 
 import { useEffect, useState } from "preact/hooks";
+import { type Theme, themeChoice } from "../../../../report/page/src/theme";
 import { GROUP_COUNT, TIER_COUNT, WAIT_KINDS } from "../data/profile";
 
-export type Theme = "light" | "dark";
-type Choice = Theme | "auto";
-
-// The worker loads this module as well, and has no such function.
-const dark = globalThis.matchMedia?.("(prefers-color-scheme: dark)");
-let choice: Choice = "auto";
 const listeners = new Set<() => void>();
-
-function stored(): Choice {
-  try {
-    const value = localStorage.getItem("canny-profile-theme");
-    return value === "light" || value === "dark" ? value : "auto";
-  } catch {
-    return "auto";
-  }
-}
-
-export function theme(): Theme {
-  return choice === "auto" ? (dark.matches ? "dark" : "light") : choice;
-}
-
-function apply(): void {
-  document.documentElement.dataset.theme = theme();
+const choice = themeChoice("canny-profile-theme", () => {
   palette = readPalette();
   for (const listener of listeners) listener();
-}
+});
 
-export function startTheme(): void {
-  choice = stored();
-  apply();
-  dark.addEventListener("change", apply);
-}
-
-export function switchTheme(): void {
-  choice = theme() === "dark" ? "light" : "dark";
-  try {
-    localStorage.setItem("canny-profile-theme", choice);
-  } catch {
-    // The choice then lasts as long as the page.
-  }
-  apply();
-}
+export const { theme, start: startTheme, switch: switchTheme } = choice;
 
 export function useTheme(): Theme {
   const [, again] = useState(0);
