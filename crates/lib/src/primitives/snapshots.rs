@@ -40,6 +40,8 @@ fn snapshot(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         ..snapshots::options_of(&vm)
     };
     let replaces = call.at(5).is_true();
+    // Another thread takes the snapshot while this one waits.
+    thread.read_samples();
     let machine = vm.clone();
     // The program may leave for another directory.
     let place = std::path::absolute(&path).map_err(|error| about(&path, &error));

@@ -14,12 +14,12 @@ export interface Brief {
   id: number; label: string; type: string; family: string; size: number; retained: number; file?: string; line?: number;
 }
 export interface TypeRow {
-  name: string; objects: number; bytes: number; retained: number; family?: string; file?: string; line?: number;
+  name: string; objects: number; bytes: number; retained: number; outside: number; family?: string; file?: string; line?: number;
 }
 export interface Types { rows: TypeRow[]; count: number; objects: number; bytes: number }
 export interface Objects { objects: Brief[]; count: number; bytes?: number }
 export interface Details extends Brief {
-  virtual: boolean; library: boolean; text?: string; cut?: boolean; characters?: number; facts: Record<string, number>;
+  virtual: boolean; library: boolean; allocated?: { file: string; line: number; procedure: string; label?: string }; text?: string; cut?: boolean; characters?: number; facts: Record<string, number>;
   distance: number; incoming: number; outgoing: number; dominated: number; why: string; dominators: Brief[]; depth: number;
 }
 export interface Edge { name: string; weak: boolean; object: Brief }
@@ -39,7 +39,7 @@ export interface Difference {
 export interface Suspect {
   path: string[]; titles: (string | null)[]; places: ({ file: string; line?: number } | null)[]; bytes: number[]; objects: number[]; grown: number; shrunk: number; growth: number; score: number;
 }
-export interface Growth { types: Suspect[]; paths: Suspect[] }
+export interface Growth { types: Suspect[]; paths: Suspect[]; places: Suspect[] }
 
 /** Lines of a file, or a note why there are none; a note beside lines is a warning. */
 export interface Source { file: string; line: number; path?: string; first?: number; lines?: string[]; note: string | null }

@@ -16,7 +16,7 @@ const edgeColumns: Column<Edge>[] = [
 ];
 
 const FACTS: Record<string, string> = {
-  "in-use": "elements in use", room: "room for elements", outside: "bytes outside of the heap", "equal-tail": "equal words at the end", bytes: "exact bytes",
+  "in-use": "elements in use", room: "room for elements", outside: "bytes outside of the heap", "equal-tail": "equal words at the end", bytes: "exact bytes", weight: "allocated bytes that it stands for",
 };
 
 function Chain({ path, id }: { path: Path; id: number }) {
@@ -49,7 +49,8 @@ export function ObjectView({ state, snapshot }: { state: State; snapshot: number
         <div><dt>bytes</dt><dd>{bytes(object.size)}</dd></div>
         <div><dt>retained</dt><dd>{bytes(object.retained)}</dd></div>
         <div><dt>steps from the root</dt><dd>{count(object.distance)}</dd></div>
-        {Object.entries(object.facts).map(([name, value]) => <div><dt>{FACTS[name] ?? name}</dt><dd>{count(value)}</dd></div>)}
+        {Object.entries(object.facts).filter(([name]) => name !== "place").map(([name, value]) => <div><dt>{FACTS[name] ?? name}</dt><dd>{count(value)}</dd></div>)}
+        {object.allocated !== undefined && <div><dt>allocated by</dt><dd>{visible(object.allocated.procedure)} <Place {...object.allocated} />{object.allocated.label !== undefined && <span class="id"> {visible(object.allocated.label)}</span>}</dd></div>}
         {object.file !== undefined && <div><dt>place</dt><dd><Place {...object} shows={false} /></dd></div>}
       </dl>
       {object.file !== undefined && object.line !== undefined && <>

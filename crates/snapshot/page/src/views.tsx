@@ -43,6 +43,15 @@ const typeColumns: Column<TypeRow>[] = [
   { title: "retained", isNumber: true, sort: "retained", cell: (row) => bytes(row.retained) },
 ];
 
+const outsideColumn: Column<TypeRow> = { title: "outside", isNumber: true, isMinor: true, cell: (row) => row.outside > 0 ? bytes(row.outside) : "–" };
+
+/** The name of a group that is no type. */
+function groupName(by: string, row: TypeRow) {
+  if (by === "file") return <Place file={row.name} />;
+  if (by === "place") return <><bdi>{visible(withoutPlace(row.name, row))}</bdi> <Place {...row} /></>;
+  return <bdi>{visible(row.name)}</bdi>;
+}
+
 const snapshotColumns: Column<Snapshot>[] = [
   { title: "snapshot", cell: (row) => <a href={fragment("overview", { snapshot: row.number })}>{row.number}</a> },
   { title: "at", isMinor: true, cell: (row) => time(row.time) },
@@ -80,19 +89,20 @@ export function TypesView({ state, snapshot }: ViewProps) {
   const first = state.number("first") ?? 0;
   const filter = state.get("filter") ?? "";
   const answer = useAnswer<Types>("types", { snapshot, by, sort, filter, first, count: PAGE_ROWS });
+  const isSampled = by === "place" || by === "label";
   const columns: Column<TypeRow>[] = by === "type" ? typeColumns
-    : [{ title: "name", sort: "name", cell: (row) => by === "file" ? <Place file={row.name} /> : <bdi>{visible(row.name)}</bdi> }, ...typeColumns.slice(1)];
+    : [{ title: "name", sort: "name", cell: (row) => groupName(by, row) }, ...typeColumns.slice(1, isSampled ? -1 : undefined)];
   return <section>
     <h1>Types</h1>
     <div class="bar">
       <Choice label="By" value={by} onChange={(value) => change({ by: value === "type" ? undefined : value, first: undefined })}
-        options={[["type", "type"], ["family", "kind"], ["library", "library or program"], ["file", "file"]]} />
+        options={[["type", "type"], ["family", "kind"], ["library", "library or program"], ["file", "file"], ["place", "allocating place"], ["label", "label"]]} />
       <Filter value={filter} label="Part of a name" />
     </div>
     <Waiting answer={answer}>{(data) => <>
-      <p class="muted">{count(data.objects)} objects, {bytes(data.bytes)}</p>
-      <Table rows={data.rows} sorted={sort} empty="No name has this part."
-        columns={columns.map((column) => column.title === "bytes" ? { ...column, share: (row: TypeRow) => row.bytes / Math.max(1, data.bytes) } : column)} />
+      <p class="muted">{count(data.objects)} objects, {bytes(data.bytes)}{isSampled && ", as samples of allocations tell"}</p>
+      <Table rows={data.rows} sorted={sort} empty={isSampled && filter === "" ? "No allocations were sampled. The program must run with --heap-places." : "No name has this part."}
+        columns={[...columns, ...data.rows.some((row) => row.outside > 0) ? [outsideColumn] : []].map((column) => column.title === "bytes" ? { ...column, share: (row: TypeRow) => row.bytes / Math.max(1, data.bytes) } : column)} />
       <Pages all={data.count} first={first} />
     </>}</Waiting>
   </section>;
@@ -118,7 +128,7 @@ export function QueryView({ state, snapshot }: ViewProps) {
       <button type="submit">Find</button>
     </form>
     {query === "" ? <div>
-      <p class="muted">A query is a Scheme expression: <code>and</code>, <code>or</code>, <code>not</code>, <code>type?</code>, <code>family?</code>, <code>field?</code>, <code>file?</code>, <code>library?</code>, <code>program?</code>, <code>size</code>, <code>retained</code>, <code>text?</code>, <code>text-prefix?</code>, <code>new-since?</code>, <code>held-by?</code>, <code>holds?</code>, <code>dominated-by?</code>, <code>virtual?</code>.</p>
+      <p class="muted">A query is a Scheme expression: <code>and</code>, <code>or</code>, <code>not</code>, <code>type?</code>, <code>family?</code>, <code>field?</code>, <code>file?</code>, <code>library?</code>, <code>program?</code>, <code>size</code>, <code>retained</code>, <code>outside</code>, <code>text?</code>, <code>text-prefix?</code>, <code>allocated-at?</code>, <code>label?</code>, <code>new-since?</code>, <code>held-by?</code>, <code>holds?</code>, <code>dominated-by?</code>, <code>virtual?</code>.</p>
       <ul class="examples">{EXAMPLES.map((example) => <li><a href={fragment("query", { query: example })}><code>{example}</code></a></li>)}</ul>
     </div> : <Waiting answer={answer}>{(data) => <>
       <p class="muted">{count(data.count)} objects, {bytes(data.bytes ?? 0)}</p>
@@ -210,6 +220,10 @@ function suspectColumns(last: number): Column<Suspect>[] {
   ];
 }
 
+function suspectPlaceColumns(last: number): Column<Suspect>[] {
+  return [{ title: "place", cell: (row) => <bdi>{visible(row.path[0] ?? "")}</bdi> }, ...suspectColumns(last).slice(1)];
+}
+
 export function SuspectsView({ series }: ViewProps) {
   const last = series.snapshots.length;
   const answer = useAnswer<Growth>("growth", last < 2 ? null : { count: 30 });
@@ -222,6 +236,10 @@ export function SuspectsView({ series }: ViewProps) {
       <Table rows={data.paths} columns={suspectColumns(last)} empty="No path grew in most steps." />
       <h2>Types</h2>
       <Table rows={data.types} columns={suspectColumns(last)} empty="No type grew in most steps." />
+      {data.places.length > 0 && <>
+        <h2>Places that allocate</h2>
+        <Table rows={data.places} columns={suspectPlaceColumns(last)} empty="" />
+      </>}
       {data.types.length > 0 && <Chart title="Bytes of the suspects" labels={data.types[0]!.bytes.map((_, index) => String(index + 1))}
         lines={data.types.slice(0, 8).map((one) => ({ name: visible(one.titles.join(" → ")), values: one.bytes }))} />}
     </>}</Waiting>

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { browserPath, withBrowser } from "./browser.mjs";
-import { HARMFUL, KEEPER_LINE, haveCanny, withServer } from "./server.mjs";
+import { BULK_LINE, HARMFUL, KEEPER_LINE, haveCanny, withServer } from "./server.mjs";
 
 const missing = browserPath() === null ? "there is no Chromium" : haveCanny() ? false : "there is no canny";
 if (missing && process.env.CANNY_BROWSER === "required") throw new Error(missing);
@@ -103,6 +103,21 @@ describe("the page", { skip: missing }, () => {
     await settled();
     assert.equal((await state()).query, '(type? "entry")');
     assert.match(await text(), /1,400 objects/);
+    fine();
+  });
+
+  test("sampled allocations have their places", async () => {
+    await open("view=types&by=place");
+    assert.match(await text(), /as samples of allocations tell/);
+    assert.match(await text(), new RegExp(`bulk-of \\S*known\\.scm:${BULK_LINE}`));
+    await open(`view=query&query=${encodeURIComponent("(and (family? 'bytevector) (allocated-at? \"known.scm\"))")}`);
+    await page.locator("main tbody td a").first().click();
+    await settled();
+    assert.match(await text(), /allocated by\s+bulk-of/);
+    await open("view=suspects");
+    assert.match(await text(), /Places that allocate\s[\s\S]*bulk-of/);
+    await open("view=types&by=label");
+    assert.match(await text(), /no label/);
     fine();
   });
 

@@ -27,11 +27,16 @@ const PROGRAM = (folder, file) => `
 (define keepers (map keeper-of (list kept)))
 (include ${JSON.stringify(join(folder, "gone.scm"))})
 (define goners (list (keep-gone kept)))
+(define (bulk-of count)
+  (let loop ((index 0) (bulk '()))
+    (if (= index count) bulk (loop (+ index 1) (cons (make-bytevector 5000 index) bulk)))))
+(define bulk (bulk-of 200))
 (heap-snapshot! ${JSON.stringify(file)})
+(define later-bulk (bulk-of 255))
 (define more (make-vector 900 kept))
 (define entries (vector-map (lambda (entry) (make-entry "later" #f)) more))
 (heap-snapshot! ${JSON.stringify(file)})
-(display (list (vector-length more) (vector-length entries) (vector-length sparse) (odd? odd) (entry? kept)
+(display (list (vector-length more) (vector-length entries) (vector-length sparse) (odd? odd) (entry? kept) (length bulk) (length later-bulk)
                (map (lambda (one) (one)) (append keepers goners))))
 `;
 
@@ -46,6 +51,9 @@ export function haveCanny() {
   return spawnSync(CANNY, ["--version"]).status === 0;
 }
 
+/** The line that allocates most. */
+export const BULK_LINE = PROGRAM("", "").split("\n").findIndex((line) => line.includes("make-bytevector")) + 1;
+
 /** Serves the file while `use` runs. */
 export async function withServer(use, given) {
   const folder = mkdtempSync(join(tmpdir(), "canny-heap-page-"));
@@ -56,7 +64,7 @@ export async function withServer(use, given) {
       const gone = join(folder, "gone.scm");
       writeFileSync(program, PROGRAM(folder, file));
       writeFileSync(gone, GONE);
-      const run = spawnSync(CANNY, [program], { encoding: "utf8", timeout: 60_000 });
+      const run = spawnSync(CANNY, ["run", "--heap-places", program], { encoding: "utf8", timeout: 60_000 });
       if (run.status !== 0) throw new Error(run.stderr);
       rmSync(gone);
     }

@@ -12,28 +12,33 @@ use crate::file::{Directory, Fact, Place};
 
 /// Sums by place in the source, whatever labels were in force.
 pub fn place_rows(directory: &Directory) -> Vec<Row> {
-    rows(directory, Place::title)
+    rows(directory, Place::title, |place| {
+        Some((place.file.clone(), place.line))
+    })
 }
 
 /// Sums by the labels that were in force.
 pub fn label_rows(directory: &Directory) -> Vec<Row> {
-    rows(directory, |place| {
-        if place.label.is_empty() {
-            "no label".to_owned()
-        } else {
-            place.label.clone()
-        }
-    })
+    let name = |place: &Place| match place.label.as_str() {
+        "" => "no label".to_owned(),
+        label => label.to_owned(),
+    };
+    rows(directory, name, |_| None)
 }
 
-fn rows(directory: &Directory, name: impl Fn(&Place) -> String) -> Vec<Row> {
+fn rows(
+    directory: &Directory,
+    name: impl Fn(&Place) -> String,
+    at: impl Fn(&Place) -> Option<(String, u32)>,
+) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
     for place in &directory.places {
-        let name = name(place);
+        let (name, at) = (name(place), at(place));
         let index = *known.entry(name).or_insert_with_key(|name| {
             rows.push(Row {
                 name: name.clone(),
+                place: at,
                 ..Row::default()
             });
             rows.len() - 1

@@ -49,6 +49,8 @@ pub struct Row {
     pub name: String,
     /// The type, if the group is one.
     pub type_number: Option<u32>,
+    /// File and line, if the group is a place.
+    pub place: Option<(String, u32)>,
     pub objects: u64,
     pub bytes: u64,
     pub retained: u64,
@@ -215,6 +217,7 @@ impl Analysis {
         let row = |(node, sum): (u32, (u64, u64))| Row {
             name: heap.label(node),
             type_number: None,
+            place: None,
             objects: sum.0,
             bytes: sum.1,
             retained: self.dominators().retained(node),

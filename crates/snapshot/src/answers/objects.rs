@@ -47,6 +47,9 @@ impl Opened {
                 answer.insert("family".into(), found.family.as_str().into());
                 place_into(answer, found.file.as_deref(), found.line);
             }
+            if let (Some((file, line)), Some(answer)) = (&row.place, answer.as_object_mut()) {
+                place_into(answer, Some(file), Some(*line));
+            }
             answer
         };
         json!({

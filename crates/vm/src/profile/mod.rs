@@ -283,7 +283,7 @@ impl Thread {
     /// Hands over the samples that the thread has.
     #[cold]
     #[inline(never)]
-    pub(crate) fn read_samples(&mut self) {
+    pub fn read_samples(&mut self) {
         let Some(sampler) = self.profile.sampler.take() else {
             return;
         };

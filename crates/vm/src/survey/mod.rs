@@ -185,6 +185,8 @@ impl Thread {
         open: impl FnOnce() -> Result<File, String>,
         options: &SnapshotOptions,
     ) -> Result<PendingSnapshot, SnapshotError> {
+        // Allocations that nobody has read yet have no places.
+        self.read_samples();
         let vm = self.vm().clone();
         let place = vm.snapshots.take_place().ok_or(SnapshotError::Busy)?;
         let file = open().map_err(SnapshotError::Output)?;
