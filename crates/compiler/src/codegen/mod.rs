@@ -288,6 +288,10 @@ impl Generator<'_> {
 
     /// Evaluates an expression.
     fn node(&mut self, node: &Node, destination: Destination, top: usize) -> Outcome {
+        if self.unit.keeps_variables {
+            // A debugger stops at every expression, also at those that cannot fail.
+            self.position(node.span);
+        }
         match &node.kind {
             Kind::Constant(datum) => self.constant(datum, destination, top, node.span),
             Kind::Unbound => {
