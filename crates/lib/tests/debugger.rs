@@ -8,10 +8,13 @@ use std::sync::{Arc, Mutex};
 
 use canny_compiler::optimize::Switches;
 use canny_heap::HeapConfig;
+use canny_lib::debug::Expression;
 use canny_lib::evaluation::{Evaluation, EvaluationConfig, Prepared};
 use canny_syntax::diagnostic::Diagnostic;
 use canny_value::Value;
-use canny_vm::debug::{Breakpoint, Client, Granularity, Location, Reason, Resume, StepKind, Stop};
+use canny_vm::debug::{
+    Breakpoint, Client, Granularity, Location, Reason, Resume, StepKind, Stop, Verdict,
+};
 use canny_vm::specializer::compiler::{Compiler, CompilerOptions};
 use canny_vm::specializer::worker::WorkerOptions;
 use canny_vm::{Thread, Vm, VmConfig};
@@ -246,9 +249,9 @@ fn steps_go_over_in_and_out() {
             "step program:9",
             "step program:10",
             "step factorial:3 n=2",
-            "step factorial:5 n=2",
             "step factorial:6 n=2",
-            "step program:9",
+            "step factorial:3 n=1",
+            "step factorial:5 n=2",
         ],
     );
 }
@@ -488,8 +491,8 @@ y
             "break lambda:18",
             "step lambda:19",
             "step lambda:18",
-            "step lambda:15",
             "step lambda:16",
+            "step lambda:17",
         ],
     );
 }
@@ -546,4 +549,268 @@ fn expressions_are_steps_too() {
         &[],
         &["break f:2", "step f:2", "step f:2", "step program:3"],
     );
+}
+
+/// Evaluates expressions at a stop, each in the newest frame, and writes down their values.
+struct Evaluator {
+    expressions: Mutex<VecDeque<&'static str>>,
+    pending: Mutex<Option<Expression>>,
+    seen: Mutex<Vec<String>>,
+}
+
+impl Client for Evaluator {
+    fn stopped(&self, stop: &mut Stop<'_>) -> Resume {
+        let pending = self.pending.lock().unwrap().take();
+        if let Some(expression) = pending {
+            let outcome = canny_lib::debug::end(stop, &expression);
+            let (mark, value) = match outcome.value {
+                Ok(value) => ("", value),
+                Err(object) => ("raised ", object),
+            };
+            let mut text = format!("{mark}{}", written(stop.thread(), value));
+            for (name, assignment) in outcome.assigned {
+                text.push_str(&format!(" {name}: {assignment:?}"));
+            }
+            self.seen.lock().unwrap().push(text);
+        }
+        let next = self.expressions.lock().unwrap().pop_front();
+        let Some(text) = next else {
+            return Resume::Continue;
+        };
+        match canny_lib::debug::begin(stop, 0, text) {
+            Ok((resume, expression)) => {
+                *self.pending.lock().unwrap() = Some(expression);
+                resume
+            }
+            Err(message) => {
+                self.seen.lock().unwrap().push(message);
+                Resume::Continue
+            }
+        }
+    }
+}
+
+#[test]
+fn expressions_are_evaluated_and_assign_in_a_frame() {
+    const VARIABLES: &str = "\
+(import (scheme base) (canny tasks))
+(define total 10)
+(define (make count)
+  (lambda (x)
+    (let ((y (+ x 1)))
+      (set! count (+ count y))
+      (vector x y count total))))
+((make 100) 5)
+";
+    for mode in &MODES[..4] {
+        let (vm, mut thread) = machine(*mode);
+        let expressions = [
+            "(* x (+ y total))",
+            "(begin (set! count 7) (set! y 2) count)",
+            "(vector x y count)",
+            "(raise 'wrong)",
+            "(await (start (begin (sleep 0.001) (+ x 1))))",
+            "(call-with-current-continuation (lambda (k) (k y)))",
+            "(set! total 1000)",
+            "(let loop ((i 0)) (if (< i 20000) (loop (+ i 1)) i))",
+        ];
+        let client = Arc::new(Evaluator {
+            expressions: Mutex::new(expressions.into_iter().collect()),
+            pending: Mutex::default(),
+            seen: Mutex::default(),
+        });
+        vm.debugger().set_client(Some(client.clone()));
+        thread.set_breakpoint(at_line(6));
+        let prepared = Evaluation::of(&vm).prepare_program("/tmp/test.scm", VARIABLES.as_bytes());
+        let value = run(&vm, &mut thread, prepared);
+        let value = written(&mut thread, value);
+        let seen = std::mem::take(&mut *client.seen.lock().unwrap());
+        let seen: Vec<&str> = seen.iter().map(String::as_str).collect();
+        assert_eq!(
+            seen,
+            [
+                "80",
+                "7 y: DoneInFrame count: Done",
+                "#(5 2 7)",
+                "raised wrong",
+                "6",
+                "2",
+                "#!unspecific",
+                "20000",
+            ],
+            "{mode:?}"
+        );
+        assert_eq!(value, "#(5 2 9 1000)", "{mode:?}");
+    }
+}
+
+/// Makes the newest frame begin again, once, with another argument.
+struct Again {
+    is_over: Mutex<bool>,
+}
+
+impl Client for Again {
+    fn stopped(&self, stop: &mut Stop<'_>) -> Resume {
+        let is_over = std::mem::replace(&mut *self.is_over.lock().unwrap(), true);
+        if is_over {
+            return Resume::Continue;
+        }
+        assert!(stop.can_restart());
+        stop.assign(0, "n", Value::fixnum(30));
+        Resume::Restart
+    }
+}
+
+#[test]
+fn a_frame_begins_again() {
+    const TWO_LINES: &str = "\
+(import (scheme base))
+(define log '())
+(define (f n)
+  (set! log (cons n log))
+  (+ n 1))
+(list (f 2) log)
+(cons (f 3) log)
+";
+    for mode in &MODES[..4] {
+        let (vm, mut thread) = machine(*mode);
+        let is_over = Mutex::new(false);
+        vm.debugger().set_client(Some(Arc::new(Again { is_over })));
+        thread.set_breakpoint(at_line(5));
+        let prepared = Evaluation::of(&vm).prepare_program("/tmp/test.scm", TWO_LINES.as_bytes());
+        let value = run(&vm, &mut thread, prepared);
+        assert_eq!(written(&mut thread, value), "(4 3 30 2)", "{mode:?}");
+    }
+}
+
+#[test]
+fn frames_below_have_their_variables_and_can_be_changed() {
+    /// Looks at the second frame, and changes a variable of it.
+    struct Below {
+        seen: Mutex<Vec<String>>,
+    }
+    impl Client for Below {
+        fn stopped(&self, stop: &mut Stop<'_>) -> Resume {
+            let frames = stop.frames(0, 10);
+            let own = frames.iter().filter(|frame| !frame.is_library);
+            let names: Vec<String> = own
+                .map(|frame| match frame.name.clone() {
+                    _ if frame.is_program => "program".to_owned(),
+                    name => name.unwrap_or_default(),
+                })
+                .collect();
+            let value = stop.value(1, "local").expect("it lives");
+            let text = written(stop.thread(), value);
+            let outcome = stop.assign(1, "local", Value::fixnum(50));
+            let mut seen = self.seen.lock().unwrap();
+            seen.push(format!("{} {text} {outcome:?}", names.join(" ")));
+            Resume::Continue
+        }
+    }
+    const CALLS: &str = "\
+(import (scheme base))
+(define (inner x)
+  (if (eqv? x 1999) (stop))
+  x)
+(define (stop)
+  'here)
+(define (outer i)
+  (let* ((local (+ i 1))
+         (result (inner i)))
+    (+ result local)))
+(let loop ((i 0) (sum 0))
+  (if (= i 2000)
+      sum
+      (loop (+ i 1) (outer i))))
+";
+    for mode in &MODES[..4] {
+        let (vm, mut thread) = machine(*mode);
+        let client = Arc::new(Below {
+            seen: Mutex::default(),
+        });
+        vm.debugger().set_client(Some(client.clone()));
+        let place = Location::Procedure("inner".to_owned());
+        let breakpoint = Breakpoint {
+            passes: 1999,
+            ..Breakpoint::new(place)
+        };
+        thread.set_breakpoint(breakpoint);
+        let prepared = Evaluation::of(&vm).prepare_program("/tmp/test.scm", CALLS.as_bytes());
+        let value = run(&vm, &mut thread, prepared);
+        let seen = std::mem::take(&mut *client.seen.lock().unwrap());
+        assert_eq!(seen, ["inner outer program 2000 DoneInFrame"], "{mode:?}");
+        assert_eq!(value, Value::fixnum(2049), "{mode:?}");
+    }
+}
+
+#[test]
+fn raised_objects_stop_and_conditions_pass() {
+    const RAISES: &str = "\
+(import (scheme base))
+(define (f x)
+  (guard (e (#t 'caught))
+    (if (odd? x) (raise x) x)))
+(list (f 1) (f 2) (f 3))
+";
+    let mut breakpoint = Breakpoint::new(Location::Raise);
+    breakpoint.condition = Some(Arc::new(|stop: &mut Stop<'_>| {
+        let is_it = stop.raised() == Value::fixnum(3) && stop.has_handlers();
+        if is_it { Verdict::Stop } else { Verdict::Pass }
+    }));
+    for mode in MODES {
+        let (seen, value) = debug(mode, RAISES, std::slice::from_ref(&breakpoint), &[], &[]);
+        assert_eq!(seen.len(), 1, "{mode:?}: {seen:?}");
+        assert!(seen[0].starts_with("break raise"), "{mode:?}: {seen:?}");
+        assert_eq!(value, "(caught 2 caught)", "{mode:?}");
+    }
+}
+
+#[test]
+fn a_task_that_stands_still_lets_others_run_and_collect() {
+    /// Waits at its first stop until another task has come far.
+    struct Patient {
+        vm: Arc<Vm>,
+        stops: Mutex<u32>,
+    }
+    impl Client for Patient {
+        fn stopped(&self, stop: &mut Stop<'_>) -> Resume {
+            let mut stops = self.stops.lock().unwrap();
+            *stops += 1;
+            if *stops == 1 {
+                let before = self.vm.heap().statistics().collections;
+                stop.wait(|| {
+                    while self.vm.heap().statistics().collections < before + 3 {
+                        std::thread::yield_now();
+                    }
+                });
+            }
+            Resume::Continue
+        }
+    }
+    const BUSY: &str = "\
+(import (scheme base) (canny tasks))
+(define (stop)
+  'here)
+(define (fill n)
+  (let loop ((i 0) (l '()))
+    (cond ((< i n)
+           (loop (+ i 1) (if (= 0 (modulo i 1000)) '() (cons i l))))
+          (else 'full))))
+(let ((waiting (start (stop)))
+      (busy (start (fill 3000000))))
+  (list (await waiting) (await busy)))
+";
+    for mode in &MODES[..3] {
+        let (vm, mut thread) = machine(*mode);
+        let client = Arc::new(Patient {
+            vm: vm.clone(),
+            stops: Mutex::default(),
+        });
+        vm.debugger().set_client(Some(client.clone()));
+        thread.set_breakpoint(Breakpoint::new(Location::Procedure("stop".to_owned())));
+        let prepared = Evaluation::of(&vm).prepare_program("/tmp/test.scm", BUSY.as_bytes());
+        let value = run(&vm, &mut thread, prepared);
+        assert_eq!(written(&mut thread, value), "(here full)", "{mode:?}");
+        assert_eq!(*client.stops.lock().unwrap(), 1, "{mode:?}");
+    }
 }

@@ -290,7 +290,9 @@ impl Generator<'_> {
     fn node(&mut self, node: &Node, destination: Destination, top: usize) -> Outcome {
         if self.unit.keeps_variables {
             // A debugger stops at every expression, also at those that cannot fail.
-            self.position(node.span);
+            if let Some(span) = self.unit.unit_span(node.span) {
+                self.assembler.position_weakly(span);
+            }
         }
         match &node.kind {
             Kind::Constant(datum) => self.constant(datum, destination, top, node.span),

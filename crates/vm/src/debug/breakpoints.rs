@@ -193,7 +193,16 @@ impl Thread {
             let state = self.vm.debugger.lock();
             let wanted = state.breakpoints.iter().flat_map(|known| &known.places);
             let wanted = wanted.filter(|(code, _)| code == word);
-            let wanted: BTreeSet<usize> = wanted.map(|(_, index)| *index as usize).collect();
+            let mut wanted: BTreeSet<usize> = wanted.map(|(_, index)| *index as usize).collect();
+            // The ends of calls that the debugger has made are breaks, too, wherever they were.
+            let (start, end) = (code.start() as usize, 4 * code.instructions().len());
+            let calls = state.calls.values().flatten().filter(|call| call.is_break);
+            let offsets = calls.map(|call| call.at.wrapping_sub(start));
+            wanted.extend(
+                offsets
+                    .filter(|offset| *offset < end)
+                    .map(|offset| offset / 4),
+            );
             drop(state);
             self.vm.shared_roots.keep_code(code.value());
             let had = self.vm.specializer.breaks_of(*word);

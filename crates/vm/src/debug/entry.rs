@@ -77,7 +77,12 @@ impl Thread {
             return;
         }
         // SAFETY: stubs save pc behind the first word of the instruction.
-        let place = (unsafe { self.pc.sub(1) } as usize, self.depth());
+        let at = unsafe { self.pc.sub(1) };
+        // SAFETY: as above.
+        if unsafe { *at } as u8 != Opcode::Break as u8 {
+            return;
+        }
+        let place = (at as usize, self.depth());
         let task = self.task_key();
         self.vm.debugger.lock().repetitions.insert(task, place);
     }
@@ -239,6 +244,7 @@ impl Thread {
         let call = Call {
             at: at as usize,
             depth,
+            is_break,
             reason,
             asked,
             number,

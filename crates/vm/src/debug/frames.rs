@@ -31,11 +31,14 @@ pub struct DebugFrame {
     pub is_program: bool,
     /// Procedures between this frame and the next older one that ended with a tail call.
     pub tail_callers: Vec<TailCaller>,
+    /// Name of the library or program that it belongs to.
+    pub unit: String,
 }
 
 impl DebugFrame {
-    fn of(frame: FrameDescription) -> DebugFrame {
+    fn of((frame, unit): (FrameDescription, String)) -> DebugFrame {
         DebugFrame {
+            unit,
             name: frame.name,
             position: frame.position,
             is_library: frame.is_library,
@@ -122,12 +125,12 @@ struct Found<'s> {
 
 impl Thread {
     /// Shows the frames, newest first, with their descriptions, until `visit` says no. The last
-    /// description is that of the frame, those before it are of procedures inlined in it.
+    /// description is that of the frame, those before it are of procedures inlined in it. Gives them all.
     fn each_frame(
         &self,
         with_tail_calls: bool,
-        visit: &mut dyn FnMut(&Physical<'_>, &mut Vec<FrameDescription>, usize) -> bool,
-    ) {
+        visit: &mut dyn FnMut(&Physical<'_>, &[FrameDescription], usize) -> bool,
+    ) -> Vec<FrameDescription> {
         let mut frames: Vec<FrameDescription> = Vec::new();
         let mut newer: Option<Newer> = None;
         let mut walk = FrameWalk::new(self);
@@ -148,8 +151,8 @@ impl Thread {
             callee = Some(step.fp);
             let (closure, pc) = (physical.closure, physical.pc);
             self.describe_frame(closure, pc, with_tail_calls, &mut newer, &mut frames);
-            if !visit(&physical, &mut frames, first) {
-                return;
+            if !visit(&physical, &frames, first) {
+                return frames;
             }
         }
         self.each_sealed(self.sealed, &mut |sealed| {
@@ -166,8 +169,9 @@ impl Thread {
             };
             let (closure, pc) = (physical.closure, physical.pc);
             self.describe_frame(closure, pc, with_tail_calls, &mut newer, &mut frames);
-            visit(&physical, &mut frames, first)
+            visit(&physical, &frames, first)
         });
+        frames
     }
 
     fn live_of_sealed(&self, sealed: &SealedFrame) -> Live {
@@ -189,15 +193,17 @@ impl Thread {
     /// Frames from one on, so many of them.
     pub(super) fn debug_frames(&self, first: usize, count: usize) -> Vec<DebugFrame> {
         let wanted = first.saturating_add(count);
-        let mut found = Vec::new();
-        self.each_frame(true, &mut |_, frames, _| {
+        let mut units = Vec::new();
+        let mut found = self.each_frame(true, &mut |physical, frames, _| {
+            let code = CodeRef::of_closure(physical.closure);
+            let unit = code.and_then(|code| self.vm.metadata(code));
+            let unit = unit.map_or_else(String::new, |(unit, _)| unit.name.clone());
+            units.resize(frames.len(), unit);
             // One more, so that the tail calls before the last one are known.
-            let goes_on = frames.len() <= wanted;
-            found.clone_from(frames);
-            goes_on
+            frames.len() <= wanted
         });
         hide_stand_ins(&mut found);
-        let frames = found.into_iter().skip(first).take(count);
+        let frames = found.into_iter().zip(units).skip(first).take(count);
         frames.map(DebugFrame::of).collect()
     }
 

@@ -88,6 +88,8 @@ struct Call {
     /// The instruction, and the depth of its frame.
     at: usize,
     depth: usize,
+    /// The instruction has a break, by which the end of the call is noticed.
+    is_break: bool,
     reason: stop::Kind,
     /// Those whose conditions were asked before are not asked again.
     asked: Option<BreakpointId>,
@@ -154,13 +156,15 @@ impl Debugger {
         self.ask_threads();
     }
 
-    /// Stops every task there, those too that begin or resume later; or lets that be.
-    pub fn pause_all(&self, pauses: bool) {
+    /// Stops every task there, those too that begin or resume later; or lets that be. Gives what was in
+    /// force before.
+    pub fn pause_all(&self, pauses: bool) -> bool {
         self.turn_on();
-        self.lock().pauses_all = pauses;
+        let before = std::mem::replace(&mut self.lock().pauses_all, pauses);
         if pauses {
             self.ask_threads();
         }
+        before
     }
 
     fn ask_threads(&self) {

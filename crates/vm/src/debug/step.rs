@@ -116,7 +116,7 @@ impl Thread {
         if let Some(step) = self.debug.step.take() {
             state.steps.insert(step.task, step);
         }
-        let pauses = state.pauses.remove(&task) || (state.pauses_all && task.0.is_some());
+        let pauses = state.pauses.remove(&task) || state.pauses_all;
         let step = state.steps.remove(&task);
         drop(state);
         self.debug.step = step;
@@ -126,9 +126,17 @@ impl Thread {
         self.use_table(self.specializer.log.table());
     }
 
+    /// Stops the task that this thread runs, or is about to run, at the first place of the program.
+    pub fn pause(&mut self) {
+        self.vm.debugger.turn_on();
+        self.begin(Goal::Pause);
+    }
+
     fn begin(&mut self, goal: Goal) {
-        // SAFETY: the thread runs, so that there is a frame, whose closure is alive.
-        let code = CodeRef::of_closure(unsafe { Thread::closure_of(self.fp) });
+        // SAFETY: a thread steps where it stands in a frame, whose closure is alive.
+        let code = matches!(goal, Goal::Step(..))
+            .then(|| CodeRef::of_closure(unsafe { Thread::closure_of(self.fp) }));
+        let code = code.flatten();
         let mut step = Box::new(Step {
             task: self.task_key(),
             goal,
@@ -141,7 +149,7 @@ impl Thread {
             },
             places: HashMap::new(),
         });
-        if let (Some(code), Goal::Step(..)) = (code, goal) {
+        if let Some(code) = code {
             let places = self.places_of(&mut step, code);
             // SAFETY: pc is in the bytecode of the frame's code.
             let index = unsafe { self.pc.sub(1).offset_from(code.start()) };
@@ -181,6 +189,10 @@ impl Thread {
 
     /// Whether the step of the task ends before an instruction; what the step knows is brought up to date.
     pub(super) fn step_ends(&mut self, at: *const u32, opcode: Opcode) -> bool {
+        if opcode.has(OpcodeFlags::MACHINE) {
+            // Stubs of the machine may have no frame.
+            return false;
+        }
         let Some(mut step) = self.debug.step.take() else {
             return false;
         };
@@ -204,8 +216,8 @@ impl Thread {
         if let Goal::Return(at, depth) = step.goal {
             return (here.at as usize, here.depth) == (at, depth);
         }
-        let is_machine = here.opcode.has(OpcodeFlags::MACHINE) || here.code.is_entry(self.pc);
-        if is_machine || here.code.is_library() || self.is_critical() {
+        let has_begun = !here.code.is_entry(self.pc);
+        if !has_begun || here.code.is_library() || self.is_critical() {
             return false;
         }
         let places = self.places_of(step, here.code);

@@ -5,9 +5,12 @@ use canny_value::Value;
 
 use super::breakpoints::BreakpointId;
 use super::frames::{Assignment, DebugFrame, DebugVariable};
-use super::{Debugger, TaskKey};
+use super::{Debugger, Resume, TaskKey};
 use crate::frames::Position;
 use crate::thread::{Protected, Thread};
+
+/// The procedure that runs what a debugger has compiled.
+const RUNNER: &str = "%run-for-debugger";
 
 /// Why a task stopped, with the values of the machine apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,6 +121,17 @@ impl<'t> Stop<'t> {
     /// Changes a variable of a frame.
     pub fn assign(&mut self, frame: usize, name: &str, value: Value) -> Assignment {
         self.thread.debug_assign(frame, name, value)
+    }
+
+    /// How the task calls code that was loaded for the debugger. `request` is a vector whose first element
+    /// is the list of thunks; the value of the last one is called with the vector. Its second element
+    /// gets a list of what was raised. None before the library is there.
+    pub fn call(&mut self, request: Value) -> Option<Resume> {
+        let place = self.thread.protect(request);
+        let runner = self.thread.machine_procedure(RUNNER);
+        let request = self.thread.protected(place);
+        self.thread.release(place);
+        Some(Resume::Call(runner?, request))
     }
 
     /// Whether the newest frame can begin again with the arguments that it was called with.
