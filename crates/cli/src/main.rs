@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod coverage;
+mod debug;
 mod environment;
 mod executable;
 mod explain;

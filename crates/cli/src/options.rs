@@ -75,6 +75,8 @@ pub struct Options {
     pub first_forms: String,
     /// Where `canny repl` listens to nREPL clients.
     pub listen: Option<String>,
+    /// The program is run in the debugger.
+    pub debugs: bool,
     /// Tell at the end what was compiled and what was not.
     pub reports_specializer: bool,
     /// The kinds of counters that code has.
@@ -100,16 +102,18 @@ pub enum Verb {
     Disassemble,
     Explain,
     Profile,
+    Debug,
 }
 
 impl Verb {
-    const ALL: [Verb; 6] = [
+    const ALL: [Verb; 7] = [
         Verb::Run,
         Verb::Repl,
         Verb::Expand,
         Verb::Disassemble,
         Verb::Explain,
         Verb::Profile,
+        Verb::Debug,
     ];
 
     fn word(self) -> &'static str {
@@ -120,6 +124,7 @@ impl Verb {
             Verb::Disassemble => "disasm",
             Verb::Explain => "explain",
             Verb::Profile => "profile",
+            Verb::Debug => "debug",
         }
     }
 
@@ -156,6 +161,7 @@ impl Options {
             ring: RingWish::default(),
             heap: HeapWish::default(),
             listen: None,
+            debugs: false,
             environment,
         }
     }
@@ -342,9 +348,9 @@ fn settle(
 ) -> Result<Options, String> {
     let lossy = |text: &OsString| text.to_string_lossy().into_owned();
     match verb {
-        Some(verb @ (Verb::Repl | Verb::Expand | Verb::Disassemble | Verb::Explain))
-            if !expressions.is_empty() =>
-        {
+        Some(
+            verb @ (Verb::Repl | Verb::Expand | Verb::Disassemble | Verb::Explain | Verb::Debug),
+        ) if !expressions.is_empty() => {
             return Err(format!("'{}' takes no -e", verb.word()));
         }
         Some(Verb::Repl) => {
@@ -385,6 +391,7 @@ fn settle(
                 return Ok(options);
             }
         }
+        Some(Verb::Debug) => options.debugs = true,
         Some(Verb::Run) | None => {
             options.ring.settle()?;
             options.heap.settle()?;
@@ -399,7 +406,7 @@ fn settle(
             Some("-") => Source::StandardInput,
             _ => Source::File(PathBuf::from(&operands[0])),
         });
-    } else if let Some(verb @ (Verb::Run | Verb::Profile)) = verb {
+    } else if let Some(verb @ (Verb::Run | Verb::Profile | Verb::Debug)) = verb {
         return Err(format!("'{}' takes a file", verb.word()));
     } else if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
         options.action = Action::Program(Source::StandardInput);

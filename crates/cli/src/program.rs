@@ -59,6 +59,11 @@ pub fn run(options: &Options, source: &Source) -> u8 {
     } else {
         let evaluation = session.evaluation();
         let result = match file {
+            Some(_) if options.debugs => {
+                let prepared = evaluation.prepare_program(&name, &bytes);
+                crate::debug::begin(&mut session.thread, &name);
+                session.run(prepared)
+            }
             Some(file) => {
                 let prepared = evaluation.prepare_program_file(file, &name, &bytes);
                 session.run_program(options, file, prepared)

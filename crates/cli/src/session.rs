@@ -99,17 +99,21 @@ impl Session {
             let compiler = Compiler::new(vm.specializer().clone(), environment.compiler.clone());
             vm.set_compiler(environment.worker.clone(), Box::new(compiler));
         }
-        let evaluation = EvaluationConfig {
+        let mut evaluation = EvaluationConfig {
             cache: if options.use_cache {
                 environment.cache_directory()
             } else {
                 None
             },
-            is_interactive: options.action == Action::Repl,
+            is_interactive: options.action == Action::Repl || options.debugs,
             documents: None,
             counting,
             ..crate::project::libraries(options, program, project)
         };
+        if options.debugs {
+            // Every variable and every expression is there.
+            evaluation.optimizer.limit = Some(0);
+        }
         vm.host(|| Evaluation::new(&evaluation));
         canny_lib::host::blame_public_procedures(&vm);
         canny_lib::host::set_command_line(&vm, options.command_line.clone());
@@ -124,7 +128,11 @@ impl Session {
             &vm,
             Box::new(move |uncaught| report::uncaught(uncaught, &sources)),
         );
-        handle_interrupts(&vm, thread.interrupts());
+        if options.debugs {
+            crate::debug::handle_interrupts(&vm, thread.interrupts());
+        } else {
+            handle_interrupts(&vm, thread.interrupts());
+        }
         canny_lib::host::handle_asks(&vm);
         let mut session = Session {
             vm,

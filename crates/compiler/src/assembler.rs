@@ -61,6 +61,8 @@ pub struct Assembler {
     pool: Vec<PoolEntry>,
     slots: HashMap<PoolEntry, u32>,
     positions: Vec<(u32, UnitSpan, Written)>,
+    /// The number of positions when the last one was noted that another one may replace.
+    weak_position: Option<usize>,
     variables: Vec<VariableScope>,
     unreachable: bool,
     /// Where labels were bound last, which ones, and what was patched for them.
@@ -167,8 +169,27 @@ impl Assembler {
     pub fn position(&mut self, span: UnitSpan) {
         if !self.unreachable {
             let here = self.words.len() as u32;
+            if self.is_weak(here) {
+                self.positions.pop();
+            }
             self.positions.push((here, span, Written::default()));
         }
+    }
+
+    /// Notes the position of the next instruction, unless another one is noted before it comes.
+    pub fn position_weakly(&mut self, span: UnitSpan) {
+        let here = self.words.len() as u32;
+        let is_noted = self.positions.last().is_some_and(|(at, ..)| *at == here);
+        if !self.unreachable && (!is_noted || self.is_weak(here)) {
+            self.position(span);
+            self.weak_position = Some(self.positions.len());
+        }
+    }
+
+    /// Whether the last position is one for the next instruction that another one may replace.
+    fn is_weak(&self, here: u32) -> bool {
+        let is_last = self.weak_position == Some(self.positions.len());
+        is_last && self.positions.last().is_some_and(|(at, ..)| *at == here)
     }
 
     /// Notes how the call of the next instruction is written, whose position was noted.

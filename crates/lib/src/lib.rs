@@ -14,6 +14,7 @@ mod arguments;
 pub mod ask;
 mod cache;
 mod character_facts;
+pub mod debug;
 mod decimal;
 mod equality;
 pub mod evaluation;

@@ -66,7 +66,9 @@ pub fn emit_object(target: &str) -> Result<Vec<u8>, GenerateError> {
     let mut handlers = Vec::new();
     let mut stubs = Vec::new();
     for &opcode in Opcode::ALL {
-        let stub = if opcode.has_runtime_entry() {
+        let stub = if opcode == Opcode::Break {
+            emitter.debug_stub()?
+        } else if opcode.has_runtime_entry() {
             emitter.slow_stub(opcode)?
         } else {
             invalid
@@ -487,6 +489,33 @@ impl Emitter {
     fn slow_stub(&mut self, opcode: Opcode) -> Result<FuncId, GenerateError> {
         let name = format!("slow_{}", opcode.row().name);
         self.stub(&name, opcode as usize, None)
+    }
+
+    /// The stub of `break`, which also stands for all other opcodes while a thread is stepped through: the
+    /// runtime either says where to continue, as ever, or has put into the carried words the handler and
+    /// the word of the instruction that is to be executed; it then gives the address behind that word.
+    fn debug_stub(&mut self) -> Result<FuncId, GenerateError> {
+        let entry = |builder: &mut FunctionBuilder, entries, _| {
+            let offset = 8 * Opcode::Break as i32;
+            let trusted = MemFlagsData::trusted();
+            builder.ins().load(I64, trusted, entries, offset)
+        };
+        self.runtime_call("debug", Linkage::Local, entry, |builder, done| {
+            let trusted = MemFlagsData::trusted();
+            let [pc, fp, block, table, _] = done.registers;
+            let handler = builder.ins().load(I64, trusted, block, thread::CARRIED);
+            let execute = builder.create_block();
+            let elsewhere = builder.create_block();
+            builder.ins().brif(handler, execute, &[], elsewhere, &[]);
+            builder.switch_to_block(execute);
+            let word = builder.ins().load(I32, trusted, block, thread::CARRIED + 8);
+            builder.ins().return_call_indirect(
+                done.signature,
+                handler,
+                &[pc, fp, block, table, word],
+            );
+            builder.switch_to_block(elsewhere);
+        })
     }
 
     /// A slow stub that calls the runtime entry with a number. If an opcode to log is given, the value

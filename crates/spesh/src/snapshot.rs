@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use canny_compiler::liveness::LivenessTable;
 use canny_tables::layout::code;
-use canny_tables::opcodes::{Opcode, OpcodeFlags};
+use canny_tables::opcodes::{Opcode, OpcodeFlags, opcode_byte};
 
 use crate::types::Type;
 
@@ -36,6 +36,9 @@ pub struct CodeSnapshot {
     pub frame_words: u32,
     /// Live registers.
     pub liveness: LazyLiveness,
+    /// Word indices of the instructions at which a debugger wants to be asked: compiled code leaves them
+    /// to the interpreter.
+    pub breaks: Arc<[usize]>,
 }
 
 /// The live registers of a code, computed at the first request: for a large procedure that takes
@@ -140,15 +143,19 @@ impl CodeSnapshot {
         (slot < self.pool.len() as u64).then_some(slot as usize)
     }
 
+    /// Whether compiled code leaves the instruction at a word index to the interpreter: an exit there is no
+    /// wrong guess.
+    pub fn is_left_to_interpreter(&self, pc: usize) -> bool {
+        let opcode = self.instructions.get(pc).map(|word| opcode_byte(*word));
+        let opcode = opcode.and_then(Opcode::from_byte);
+        self.breaks.contains(&pc)
+            || opcode.is_some_and(|opcode| opcode.has(OpcodeFlags::INTERPRETER))
+    }
+
     /// Address of the instruction at a word index.
     pub fn address(&self, pc: usize) -> u64 {
         self.entry + 4 * pc as u64
     }
-}
-
-/// Whether compiled code leaves an instruction to the interpreter: an exit there is no wrong guess.
-pub fn is_left_to_interpreter(opcode: Opcode) -> bool {
-    opcode.has(OpcodeFlags::INTERPRETER)
 }
 
 /// Whether an instruction calls a procedure or primitive.

@@ -44,6 +44,7 @@ impl Codes {
         let word = word(number);
         let frame_words = 16;
         let snapshot = CodeSnapshot {
+            breaks: Default::default(),
             word,
             entry: entry(number),
             name: name.to_owned(),

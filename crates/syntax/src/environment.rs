@@ -234,6 +234,11 @@ impl Environment {
         environment
     }
 
+    /// Lets forms that come later see, define and assign the names of a program that was expanded.
+    pub fn reopen(&mut self) {
+        self.kind = EnvironmentKind::Interaction;
+    }
+
     /// The library that a name was imported from, or nothing for one that was defined here.
     pub fn imported_from(&self, name: Name) -> Option<&LibraryName> {
         match &self.table.get(&name)?.origin {

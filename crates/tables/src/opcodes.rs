@@ -577,6 +577,10 @@ opcodes! {
     LoopNative
         "loop-native" [Offset24 None None] [] None Loop [RAISES ALLOCATES RUNTIME_ONLY MACHINE INTERPRETER]
             "Goes back, in compiled code if the registers have the types that it was made for; a safepoint.";
+    // Written over the opcode byte of an instruction at which a debugger wants to be asked. The fields and
+    // the extensions stay those of the instruction, and the machine knows its opcode.
+    Break "break" [None None None] [] None Stop [RUNTIME_ONLY MACHINE INTERPRETER]
+        "Asks the debugger, then executes the instruction whose place it takes.";
 }
 
 impl Opcode {

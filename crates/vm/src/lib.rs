@@ -16,6 +16,7 @@
 mod code;
 mod control;
 mod data;
+pub mod debug;
 mod frames;
 mod leaf;
 mod primitive;

@@ -19,6 +19,7 @@ use crate::data::globals::{Globals, GlobalsHandle};
 use crate::data::literals::{RecentLiterals, RecentLiteralsHandle};
 use crate::data::procedures::{ProcedureNames, ProcedureNamesHandle};
 use crate::data::symbols::{SymbolTable, SymbolTableHandle};
+use crate::debug::Debugger;
 use crate::frames::roots::{SharedRoots, SharedRootsHandle};
 use crate::frames::stack::VmStack;
 use crate::leaf::LeafFunction;
@@ -74,6 +75,7 @@ pub struct Vm {
     pub(crate) tasks: OnceLock<Arc<Tasks>>,
     pub(crate) tasks_config: TasksConfig,
     pub(crate) profiler: Profiler,
+    pub(crate) debugger: Debugger,
     pub(crate) snapshots: Snapshots,
     /// Whether users know a procedure of the standard library by a name.
     pub(crate) public_names: OnceLock<fn(&str) -> bool>,
@@ -139,6 +141,7 @@ impl Vm {
             tasks: OnceLock::new(),
             tasks_config: config.tasks,
             profiler: Profiler::default(),
+            debugger: Debugger::default(),
             snapshots: Snapshots::default(),
             public_names: OnceLock::new(),
             host: Default::default(),
@@ -162,6 +165,7 @@ impl Vm {
         thread.make_machine_procedures();
         thread.inherit_default_ports();
         thread.meet_profiler();
+        self.debugger.know_thread(&thread.interrupts());
         Ok(thread)
     }
 

@@ -49,6 +49,7 @@ pub const TOOLS: &[Tool] = &[
     programs::RUN,
     programs::REPL,
     programs::PROFILE,
+    programs::DEBUG,
     heap::TOOL,
     programs::EXPAND,
     programs::DISASM,

@@ -188,6 +188,16 @@ pub const PROFILE: Tool = Tool {
     run: |parser, environment| perform(parser, environment, Verb::Profile),
 };
 
+pub const DEBUG: Tool = Tool {
+    name: "debug",
+    operands: "[OPTION…] FILE [ARGUMENT…]",
+    summary: "Runs a program that stops at breakpoints, goes step by step, and shows its variables",
+    options: EVALUATION_OPTIONS,
+    details: "Arguments behind FILE belong to the program. It stops at its first line; 'help' at the prompt \
+        lists\nthe commands, which are read from standard input.",
+    run: |parser, environment| perform(parser, environment, Verb::Debug),
+};
+
 pub const REPL: Tool = Tool {
     name: "repl",
     operands: "[OPTION…]",

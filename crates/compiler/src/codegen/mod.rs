@@ -288,6 +288,12 @@ impl Generator<'_> {
 
     /// Evaluates an expression.
     fn node(&mut self, node: &Node, destination: Destination, top: usize) -> Outcome {
+        if self.unit.keeps_variables {
+            // A debugger stops at every expression, also at those that cannot fail.
+            if let Some(span) = self.unit.unit_span(node.span) {
+                self.assembler.position_weakly(span);
+            }
+        }
         match &node.kind {
             Kind::Constant(datum) => self.constant(datum, destination, top, node.span),
             Kind::Unbound => {

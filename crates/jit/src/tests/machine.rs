@@ -523,6 +523,7 @@ impl FakeCode {
             word,
             bytecode,
             snapshot: Arc::new(CodeSnapshot {
+                breaks: Default::default(),
                 word: CodeWord(word),
                 entry: bytecode,
                 name: name.into(),

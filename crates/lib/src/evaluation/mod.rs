@@ -24,7 +24,7 @@ use canny_locks::{Mutex, MutexGuard};
 use canny_syntax::core::{LibraryKey, LibraryName, Unit};
 use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::environment::{Environment, EnvironmentKind};
-use canny_syntax::expander::{Expansion, expand_program, expand_toplevel_forms};
+use canny_syntax::expander::{Expansion, expand_program, expand_program_in, expand_toplevel_forms};
 use canny_syntax::foreign_names;
 use canny_syntax::library::Libraries;
 use canny_syntax::name::Name;
@@ -161,6 +161,8 @@ struct Inner {
     environments: HashMap<u64, Environment>,
     next_environment: u64,
     programs: u64,
+    /// The environment of the last program, for people who look into its frames.
+    program: Option<EnvironmentId>,
     directories: Vec<std::path::PathBuf>,
     project: Option<Arc<ProjectLibraries>>,
     is_interactive: bool,
@@ -240,6 +242,7 @@ impl Evaluation {
             environments: HashMap::new(),
             next_environment: 1,
             programs: 0,
+            program: None,
             hints: HashMap::new(),
         };
         Evaluation {
@@ -274,6 +277,11 @@ impl Evaluation {
     /// Prepares a program. The bytes are its text, the name is for positions and relative includes.
     pub fn prepare_program(&self, name: &str, bytes: &[u8]) -> Result<Prepared, Vec<Diagnostic>> {
         self.lock().prepare_program(&self.sources, name, bytes)
+    }
+
+    /// The environment of the last program, if people look into frames.
+    pub(crate) fn program_environment(&self) -> Option<EnvironmentId> {
+        self.lock().program
     }
 
     /// Prepares code that was compiled elsewhere, with the libraries that it needs and that are no
@@ -559,12 +567,26 @@ impl Inner {
         self.programs += 1;
         let key = LibraryKey::new(&format!("program {}", self.programs));
         let imports = interaction_imports();
-        let expansion = expand_program(&mut self.libraries, key, &forms.forms, &imports);
+        let mut environment = Environment::new(key, EnvironmentKind::Program);
+        let libraries = &mut self.libraries;
+        let expansion = expand_program_in(libraries, &mut environment, &forms.forms, &imports);
+        if self.is_interactive {
+            self.keep_names(environment);
+        }
         diagnostics.extend(expansion.diagnostics);
         let mut prepared = Prepared::default();
         self.compile(sources, expansion.unit, &mut prepared, &mut diagnostics);
         self.keep_hints(&diagnostics);
         finish(prepared, diagnostics)
+    }
+
+    /// Keeps the names of a program for expressions that are evaluated in its frames.
+    fn keep_names(&mut self, mut environment: Environment) {
+        environment.reopen();
+        let number = self.next_environment;
+        self.next_environment += 1;
+        self.environments.insert(number, environment);
+        self.program = Some(EnvironmentId(number));
     }
 
     /// Prepares a unit that was compiled elsewhere.

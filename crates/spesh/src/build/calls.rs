@@ -433,7 +433,9 @@ fn can_inline(code: &CodeSnapshot, clause: Range<usize>) -> bool {
     let mut pc = clause.start;
     while pc < clause.end {
         match Instruction::decode(&code.instructions, pc) {
-            Ok(instruction) if !instruction.opcode.has(own_frame) => pc = instruction.next_pc(),
+            Ok(instruction) if !instruction.opcode.has(own_frame) && !code.breaks.contains(&pc) => {
+                pc = instruction.next_pc();
+            }
             _ => return false,
         }
     }

@@ -125,7 +125,7 @@ impl Builder<'_> {
         pc: usize,
         arrivals: &mut Vec<Arrival>,
     ) {
-        if arrivals.len() < 2 {
+        if arrivals.len() < 2 || activation.code.breaks.contains(&pc) {
             return;
         }
         let Some(question) = Instruction::decode(&activation.code.instructions, pc)

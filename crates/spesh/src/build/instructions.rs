@@ -31,7 +31,8 @@ impl Builder<'_> {
         instruction: &Instruction,
     ) -> Result<Skipped, BuildError> {
         let opcode = instruction.opcode;
-        if is_call(opcode) && self.is_cold(activation) {
+        let is_break = activation.code.breaks.contains(&activation.pc);
+        if is_break || (is_call(opcode) && self.is_cold(activation)) {
             self.exit(activation);
             return Ok(None);
         }

@@ -32,11 +32,10 @@ pub use terminators::{TERMINATORS, Terminator};
 use std::sync::Arc;
 
 use canny_tables::kinds::Kind;
-use canny_tables::opcodes::{Opcode, opcode_byte};
 
 use crate::code_map::FastMap;
 use crate::elements::Elements;
-use crate::snapshot::{CodeSnapshot, is_left_to_interpreter};
+use crate::snapshot::CodeSnapshot;
 use crate::types::Type;
 
 macro_rules! ids {
@@ -452,8 +451,8 @@ impl Graph {
     pub fn place_left_to_interpreter(&self, state: StateId) -> Option<u64> {
         let state = self.state(state);
         let code = self.code_of(state.frame);
-        let opcode = Opcode::from_byte(opcode_byte(*code.instructions.get(state.pc)?))?;
-        is_left_to_interpreter(opcode).then(|| code.address(state.pc))
+        code.is_left_to_interpreter(state.pc)
+            .then(|| code.address(state.pc))
     }
 
     /// The node whose value another one is, of a narrower type.

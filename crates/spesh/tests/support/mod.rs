@@ -118,6 +118,7 @@ impl World {
         let instructions: Arc<[u32]> = words.instructions.into();
         let pool: Vec<PoolItem> = section.pool.into_iter().map(|(_, item)| item).collect();
         self.codes.push(Arc::new(CodeSnapshot {
+            breaks: Default::default(),
             word: section.word,
             entry: section.word.0 + 59 + 8 * pool.len() as u64,
             name: section.name,

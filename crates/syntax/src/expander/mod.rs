@@ -48,7 +48,9 @@ use crate::syntax::Identifier;
 
 pub use denotation::lookup_primitive;
 pub use libraries::FailedImport;
-pub use toplevel::{expand_program, expand_toplevel_form, expand_toplevel_forms};
+pub use toplevel::{
+    expand_program, expand_program_in, expand_toplevel_form, expand_toplevel_forms,
+};
 
 /// Deepest nesting of code. Code that runs the expander or walks the core language recursively gives
 /// it a stack of 256 MiB; this many levels fit with room to spare.

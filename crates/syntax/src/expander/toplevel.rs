@@ -30,9 +30,19 @@ pub fn expand_program(
     forms: &[Syntax],
     imports: &[Syntax],
 ) -> Expansion {
-    libraries.begin_operation();
     let mut environment = Environment::new(key, EnvironmentKind::Program);
-    let mut expander = Expander::new(libraries, &mut environment);
+    expand_program_in(libraries, &mut environment, forms, imports)
+}
+
+/// The same in an environment that is still empty, which has the program's names afterwards.
+pub fn expand_program_in(
+    libraries: &mut Libraries,
+    environment: &mut Environment,
+    forms: &[Syntax],
+    imports: &[Syntax],
+) -> Expansion {
+    libraries.begin_operation();
+    let mut expander = Expander::new(libraries, environment);
     let head_is = |form: &Syntax, word: &str| {
         form.as_pair()
             .and_then(|pair| pair.car.as_identifier())

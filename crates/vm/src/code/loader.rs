@@ -66,6 +66,9 @@ impl Thread {
             }
         }
         self.vm.units.finish(unit_number, &self.scratch[codes..]);
+        if self.vm.debugger.is_on() {
+            self.set_breaks_of_unit(unit_number);
+        }
         let constants = self.scratch.len();
         for datum in &unit.constants {
             let value = self.constant(datum)?;

@@ -15,6 +15,7 @@ mod loader;
 pub(crate) mod stubs;
 pub(crate) mod units;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -31,6 +32,7 @@ use canny_tables::opcodes::{Opcode, OpcodeFlags, encode_far, field_far};
 use canny_value::Value;
 
 use crate::Vm;
+use crate::debug::patches;
 use crate::frames::{FrameDescription, Live, Position};
 use crate::thread::Thread;
 
@@ -157,12 +159,31 @@ impl CodeRef {
             let Some(opcode) = Opcode::from_byte(*word as u8) else {
                 break;
             };
-            if opcode == Opcode::LoopNative {
-                *word = encode_far(Opcode::Loop, field_far(*word));
-            }
+            let opcode = match opcode {
+                Opcode::LoopNative => {
+                    *word = encode_far(Opcode::Loop, field_far(*word));
+                    Opcode::Loop
+                }
+                Opcode::Break => {
+                    // SAFETY: the index is inside of the instructions.
+                    let opcode = patches::covered(unsafe { self.start().add(at) });
+                    *word = patches::with_opcode(*word, opcode);
+                    opcode
+                }
+                opcode => opcode,
+            };
             at += opcode.words();
         }
         words
+    }
+
+    /// The instructions for whoever reads opcodes: without breaks, if there are any in the process.
+    pub(crate) fn readable_instructions(self) -> Cow<'static, [u32]> {
+        if patches::are_there() {
+            Cow::Owned(self.plain_instructions())
+        } else {
+            Cow::Borrowed(self.instructions())
+        }
     }
 
     pub(crate) fn arity(self) -> u32 {
@@ -230,7 +251,7 @@ impl CodeRef {
     /// Live registers of a frame of this code stopped in the instruction whose first word ends before
     /// `pc` (or about to execute it, for an interrupted frame that will resume there).
     pub(crate) fn live_at(self, pc: *const u32, arguments: usize, cache: &LivenessCache) -> Live {
-        let instructions = self.instructions();
+        let instructions = self.readable_instructions();
         let at = (pc as usize).wrapping_sub(self.start() as usize) / 4;
         let index = at.wrapping_sub(1);
         let Some(&word) = instructions.get(index) else {
@@ -242,7 +263,7 @@ impl CodeRef {
             return Live::First(arguments);
         }
         match cache.table(self) {
-            Some(table) => Live::Set(table.live_before(instructions, index)),
+            Some(table) => Live::Set(table.live_before(&instructions, index)),
             None => Live::First(0),
         }
     }
@@ -261,7 +282,7 @@ impl LivenessCache {
         tables
             .entry(code.start() as usize)
             .or_insert_with(|| {
-                LivenessTable::new(code.instructions(), code.frame_words())
+                LivenessTable::new(&code.readable_instructions(), code.frame_words())
                     .ok()
                     .map(Arc::new)
             })

@@ -75,6 +75,20 @@ impl Sealed {
     }
 }
 
+/// A frame in a continuation.
+pub(crate) struct SealedFrame {
+    pub(crate) closure: Value,
+    /// Where it resumes in the bytecode, or the instruction that it is in the middle of.
+    pub(crate) pc: *const u32,
+    /// The opcode of the descriptor that stands for it in compiled code.
+    pub(crate) opcode: Option<Opcode>,
+    /// Where it resumes; none if it is in the middle of an instruction.
+    pub(crate) return_pc: Option<*const u32>,
+    /// The continuation, and the field with the first register.
+    pub(crate) object: ObjectRef,
+    pub(crate) first_register: usize,
+}
+
 /// Frames that are sealed together: words of the stack from its base on.
 struct Part {
     start: usize,
@@ -381,8 +395,19 @@ impl Thread {
     /// bytecode; with it comes the opcode of the descriptor that stands for it in compiled code.
     pub(crate) fn each_sealed_frame(
         &self,
-        mut sealed: Sealed,
+        sealed: Sealed,
         visit: &mut dyn FnMut(Value, *const u32, Option<Opcode>) -> bool,
+    ) {
+        self.each_sealed(sealed, &mut |frame| {
+            visit(frame.closure, frame.pc, frame.opcode)
+        });
+    }
+
+    /// The same with the registers.
+    pub(crate) fn each_sealed(
+        &self,
+        mut sealed: Sealed,
+        visit: &mut dyn FnMut(&SealedFrame) -> bool,
     ) {
         let trap = self.vm.stubs.trap();
         while let Some((object, count)) = sealed.newest() {
@@ -400,7 +425,15 @@ impl Thread {
                 }
                 // Behind the first word of an instruction stands no opcode.
                 let (bytecode, opcode) = if is_trap { (pc, None) } else { described(pc) };
-                if !visit(slice(fp - LINK_WORDS), bytecode, opcode) {
+                let frame = SealedFrame {
+                    closure: slice(fp - LINK_WORDS),
+                    pc: bytecode,
+                    opcode,
+                    return_pc: (!is_trap).then_some(pc),
+                    object,
+                    first_register: SLICE + fp,
+                };
+                if !visit(&frame) {
                     return;
                 }
                 end = fp - LINK_WORDS;

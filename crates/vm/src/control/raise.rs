@@ -38,6 +38,7 @@ impl Thread {
     /// frame takes its place.
     fn begin_repeat(&mut self, argument: i64) -> *const u32 {
         let procedure = std::mem::replace(&mut self.pending, Value::FALSE);
+        self.note_repetition();
         // SAFETY: slow stubs save pc behind the first word of the instruction.
         let (resume, word) = unsafe { (self.pc.sub(1), *self.pc.sub(1)) };
         if Opcode::from_byte(opcode_byte(word)) != Some(Opcode::PrimitiveStub) {

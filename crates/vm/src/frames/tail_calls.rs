@@ -222,7 +222,7 @@ fn called_before(caller: Callee, return_pc: *const u32) -> Option<Callee> {
     let behind = (return_pc as usize).checked_sub(code.start() as usize)? / 4;
     // The instruction and its live map.
     let at = behind.checked_sub(Opcode::Call.words())?;
-    let word = *code.instructions().get(at)?;
+    let word = *code.readable_instructions().get(at)?;
     (Opcode::from_byte(word as u8)? == Opcode::Call).then_some(())?;
     operator(caller, at, field_a(word))
 }
@@ -258,7 +258,7 @@ fn tail_calls(callee: Callee) -> Vec<(usize, Option<Callee>)> {
 }
 
 fn each_instruction(code: CodeRef, visit: &mut dyn FnMut(usize, Opcode, u32)) {
-    let words = code.instructions();
+    let words = code.readable_instructions();
     let mut at = 0;
     while let Some(&word) = words.get(at) {
         let Some(opcode) = Opcode::from_byte(word as u8) else {

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::{code, frame};
-use canny_tables::opcodes::Opcode;
+use canny_tables::opcodes::{Opcode, opcode_byte};
 use canny_tables::primitives::{PrimitiveId, lookup};
 use canny_value::Value;
 
@@ -42,7 +42,7 @@ pub(crate) enum Passed {
 fn poll_before_call(site: &mut Site) -> Result<Option<*const u32>, Raise> {
     // SAFETY: pc is behind the first word of an instruction of bytecode.
     let written = unsafe { *site.thread.pc.sub(1) };
-    if written != site.word {
+    if written != site.word && opcode_byte(written) != Opcode::Break as u8 {
         return Ok(None);
     }
     site.thread.poll()

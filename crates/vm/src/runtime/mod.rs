@@ -306,6 +306,7 @@ entries! {
     ReturnExit => control::exit;
     Leave => compiled::leave;
     LoopNative => compiled::loop_native;
+    Break => |site| Ok(site.again());
 }
 
 /// The runtime entries by opcode. The panic is the build's, for an opcode whose row and entry do not agree.
@@ -322,8 +323,20 @@ pub(crate) static ENTRIES: [RuntimeEntry; TABLE_ENTRIES] = {
         number += 1;
     }
     table[LOG_FULL_ENTRY] = log_full;
+    table[Opcode::Break as usize] = debug;
     table
 };
+
+/// A break, or any instruction while the thread is stepped through; see `debug_stub` of the generator.
+unsafe extern "C" fn debug(
+    thread: *mut u8,
+    _fp: *mut u64,
+    _pc: *const u32,
+    word: u32,
+) -> *const u32 {
+    // SAFETY: generated code passes the block of the thread that runs, and nothing else borrows it.
+    unsafe { &mut *thread.cast::<Thread>() }.debug_instruction(word)
+}
 
 /// Does what the first primitive does that the opcode stands for, with the registers that the
 /// instruction reads.
@@ -345,6 +358,7 @@ unsafe extern "C" fn log_full(
 ) -> *const u32 {
     run(thread, word, |site| {
         site.thread.hand_log_over();
+        site.thread.note_repetition();
         Ok(site.again())
     })
 }

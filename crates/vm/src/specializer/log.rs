@@ -337,8 +337,16 @@ impl Thread {
         }
     }
 
-    /// Puts a table's handlers into force. A request that stands at `loop` stays there.
-    fn use_table(&mut self, table: &DispatchTable) {
+    /// The dispatch table in force, requests apart.
+    pub(crate) fn table_in_force(&self) -> &'static DispatchTable {
+        self.stepping_table()
+            .unwrap_or_else(|| self.specializer.log.table())
+    }
+
+    /// Puts a table's handlers into force, unless the thread is stepped through. A request that stands at
+    /// `loop` stays there.
+    pub(crate) fn use_table(&mut self, table: &'static DispatchTable) {
+        let table = self.stepping_table().unwrap_or(table);
         for (byte, handler) in table.iter().enumerate() {
             if byte != Opcode::Loop as usize {
                 self.dispatch[byte] = *handler;

@@ -151,6 +151,7 @@ impl Vm {
             pool[slot] = PoolItem::Keywords(parameters);
         }
         let snapshot = Arc::new(CodeSnapshot {
+            breaks: registry.breaks_of(word),
             word,
             entry: code.start() as u64,
             name: metadata.name.clone().unwrap_or_default(),

@@ -8,6 +8,7 @@
 //! | `LOG` | the specializer's worker | the thread at its safepoint | the log may be written again |
 //! | `PREEMPT` | the scheduler | the thread at its safepoint | run `%preempt-handler`, unless that must wait |
 //! | `PROFILE` | the profiler's signal handler | the thread at its safepoint | read the samples |
+//! | `DEBUG` | a debugger | the thread at its safepoint | look whether the task is stepped through |
 //! | `QUIT` | a worker | the thread at its safepoint | a task has ended the program |
 //!
 //! The request makes the generated code's own checks fail: the stack limit is zeroed, and the slow
@@ -38,6 +39,8 @@ pub(crate) const PREEMPT: u32 = 16;
 pub(crate) const QUIT: u32 = 32;
 /// Read the samples of the profiler.
 pub(crate) const PROFILE: u32 = 64;
+/// See what the debugger wants of the task.
+pub(crate) const DEBUG: u32 = 128;
 
 /// The requests of other threads, and of signal handlers, to a thread.
 #[derive(Debug, Default)]

@@ -36,6 +36,7 @@ use canny_tables::opcodes::Opcode;
 use canny_value::Value;
 
 use crate::Vm;
+use crate::debug::ThreadDebug;
 use crate::frames::stack::{StackReserve, VmStack};
 use crate::primitive::PrimitiveFunction;
 use crate::profile::ThreadProfile;
@@ -110,6 +111,8 @@ pub struct Thread {
     pub(crate) profile: ThreadProfile,
     /// The counters of exact profiles.
     pub(crate) counters: ThreadCounters,
+    /// The thread's part of the debugger.
+    pub(crate) debug: ThreadDebug,
     /// 1 while generated code uses the loan of a port. The lender of a port keeps the flag alive.
     loan_flag: Arc<AtomicU64>,
 }
@@ -251,6 +254,7 @@ impl Thread {
             specializer: ThreadSpecializer::default(),
             profile: ThreadProfile::default(),
             counters,
+            debug: ThreadDebug::default(),
             loan_flag,
         });
         debug_assert_eq!(thread.dynamic.winders.bits(), NIL);
@@ -303,7 +307,7 @@ impl Thread {
         let entry = &raw mut self.dispatch[Opcode::Loop as usize];
         // SAFETY: the entry is a valid word of this thread's table; other threads write it atomically too.
         unsafe { AtomicUsize::from_ptr(entry) }.store(
-            self.specializer.log.table()[Opcode::Loop as usize],
+            self.table_in_force()[Opcode::Loop as usize],
             Ordering::Relaxed,
         );
     }

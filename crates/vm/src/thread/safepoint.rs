@@ -17,7 +17,7 @@ use crate::control::condition::ConditionKind;
 use crate::primitive::Raise;
 
 use crate::thread::Thread;
-use crate::thread::interrupt::{INTERRUPT, LOG, PREEMPT, PROFILE, QUIT};
+use crate::thread::interrupt::{DEBUG, INTERRUPT, LOG, PREEMPT, PROFILE, QUIT};
 
 impl Thread {
     /// Connects the boxed thread block with the heap.
@@ -47,6 +47,9 @@ impl Thread {
                 self.collect_garbage(true);
             }
             self.grant_wishes();
+            if bits & DEBUG != 0 {
+                self.meet_debugger();
+            }
             if bits & QUIT != 0
                 && let Some(exit) = self.exit_of_tasks()
             {
@@ -66,12 +69,14 @@ impl Thread {
                 && let Some(handler) = self.machine_procedure("%preempt-handler")
             {
                 self.tasks.preempted_in_library = self.is_in_library();
+                self.note_repetition();
                 // SAFETY: slow stubs save pc behind the first word of the instruction.
                 let resume = unsafe { self.pc.sub(1) };
                 return Ok(Some(self.trap_call(resume, handler, &[])));
             } else if bits & INTERRUPT != 0
                 && let Some(handler) = self.machine_procedure("%interrupt-handler")
             {
+                self.note_repetition();
                 // SAFETY: slow stubs save pc behind the first word of the instruction.
                 let resume = unsafe { self.pc.sub(1) };
                 return Ok(Some(self.trap_call(resume, handler, &[])));

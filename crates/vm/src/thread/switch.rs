@@ -29,6 +29,9 @@ impl Thread {
         self.profile_task(task);
         self.tasks.current = task;
         self.use_account_of(task);
+        if self.vm.debugger.is_on() {
+            self.meet_debugger();
+        }
     }
 
     /// Begins a critical section.

@@ -13,6 +13,7 @@
 //! Everything is behind one lock, which is never held across an allocation or a safepoint. It is taken
 //! by mutators on slow paths, by workers, and by the collector.
 
+mod breaks;
 mod roots;
 mod stitched;
 
@@ -152,6 +153,8 @@ pub(super) struct Registry {
     /// Reports on candidates that were freed, if somebody will ask for them.
     reports: HashMap<CandidateId, ExitReport>,
     pub(super) keeps_reports: bool,
+    /// Word indices of the instructions at which a debugger wants to be asked.
+    breaks: HashMap<CodeWord, Arc<[usize]>>,
     /// Code that somebody wants a snapshot of.
     wishes: Vec<CodeWord>,
     /// Of these, code whose snapshots are being made.
@@ -271,6 +274,13 @@ impl Registry {
         let known = |word: &CodeWord| self.codes.contains_key(word);
         if !known(&publication.code) || !publication.codes.iter().all(|code| known(&code.word)) {
             return Err(Refusal::UnknownCode);
+        }
+        if !publication
+            .codes
+            .iter()
+            .all(|code| self.has_breaks_of(code))
+        {
+            return Err(Refusal::Stale);
         }
         if publication
             .watched
@@ -804,9 +814,14 @@ fn enter_at(code_object: CodeRef, entry: u64, native: u64) {
 /// Gives every `loop` to a head its opcode.
 fn patch_loops(code_object: CodeRef, head: usize, opcode: Opcode) {
     let count = code_object.instructions().len();
+    let readable = code_object.readable_instructions();
     let mut at = 0;
     while at < count {
-        let word = code_object.shared_instruction(at).load(Ordering::Relaxed);
+        let mut word = code_object.shared_instruction(at).load(Ordering::Relaxed);
+        if opcode_byte(word) == Opcode::Break as u8 {
+            // No loop: there is never a break at one.
+            word = readable[at];
+        }
         let Some(old) = Opcode::from_byte(word as u8) else {
             return;
         };

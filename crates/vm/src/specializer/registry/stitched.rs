@@ -14,7 +14,7 @@ impl Registry {
     /// Whether a code is known and was not stitched before.
     pub(in crate::specializer) fn can_be_stitched(&self, code: CodeWord) -> bool {
         let known = self.codes.get(&code);
-        known.is_some_and(|known| known.stitched.is_none())
+        known.is_some_and(|known| known.stitched.is_none()) && self.breaks_of(code).is_empty()
     }
 
     /// Lets calls enter stitched code in place of the bytecode. Gives the code back if that of the
@@ -27,8 +27,9 @@ impl Registry {
     ) -> Option<Installed> {
         let InstalledStitches { installed, loops } = stitched;
         let word = snapshot.word;
+        let has_breaks = !self.breaks_of(word).is_empty();
         match self.codes.get_mut(&word) {
-            Some(known) if known.stitched.is_none() => known.stitched = Some(id),
+            Some(known) if known.stitched.is_none() && !has_breaks => known.stitched = Some(id),
             _ => return Some(installed),
         }
         self.usage.bytes += bytes_of(&installed);

@@ -12,6 +12,7 @@ fn snapshot_of(code: CodeWord, words: usize) -> Arc<CodeSnapshot> {
     let mut instructions = vec![Opcode::Nop as u32; words - 1];
     instructions.push(encode_abc(Opcode::Return, 0, 0, 0));
     Arc::new(CodeSnapshot {
+        breaks: Default::default(),
         word: code,
         entry: code.0 + 0xfb,
         name: "procedure".to_owned(),

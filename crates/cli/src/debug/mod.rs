@@ -1,0 +1,37 @@
+//! `canny debug FILE`: a program with a prompt at each of its stops.
+//!
+//! The program is compiled for people to look into it, and stops at its first line. The prompt reads
+//! commands from standard input, writes to standard error, and belongs to one task at a time: others
+//! that stop meanwhile wait for it. The machine stops, steps and reads frames (`canny_vm::debug`).
+
+mod commands;
+mod console;
+
+use std::sync::Arc;
+
+use canny_vm::{InterruptState, Thread, Vm};
+
+/// Has Ctrl-C stop the program at its next place. If it has come to none since the last Ctrl-C, the
+/// program is interrupted as without a debugger.
+pub fn handle_interrupts(vm: &Arc<Vm>, interrupts: Arc<InterruptState>) {
+    let machine = Arc::downgrade(vm);
+    let interrupt = move || {
+        let Some(vm) = machine.upgrade() else {
+            return;
+        };
+        if vm.debugger().pause_all(true) {
+            interrupts.interrupt();
+        }
+    };
+    canny_lib::host::handle_interrupts(vm, Box::new(interrupt));
+}
+
+/// Has the program that the thread will run stop at its beginning, and wherever people say.
+pub fn begin(thread: &mut Thread, program: &str) {
+    let console = Arc::new(console::Console::new(program));
+    let debugger = thread.vm().debugger();
+    debugger.set_client(Some(console));
+    // The task of the program is known when the library of tasks was loaded.
+    debugger.pause_all(true);
+    thread.pause();
+}

@@ -1,0 +1,114 @@
+//! `canny debug`: a program with a prompt, driven by commands from standard input.
+
+mod support;
+
+use support::{Canny, Outcome, scratch};
+
+const PROGRAM: &str = "\
+(import (scheme base) (scheme write))
+(define (factorial n)
+  (if (= n 0)
+      1
+      (* n
+         (factorial (- n 1)))))
+(define (note x)
+  (let ((y (* 2 x)))
+    (display y)
+    (newline)
+    y))
+(note (factorial 3))
+(guard (e (#t (display \"caught\")))
+  (error \"wrong\" 1))
+";
+
+fn debugged(commands: &[&str]) -> Outcome {
+    let words = ["debug", "program.scm"];
+    Canny::new(scratch(), &words)
+        .file("program.scm", PROGRAM)
+        .input(commands.join("\n") + "\n")
+        .run()
+}
+
+/// The lines of the prompt, without the prompt itself.
+fn lines(outcome: &Outcome) -> Vec<String> {
+    let text = outcome.errors.replace("(debug) ", "");
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_program_stops_shows_and_continues() {
+    let outcome = debugged(&[
+        "break 4",
+        "break note",
+        "continue",
+        "backtrace",
+        "print (+ n (vector-length (vector 1 2)))",
+        "delete 1",
+        "up",
+        "locals",
+        "continue",
+        "next",
+        "print (set! y (+ y x))",
+        "continue",
+    ])
+    .exits_with(0)
+    .prints("18\ncaught");
+    assert_eq!(
+        lines(&outcome),
+        [
+            "the program at program.scm:2:1",
+            "    2  (define (factorial n)",
+            "Breakpoint 1 at line 4.",
+            "Breakpoint 2 at note.",
+            "Breakpoint 1, factorial at program.scm:4:7",
+            "    4        1",
+            "*  0  factorial at program.scm:4:7",
+            "   1  factorial at program.scm:6:10",
+            "   2  factorial at program.scm:6:10",
+            "   3  factorial at program.scm:6:10",
+            "   4  the program at program.scm:12:7",
+            "2",
+            "factorial at program.scm:6:10",
+            "    6           (factorial (- n 1)))))",
+            "n = 1",
+            "Breakpoint 2, note at program.scm:8:15",
+            "    8    (let ((y (* 2 x)))",
+            "note at program.scm:9:5",
+            "    9      (display y)",
+            "#!unspecific",
+            "y was changed for this frame; closures keep what they had",
+        ]
+    );
+}
+
+#[test]
+fn raised_objects_stop_the_program() {
+    let outcome = debugged(&["catch", "continue", "quit"]).exits_with(0);
+    let lines = lines(&outcome);
+    let raised = lines.iter().position(|line| line.starts_with("Raised: "));
+    let raised = raised.expect("it stopped");
+    assert!(lines[raised].contains("wrong"), "{lines:?}");
+    assert!(lines[raised + 1].contains("program.scm:14:3"), "{lines:?}");
+}
+
+#[test]
+fn wrong_commands_are_told() {
+    let outcome = debugged(&[
+        "what",
+        "frame 1000",
+        "print",
+        "print (",
+        "break nowhere.scm:3",
+    ]);
+    let text = outcome.errors;
+    for expected in [
+        "there is no command 'what'",
+        "There is no such frame.",
+        "'print' takes EXPRESSION",
+        "Breakpoint 1 waits for code that is loaded later.",
+    ] {
+        assert!(text.contains(expected), "{expected}: {text}");
+    }
+    // The end of the commands ends the program.
+    assert_eq!(outcome.output, "");
+}

@@ -1,0 +1,337 @@
+//! Breakpoints: what somebody asked for, and the instructions of loaded code that belong to it.
+//!
+//! A breakpoint has an instruction in each code, and in each copy that the compiler made of a procedure.
+//! Units that are loaded later are searched when they come.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use canny_compiler::unit::inlined_calls;
+use canny_spesh::snapshot::CodeWord;
+use canny_value::Value;
+
+use super::places::{Place, Places, first_possible, is_file};
+use super::{Debugger, Verdict, patches};
+use crate::code::{CodeRef, UnitMetadata};
+use crate::debug::stop::Stop;
+use crate::thread::Thread;
+
+/// Names a breakpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BreakpointId(pub u32);
+
+/// Where a breakpoint is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// The code of a line, or the nearest code behind it. The name may be the end of the file's name.
+    Line {
+        /// The file.
+        file: String,
+        /// The line, from one.
+        line: u32,
+    },
+    /// The beginning of every procedure with this name.
+    Procedure(String),
+    /// Where an object is raised, by the machine or by the program.
+    Raise,
+}
+
+/// Looks at a stop before anybody else does: whether it is to happen.
+pub type Condition = Arc<dyn Fn(&mut Stop<'_>) -> Verdict + Send + Sync>;
+
+/// A breakpoint as it is asked for.
+#[derive(Clone)]
+pub struct Breakpoint {
+    /// Where.
+    pub location: Location,
+    /// Whether to stop at it, unless always.
+    pub condition: Option<Condition>,
+    /// How many times it passes before it stops.
+    pub passes: u64,
+}
+
+impl Breakpoint {
+    /// A breakpoint that always stops.
+    pub fn new(location: Location) -> Breakpoint {
+        Breakpoint {
+            location,
+            condition: None,
+            passes: 0,
+        }
+    }
+}
+
+/// The outcome of a request for a breakpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BreakpointState {
+    /// Instructions that have it; none as long as no code is loaded that contains it.
+    pub places: usize,
+    /// The line of its code, which may be behind the one that was asked for.
+    pub line: Option<u32>,
+    /// How often it was met.
+    pub hits: u64,
+}
+
+/// A breakpoint with what was found for it.
+pub(super) struct Known {
+    pub(super) id: BreakpointId,
+    pub(super) breakpoint: Breakpoint,
+    /// Instructions: code and word index.
+    places: Vec<(CodeWord, u32)>,
+    line: Option<u32>,
+    pub(super) hits: u64,
+}
+
+impl Known {
+    pub(super) fn new(id: BreakpointId, breakpoint: Breakpoint) -> Known {
+        Known {
+            id,
+            breakpoint,
+            places: Vec::new(),
+            line: None,
+            hits: 0,
+        }
+    }
+
+    /// Whether it has an instruction at an address.
+    pub(super) fn is_at(&self, at: usize) -> bool {
+        let address = |(code, index): &(CodeWord, u32)| {
+            code_of(*code).map(|code| code.start() as usize + 4 * *index as usize)
+        };
+        self.places.iter().any(|place| address(place) == Some(at))
+    }
+
+    pub(super) fn state(&self) -> BreakpointState {
+        BreakpointState {
+            places: self.places.len(),
+            line: self.line,
+            hits: self.hits,
+        }
+    }
+}
+
+/// The code that a word names, which is kept alive.
+fn code_of(word: CodeWord) -> Option<CodeRef> {
+    // SAFETY: code with breakpoints is kept alive, and does not move.
+    CodeRef::of_value(unsafe { Value::from_bits(word.0) })
+}
+
+/// A code with its unit.
+type Loaded = (Arc<UnitMetadata>, usize, CodeRef);
+
+/// Names of the procedures that are called with every object that is raised.
+const RAISERS: [&str; 2] = ["raise", "raise-continuable"];
+/// Their unit.
+const RAISERS_UNIT: &str = "(canny machine control)";
+
+impl Thread {
+    /// Sets a breakpoint, in code that is loaded and in code that will be.
+    pub fn set_breakpoint(&mut self, breakpoint: Breakpoint) -> BreakpointId {
+        let codes = self.loaded_codes(None);
+        let debugger = &self.vm.debugger;
+        debugger.turn_on();
+        let mut state = debugger.lock();
+        state.breakpoints_made += 1;
+        let id = BreakpointId(state.breakpoints_made);
+        let mut known = Known::new(id, breakpoint);
+        find(&mut known, &codes);
+        let changed: BTreeSet<CodeWord> = known.places.iter().map(|(code, _)| *code).collect();
+        state.breakpoints.push(known);
+        drop(state);
+        self.put_breaks(&changed);
+        id
+    }
+
+    /// Takes a breakpoint away.
+    pub fn remove_breakpoint(&mut self, id: BreakpointId) {
+        let debugger = &self.vm.debugger;
+        let mut state = debugger.lock();
+        let at = state.breakpoints.iter().position(|known| known.id == id);
+        let Some(known) = at.map(|at| state.breakpoints.remove(at)) else {
+            return;
+        };
+        drop(state);
+        let changed: BTreeSet<CodeWord> = known.places.iter().map(|(code, _)| *code).collect();
+        self.put_breaks(&changed);
+    }
+
+    /// A unit was loaded: gives its code the breaks that belong there.
+    pub(crate) fn set_breaks_of_unit(&mut self, unit: usize) {
+        let codes = self.loaded_codes(Some(unit));
+        let mut state = self.vm.debugger.lock();
+        let mut changed = BTreeSet::new();
+        for known in &mut state.breakpoints {
+            let before = known.places.len();
+            find(known, &codes);
+            changed.extend(known.places[before..].iter().map(|(code, _)| *code));
+        }
+        drop(state);
+        self.put_breaks(&changed);
+    }
+
+    /// The code that is loaded, of all units or of one.
+    fn loaded_codes(&self, wanted: Option<usize>) -> Vec<Loaded> {
+        let mut codes = Vec::new();
+        self.vm.units.each_code(|_, number, code| {
+            if wanted.is_none_or(|wanted| wanted == number) {
+                codes.extend(CodeRef::of_value(code));
+            }
+        });
+        let with_unit = codes.into_iter().filter_map(|code| {
+            let (unit, index) = self.vm.metadata(code)?;
+            Some((unit, index, code))
+        });
+        with_unit.collect()
+    }
+
+    /// Gives code the breaks that its breakpoints want, and no others.
+    fn put_breaks(&self, codes: &BTreeSet<CodeWord>) {
+        for word in codes {
+            let Some(code) = code_of(*word) else {
+                continue;
+            };
+            let state = self.vm.debugger.lock();
+            let wanted = state.breakpoints.iter().flat_map(|known| &known.places);
+            let wanted = wanted.filter(|(code, _)| code == word);
+            let mut wanted: BTreeSet<usize> = wanted.map(|(_, index)| *index as usize).collect();
+            // The ends of calls that the debugger has made are breaks, too, wherever they were.
+            let (start, end) = (code.start() as usize, 4 * code.instructions().len());
+            let calls = state.calls.values().flatten().filter(|call| call.is_break);
+            let offsets = calls.map(|call| call.at.wrapping_sub(start));
+            wanted.extend(
+                offsets
+                    .filter(|offset| *offset < end)
+                    .map(|offset| offset / 4),
+            );
+            drop(state);
+            self.vm.shared_roots.keep_code(code.value());
+            let had = self.vm.specializer.breaks_of(*word);
+            for index in had.iter().filter(|index| !wanted.contains(index)) {
+                patches::remove(code, *index);
+            }
+            for index in &wanted {
+                patches::put(code, *index);
+            }
+            let wanted: Vec<usize> = wanted.into_iter().collect();
+            self.vm.specializer.set_breaks(*word, &wanted);
+        }
+    }
+}
+
+impl Debugger {
+    /// The state of a breakpoint, if there is one with this name.
+    pub fn breakpoint(&self, id: BreakpointId) -> Option<BreakpointState> {
+        let state = self.lock();
+        let known = state.breakpoints.iter().find(|known| known.id == id);
+        known.map(Known::state)
+    }
+}
+
+/// Adds the instructions of some codes that belong to a breakpoint.
+fn find(known: &mut Known, codes: &[Loaded]) {
+    match &known.breakpoint.location {
+        Location::Line { file, line } => {
+            let (places, line) = find_line(file, *line, known.line, codes);
+            known.places.extend(places);
+            known.line = line;
+        }
+        Location::Procedure(name) => {
+            for (unit, index, code) in codes {
+                let is_it = unit.codes[*index].name.as_deref() == Some(name);
+                if is_it && let Some(place) = first_place(unit, *index, *code) {
+                    known.places.push((CodeWord(code.word()), place));
+                }
+            }
+        }
+        Location::Raise => {
+            let raisers = codes.iter().filter(|(unit, index, _)| {
+                let name = unit.codes[*index].name.as_deref();
+                unit.name == RAISERS_UNIT && name.is_some_and(|name| RAISERS.contains(&name))
+            });
+            for (_, _, code) in raisers {
+                let first = first_possible(*code);
+                let place = first.map(|first| (CodeWord(code.word()), first));
+                known.places.extend(place);
+            }
+        }
+    }
+}
+
+fn first_place(unit: &UnitMetadata, index: usize, code: CodeRef) -> Option<u32> {
+    let places = Places::of(unit, index, code);
+    let own = places.by_index.iter().find(|(_, place)| {
+        // The procedure's own code, not a copy of another one at its beginning.
+        place.inlined == 0
+    });
+    own.map(|(index, _)| *index)
+        .or_else(|| places.first())
+        .or_else(|| first_possible(code))
+}
+
+/// The instructions of a line, or of the next line with code; `moved` is the line that was chosen in
+/// other units, if there was one.
+fn find_line(
+    file: &str,
+    line: u32,
+    moved: Option<u32>,
+    codes: &[Loaded],
+) -> (Vec<(CodeWord, u32)>, Option<u32>) {
+    let mut found: Vec<(u32, CodeWord, u32, Place)> = Vec::new();
+    let mut procedures = Vec::new();
+    for (unit, index, code) in codes {
+        let is_asked: Vec<bool> = unit
+            .sources
+            .iter()
+            .map(|source| is_file(&source.name, file))
+            .collect();
+        if !is_asked.contains(&true) {
+            continue;
+        }
+        let places = Places::of(unit, *index, *code);
+        let word = CodeWord(code.word());
+        for (at, place) in &places.by_index {
+            // A call that was replaced by a copy begins where the copy does.
+            let calls = inlined_calls(&unit.inlinings, place.span).map(|row| row.call);
+            for span in std::iter::once(place.span).chain(calls) {
+                let is_asked = is_asked.get(span.source as usize) == Some(&true);
+                let of_span = unit.line(is_asked.then_some(span));
+                if let Some((_, of_span)) = of_span.filter(|(_, of_span)| *of_span >= line) {
+                    found.push((of_span, word, *at, Place { span, ..*place }));
+                }
+            }
+        }
+        let definition = unit.codes[*index].span;
+        if let Some(span) = definition.filter(|span| is_asked[span.source as usize])
+            && let Some((_, from)) = unit.line(Some(span))
+            && from == line
+            && *index != unit.entry
+            && let Some(first) = first_place(unit, *index, *code)
+        {
+            procedures.push((span, (word, first)));
+        }
+    }
+    // A definition that begins there is a procedure to stop in, not the place that makes it.
+    found.retain(|(_, _, _, place)| {
+        let is_definition = |span: &canny_compiler::unit::UnitSpan| {
+            (span.start, span.end) == (place.span.start, place.span.end)
+        };
+        !procedures.iter().any(|(span, _)| is_definition(span))
+    });
+    let mut places: Vec<(CodeWord, u32)> = procedures.iter().map(|(_, place)| *place).collect();
+    let nearest = found.iter().map(|(line, ..)| *line).min();
+    let chosen = if places.is_empty() {
+        moved.or(nearest)
+    } else {
+        Some(line)
+    };
+    let mut seen: BTreeSet<(CodeWord, u32)> = BTreeSet::new();
+    found.sort_by_key(|(_, word, at, _)| (*word, *at));
+    let is_in_procedure = |word: &CodeWord| procedures.iter().any(|(_, (code, _))| code == word);
+    for (at_line, word, at, place) in &found {
+        let is_new = Some(*at_line) == chosen && !is_in_procedure(word);
+        if is_new && seen.insert((*word, place.span.inlining)) {
+            places.push((*word, *at));
+        }
+    }
+    (places, chosen)
+}

@@ -1,0 +1,315 @@
+//! The runtime entry of `break`, and of every instruction while a thread is stepped through: it decides
+//! whether the task stops, and has the instruction executed. It does not know when a step ends
+//! (`step`), nor what a client sees (`stop`).
+
+use std::sync::atomic::Ordering;
+
+use canny_tables::opcodes::Opcode;
+use canny_value::Value;
+
+use super::breakpoints::BreakpointId;
+use super::stop::{Kind, Stop};
+use super::{Call, Resume, Verdict, patches};
+use crate::frames::bytecode_of;
+use crate::thread::{Exit, Thread};
+
+/// Name of the root with the arguments of calls that the debugger makes: pairs of number and argument.
+const ARGUMENTS: &str = "arguments of the debugger's calls";
+
+/// The fate of an instruction.
+enum Outcome {
+    /// It is executed.
+    Execute,
+    /// The thread continues elsewhere, or leaves the machine.
+    Elsewhere(*const u32),
+}
+
+impl Thread {
+    /// Asks whether the task stops before the instruction at hand, whose word this is, and has it
+    /// executed. Gives the address that the stub in the generator expects.
+    pub(crate) fn debug_instruction(&mut self, word: u32) -> *const u32 {
+        self.carried[0] = 0;
+        // SAFETY: stubs save pc behind the first word of the instruction.
+        let at = unsafe { self.pc.sub(1) };
+        let Some(read) = Opcode::from_byte(word as u8) else {
+            return at;
+        };
+        let opcode = match read {
+            Opcode::Break => match patches::original(at) {
+                Some(opcode) => opcode,
+                // It was taken away meanwhile.
+                None => return at,
+            },
+            read => read,
+        };
+        let is_stepped = self.debug.step.is_some();
+        if is_stepped && matches!(opcode, Opcode::Native | Opcode::Retired | Opcode::Stitched) {
+            // Frames of compiled code are the interpreter's.
+            return bytecode_of(at);
+        }
+        match self.ask(at, opcode, read == Opcode::Break) {
+            Outcome::Elsewhere(next) => next,
+            Outcome::Execute => self.execute(word, opcode),
+        }
+    }
+
+    /// Has the instruction at hand executed by its own handler.
+    fn execute(&mut self, word: u32, opcode: Opcode) -> *const u32 {
+        let (opcode, table) = match (&self.debug.step, opcode) {
+            (Some(_), Opcode::LoopNative) => (Opcode::Loop, canny_llint::fast_table()),
+            (Some(_), opcode) => (opcode, canny_llint::fast_table()),
+            (None, opcode) => (opcode, self.specializer.log.table()),
+        };
+        let is_asked = self.limit.load(Ordering::Relaxed) == 0;
+        let handler = if opcode == Opcode::Loop && is_asked {
+            canny_llint::slow_stub(Opcode::Loop)
+        } else {
+            table[opcode as usize]
+        };
+        self.carried[0] = handler as u64;
+        self.carried[1] = u64::from(patches::with_opcode(word, opcode));
+        self.pc
+    }
+
+    /// The instruction at hand will begin again after something else: its breakpoints were met.
+    pub(crate) fn note_repetition(&mut self) {
+        if !self.vm.debugger.is_on() {
+            return;
+        }
+        // SAFETY: stubs save pc behind the first word of the instruction.
+        let at = unsafe { self.pc.sub(1) };
+        // SAFETY: as above.
+        if unsafe { *at } as u8 != Opcode::Break as u8 {
+            return;
+        }
+        let place = (at as usize, self.depth());
+        let task = self.task_key();
+        self.vm.debugger.lock().repetitions.insert(task, place);
+    }
+
+    /// Whether the task stops here, and what it does then.
+    fn ask(&mut self, at: *const u32, opcode: Opcode, is_break: bool) -> Outcome {
+        let place = (at as usize, self.depth());
+        let returned = self.returned_call(place, is_break);
+        let step_ends = self.step_ends(at, opcode);
+        if let Some(call) = returned {
+            return self.stop_after(call, is_break);
+        }
+        let is_repeated = is_break && {
+            let task = self.task_key();
+            let mut state = self.vm.debugger.lock();
+            let is_it = state.repetitions.get(&task) == Some(&place);
+            is_it && state.repetitions.remove(&task).is_some()
+        };
+        let mut met = Vec::new();
+        if is_break && !is_repeated && !self.is_critical() {
+            met = self.vm.debugger.lock().meet(at as usize);
+        }
+        if !met.is_empty() {
+            return self.stop_at(&met, None, step_ends, is_break);
+        }
+        if step_ends {
+            return self.stop(Kind::Step, Value::FALSE, is_break);
+        }
+        Outcome::Execute
+    }
+
+    /// The call whose end this is, if it is one that the debugger made.
+    fn returned_call(&mut self, place: (usize, usize), is_break: bool) -> Option<Call> {
+        if !is_break && self.debug.step.is_none() {
+            return None;
+        }
+        let task = self.task_key();
+        let mut state = self.vm.debugger.lock();
+        let calls = state.calls.get_mut(&task)?;
+        let is_it = calls
+            .last()
+            .is_some_and(|call| (call.at, call.depth) == place);
+        let call = is_it.then(|| calls.pop()).flatten();
+        if calls.is_empty() {
+            state.calls.remove(&task);
+        }
+        call
+    }
+
+    /// Stops again where the debugger has made a call.
+    fn stop_after(&mut self, call: Call, is_break: bool) -> Outcome {
+        let argument = self.take_argument(call.number);
+        match (call.asked, call.reason) {
+            (Some(asked), Kind::Breakpoints(met)) => {
+                self.stop_at(&met, Some((asked, argument)), false, is_break)
+            }
+            (_, reason) => self.stop(reason, argument, is_break),
+        }
+    }
+
+    /// Breakpoints were met: asks their conditions, from the one on that was asked before.
+    fn stop_at(
+        &mut self,
+        met: &[BreakpointId],
+        asked: Option<(BreakpointId, Value)>,
+        step_ends: bool,
+        is_break: bool,
+    ) -> Outcome {
+        let mut stops = Vec::new();
+        let is_before = |id: &BreakpointId| asked.is_some_and(|(asked, _)| *id < asked);
+        for id in met.iter().filter(|id| !is_before(id)) {
+            let condition = {
+                let state = self.vm.debugger.lock();
+                let known = state.breakpoints.iter().find(|known| known.id == *id);
+                known.and_then(|known| known.breakpoint.condition.clone())
+            };
+            let Some(condition) = condition else {
+                stops.push(*id);
+                continue;
+            };
+            let answer = asked.filter(|(asked, _)| asked == id);
+            let answer = answer.map_or(Value::FALSE, |(_, argument)| argument);
+            let verdict = {
+                let reason = Kind::Breakpoints(vec![*id]);
+                let mut stop = Stop::new(self, reason, answer);
+                condition(&mut stop)
+            };
+            match verdict {
+                Verdict::Stop => stops.push(*id),
+                Verdict::Pass => {}
+                Verdict::Call(procedure, argument) => {
+                    let reason = Kind::Breakpoints(met.to_vec());
+                    return self.call(procedure, argument, reason, Some(*id), is_break);
+                }
+            }
+        }
+        if !stops.is_empty() {
+            return self.stop(Kind::Breakpoints(stops), Value::FALSE, is_break);
+        }
+        if step_ends {
+            return self.stop(Kind::Step, Value::FALSE, is_break);
+        }
+        Outcome::Execute
+    }
+
+    /// The task stands still until its client says how it goes on.
+    fn stop(&mut self, reason: Kind, argument: Value, is_break: bool) -> Outcome {
+        let client = self.vm.debugger.lock().client.clone();
+        self.end_step();
+        let Some(client) = client else {
+            return Outcome::Execute;
+        };
+        let resume = {
+            let mut stop = Stop::new(self, reason.clone(), argument);
+            client.stopped(&mut stop)
+        };
+        match resume {
+            Resume::Continue => Outcome::Execute,
+            Resume::Step(kind, granularity) => {
+                self.step_from_here(kind, granularity);
+                Outcome::Execute
+            }
+            Resume::Call(procedure, argument) => {
+                self.call(procedure, argument, reason, None, is_break)
+            }
+            Resume::Return(value) => Outcome::Elsewhere(self.return_value(value)),
+            Resume::Restart => match self.restart() {
+                Some(start) => Outcome::Elsewhere(start),
+                None => Outcome::Execute,
+            },
+            Resume::Raise(object) => {
+                self.pending = object;
+                Outcome::Elsewhere(self.begin_raise(crate::primitive::Raise(())))
+            }
+            Resume::Exit(code) => {
+                self.exit = Some(Exit::Code(code));
+                Outcome::Elsewhere(std::ptr::null())
+            }
+        }
+    }
+
+    /// Calls a procedure in the middle of the instruction; the task stops there again afterwards.
+    fn call(
+        &mut self,
+        procedure: Value,
+        argument: Value,
+        reason: Kind,
+        asked: Option<BreakpointId>,
+        is_break: bool,
+    ) -> Outcome {
+        // SAFETY: stubs save pc behind the first word of the instruction.
+        let at = unsafe { self.pc.sub(1) };
+        let depth = self.depth();
+        let place = self.protect(procedure);
+        let number = self.keep_argument(argument);
+        let procedure = self.protected(place);
+        self.release(place);
+        let task = self.task_key();
+        let call = Call {
+            at: at as usize,
+            depth,
+            is_break,
+            reason,
+            asked,
+            number,
+        };
+        let mut state = self.vm.debugger.lock();
+        state.calls.entry(task).or_default().push(call);
+        drop(state);
+        if !is_break {
+            self.await_return(at as usize, depth);
+        }
+        let argument = self.argument(number);
+        Outcome::Elsewhere(self.trap_call(at, procedure, &[argument]))
+    }
+
+    fn keep_argument(&mut self, argument: Value) -> i64 {
+        let number = {
+            let mut state = self.vm.debugger.lock();
+            state.calls_made += 1;
+            state.calls_made
+        };
+        let entry = self.cons(Value::fixnum(number), argument);
+        let list = self.vm.root(ARGUMENTS).unwrap_or(Value::NIL);
+        let list = self.cons(entry, list);
+        self.vm.set_root(ARGUMENTS, list);
+        number
+    }
+
+    fn argument(&self, number: i64) -> Value {
+        let list = self.vm.root(ARGUMENTS).unwrap_or(Value::NIL);
+        let entries = std::iter::successors(list.as_pair(), |pair| pair.cdr().as_pair());
+        let entries = entries.filter_map(|pair| pair.car().as_pair());
+        let mut own = entries.filter(|entry| entry.car().as_fixnum() == Some(number));
+        own.next().map_or(Value::FALSE, |entry| entry.cdr())
+    }
+
+    fn take_argument(&mut self, number: i64) -> Value {
+        let argument = self.argument(number);
+        let place = self.protect(argument);
+        let list = self.vm.root(ARGUMENTS).unwrap_or(Value::NIL);
+        let entries = std::iter::successors(list.as_pair(), |pair| pair.cdr().as_pair());
+        let others: Vec<Value> = entries
+            .map(|pair| pair.car())
+            .filter(|entry| entry.car().and_then(|car| car.as_fixnum()) != Some(number))
+            .collect();
+        let first = self.protect(Value::NIL);
+        self.scratch.extend(others);
+        self.scratch.remove(first.index());
+        let list = self.list_of_protected(first, Value::NIL);
+        self.vm.set_root(ARGUMENTS, list);
+        let argument = self.protected(place);
+        self.release(place);
+        argument
+    }
+}
+
+impl super::State {
+    /// The breakpoints that are met at an address, counted.
+    fn meet(&mut self, at: usize) -> Vec<BreakpointId> {
+        let mut met = Vec::new();
+        for known in self.breakpoints.iter_mut().filter(|known| known.is_at(at)) {
+            known.hits += 1;
+            if known.hits > known.breakpoint.passes {
+                met.push(known.id);
+            }
+        }
+        met
+    }
+}

@@ -1,0 +1,190 @@
+//! The debugger's part of the machine: breakpoints, stepping, and what is seen of a task that stands
+//! still.
+//!
+//! A breakpoint replaces the opcode byte of an instruction by `break` ([`patches`]); compiled code that
+//! contains the instruction is retired, and later code leaves it to the interpreter. A thread whose task
+//! is stepped through has a dispatch table in which every opcode leads here ([`step`]). A task that stops
+//! blocks its thread outside of the heap, in its [`Client`], so that collections and other tasks go on.
+//! This module does not know who the client is, nor how an expression becomes a procedure.
+//!
+//! | state | written by | read by |
+//! |---|---|---|
+//! | breaks in the bytecode | a thread that sets or removes breakpoints | generated dispatch |
+//! | `State` | everybody, under its lock | the same |
+//! | `is_on` | whoever sets the first breakpoint or asks for a pause | switches between tasks, the loader |
+//! | a thread's `ThreadDebug` | this thread | the same |
+
+mod breakpoints;
+mod entry;
+mod frames;
+pub(crate) mod patches;
+mod places;
+mod step;
+mod stop;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+use canny_locks::{Mutex, MutexGuard};
+use canny_value::Value;
+
+use crate::thread::interrupt::{DEBUG, InterruptState};
+
+pub use breakpoints::{Breakpoint, BreakpointId, BreakpointState, Condition, Location};
+pub use frames::{Assignment, DebugFrame, DebugVariable, Home};
+pub use step::{Granularity, StepKind};
+pub use stop::{Reason, Stop};
+
+use breakpoints::Known;
+use step::Step;
+
+/// Names a task: the number of its record, or none for what runs as no task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TaskKey(pub Option<i64>);
+
+/// The answer of a condition.
+#[derive(Clone, Copy, Debug)]
+pub enum Verdict {
+    /// The task stops.
+    Stop,
+    /// It goes on.
+    Pass,
+    /// It calls a procedure with an argument first; then the condition is asked again, with the
+    /// argument.
+    Call(Value, Value),
+}
+
+/// How a task that stands still goes on.
+#[derive(Clone, Copy, Debug)]
+pub enum Resume {
+    /// To the next breakpoint.
+    Continue,
+    /// To the end of a step.
+    Step(StepKind, Granularity),
+    /// It calls a procedure with one argument in the middle of the instruction at which it stands, and
+    /// stops there again, with the argument.
+    Call(Value, Value),
+    /// It returns a value from the newest frame.
+    Return(Value),
+    /// It begins the newest frame again, if [`Stop::can_restart`] says so.
+    Restart,
+    /// It raises an object.
+    Raise(Value),
+    /// The program ends with an exit code.
+    Exit(i32),
+}
+
+/// A debugger for people or for an editor.
+pub trait Client: Send + Sync {
+    /// A task has stopped; this runs on its thread, which goes on as the result says. To wait for
+    /// somebody it uses [`Stop::wait`].
+    fn stopped(&self, stop: &mut Stop<'_>) -> Resume;
+}
+
+/// A procedure that a task which stands still has called.
+#[derive(Clone, Debug)]
+struct Call {
+    /// The instruction, and the depth of its frame.
+    at: usize,
+    depth: usize,
+    /// The instruction has a break, by which the end of the call is noticed.
+    is_break: bool,
+    reason: stop::Kind,
+    /// Those whose conditions were asked before are not asked again.
+    asked: Option<BreakpointId>,
+    /// Names the argument among the machine's roots.
+    number: i64,
+}
+
+#[derive(Default)]
+struct State {
+    client: Option<Arc<dyn Client>>,
+    breakpoints: Vec<Known>,
+    breakpoints_made: u32,
+    /// Steps of tasks that do not run just now.
+    steps: HashMap<TaskKey, Box<Step>>,
+    /// Tasks that are to stop soon.
+    pauses: HashSet<TaskKey>,
+    pauses_all: bool,
+    /// By task, the innermost last.
+    calls: HashMap<TaskKey, Vec<Call>>,
+    calls_made: i64,
+    /// Instructions that are executed again, after something came in between: address and depth.
+    repetitions: HashMap<TaskKey, (usize, usize)>,
+    threads: Vec<Weak<InterruptState>>,
+}
+
+/// The debugger of a machine.
+#[derive(Default)]
+pub struct Debugger {
+    is_on: AtomicBool,
+    state: Mutex<State>,
+}
+
+impl Debugger {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    /// Whether anything is debugged.
+    pub(crate) fn is_on(&self) -> bool {
+        self.is_on.load(Ordering::Relaxed)
+    }
+
+    fn turn_on(&self) {
+        self.is_on.store(true, Ordering::SeqCst);
+    }
+
+    /// Says who is asked when a task stops. Without a client none does.
+    pub fn set_client(&self, client: Option<Arc<dyn Client>>) {
+        self.turn_on();
+        self.lock().client = client;
+    }
+
+    /// A thread of the machine begins.
+    pub(crate) fn know_thread(&self, interrupts: &Arc<InterruptState>) {
+        let mut state = self.lock();
+        state.threads.retain(|thread| thread.strong_count() > 0);
+        state.threads.push(Arc::downgrade(interrupts));
+    }
+
+    /// Stops a task at the next place in the program's own code.
+    pub fn pause(&self, task: TaskKey) {
+        self.turn_on();
+        self.lock().pauses.insert(task);
+        self.ask_threads();
+    }
+
+    /// Stops every task there, those too that begin or resume later; or lets that be. Gives what was in
+    /// force before.
+    pub fn pause_all(&self, pauses: bool) -> bool {
+        self.turn_on();
+        let before = std::mem::replace(&mut self.lock().pauses_all, pauses);
+        if pauses {
+            self.ask_threads();
+        }
+        before
+    }
+
+    fn ask_threads(&self) {
+        let threads: Vec<_> = self.lock().threads.clone();
+        for thread in threads.iter().filter_map(Weak::upgrade) {
+            thread.notify_if_alive(DEBUG);
+        }
+    }
+}
+
+/// A thread's part of the debugger.
+#[derive(Default)]
+pub(crate) struct ThreadDebug {
+    /// The step of the task that runs.
+    step: Option<Box<Step>>,
+}
+
+impl crate::Vm {
+    /// The machine's debugger.
+    pub fn debugger(&self) -> &Debugger {
+        &self.debugger
+    }
+}

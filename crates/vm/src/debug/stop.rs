@@ -1,0 +1,141 @@
+//! A task that stands still, as its client sees it: the reason, the frames, the variables, and what may be
+//! done with them. It owns nothing but the protection of the values that it has given.
+
+use canny_value::Value;
+
+use super::breakpoints::BreakpointId;
+use super::frames::{Assignment, DebugFrame, DebugVariable};
+use super::{Debugger, Resume, TaskKey};
+use crate::frames::Position;
+use crate::thread::{Protected, Thread};
+
+/// The procedure that runs what a debugger has compiled.
+const RUNNER: &str = "%run-for-debugger";
+
+/// Why a task stopped, with the values of the machine apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Breakpoints(Vec<BreakpointId>),
+    Step,
+}
+
+/// Why a task stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It came to breakpoints.
+    Breakpoints(Vec<BreakpointId>),
+    /// A step or a pause came to its end.
+    Step,
+}
+
+/// A task that stands still. Values that it gives are protected as long as it does.
+pub struct Stop<'t> {
+    thread: &'t mut Thread,
+    reason: Kind,
+    /// The argument of the call that the client made before.
+    argument: Protected,
+}
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.thread.release(self.argument);
+    }
+}
+
+impl<'t> Stop<'t> {
+    pub(super) fn new(thread: &'t mut Thread, reason: Kind, argument: Value) -> Stop<'t> {
+        let argument = thread.protect(argument);
+        Stop {
+            thread,
+            reason,
+            argument,
+        }
+    }
+
+    /// Why it stopped.
+    pub fn reason(&self) -> Reason {
+        match &self.reason {
+            Kind::Breakpoints(ids) => Reason::Breakpoints(ids.clone()),
+            Kind::Step => Reason::Step,
+        }
+    }
+
+    /// The argument of the call that was made here before, or `#f`.
+    pub fn argument(&self) -> Value {
+        self.thread.protected(self.argument)
+    }
+
+    /// The task.
+    pub fn task(&self) -> TaskKey {
+        self.thread.task_key()
+    }
+
+    /// Its thread, whose stack must be left as it is.
+    pub fn thread(&mut self) -> &mut Thread {
+        self.thread
+    }
+
+    /// The machine's debugger.
+    pub fn debugger(&self) -> &Debugger {
+        &self.thread.vm.debugger
+    }
+
+    /// Waits outside of the heap: collections and other tasks go on.
+    pub fn wait<R>(&mut self, work: impl FnOnce() -> R) -> R {
+        self.thread.block_outside_heap(work)
+    }
+
+    /// The frames, newest first, from one on and so many of them.
+    pub fn frames(&self, first: usize, count: usize) -> Vec<DebugFrame> {
+        self.thread.debug_frames(first, count)
+    }
+
+    /// Where the task stands.
+    pub fn position(&self) -> Option<Position> {
+        self.frames(0, 1).pop()?.position
+    }
+
+    /// The variables of a frame, innermost first; those with the same name further out are left out.
+    pub fn variables(&mut self, frame: usize) -> Vec<DebugVariable> {
+        self.thread.debug_variables(frame)
+    }
+
+    /// The value of a variable of a frame.
+    pub fn value(&mut self, frame: usize, name: &str) -> Option<Value> {
+        let variables = self.variables(frame);
+        let variable = variables.into_iter().find(|one| one.name == name)?;
+        variable.value.map(|place| self.thread.protected(place))
+    }
+
+    /// The object that is about to be raised, at a breakpoint where objects are raised.
+    pub fn raised(&self) -> Value {
+        // SAFETY: the procedure that raises has its object in the first register.
+        unsafe { *self.thread.fp }
+    }
+
+    /// Whether a handler of the program will be called with it.
+    pub fn has_handlers(&self) -> bool {
+        self.thread.dynamic.handlers.is_pair()
+    }
+
+    /// Changes a variable of a frame.
+    pub fn assign(&mut self, frame: usize, name: &str, value: Value) -> Assignment {
+        self.thread.debug_assign(frame, name, value)
+    }
+
+    /// How the task calls code that was loaded for the debugger. `request` is a vector whose first element
+    /// is the list of thunks; the value of the last one is called with the vector. Its second element
+    /// gets a list of what was raised. None before the library is there.
+    pub fn call(&mut self, request: Value) -> Option<Resume> {
+        let place = self.thread.protect(request);
+        let runner = self.thread.machine_procedure(RUNNER);
+        let request = self.thread.protected(place);
+        self.thread.release(place);
+        Some(Resume::Call(runner?, request))
+    }
+
+    /// Whether the newest frame can begin again with the arguments that it was called with.
+    pub fn can_restart(&self) -> bool {
+        self.thread.arguments_to_restart().is_some()
+    }
+}
