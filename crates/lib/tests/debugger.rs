@@ -140,6 +140,8 @@ fn machine(mode: Mode) -> (Arc<Vm>, Box<Thread>) {
     let mut thread = vm.attach().expect("a thread");
     let prepared = Evaluation::of(&vm).prepare_machine();
     run(&vm, &mut thread, prepared);
+    let prepared = Evaluation::of(&vm).prepare_debugger();
+    run(&vm, &mut thread, prepared);
     (vm, thread)
 }
 
