@@ -60,7 +60,11 @@ pub fn run(options: &Options, source: &Source) -> u8 {
         let evaluation = session.evaluation();
         let result = match file {
             Some(_) if options.debugs => {
+                let debugger = evaluation.prepare_debugger();
                 let prepared = evaluation.prepare_program(&name, &bytes);
+                if let Err(failure) = session.run(debugger) {
+                    return failure.exit_code();
+                }
                 crate::debug::begin(&mut session.thread, &name);
                 session.run(prepared)
             }

@@ -1,7 +1,7 @@
 //! The machine's debugger, driven by scripts: a program, what is done at each stop, and what is seen.
 //!
-//! Each script runs interpreted, with the specializer at its usual pace, with code compiled as soon as
-//! it ran twice, and with a collection at every few allocations.
+//! Each script runs interpreted, with the specializer at its usual pace, with code that is compiled as
+//! soon as it ran twice and left at random, and with a collection at every few allocations.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -102,6 +102,10 @@ fn machine(mode: Mode) -> (Arc<Vm>, Box<Thread>) {
         compiles: mode != Mode::Interpreted,
         ..VmConfig::default()
     };
+    if mode == Mode::Eager {
+        // Compiled code leaves without a reason, too.
+        config.specializer.stress = 5;
+    }
     if mode == Mode::Collecting {
         config.heap = HeapConfig {
             stress_every: 97,
@@ -135,6 +139,8 @@ fn machine(mode: Mode) -> (Arc<Vm>, Box<Thread>) {
     vm.host(|| Evaluation::new(&evaluation));
     let mut thread = vm.attach().expect("a thread");
     let prepared = Evaluation::of(&vm).prepare_machine();
+    run(&vm, &mut thread, prepared);
+    let prepared = Evaluation::of(&vm).prepare_debugger();
     run(&vm, &mut thread, prepared);
     (vm, thread)
 }

@@ -53,7 +53,7 @@
           promise? make-promise force delay delay-force %delay %delay-force
           make-guardian
           exit emergency-exit
-          %rewind %rewind-and-call %run-for-debugger %interrupt-handler %preempt-handler
+          %rewind %rewind-and-call %interrupt-handler %preempt-handler
           %set-preempt-procedure!
           %call-again)
   (import (canny machine protocols) (canny primitives) (canny syntax))
@@ -661,17 +661,6 @@
                  (() (%guardian-next state #f))
                  ((object) (%guardian-register! state object)))))
           guardian)))
-
-    ;; Debugging.
-
-    ;; Runs code that a debugger has compiled. The vector has a list of thunks; the last one gives a
-    ;; procedure of the vector. Its second element gets a list of the object that is raised.
-    (define (%run-for-debugger request)
-      (guard (object (#t (vector-set! request 1 (list object))))
-        (let loop ((thunks (vector-ref request 0)) (value #f))
-          (if (pair? thunks)
-              (loop (cdr thunks) ((car thunks)))
-              (value request)))))
 
     ;; Leaving.
 

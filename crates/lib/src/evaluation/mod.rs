@@ -274,6 +274,19 @@ impl Evaluation {
         finish(prepared, diagnostics)
     }
 
+    /// Prepares the library that a debugger needs in order to evaluate, which must run before.
+    pub fn prepare_debugger(&self) -> Result<Prepared, Vec<Diagnostic>> {
+        let mut inner = self.lock();
+        let mut prepared = Prepared::default();
+        let mut diagnostics = Vec::new();
+        inner.require(
+            &LibraryName::from_words(&["canny", "machine", "debugging"]),
+            &mut prepared,
+            &mut diagnostics,
+        );
+        finish(prepared, diagnostics)
+    }
+
     /// Prepares a program. The bytes are its text, the name is for positions and relative includes.
     pub fn prepare_program(&self, name: &str, bytes: &[u8]) -> Result<Prepared, Vec<Diagnostic>> {
         self.lock().prepare_program(&self.sources, name, bytes)

@@ -90,7 +90,7 @@ impl Thread {
     /// Whether the task stops here, and what it does then.
     fn ask(&mut self, at: *const u32, opcode: Opcode, is_break: bool) -> Outcome {
         let place = (at as usize, self.depth());
-        let returned = self.returned_call(place, is_break);
+        let returned = self.returned_call(place);
         let step_ends = self.step_ends(at, opcode);
         if let Some(call) = returned {
             return self.stop_after(call, is_break);
@@ -115,8 +115,8 @@ impl Thread {
     }
 
     /// The call whose end this is, if it is one that the debugger made.
-    fn returned_call(&mut self, place: (usize, usize), is_break: bool) -> Option<Call> {
-        if !is_break && self.debug.step.is_none() {
+    fn returned_call(&mut self, place: (usize, usize)) -> Option<Call> {
+        if self.vm.debugger.calls.load(Ordering::Relaxed) == 0 {
             return None;
         }
         let task = self.task_key();
@@ -128,6 +128,9 @@ impl Thread {
         let call = is_it.then(|| calls.pop()).flatten();
         if calls.is_empty() {
             state.calls.remove(&task);
+        }
+        if call.is_some() {
+            self.vm.debugger.calls.fetch_sub(1, Ordering::Relaxed);
         }
         call
     }
@@ -252,6 +255,7 @@ impl Thread {
         let mut state = self.vm.debugger.lock();
         state.calls.entry(task).or_default().push(call);
         drop(state);
+        self.vm.debugger.calls.fetch_add(1, Ordering::Relaxed);
         if !is_break {
             self.await_return(at as usize, depth);
         }

@@ -253,6 +253,8 @@ impl Thread {
     pub(super) fn debug_assign(&mut self, frame: usize, name: &str, value: Value) -> Assignment {
         let mut outcome = Assignment::Gone;
         let mut holder = None;
+        // Frames below the barrier are not searched for young objects, such as the new value may be.
+        self.remove_barrier();
         self.find_variables(frame, &mut |physical, found| {
             let one = found.iter().find(|one| one.scope.name.as_str() == name);
             let Some((one, held)) = one.and_then(|one| Some((one, one.held?))) else {
@@ -288,11 +290,7 @@ impl Thread {
         // SAFETY: the frame is live, so it has its link.
         let link = unsafe { &mut *callee.offset(frame::RETURN_PC as isize) };
         let return_pc = link.bits() as *const u32;
-        if return_pc == self.vm.stubs.barrier() {
-            // The watermark has the address; what is below it was not entered since a collection and
-            // its registers are changed all the same.
-            return;
-        }
+        debug_assert_ne!(return_pc, self.vm.stubs.barrier());
         *link = Value::from_aligned_address(bytecode_of(return_pc) as usize);
     }
 

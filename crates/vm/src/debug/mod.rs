@@ -23,7 +23,7 @@ mod step;
 mod stop;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use canny_locks::{Mutex, MutexGuard};
@@ -119,6 +119,8 @@ struct State {
 #[derive(Default)]
 pub struct Debugger {
     is_on: AtomicBool,
+    /// Calls of the debugger that have not returned.
+    calls: AtomicUsize,
     state: Mutex<State>,
 }
 

@@ -220,6 +220,11 @@ impl Thread {
         if !has_begun || here.code.is_library() || self.is_critical() {
             return false;
         }
+        let is_deeper = here.depth > step.start.depth;
+        let counts_deeper = matches!(step.goal, Goal::Pause | Goal::Step(StepKind::In, _));
+        if is_deeper && !counts_deeper {
+            return false;
+        }
         let places = self.places_of(step, here.code);
         // SAFETY: the instruction is one of the frame's code.
         let index = unsafe { here.at.offset_from(here.code.start()) } as u32;

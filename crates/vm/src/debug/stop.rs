@@ -1,6 +1,10 @@
 //! A task that stands still, as its client sees it: the reason, the frames, the variables, and what may be
 //! done with them. It owns nothing but the protection of the values that it has given.
 
+use canny_syntax::core::GlobalName;
+use canny_syntax::library_name::LibraryKey;
+use canny_syntax::name::Name;
+use canny_tables::kinds::Kind as ObjectKind;
 use canny_value::Value;
 
 use super::breakpoints::BreakpointId;
@@ -11,6 +15,7 @@ use crate::thread::{Protected, Thread};
 
 /// The procedure that runs what a debugger has compiled.
 const RUNNER: &str = "%run-for-debugger";
+const RUNNER_LIBRARY: &str = "(canny machine debugging)";
 
 /// Why a task stopped, with the values of the machine apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,7 +133,12 @@ impl<'t> Stop<'t> {
     /// gets a list of what was raised. None before the library is there.
     pub fn call(&mut self, request: Value) -> Option<Resume> {
         let place = self.thread.protect(request);
-        let runner = self.thread.machine_procedure(RUNNER);
+        let runner = GlobalName {
+            library: LibraryKey::new(RUNNER_LIBRARY),
+            name: Name::new(RUNNER),
+        };
+        let runner = self.thread.global_value(&runner);
+        let runner = runner.filter(|runner| runner.is_kind(ObjectKind::Closure));
         let request = self.thread.protected(place);
         self.thread.release(place);
         Some(Resume::Call(runner?, request))

@@ -1,0 +1,15 @@
+;;; A procedure that the machine's debugger calls in a task that stands still. It is loaded with the
+;;; debugger, so that other programs do not pay for it.
+
+(define-library (canny machine debugging)
+  (import (scheme base))
+  (export %run-for-debugger)
+  (begin
+    ;; Runs code that a debugger has compiled. The vector has a list of thunks; the last one gives a
+    ;; procedure of the vector. Its second element gets a list of the object that is raised.
+    (define (%run-for-debugger request)
+      (guard (object (#t (vector-set! request 1 (list object))))
+        (let loop ((thunks (vector-ref request 0)) (value #f))
+          (if (pair? thunks)
+              (loop (cdr thunks) ((car thunks)))
+              (value request)))))))
