@@ -75,7 +75,6 @@ fn a_program_stops_shows_and_continues() {
             "    8    (let ((y (* 2 x)))",
             "note at program.scm:9:5",
             "    9      (display y)",
-            "#!unspecific",
             "y was changed for this frame; closures keep what they had",
         ]
     );
@@ -111,4 +110,19 @@ fn wrong_commands_are_told() {
     }
     // The end of the commands ends the program.
     assert_eq!(outcome.output, "");
+}
+
+#[test]
+fn wrong_numbers_are_told_and_nothing_is_printed_for_no_value() {
+    let outcome = debugged(&[
+        "delete 7",
+        "frame 99",
+        "print (if #f #f)",
+        "print 5",
+        "quit",
+    ]);
+    let lines = lines(&outcome);
+    assert_eq!(lines[2], "There is no breakpoint 7.", "{outcome:?}");
+    assert_eq!(lines[3], "There is no such frame.", "{outcome:?}");
+    assert_eq!(lines[4], "5", "{outcome:?}");
 }

@@ -134,7 +134,11 @@ impl Console {
                     .set_breakpoint(Breakpoint::new(Location::Raise));
                 say(&format!("Breakpoint {} where objects are raised.", id.0));
             }
-            Command::Delete(number) => stop.thread().remove_breakpoint(BreakpointId(number)),
+            Command::Delete(number) => {
+                if !stop.thread().remove_breakpoint(BreakpointId(number)) {
+                    say(&format!("There is no breakpoint {number}."));
+                }
+            }
             Command::Backtrace => say(&backtrace(stop, *frame)),
             Command::Frame(number) => go(stop, frame, number),
             Command::Up => go(stop, frame, *frame + 1),
@@ -181,8 +185,12 @@ fn first_shown(stop: &Stop<'_>) -> usize {
     shown.unwrap_or(0)
 }
 
+/// Says something, if there is anything to say.
 fn say(text: &str) {
-    eprintln!("{}", text.trim_end());
+    let text = text.trim_end();
+    if !text.is_empty() {
+        eprintln!("{text}");
+    }
 }
 
 /// A line of standard input; none at its end.
@@ -305,6 +313,7 @@ fn locals(stop: &mut Stop<'_>, frame: usize) -> String {
 
 fn described_outcome(stop: &mut Stop<'_>, outcome: &Outcome) -> String {
     let mut text = match outcome.value {
+        Ok(Value::UNSPECIFIED) => String::new(),
         Ok(value) => format!("{}\n", written(stop, value)),
         Err(object) => format!("raised: {}\n", written(stop, object)),
     };

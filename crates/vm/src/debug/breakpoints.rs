@@ -142,17 +142,18 @@ impl Thread {
         id
     }
 
-    /// Takes a breakpoint away.
-    pub fn remove_breakpoint(&mut self, id: BreakpointId) {
+    /// Takes a breakpoint away; whether there was one.
+    pub fn remove_breakpoint(&mut self, id: BreakpointId) -> bool {
         let debugger = &self.vm.debugger;
         let mut state = debugger.lock();
         let at = state.breakpoints.iter().position(|known| known.id == id);
         let Some(known) = at.map(|at| state.breakpoints.remove(at)) else {
-            return;
+            return false;
         };
         drop(state);
         let changed: BTreeSet<CodeWord> = known.places.iter().map(|(code, _)| *code).collect();
         self.put_breaks(&changed);
+        true
     }
 
     /// A unit was loaded: gives its code the breaks that belong there.
