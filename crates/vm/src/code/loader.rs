@@ -71,7 +71,11 @@ impl Thread {
         }
         let constants = self.scratch.len();
         for datum in &unit.constants {
-            let value = self.constant(datum)?;
+            let value = match datum {
+                // Programs may tell their own literals apart.
+                Datum::String(text) if is_library => self.shared_literal(text),
+                datum => self.constant(datum)?,
+            };
             self.scratch.push(value);
         }
         let closures = self.scratch.len();
@@ -439,7 +443,7 @@ fn atom_value(thread: &mut Thread, datum: &Datum) -> Result<Value, Raise> {
         Datum::Boolean(b) => Value::boolean(*b),
         Datum::Character(c) => Value::character(*c),
         Datum::Number(number) => thread.number(number.as_ref())?,
-        Datum::String(text) => thread.shared_literal(text),
+        Datum::String(text) => thread.literal_string(text),
         Datum::Symbol(name) => thread.symbol(name.as_str()),
         Datum::Keyword(name) => thread.keyword(name.as_str()),
         Datum::Bytevector(bytes) => {
