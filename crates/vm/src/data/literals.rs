@@ -1,7 +1,8 @@
 //! Equal literal strings of several libraries are one object, where that costs little.
 //!
-//! Only the standard library's are: programs may tell their own literals apart with `eq?`. A short literal is the name of a symbol that is there, or one of the literals that were made last. The
-//! latter are kept until the next collection only: a table of all literals would need what it saves.
+//! Only the standard library's are: programs may tell their own literals apart with `eq?`. A short
+//! literal is the name of a symbol that is there, or one of the literals that were made last. The latter
+//! are kept until the next collection only: a table of all literals would need what it saves.
 
 use std::hash::BuildHasher;
 use std::sync::Arc;
