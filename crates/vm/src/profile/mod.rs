@@ -148,10 +148,15 @@ impl Profiler {
 
     /// Rows since the last call, and how many samples were lost; nothing if no profile is taken.
     pub(crate) fn take(&self, heap: &Heap) -> Option<(Rows, u64)> {
+        if !self.is_on() {
+            return None;
+        }
+        // The heap's lock comes first: who has that while the world stands still may try this one.
+        let (pauses, dead) = (heap.take_pauses(true), heap.take_dead_samples());
         let mut state = self.lock();
         let recording = state.as_mut()?;
-        recording.note_pauses(heap.take_pauses(true));
-        recording.note_dead(heap);
+        recording.note_pauses(pauses);
+        recording.note_dead(dead);
         let lost = std::mem::take(&mut recording.lost);
         Some((recording.take_rows(), lost))
     }
@@ -454,9 +459,10 @@ impl Vm {
     /// Ends the profile and begins the next one with the same options. Waits that last are split: the rest
     /// of each is in the next profile, at the same place.
     pub fn turn_profile(&self) -> Option<LastRows> {
+        let dead = self.heap.take_dead_samples();
         let mut state = self.profiler.lock();
         let mut recording = state.take()?;
-        recording.note_dead(&self.heap);
+        recording.note_dead(dead);
         let mut next = Recording::new(recording.options, &self.profiler);
         let taken = recording.all_tables();
         recording
@@ -509,7 +515,7 @@ impl Recording {
         let elapsed_ns = now_ns() - self.start_ns;
         self.end_waits(elapsed_ns);
         self.note_pauses(vm.heap.take_pauses(has_next));
-        self.note_dead(&vm.heap);
+        self.note_dead(vm.heap.take_dead_samples());
         if !has_next {
             vm.heap.forget_samples();
         }
@@ -537,8 +543,8 @@ impl Recording {
     }
 
     /// Notes which sampled objects have died.
-    fn note_dead(&mut self, heap: &Heap) {
-        for id in heap.take_dead_samples() {
+    fn note_dead(&mut self, dead: Vec<u64>) {
+        for id in dead {
             self.rows.freed(id);
             self.live.remove(id);
         }
