@@ -90,10 +90,40 @@ async function runFile() {
   terminal.show();
 }
 
+// Starts `canny dap` for a debug session.
+const debugAdapters = {
+  createDebugAdapterDescriptor() {
+    const path = vscode.workspace.getConfiguration("canny").get("path") || "canny";
+    return new vscode.DebugAdapterExecutable(path, ["dap"]);
+  },
+};
+
+// What F5 does in a project without a launch configuration.
+const debugConfigurations = {
+  resolveDebugConfiguration(_folder, configuration) {
+    const editor = vscode.window.activeTextEditor;
+    if (configuration.type || !editor || editor.document.languageId !== "scheme") {
+      return configuration;
+    }
+    return { type: "canny", request: "launch", name: "Debug this file", program: "${file}" };
+  },
+};
+
+// The number of the process that is debugged.
+function pickProcess() {
+  return vscode.window.showInputBox({
+    prompt: "The number of a process of Canny",
+    validateInput: (text) => (/^[1-9][0-9]*$/.test(text) ? undefined : "A number is wanted."),
+  });
+}
+
 async function activate(context) {
   context.subscriptions.push(
     vscode.commands.registerCommand("canny.showExpansion", showExpansion),
     vscode.commands.registerCommand("canny.run", runFile),
+    vscode.commands.registerCommand("canny.pickProcess", pickProcess),
+    vscode.debug.registerDebugAdapterDescriptorFactory("canny", debugAdapters),
+    vscode.debug.registerDebugConfigurationProvider("canny", debugConfigurations),
     vscode.commands.registerCommand("canny.restart", async () => {
       await stop();
       await start();

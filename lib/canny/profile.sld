@@ -17,7 +17,7 @@
 
     ;; With `#:keep`, a number of minutes, `path` is a directory: it has the profiles of these
     ;; minutes, in files of `#:file` seconds.
-    (define* (start-profiling! path #:key (interval #f) (waits? #t) (native? #f)
+    (define* (start-profiling! path #:key (interval #f) (waits-per-second #f) (native? #f)
                                (allocation-interval 524288) (keep #f) (file 60) (counts? #f))
       (check-argument 'start-profiling! 1 string? "string" path)
       (if (not (or (not interval)
@@ -27,6 +27,10 @@
                     (<= 0 allocation-interval 1000000000000)))
           (raise-bad-option 'start-profiling! "#:allocation-interval"
                             "0 to 1000000000000 bytes" allocation-interval))
+      (if (not (or (not waits-per-second)
+                   (and (exact-integer? waits-per-second) (<= 0 waits-per-second 1000000000))))
+          (raise-bad-option 'start-profiling! "#:waits-per-second" "0 to 1000000000 waits"
+                            waits-per-second))
       (if (not (or (not keep)
                    (and (real? keep) (< 0 keep 1000000))))
           (raise-bad-option 'start-profiling! "#:keep" "a number of minutes" keep))
@@ -35,8 +39,9 @@
       (let ((failure
              (if keep
                  (%start-profile-ring path (or interval 10000)
-                                      (exact (ceiling (* 60 keep))) file)
-                 (%start-profile path (or interval 1000) (and waits? #t) (and native? #t)
+                                      (exact (ceiling (* 60 keep))) file
+                                      (or waits-per-second 500))
+                 (%start-profile path (or interval 1000) (or waits-per-second 4000) (and native? #t)
                                  allocation-interval (and counts? #t)))))
         (if failure
             (error (string-append "start-profiling!: " failure)))))
@@ -51,11 +56,12 @@
     (define (profiling?)
       (%profiling?))
 
-    (define* (call-with-profile path thunk #:key (interval 1000) (waits? #t) (native? #f)
+    (define* (call-with-profile path thunk #:key (interval 1000) (waits-per-second #f) (native? #f)
                (allocation-interval 524288) (counts? #f))
       (check-procedure 'call-with-profile 2 thunk)
-      (start-profiling! path #:interval interval #:waits? waits? #:native? native?
-                        #:allocation-interval allocation-interval #:counts? counts?)
+      (start-profiling! path #:interval interval #:waits-per-second waits-per-second
+                        #:native? native? #:allocation-interval allocation-interval
+                        #:counts? counts?)
       (dynamic-wind
        (lambda () #f)
        thunk

@@ -77,6 +77,8 @@ pub struct Options {
     pub listen: Option<String>,
     /// The program is run in the debugger.
     pub debugs: bool,
+    /// The socket of the adapter that debugs it.
+    pub debug_socket: Option<PathBuf>,
     /// Tell at the end what was compiled and what was not.
     pub reports_specializer: bool,
     /// The kinds of counters that code has.
@@ -162,6 +164,7 @@ impl Options {
             heap: HeapWish::default(),
             listen: None,
             debugs: false,
+            debug_socket: None,
             environment,
         }
     }
@@ -186,6 +189,12 @@ impl Options {
     fn take_record_option(&mut self, option: &str, parser: &mut Parser) -> Result<(), String> {
         if is_heap_option(option) {
             self.heap.take(option, parser)
+        } else if option.starts_with("coverage") {
+            if !CoverageOptions::take(&mut self.coverage, option, parser)? {
+                return Err(Arg::Long(option).unexpected().to_string());
+            }
+            self.counting.coverage = true;
+            Ok(())
         } else {
             self.ring.take(option, parser)
         }
@@ -287,23 +296,21 @@ pub fn parse_rest(
             Arg::Long("listen") if verb == Some(Verb::Repl) => {
                 options.listen = Some(string(parser.value().map_err(text_of)?)?);
             }
+            Arg::Long("connect") if verb == Some(Verb::Debug) => {
+                options.debug_socket = Some(parser.value().map_err(text_of)?.into());
+            }
+            // The prompt, which is what there is without it.
+            Arg::Short('t') if verb == Some(Verb::Debug) => {}
             Arg::Long(option) if verb == Some(Verb::Profile) && is_recording_option(option) => {
                 let option = option.to_owned();
                 let recording = options.recording.get_or_insert_default();
                 recording.take(&option, &mut parser)?;
             }
             Arg::Long(option)
-                if option.starts_with("coverage") && matches!(verb, None | Some(Verb::Run)) =>
-            {
-                let option = option.to_owned();
-                if !CoverageOptions::take(&mut options.coverage, &option, &mut parser)? {
-                    return Err(Arg::Long(&option).unexpected().to_string());
-                }
-                options.counting.coverage = true;
-            }
-            Arg::Long(option)
                 if matches!(verb, None | Some(Verb::Run))
-                    && (is_ring_option(option) || is_heap_option(option)) =>
+                    && (is_ring_option(option)
+                        || is_heap_option(option)
+                        || option.starts_with("coverage")) =>
             {
                 let option = option.to_owned();
                 options.take_record_option(&option, &mut parser)?;

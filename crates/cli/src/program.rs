@@ -5,14 +5,18 @@
 
 use std::path::Path;
 
+use canny_lib::evaluation::Prepared;
 use canny_lib::recorder::{Recorder, Ring};
+use canny_syntax::diagnostic::Diagnostic;
 use canny_syntax::name::Name;
 use canny_syntax::spelling::similar_name;
+use canny_value::Value;
+use canny_vm::Exit;
 
 use crate::exit_code;
 use crate::options::{Options, Source};
 use crate::report;
-use crate::session::Session;
+use crate::session::{Failure, Session};
 use crate::tools::{files, test};
 
 /// Runs a program to its end; gives the exit code.
@@ -65,8 +69,13 @@ pub fn run(options: &Options, source: &Source) -> u8 {
                 if let Err(failure) = session.run(debugger) {
                     return failure.exit_code();
                 }
-                crate::debug::begin(&mut session.thread, &name);
-                session.run(prepared)
+                match &options.debug_socket {
+                    Some(socket) => run_for_adapter(&mut session, socket, prepared),
+                    None => {
+                        crate::debug::begin(&mut session.thread, &name);
+                        session.run(prepared)
+                    }
+                }
             }
             Some(file) => {
                 let prepared = evaluation.prepare_program_file(file, &name, &bytes);
@@ -92,6 +101,28 @@ pub fn run(options: &Options, source: &Source) -> u8 {
             exit_code::OS
         }
     }
+}
+
+/// Runs a program that an editor debugs, when its breakpoints are set.
+fn run_for_adapter(
+    session: &mut Session,
+    socket: &Path,
+    prepared: Result<Prepared, Vec<Diagnostic>>,
+) -> Result<Value, Failure> {
+    let server = match crate::debug::connect(&session.vm, socket) {
+        Ok(server) => server,
+        Err(message) => {
+            eprintln!("canny: cannot reach the debug adapter: {message}");
+            return Err(Failure::Exit(Exit::Uncaught));
+        }
+    };
+    session.run_after(prepared, |thread| {
+        if crate::debug::wait_for_client(thread, &server) {
+            Ok(())
+        } else {
+            Err(Failure::Exit(Exit::Code(0)))
+        }
+    })
 }
 
 /// Profiles and snapshots that are made while a program runs.

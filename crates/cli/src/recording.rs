@@ -68,6 +68,8 @@ pub struct RecordingOptions {
     pub interval_us: Option<u64>,
     /// Allocated bytes between two sampled objects; 0 for no samples.
     pub allocation_interval_bytes: Option<usize>,
+    /// How many waits each thread notes in a second, if the command line says so; 0 for none.
+    pub waits_per_second: Option<u32>,
     /// A profile to compare with.
     pub base: Option<PathBuf>,
     pub explains: bool,
@@ -114,6 +116,9 @@ const INTERVAL_MAX_US: u64 = 10_000_000;
 /// Most allocated bytes between two sampled objects.
 const ALLOCATION_INTERVAL_MAX: usize = 1_000_000_000_000;
 
+/// Most waits that a thread notes in a second.
+const WAITS_MAX: u32 = 1_000_000_000;
+
 /// Whether a long option is one of them.
 pub fn is_recording_option(option: &str) -> bool {
     let options = [
@@ -121,6 +126,7 @@ pub fn is_recording_option(option: &str) -> bool {
         "format",
         "interval",
         "allocation-interval",
+        "waits-per-second",
         "base",
         "explain",
         "flame",
@@ -190,6 +196,14 @@ impl RecordingOptions {
                          not '{text}'"
                     )
                 })?);
+            }
+            "waits-per-second" => {
+                let text = value()?;
+                let text = text.to_string_lossy();
+                let wrong =
+                    || format!("--waits-per-second wants 0 to {WAITS_MAX} waits, not '{text}'");
+                let number = text.parse().ok().filter(|n| *n <= WAITS_MAX);
+                self.waits_per_second = Some(number.ok_or_else(wrong)?);
             }
             _ => {
                 let text = value()?;

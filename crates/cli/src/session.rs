@@ -128,12 +128,13 @@ impl Session {
             &vm,
             Box::new(move |uncaught| report::uncaught(uncaught, &sources)),
         );
-        if options.debugs {
+        if options.debugs && options.debug_socket.is_none() {
             crate::debug::handle_interrupts(&vm, thread.interrupts());
         } else {
             handle_interrupts(&vm, thread.interrupts());
         }
         canny_lib::host::handle_asks(&vm);
+        crate::debug::serve_attached();
         let mut session = Session {
             vm,
             thread,
@@ -270,6 +271,15 @@ impl Session {
 
     /// Runs what was prepared; gives the value of the last form.
     pub fn run(&mut self, prepared: Result<Prepared, Vec<Diagnostic>>) -> Result<Value, Failure> {
+        self.run_after(prepared, |_| Ok(()))
+    }
+
+    /// The same after something else, which is done when the code is loaded.
+    pub fn run_after(
+        &mut self,
+        prepared: Result<Prepared, Vec<Diagnostic>>,
+        before: impl FnOnce(&mut Thread) -> Result<(), Failure>,
+    ) -> Result<Value, Failure> {
         let vm = self.vm.clone();
         let evaluation = Evaluation::of(&vm);
         let prepared = match prepared {
@@ -287,6 +297,7 @@ impl Session {
             return Err(Failure::Exit(Exit::Uncaught));
         };
         drop(prepared);
+        before(&mut self.thread)?;
         self.restore_profile();
         let mut value = Value::UNSPECIFIED;
         // The list stays on the native stack, which keeps it alive.

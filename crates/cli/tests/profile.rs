@@ -217,7 +217,8 @@ fn waits_have_the_kind_of_their_thing() {
 (define spinner (spawn (lambda () (let loop () (yield) (loop)))))
 (await (spawn (lambda () (count database))))
 ";
-    let profile = profile_of(program, &[]);
+    // The spinner waits so often that others would not be chosen.
+    let profile = profile_of(program, &["--waits-per-second", "1000000000"]);
     let seen: BTreeSet<(&str, Option<&str>)> = profile
         .rows
         .waits
@@ -240,6 +241,49 @@ fn waits_have_the_kind_of_their_thing() {
     // Whether a statement leaves its thread depends on how long it takes.
     let others: Vec<_> = seen.iter().filter(|(kind, _)| *kind == "other").collect();
     assert!(others.is_empty(), "{others:?}");
+}
+
+/// Beyond a rate some waits stand for all; those that are long have rows of their own.
+#[test]
+fn many_waits_are_a_choice_of_them() {
+    let program = "(import (scheme base) (canny tasks) (canny channels) (canny profile))
+(define (relay in out n)
+  (if (> n 0)
+      (begin (channel-send! out (channel-receive in)) (relay in out (- n 1)))))
+(define (ring size n)
+  (let ((first (make-channel 1)))
+    (let loop ((k 1) (in first))
+      (if (< k size)
+          (let ((out (make-channel 1)))
+            (start (relay in out n))
+            (loop (+ k 1) out))
+          (let send ((i 0))
+            (if (< i n)
+                (begin (channel-send! first i) (channel-receive in) (send (+ i 1)))))))))
+(define (nap) (sleep 0.2) 1)
+(define (napper) (with-profile-label ((what \"a nap\")) (list (nap))))
+(define sleeper (spawn napper #:name 'sleeper))
+(ring 100 1000)
+(await sleeper)
+";
+    let profile = profile_of(program, &["--waits-per-second", "200"]);
+    let waits = &profile.rows.waits;
+    let receiving = waits.iter().filter(|wait| wait.kind == WaitKind::Channel);
+    let (rows, waited) = receiving.fold((0, 0), |(rows, waited), wait| {
+        (rows + 1, waited + wait.weight)
+    });
+    assert!(rows < 10_000, "{rows} rows");
+    assert!((40_000..400_000).contains(&waited), "{waited} waits");
+    let sleeping = waits.iter().find(|wait| wait.kind == WaitKind::Timer);
+    let sleeping = sleeping.expect("the long wait has a row");
+    assert!(sleeping.waiting_ns() > 100_000_000, "{sleeping:?}");
+    assert_eq!(sleeping.weight, 1);
+    let task = profile.task_name(sleeping.task);
+    assert!(task.starts_with("sleeper"), "{task}");
+    let stack = program_stack(&profile, sleeping.stack);
+    assert_eq!(stack.last().map(String::as_str), Some("nap"), "{stack:?}");
+    let labels: Vec<_> = profile.label_set(sleeping.label).collect();
+    assert_eq!(labels, [("what", "a nap")]);
 }
 
 /// A program without tasks blocks its thread where it waits.

@@ -198,6 +198,11 @@ impl Sampling {
         });
     }
 
+    /// Whether anything is pending.
+    pub(crate) fn has_pending(&self) -> bool {
+        self.pending.iter().any(Option::is_some)
+    }
+
     /// Takes what is pending in an area, or outside of the areas.
     pub(crate) fn take_pending(&mut self, kind: Option<AreaKind>) -> Option<Pending> {
         self.pending[kind.map_or(OUTSIDE, |kind| kind as usize)].take()

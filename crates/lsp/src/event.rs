@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use canny_messages::Incoming;
 use serde_json::Value;
 
 use crate::catalog::Catalog;
 use crate::places::Search;
 use crate::snapshot::Snapshot;
-use crate::transport::{Failure, Incoming};
+use crate::transport::Failure;
 
 /// An event for the thread that answers.
 pub enum Event {

@@ -131,6 +131,7 @@ impl Adder {
                 holder_stack: wait
                     .holder_stack
                     .map(|one| translation.stack(one, &mut self.to)),
+                weight: wait.weight,
             };
             self.to.wait(wait);
         }

@@ -174,6 +174,16 @@ impl Vm {
         self.units.count()
     }
 
+    /// Names of the texts that code was compiled from, sorted.
+    pub fn source_names(&self) -> Vec<String> {
+        let mut names = std::collections::BTreeSet::new();
+        self.units.each_code(|unit, _, _| {
+            let sources = unit.sources.iter().map(|source| source.name.to_string());
+            names.extend(sources);
+        });
+        names.into_iter().collect()
+    }
+
     /// The heap.
     pub fn heap(&self) -> &Arc<Heap> {
         &self.heap

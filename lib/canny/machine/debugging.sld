@@ -5,11 +5,17 @@
   (import (scheme base))
   (export %run-for-debugger)
   (begin
-    ;; Runs code that a debugger has compiled. The vector has a list of thunks; the last one gives a
-    ;; procedure of the vector. Its second element gets a list of the object that is raised.
+    ;; Runs code that a debugger has compiled. The vector has a list of thunks, whose last one
+    ;; gives a procedure of the vector, unless the third element has it already. The second
+    ;; element gets a list of the object that is raised.
     (define (%run-for-debugger request)
       (guard (object (#t (vector-set! request 1 (list object))))
-        (let loop ((thunks (vector-ref request 0)) (value #f))
-          (if (pair? thunks)
-              (loop (cdr thunks) ((car thunks)))
-              (value request)))))))
+        (let ((known (vector-ref request 2)))
+          (if known
+              (known request)
+              (let loop ((thunks (vector-ref request 0)) (value #f))
+                (if (pair? thunks)
+                    (loop (cdr thunks) ((car thunks)))
+                    (begin
+                      (vector-set! request 2 value)
+                      (value request))))))))))

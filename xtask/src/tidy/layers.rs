@@ -55,10 +55,16 @@ const LAYERS: &[(&str, &[&str])] = &[
             "sched", "io", "tls", "formats", "http", "sqlite", "secrets", "profile", "snapshot",
         ],
     ),
+    ("messages", &[]),
+    (
+        "dap",
+        &["locks", "tables", "value", "messages", "vm", "lib"],
+    ),
     (
         "lsp",
         &[
             "locks",
+            "messages",
             "tables",
             "syntax",
             "format",
@@ -86,6 +92,9 @@ const LAYERS: &[(&str, &[&str])] = &[
             "io",
             "lib",
             "lsp",
+            "dap",
+            // For the client in its tests.
+            "messages",
             "report",
             "profile",
             "snapshot",

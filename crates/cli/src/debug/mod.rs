@@ -1,4 +1,4 @@
-//! `canny debug FILE`: a program with a prompt at each of its stops.
+//! `canny debug FILE`: a program with a prompt at each of its stops, or one for an editor.
 //!
 //! The program is compiled for people to look into it, and stops at its first line. The prompt reads
 //! commands from standard input, writes to standard error, and belongs to one task at a time: others
@@ -6,10 +6,13 @@
 
 mod commands;
 mod console;
+mod served;
 
 use std::sync::Arc;
 
 use canny_vm::{InterruptState, Thread, Vm};
+
+pub use self::served::{connect, serve_attached, wait_for_client};
 
 /// Has Ctrl-C stop the program at its next place. If it has come to none since the last Ctrl-C, the
 /// program is interrupted as without a debugger.

@@ -18,7 +18,7 @@ pub fn begin_places(session: &mut Session, options: &Options) -> Result<Option<R
         interval_ns: 0,
         allocation_interval_bytes: Some(INTERVAL_BYTES),
         collects_at_end: false,
-        notes_waits: false,
+        waits_per_second: None,
         ..ProfileOptions::default()
     };
     let output = Box::new(std::io::sink());

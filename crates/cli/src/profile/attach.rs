@@ -64,6 +64,9 @@ fn try_attach(wish: &RecordingOptions, process: u32) -> Result<u8, String> {
             wish.allocation_interval_bytes
                 .unwrap_or(ALLOCATION_INTERVAL_BYTES),
         );
+    if let Some(waits) = wish.waits_per_second {
+        request = request.with("waits-per-second", waits);
+    }
     if let Some(interval_us) = wish.interval_us {
         request = request.with("interval", interval_us);
     }

@@ -86,6 +86,9 @@ pub fn begin(session: &mut Session, options: &Options) -> Result<Option<Recordin
     if let Some(bytes) = wish.allocation_interval_bytes {
         settings.allocation_interval_bytes = Some(bytes).filter(|bytes| *bytes > 0);
     }
+    if let Some(waits) = wish.waits_per_second {
+        settings.waits_per_second = Some(waits).filter(|waits| *waits > 0);
+    }
     if let Some(interval) = wish.interval_us {
         settings.interval_ns = 1000 * interval;
     }

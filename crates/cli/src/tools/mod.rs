@@ -6,6 +6,7 @@ mod bench;
 pub mod compile;
 mod compile_r7rs;
 mod completions;
+mod dap;
 pub mod doc;
 pub mod files;
 mod fmt;
@@ -62,6 +63,7 @@ pub const TOOLS: &[Tool] = &[
     compile_r7rs::TOOL,
     fmt::TOOL,
     lsp::TOOL,
+    dap::TOOL,
     packages::ADD,
     packages::REMOVE,
     packages::LOCK,

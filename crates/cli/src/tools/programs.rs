@@ -73,6 +73,10 @@ const PROFILE_OPTIONS: &[Row] = &[
         "--allocation-interval BYTES",
         "allocated bytes between sampled objects; 524288 unless given, 0 for none, 1 for all",
     ),
+    (
+        "--waits-per-second NUMBER",
+        "waits that each thread notes before it chooses among them; 4000 unless given, 0 for none",
+    ),
     ("--base FILE", "compare with a profile that was kept"),
     (
         "--exact",
@@ -188,11 +192,22 @@ pub const PROFILE: Tool = Tool {
     run: |parser, environment| perform(parser, environment, Verb::Profile),
 };
 
+const DEBUG_OPTIONS: &[(&str, &str)] = &[
+    ("-t", "ask at the prompt, as it does without --connect"),
+    (
+        "--connect SOCKET",
+        "be debugged by the adapter at this socket; 'canny dap' starts programs so",
+    ),
+];
+
 pub const DEBUG: Tool = Tool {
     name: "debug",
     operands: "[OPTION…] FILE [ARGUMENT…]",
     summary: "Runs a program that stops at breakpoints, goes step by step, and shows its variables",
-    options: EVALUATION_OPTIONS,
+    options: &joined::<{ DEBUG_OPTIONS.len() + EVALUATION_OPTIONS.len() }>(
+        DEBUG_OPTIONS,
+        EVALUATION_OPTIONS,
+    ),
     details: "Arguments behind FILE belong to the program. It stops at its first line; 'help' at the prompt \
         lists\nthe commands, which are read from standard input.",
     run: |parser, environment| perform(parser, environment, Verb::Debug),

@@ -53,6 +53,15 @@ impl Mutator {
         }
     }
 
+    /// Whether there are samples that the observer has not got yet.
+    #[inline]
+    pub fn has_pending_samples(&mut self) -> bool {
+        let sampling = &self.local().sampling;
+        sampling
+            .as_ref()
+            .is_some_and(|sampling| sampling.has_pending())
+    }
+
     #[inline(always)]
     pub(crate) fn is_sampling(&mut self) -> bool {
         self.local().sampling.is_some()

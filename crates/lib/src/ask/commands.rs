@@ -1,10 +1,13 @@
-//! The commands that a process answers.
+//! The commands that a process answers: profiles, snapshots of its heap, a debugger. Each has a row with
+//! its name; arguments that a request lacks have the values of the command line.
 
-use std::sync::Arc;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use canny_vm::Vm;
-use canny_vm::profile::ProfileOptions;
+use canny_vm::profile::{ProfileOptions, WAITS_PER_SECOND};
 use canny_vm::survey::SnapshotOptions;
 
 use super::frames::Request;
@@ -16,7 +19,8 @@ use crate::snapshots;
 pub(super) type Command = fn(&Arc<Vm>, &Request, &mut Client) -> Result<(), String>;
 
 /// Names and functions.
-pub(super) const COMMANDS: &[(&str, Command)] = &[("profile", profile), ("heap", heap)];
+pub(super) const COMMANDS: &[(&str, Command)] =
+    &[("profile", profile), ("heap", heap), ("debug", debug)];
 
 /// Most bytes of a heap that is collected to find the tasks that wait: that takes a pause.
 const SEARCHED_BYTES_MAX: u64 = 256 << 20;
@@ -34,14 +38,16 @@ fn note_parked_tasks(vm: &Arc<Vm>) {
 const SECONDS_MAX: f64 = 86_400.0;
 
 /// A profile of some seconds. Arguments: `seconds`, `interval` in microseconds, `allocation-interval` in
-/// bytes or 0, `native` as 0 or 1.
+/// bytes or 0, `waits-per-second` or 0, `native` as 0 or 1.
 fn profile(vm: &Arc<Vm>, request: &Request, client: &mut Client) -> Result<(), String> {
     let seconds = request.number("seconds", 10.0)?;
     if !(0.0..=SECONDS_MAX).contains(&seconds) {
         return Err(format!("a profile takes 0 to {SECONDS_MAX} seconds"));
     }
     let bytes = request.number("allocation-interval", 0)?;
+    let waits = request.number("waits-per-second", WAITS_PER_SECOND)?;
     let options = ProfileOptions {
+        waits_per_second: Some(waits).filter(|waits| *waits > 0),
         allocation_interval_bytes: Some(bytes).filter(|bytes| *bytes > 0),
         // A pause of a large heap is worse than not to know which objects are dead.
         collects_at_end: false,
@@ -76,4 +82,22 @@ fn heap(vm: &Arc<Vm>, request: &Request, client: &mut Client) -> Result<(), Stri
     let report = snapshots::take(vm, open, &options)?;
     client.end_with(snapshots::text_of_report(&report));
     Ok(())
+}
+
+/// Serves a debugger's client on a stream; the error says why not.
+pub type Debugger = fn(&Arc<Vm>, UnixStream) -> Result<(), String>;
+
+static DEBUGGER: OnceLock<Debugger> = OnceLock::new();
+
+/// Says who serves debuggers' clients.
+pub fn set_debugger(debugger: Debugger) {
+    let _ = DEBUGGER.set(debugger);
+}
+
+/// A debugger: its client is at the other end of the socket that comes with the request.
+fn debug(vm: &Arc<Vm>, _request: &Request, client: &mut Client) -> Result<(), String> {
+    let socket = client.take_file();
+    let socket = socket.ok_or("no socket came with the request")?;
+    let debugger = DEBUGGER.get().ok_or("the process has no debugger")?;
+    debugger(vm, UnixStream::from(OwnedFd::from(socket)))
 }

@@ -15,9 +15,13 @@ mod server;
 #[cfg(test)]
 mod tests;
 
+use std::io;
+use std::path::PathBuf;
+
 use rustix::process::Signal;
 
 pub use self::client::{AskError, Reply, ask, ask_with_file};
+pub use self::commands::{Debugger, set_debugger};
 pub use self::frames::Request;
 pub(crate) use self::server::listen;
 
@@ -26,3 +30,13 @@ pub(crate) use self::server::listen;
 pub(crate) const SIGNAL: Signal = Signal::URG;
 /// Name of the thread that runs programs, by which a process of Canny is known.
 pub const PROGRAM_THREAD: &str = "canny";
+
+/// A directory that only the user may open, for sockets.
+///
+/// # Errors
+/// It cannot be made, or somebody else may open it.
+pub fn private_directory() -> io::Result<PathBuf> {
+    let directory = directory::place_of(std::process::id()).directory;
+    directory::prepare(&directory)?;
+    Ok(directory)
+}

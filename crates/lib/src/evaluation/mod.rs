@@ -257,6 +257,11 @@ impl Evaluation {
         &self.sources
     }
 
+    /// The newest text that was read under a name.
+    pub fn source_text(&self, name: &str) -> Option<String> {
+        self.sources.text_of(name).map(|text| text.to_string())
+    }
+
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock()
     }

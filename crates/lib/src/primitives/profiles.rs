@@ -71,7 +71,7 @@ fn start(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let interval_bytes = call.index(thread, 4)?;
     let options = ProfileOptions {
         interval_ns: 1000 * interval_us as u64,
-        notes_waits: call.at(2).is_true(),
+        waits_per_second: waits_per_second(thread, call, 2)?,
         names_native: call.at(3).is_true(),
         counts_calls: call.at(5).is_true(),
         allocation_interval_bytes: Some(interval_bytes).filter(|bytes| *bytes > 0),
@@ -79,6 +79,12 @@ fn start(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     };
     let result = start_in_file(thread, &path, options);
     Ok(begun(thread, result))
+}
+
+/// An argument that is a number of waits.
+fn waits_per_second(thread: &mut Thread, call: Call, index: usize) -> Result<Option<u32>, Raise> {
+    let waits = u32::try_from(call.index(thread, index)?).unwrap_or(u32::MAX);
+    Ok(Some(waits).filter(|waits| *waits > 0))
 }
 
 fn start_in_file(thread: &mut Thread, path: &str, options: ProfileOptions) -> Result<(), String> {
@@ -98,6 +104,7 @@ fn start_ring(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     options.interval_ns = 1000 * call.index(thread, 1)? as u64;
     options.keep = Duration::from_secs(call.index(thread, 2)? as u64);
     options.file = Duration::from_secs(call.index(thread, 3)? as u64);
+    options.waits_per_second = waits_per_second(thread, call, 4)?;
     let vm = thread.vm().clone();
     let subject = Subject::of_machine(&vm);
     let report = Box::new(|message: &str| eprintln!("canny: {message}"));

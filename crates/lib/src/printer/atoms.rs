@@ -260,7 +260,7 @@ pub(super) fn begins_with_at(value: Value) -> bool {
 }
 
 /// The name of a record type, without the angle brackets that many have by custom.
-pub(super) fn print_record_name(text: &mut String, record_type: Value) {
+pub(crate) fn print_record_name(text: &mut String, record_type: Value) {
     let name = record_type
         .as_kind(Kind::RecordType)
         .and_then(|record_type| symbol_name(record_type.field(record_type::NAME)))

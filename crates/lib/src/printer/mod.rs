@@ -26,7 +26,7 @@ use crate::hash_table::Table;
 use atoms::Manner;
 use labels::{Labels, Visit};
 
-pub(crate) use atoms::{is_plain, quotation_prefix};
+pub(crate) use atoms::{is_plain, print_record_name, quotation_prefix};
 pub use pretty::{pretty_shown, pretty_text, pretty_written};
 
 /// The purpose of the text.

@@ -114,7 +114,7 @@ impl Subject {
 fn header(subject: &Subject, options: &ProfileOptions) -> Header {
     let started = SystemTime::now().duration_since(UNIX_EPOCH);
     let mut modes = vec![Mode::Cpu];
-    modes.extend(options.notes_waits.then_some(Mode::Wait));
+    modes.extend(options.waits_per_second.map(|_| Mode::Wait));
     modes.extend(options.counts_calls.then_some(Mode::Counts));
     let allocation_interval_bytes = options.allocation_interval_bytes;
     modes.extend(allocation_interval_bytes.map(|_| Mode::Allocation));

@@ -29,6 +29,9 @@ const NAME: (&str, &str) = ("canny-", ".profile");
 /// A procedure that gets the message of a failure.
 pub type Report = Box<dyn Fn(&str) + Send>;
 
+/// How many waits a thread notes in a second.
+const WAITS_PER_SECOND: u32 = 500;
+
 /// The wanted files.
 #[derive(Clone, Debug)]
 pub struct RingOptions {
@@ -40,7 +43,8 @@ pub struct RingOptions {
     pub interval_ns: u64,
     /// Allocated bytes between two sampled objects, if objects are sampled.
     pub allocation_interval_bytes: Option<usize>,
-    pub notes_waits: bool,
+    /// How many waits each thread notes in a second; see [`ProfileOptions::waits_per_second`].
+    pub waits_per_second: Option<u32>,
 }
 
 impl RingOptions {
@@ -52,7 +56,7 @@ impl RingOptions {
             keep: Duration::from_secs(3600),
             interval_ns: 10_000_000,
             allocation_interval_bytes: None,
-            notes_waits: true,
+            waits_per_second: Some(WAITS_PER_SECOND),
         }
     }
 }
@@ -79,7 +83,7 @@ impl Ring {
             allocation_interval_bytes: options.allocation_interval_bytes,
             // Collections are the program's own.
             collects_at_end: false,
-            notes_waits: options.notes_waits,
+            waits_per_second: options.waits_per_second,
             is_turned: true,
             ..ProfileOptions::default()
         };

@@ -26,6 +26,7 @@ use std::time::{Duration, Instant};
 
 use canny_lib::Evaluation;
 use canny_lib::evaluation::OpenDocuments;
+use canny_messages::{Incoming, MessageReader, write_body, write_message};
 use serde_json::{Value, json};
 
 use crate::Options;
@@ -37,9 +38,7 @@ use crate::library_sources::LibrarySources;
 use crate::places::{Places, Search};
 use crate::snapshot::Snapshot;
 use crate::text::{Encoding, Text};
-use crate::transport::{
-    Failure, Incoming, MessageReader, code, response, write_body, write_message,
-};
+use crate::transport::{Failure, code, response};
 use crate::uri;
 use crate::view::View;
 use crate::worker::{Job, Run, Task, Worker};

@@ -279,6 +279,16 @@ test("waits by place, cut to the time range", () => {
   assert.equal(weights(profile, { task: 1 }, "wait").total, 200);
 });
 
+test("a wait stands for as many as its weight", () => {
+  const weighted = { waits: { ...WAITS.waits, weight: [10, 1, 3] } };
+  const profile = profileOf([...LINES, weighted]);
+  const all = waitTable(profile, new StackFacts(profile), NO_FILTER);
+  assert.deepEqual([all.total, all.count, all.noted, all.runnable], [1000, 14, 3, 120]);
+  assert.deepEqual(all.rows.map((row) => [row.count, row.total, row.longest]), [[11, 700, 100], [3, 300, 100]]);
+  assert.equal(all.rows[0]!.holders[0]!.total, 600);
+  assert.equal(weights(profile, { task: 1 }, "wait").total, 400);
+});
+
 const ALLOCATIONS = [{ allocations: {
   at: [1, 2, 3], thread: [0, 0, 1], task: [0, 0, 1], label: [0, 0, 0], stack: [2, 1, 4], type: [3, 3, 0], size: [16, 16, 32],
   weight: [1600, 800, 3200], reason: [1, null, null], id: [10, 11, 12],

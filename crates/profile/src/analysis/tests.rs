@@ -291,6 +291,7 @@ fn waits_are_added_up_by_kind_and_place() {
             on,
             holder: None,
             holder_stack: None,
+            weight: 1,
         });
     }
     let profile = Profile::new(Header::default(), &mut builder, 0);

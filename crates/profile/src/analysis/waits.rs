@@ -16,6 +16,8 @@ pub struct WaitPlace {
     /// The newest line of the program on the stack.
     pub place: Place,
     pub count: u64,
+    /// How many of them are in the profile; these stand for the others.
+    pub noted: u64,
     /// The number of tasks that waited.
     pub tasks: usize,
     pub waiting_ns: u64,
@@ -65,6 +67,7 @@ pub fn wait_places(profile: &Profile, filter: &Filter) -> Vec<WaitPlace> {
                 on: wait.on,
                 place,
                 count: 0,
+                noted: 0,
                 tasks: 0,
                 waiting_ns: 0,
                 longest_ns: 0,
@@ -79,14 +82,15 @@ pub fn wait_places(profile: &Profile, filter: &Filter) -> Vec<WaitPlace> {
             let place = Place::in_program(profile, wait.holder_stack, Grain::Line);
             let (tasks, count, time_ns) = sum.holders.entry(place).or_default();
             tasks.insert(holder);
-            *count += 1;
-            *time_ns = time_ns.saturating_add(waiting_ns);
+            *count += wait.weight;
+            *time_ns = time_ns.saturating_add(wait.weighted(waiting_ns));
         }
         let row = &mut sum.row;
-        row.count += 1;
-        row.waiting_ns = row.waiting_ns.saturating_add(waiting_ns);
+        row.count += wait.weight;
+        row.noted += 1;
+        row.waiting_ns = row.waiting_ns.saturating_add(wait.weighted(waiting_ns));
         row.longest_ns = row.longest_ns.max(waiting_ns);
-        row.runnable_ns = row.runnable_ns.saturating_add(runnable_ns);
+        row.runnable_ns = row.runnable_ns.saturating_add(wait.weighted(runnable_ns));
     }
     let mut places: Vec<WaitPlace> = sums.into_values().map(Sum::finish).collect();
     places.sort_by_key(|one| {

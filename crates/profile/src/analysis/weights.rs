@@ -88,7 +88,10 @@ impl<'profile> Weights<'profile> {
     }
 
     fn add(&mut self, stack: Option<StackIndex>, weight: u64) {
-        let cost = Cost::new(weight);
+        self.add_cost(stack, Cost::new(weight));
+    }
+
+    fn add_cost(&mut self, stack: Option<StackIndex>, cost: Cost) {
         self.total += cost;
         match stack.and_then(|stack| self.own.get_mut(stack.row())) {
             Some(own) => *own += cost,
@@ -113,7 +116,11 @@ impl<'profile> Weights<'profile> {
                 for row in &rows.waits {
                     let part = selection.part_ns(row.from_ns, row.ready_ns);
                     if part > 0 && selection.admits(row.task, None, row.label) {
-                        self.add(row.stack, part);
+                        let cost = Cost {
+                            weight: row.weighted(part),
+                            count: row.weight,
+                        };
+                        self.add_cost(row.stack, cost);
                     }
                 }
             }

@@ -326,9 +326,10 @@ fn tasks(profile: &Profile, trace: &mut Trace) {
         let spans = tasks.entry(wait.task).or_default();
         let place = Place::in_program(profile, wait.stack, Grain::Line);
         let arguments = format!(
-            "\"at\":{},\"location\":{}",
+            "\"at\":{},\"location\":{},\"waits\":{}",
             json_string(place.name(profile)),
-            json_string(&place.location(profile))
+            json_string(&place.location(profile)),
+            wait.weight
         );
         let kind = wait.kind.word();
         spans.push(Span {

@@ -483,6 +483,7 @@ fn wait_markers(profile: &Profile, stacks: &[usize], shared: &mut Shared) -> Mar
             "task": profile.task_name(wait.task),
             "place": format!("{} {}", place.name(profile), place.location(profile)),
             "runnable": wait.runnable_ns(),
+            "waits": wait.weight,
         });
         cause(&mut data, stacks, wait.stack, wait.from_ns);
         let name = shared.string(&format!("wait for {}", wait.kind.word()));

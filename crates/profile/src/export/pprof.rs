@@ -134,7 +134,8 @@ fn sums(profile: &Profile, kinds: &[Kind]) -> BTreeMap<Key, Vec<u64>> {
     }
     for row in &rows.waits {
         let key = (row.stack, row.task, None, row.label);
-        add(key, Kind::Waiting, 1, row.waiting_ns());
+        let waiting_ns = row.weighted(row.waiting_ns());
+        add(key, Kind::Waiting, row.weight, waiting_ns);
     }
     sums
 }

@@ -133,6 +133,7 @@ fn busy() -> Profile {
             on: None,
             holder: None,
             holder_stack: None,
+            weight: 1,
         });
     }
     for (index, kind) in EventKind::ALL.iter().enumerate() {

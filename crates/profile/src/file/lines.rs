@@ -79,6 +79,7 @@ tables! {
         ;
         holder: Option<u32>,
         holder_stack: Option<u32>,
+        weight: u64,
     }
     Allocations {
         at: u64,

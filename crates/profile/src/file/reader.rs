@@ -305,6 +305,7 @@ impl Reader {
                     rows.stacks.len(),
                     late(&table.holder_stack, row),
                 )?,
+                weight: table.weight.get(row).copied().unwrap_or(1),
             });
         }
         Ok(())

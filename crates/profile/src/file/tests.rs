@@ -67,6 +67,7 @@ pub fn full() -> (Header, Builder) {
         on,
         holder: Some(task),
         holder_stack: stack,
+        weight: 1,
     });
     let type_name = builder.string("pair");
     builder.allocation(Allocation {
@@ -163,6 +164,7 @@ fn rows_may_come_in_parts() {
             on,
             holder: None,
             holder_stack: None,
+            weight: 1,
         });
     }
     builder.sample(Sample {

@@ -301,6 +301,7 @@ impl<W: Write> Writer<W> {
             table.optional("holder_stack", some, |row| {
                 row.holder_stack.map(|stack| stack.number())
             });
+            table.column("weight", some, |row| row.weight);
             table.end(output)?;
         }
         for some in rows.allocations.chunks(ROWS_MAX) {

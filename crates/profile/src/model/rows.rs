@@ -90,12 +90,19 @@ pub struct Wait {
     pub holder: Option<TaskIndex>,
     /// Where that task was while it had it.
     pub holder_stack: Option<StackIndex>,
+    /// How many waits it stands for.
+    pub weight: u64,
 }
 
 impl Wait {
     /// The time until the task was runnable.
     pub fn waiting_ns(&self) -> u64 {
         self.ready_ns.saturating_sub(self.from_ns)
+    }
+
+    /// A time of this wait, times the waits for which it stands.
+    pub fn weighted(&self, time_ns: u64) -> u64 {
+        time_ns.saturating_mul(self.weight)
     }
 
     /// The time from being runnable to running.

@@ -205,6 +205,7 @@ fn waits_and_allocations_have_tables() {
         on,
         holder: None,
         holder_stack: None,
+        weight: 1,
     });
     let type_name = builder.string("pair");
     builder.allocation(Allocation {
@@ -279,6 +280,7 @@ fn locks_show_who_has_them() {
             on,
             holder: Some(holder),
             holder_stack: place,
+            weight: 1,
         });
     }
     let profile = Profile::new(Header::default(), &mut builder, 9);

@@ -2,7 +2,7 @@
 //!
 //! Below a place the table says where the tasks were that had the lock, and how long others waited.
 
-use canny_report::units::milliseconds;
+use canny_report::units::{count, milliseconds};
 use canny_report::{Colour, Style, fit, printable, right};
 
 use super::table::place_cells;
@@ -114,6 +114,12 @@ pub fn waits_table(profile: &Profile, waits: &[WaitPlace], style: &Style) -> Str
             ];
             text += &(cells.concat().trim_end().to_owned() + "\n");
         }
+    }
+    let all: u64 = waits.iter().map(|one| one.count).sum();
+    let noted: u64 = waits.iter().map(|one| one.noted).sum();
+    if noted < all {
+        let [noted, all] = [noted, all].map(count);
+        text += &format!("{noted} of about {all} waits were noted; they stand for the others\n");
     }
     if waits.len() > style.rows_max {
         text += &format!("{} more\n", waits.len() - style.rows_max);

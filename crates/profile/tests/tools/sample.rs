@@ -137,6 +137,7 @@ fn others(maker: &mut Maker, fib: Option<StackIndex>, job: StackIndex) {
             on,
             holder: None,
             holder_stack: None,
+            weight: 1,
         });
     }
     let pair = maker.builder.string("pair");

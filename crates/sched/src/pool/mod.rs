@@ -310,11 +310,13 @@ impl Pool {
 
     /// How long ago a word became ready that was taken just now, if that was noted.
     pub fn since_ready(&self, next: &Next) -> Option<Duration> {
-        let now_us = ready_us(self.clock());
-        let since_us = now_us.wrapping_sub(next.ready_us);
+        if next.ready_us == 0 {
+            return None;
+        }
+        let since_us = ready_us(self.clock()).wrapping_sub(next.ready_us);
         // A clock that seems to have run backwards has not moved.
         let since_us = if since_us > u32::MAX / 2 { 0 } else { since_us };
-        (next.ready_us != 0).then(|| Duration::from_micros(since_us.into()))
+        Some(Duration::from_micros(since_us.into()))
     }
 
     pub fn statistics(&self) -> PoolStatistics {

@@ -64,16 +64,18 @@ rows! {
          any." slow Administration;
     "%implementation-version" (0) [FOLDABLE PURE NEVER_RAISES] "-> string"
         "The version of this implementation." slow Administration;
-    "%start-profile" (6) [] "string index boolean boolean index boolean -> string-or-false"
-        "Begins a profile in a file, with so many microseconds between samples, with waits or not, with the \
-         names of native functions or not, with so many allocated bytes between sampled objects, and with \
-         counts of calls or not: #f, or a string that says why not." slow Administration;
+    "%start-profile" (6) [] "string index index boolean index boolean -> string-or-false"
+        "Begins a profile in a file, with so many microseconds between samples, so many waits in a second \
+         before some are chosen, with the names of native functions or not, with so many allocated bytes \
+         between sampled objects, and with counts of calls or not: #f, or a string that says \
+         why not." slow Administration;
     "%stop-profile" (0) [] "-> any"
         "Ends the profile: #t, #f if none is being taken, or a string that says what \
          failed." slow Administration;
-    "%start-profile-ring" (4) [] "string index index index -> string-or-false"
+    "%start-profile-ring" (5) [] "string index index index index -> string-or-false"
         "Begins to keep profiles in a directory, with so many microseconds between samples, for so many \
-         seconds, in files of so many seconds: #f, or a string that says why not." slow Administration;
+         seconds, in files of so many seconds, with so many waits in a second: #f, or a string that says \
+         why not." slow Administration;
     "%start-profile-in-memory" (1) [] "index -> string-or-false"
         "Begins a profile in memory, with so many microseconds between samples: #f, or a string that says \
          why not." slow Administration;

@@ -1,4 +1,5 @@
-//! The registers of the dynamic state, as the primitive rows of `control` describe them.
+//! The registers of the dynamic state, as the primitive rows of `control` describe them: winders,
+//! handlers and parameters, which have the current ports.
 
 use canny_value::Value;
 
@@ -40,15 +41,7 @@ impl Thread {
 
     /// The first entry of the parameters register with this key.
     pub fn parameter_entry(&self, key: Value) -> Option<Value> {
-        let mut rest = self.dynamic.parameters;
-        while let Some(pair) = rest.as_pair() {
-            let entry = pair.car();
-            if entry.car() == Some(key) {
-                return Some(entry);
-            }
-            rest = pair.cdr();
-        }
-        None
+        entry_of(self.dynamic.parameters, key)
     }
 
     /// The current port with a key: 0 for input, 1 for output, 2 for errors.
@@ -77,4 +70,17 @@ impl Thread {
             }
         }
     }
+}
+
+/// The first entry with this key of a value of the parameters register.
+pub(crate) fn entry_of(parameters: Value, key: Value) -> Option<Value> {
+    let mut rest = parameters;
+    while let Some(pair) = rest.as_pair() {
+        let entry = pair.car();
+        if entry.car() == Some(key) {
+            return Some(entry);
+        }
+        rest = pair.cdr();
+    }
+    None
 }

@@ -7,7 +7,7 @@
 
 pub mod condition;
 pub(crate) mod continuation;
-mod dynamic_state;
+pub(crate) mod dynamic_state;
 pub(crate) mod escape;
 pub(crate) mod graft;
 mod raise;

@@ -242,6 +242,9 @@ fn find(known: &mut Known, codes: &[Loaded]) {
                 if is_it && let Some(place) = first_place(unit, *index, *code) {
                     known.places.push((CodeWord(code.word()), place));
                 }
+                let copies = first_of_copies(unit, *index, *code, name);
+                let copies = copies.into_iter().map(|at| (CodeWord(code.word()), at));
+                known.places.extend(copies);
             }
         }
         Location::Raise => {
@@ -267,6 +270,26 @@ fn first_place(unit: &UnitMetadata, index: usize, code: CodeRef) -> Option<u32> 
     own.map(|(index, _)| *index)
         .or_else(|| places.first())
         .or_else(|| first_possible(code))
+}
+
+/// Where the copies of a procedure begin that the compiler has made in a code.
+fn first_of_copies(unit: &UnitMetadata, index: usize, code: CodeRef, name: &str) -> Vec<u32> {
+    let is_copied = |row: &canny_compiler::unit::InlinedCall| {
+        row.procedure
+            .as_ref()
+            .is_some_and(|one| one.as_str() == name)
+    };
+    if !unit.inlinings.iter().any(is_copied) {
+        return Vec::new();
+    }
+    let mut seen = BTreeSet::new();
+    let places = Places::of(unit, index, code).by_index.into_iter();
+    let firsts = places.filter(|(_, place)| {
+        let row = (place.span.inlining as usize).checked_sub(1);
+        let row = row.and_then(|row| unit.inlinings.get(row));
+        row.is_some_and(is_copied) && seen.insert(place.span.inlining)
+    });
+    firsts.map(|(at, _)| at).collect()
 }
 
 /// The instructions of a line, or of the next line with code; `moved` is the line that was chosen in

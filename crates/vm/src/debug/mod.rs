@@ -17,10 +17,12 @@
 mod breakpoints;
 mod entry;
 mod frames;
+mod kept;
 pub(crate) mod patches;
 mod places;
 mod step;
 mod stop;
+mod tasks;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -33,8 +35,10 @@ use crate::thread::interrupt::{DEBUG, InterruptState};
 
 pub use breakpoints::{Breakpoint, BreakpointId, BreakpointState, Condition, Location};
 pub use frames::{Assignment, DebugFrame, DebugVariable, Home};
+pub use kept::Kept;
 pub use step::{Granularity, StepKind};
 pub use stop::{Reason, Stop};
+pub use tasks::{TaskDescription, TaskState};
 
 use breakpoints::Known;
 use step::Step;
@@ -113,6 +117,8 @@ struct State {
     /// Instructions that are executed again, after something came in between: address and depth.
     repetitions: HashMap<TaskKey, (usize, usize)>,
     threads: Vec<Weak<InterruptState>>,
+    starts: tasks::Starts,
+    kept: kept::Places,
 }
 
 /// The debugger of a machine.
@@ -156,6 +162,11 @@ impl Debugger {
         self.turn_on();
         self.lock().pauses.insert(task);
         self.ask_threads();
+    }
+
+    /// A task that was to stop is not to stop any more.
+    pub fn cancel_pause(&self, task: TaskKey) {
+        self.lock().pauses.remove(&task);
     }
 
     /// Stops every task there, those too that begin or resume later; or lets that be. Gives what was in

@@ -248,3 +248,33 @@ fn value_of(scope: &VariableScope, step: &Step, closure: Value, live: &[bool]) -
     };
     (value != Value::UNBOUND && value != Value::ABSENT).then_some(value)
 }
+
+impl Thread {
+    /// Names and values of the variables that a procedure has captured, as far as its code knows them.
+    pub fn captured_variables(&self, closure: Value) -> Vec<(String, Value)> {
+        let code = CodeRef::of_closure(closure);
+        let Some((unit, index)) = code.and_then(|code| self.vm.metadata(code)) else {
+            return Vec::new();
+        };
+        let Some(object) = closure.as_kind(Kind::Closure) else {
+            return Vec::new();
+        };
+        let mut found: Vec<(String, Value)> = Vec::new();
+        for scope in &unit.codes[index].variables {
+            let VariablePlace::Captured(slot) = scope.place else {
+                continue;
+            };
+            let field = 1 + usize::from(slot);
+            let name = scope.name.as_str();
+            if field < object.length() && found.iter().all(|(known, _)| known != name) {
+                let held = object.field(field);
+                let value = match held.as_kind(Kind::Box) {
+                    Some(holder) if scope.is_boxed => holder.field(0),
+                    _ => held,
+                };
+                found.push((name.to_owned(), value));
+            }
+        }
+        found
+    }
+}

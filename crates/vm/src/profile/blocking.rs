@@ -43,7 +43,7 @@ impl Thread {
     /// Runs an operation that blocks the thread when it waits. A profile gets its wait.
     pub(crate) fn wait_watched<R>(&mut self, work: impl FnOnce() -> R) -> R {
         let sampler = self.profile.sampler.as_deref();
-        let Some(sampler) = sampler.filter(|_| self.profile.notes_waits) else {
+        let Some(sampler) = sampler.filter(|_| self.profile.budget.is_some()) else {
             return self.block_outside_heap(work);
         };
         let watch = Rc::new(Watch {
@@ -64,12 +64,24 @@ impl Thread {
     #[cold]
     fn note_blocked(&mut self, from_ns: u64, kind: WaitKind) {
         let said = self.profile.operation.take();
+        let now = now_ns();
+        let chosen = match &mut self.profile.budget {
+            Some(budget) => budget.choose(),
+            None => return,
+        };
+        let is_long = now.saturating_sub(from_ns) >= self.vm.profiler.marks.long_ns();
+        let weight = match chosen {
+            _ if is_long => 1,
+            Some(weight) => weight,
+            None => return,
+        };
         let vm = self.vm.clone();
         let mut state = vm.profiler.lock();
         let (Some(recording), Some(sampler)) = (state.as_mut(), &self.profile.sampler) else {
             return;
         };
         let number = sampler.task.load(std::sync::atomic::Ordering::Relaxed);
+        recording.name_current_task(self);
         let label = self.profile_labels(&mut recording.rows);
         let task = recording.task_row(number);
         let base = recording.tasks.starter_stack(task);
@@ -82,7 +94,7 @@ impl Thread {
         };
         let on = on.map(|on| recording.rows.string(&on));
         let since = |at_ns: u64| at_ns.saturating_sub(recording.start_ns);
-        let (from_ns, resumed_ns) = (since(from_ns), since(now_ns()));
+        let (from_ns, resumed_ns) = (since(from_ns), since(now));
         recording.rows.wait(Wait {
             task,
             label,
@@ -94,6 +106,7 @@ impl Thread {
             on,
             holder: None,
             holder_stack: None,
+            weight,
         });
     }
 }

@@ -199,6 +199,22 @@ pub(crate) fn now_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC)
 }
 
+/// The time when any thread last looked at the clock for the profile.
+static RECENT_NS: AtomicU64 = AtomicU64::new(0);
+
+/// The monotonic clock, also for [`recent_ns`].
+pub(crate) fn look_at_clock() -> u64 {
+    let now = now_ns();
+    RECENT_NS.store(now, Ordering::Relaxed);
+    now
+}
+
+/// The monotonic clock as of the last sample of any thread, which costs nothing.
+#[inline]
+pub(crate) fn recent_ns() -> u64 {
+    RECENT_NS.load(Ordering::Relaxed)
+}
+
 impl Sampler {
     /// Begins sampling on the calling thread.
     pub(super) fn start(thread: &Thread, interval_ns: u64) -> io::Result<Box<Sampler>> {
@@ -247,7 +263,7 @@ impl Sampler {
 
     /// Has the timer tick, if samples of processor time are wanted.
     pub(super) fn resume(&self) {
-        self.random.store(now_ns() | 1, Ordering::Relaxed);
+        self.random.store(look_at_clock() | 1, Ordering::Relaxed);
         self.idle_ticks.store(0, Ordering::Relaxed);
         self.set_timer(self.interval_ns);
     }
@@ -508,6 +524,7 @@ impl Sampler {
     /// # Safety
     /// In the handler, on the sampler's thread.
     unsafe fn note(&self, registers: &[libc::greg_t; 23]) {
+        look_at_clock();
         let cpu_ns = clock_ns(libc::CLOCK_THREAD_CPUTIME_ID);
         let weight_ns = cpu_ns - self.last_cpu_ns.load(Ordering::Relaxed);
         if weight_ns < self.interval_ns / 16 {

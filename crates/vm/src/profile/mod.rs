@@ -10,6 +10,7 @@
 
 mod allocation;
 mod blocking;
+mod budget;
 pub(crate) mod capture;
 pub mod counts;
 mod names;
@@ -20,6 +21,7 @@ pub(crate) mod waits;
 mod walk;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -33,11 +35,13 @@ use canny_spesh::code_map::FastMap;
 use canny_value::Value;
 
 use self::allocation::{Observer, SharedNotes};
+use self::budget::{Budget, Marks};
 use self::capture::{Interrupted, Sample, Sampler, now_ns};
 use self::counts::Baseline;
 use self::places::LivePlaces;
+pub(crate) use self::tasks::TASK_TYPE;
 use self::tasks::TaskTable;
-use self::waits::Operation;
+use self::waits::{Operation, Parking};
 use self::walk::{Link, ReturnPlaces, Walk};
 use crate::Vm;
 use crate::thread::Thread;
@@ -51,8 +55,9 @@ pub struct ProfileOptions {
     pub allocation_interval_bytes: Option<usize>,
     /// Whether everything is collected at the end, so that it is known which sampled objects are dead.
     pub collects_at_end: bool,
-    /// Whether the waits of tasks are noted.
-    pub notes_waits: bool,
+    /// How many waits of tasks each thread notes in a second before it chooses among them; `None` if no
+    /// waits are noted.
+    pub waits_per_second: Option<u32>,
     /// Whether functions of the machine's own code are told apart; else only what they are for.
     pub names_native: bool,
     /// Whether calls are counted; the machine must have been made for it ([`counts`]).
@@ -67,13 +72,16 @@ impl Default for ProfileOptions {
             interval_ns: 1_000_000,
             allocation_interval_bytes: None,
             collects_at_end: true,
-            notes_waits: true,
+            waits_per_second: Some(WAITS_PER_SECOND),
             names_native: false,
             counts_calls: false,
             is_turned: false,
         }
     }
 }
+
+/// The usual number of waits of a second that a thread notes.
+pub const WAITS_PER_SECOND: u32 = 4000;
 
 /// Why a profile was not begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +102,7 @@ pub struct Profiler {
     /// Changes when code may have been freed, so that an address may stand for other code.
     code_epoch: AtomicU32,
     state: Mutex<Option<Recording>>,
+    marks: Arc<Marks>,
 }
 
 /// A profile while it is taken.
@@ -127,9 +136,10 @@ pub(crate) struct ThreadProfile {
     /// Sampled objects that were not read yet, if there are samples.
     allocations: Option<SharedNotes>,
     thread: Option<ThreadIndex>,
-    notes_waits: bool,
-    /// The wait that the task that was dropped last is about to begin, until its frames are noted.
-    parking: Option<u64>,
+    /// The choice of waits that are noted, if any are.
+    budget: Option<Budget>,
+    /// The task that was dropped last, until it is known whether it waits or has ended.
+    parking: Option<Parking>,
     /// The record of that task.
     pub(crate) parked: Value,
     /// The purpose of the operation that waits next.
@@ -265,7 +275,7 @@ impl Thread {
             recording.threads.insert(id);
             let thread = recording.rows.thread(id, name);
             self.profile.thread = Some(thread);
-            self.profile.notes_waits = recording.options.notes_waits;
+            self.profile.budget = recording.options.waits_per_second.map(Budget::new);
             // A thread without a timer is missing in the profile, nothing more.
             let options = recording.options;
             self.profile.sampler = Sampler::start(self, options.interval_ns).ok();
@@ -303,6 +313,7 @@ impl Thread {
             && let Some(thread) = self.profile.thread
         {
             recording.meet_code_epoch(vm.profiler.code_epoch.load(Ordering::Relaxed));
+            recording.name_current_task(self);
             let labels = self.profile_labels(&mut recording.rows);
             let label = self.label_text();
             let mut walk = Walk::new(self, std::mem::take(&mut recording.returns));
@@ -370,7 +381,7 @@ impl Default for ThreadProfile {
             sampler: None,
             allocations: None,
             thread: None,
-            notes_waits: false,
+            budget: None,
             parking: None,
             parked: Value::FALSE,
             operation: None,
@@ -491,7 +502,7 @@ impl Vm {
 impl Recording {
     fn new(options: ProfileOptions, profiler: &Profiler) -> Recording {
         let mut rows = Builder::new();
-        let tasks = TaskTable::new(&mut rows);
+        let tasks = TaskTable::new(&mut rows, profiler.marks.clone());
         Recording {
             options,
             start_ns: now_ns(),
@@ -731,6 +742,13 @@ impl Recording {
         let frames = names::frames_of(thread, link, names_native, &mut self.rows);
         self.frames.insert(link, frames.clone());
         frames
+    }
+
+    /// Makes the row of the task that runs on a thread.
+    fn name_current_task(&mut self, thread: &Thread) {
+        if let Some((number, name)) = tasks::task_of(thread.tasks.current) {
+            self.name_task(number, name.as_deref());
+        }
     }
 
     /// Makes the row of a task whose name is known.

@@ -5,19 +5,23 @@
 //! looks for another one (`%serve`), with the frames of the wait still there. In between another thread may
 //! have taken it up; then its wait has no frames.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use canny_profile::model::{Builder, LabelSetIndex, Rows, StackIndex, TaskIndex, Translation};
+use canny_spesh::code_map::FastMap;
 use canny_tables::kinds::Kind;
+use canny_tables::layout::continuation::PARAMETERS;
 use canny_tables::protocols::{task, waiter};
 use canny_value::Value;
 
 use super::Recording;
+use super::budget::Marks;
 use super::capture::now_ns;
-use super::waits::{OpenWait, OpenWaits, Reason};
+use super::waits::{OpenWait, OpenWaits, Operation, Parking, Reason};
 use super::walk::{Execution, FRAMES_MAX, Link};
 use crate::Vm;
+use crate::control::dynamic_state::entry_of;
 use crate::data::strings::string_text;
 use crate::data::symbols::symbol_name;
 use crate::frames::FrameWalk;
@@ -26,16 +30,16 @@ use crate::thread::Thread;
 /// Name of the machine's root with the parameter of labels.
 pub(crate) const LABELS: &str = "profile-labels";
 /// Name of the root with the record type of tasks.
-const TASK_TYPE: &str = "profile-task-type";
+pub(crate) const TASK_TYPE: &str = "profile-task-type";
 
 /// The tasks of a profile.
 #[derive(Debug)]
 pub(super) struct TaskTable {
-    rows: HashMap<u64, TaskIndex>,
+    rows: FastMap<u64, TaskIndex>,
     /// By row: the stack that started the task.
     stacks: Vec<Option<StackIndex>>,
     /// The starters of tasks that are not known yet.
-    starters: HashMap<u64, (TaskIndex, Option<StackIndex>, u64)>,
+    starters: FastMap<u64, (TaskIndex, Option<StackIndex>, u64)>,
     pub(super) waits: OpenWaits,
     machine: Option<TaskIndex>,
 }
@@ -45,13 +49,13 @@ pub(super) const MAIN: u64 = u64::MAX;
 
 impl TaskTable {
     /// A table with the main program.
-    pub(super) fn new(rows: &mut Builder) -> TaskTable {
+    pub(super) fn new(rows: &mut Builder, marks: Arc<Marks>) -> TaskTable {
         let main = rows.task(0, Some("main"), None, 0);
         TaskTable {
-            rows: HashMap::from([(MAIN, main)]),
+            rows: FastMap::from_iter([(MAIN, main)]),
             stacks: vec![None],
-            starters: HashMap::new(),
-            waits: OpenWaits::default(),
+            starters: FastMap::default(),
+            waits: OpenWaits::new(marks),
             machine: None,
         }
     }
@@ -130,6 +134,12 @@ impl TaskTable {
         }
     }
 
+    /// A task has ended.
+    pub(super) fn end(&mut self, number: u64) {
+        self.waits.end(number);
+        self.starters.remove(&number);
+    }
+
     /// The stack that started a task.
     pub(super) fn starter_stack(&self, task: TaskIndex) -> Option<StackIndex> {
         self.stacks.get(task.row()).copied().flatten()
@@ -153,49 +163,84 @@ pub(super) fn text_of(value: Value) -> Option<String> {
     }
 }
 
+/// The number of a task.
+pub(super) fn task_number(record: Value) -> Option<u64> {
+    let record = record.as_kind(Kind::Record)?;
+    let record = (record.length() >= task::WORDS).then_some(record)?;
+    Some(record.field(task::NUMBER).as_index()? as u64)
+}
+
 /// The same of the task of a waiter.
-pub(super) fn task_of_waiter(waiter: Value) -> Option<(u64, Option<String>)> {
+pub(super) fn task_of_waiter(waiter: Value) -> Option<u64> {
     let record = waiter.as_kind(Kind::Record)?;
     let record = (record.length() >= waiter::WORDS).then_some(record)?;
-    task_of(record.field(waiter::TASK))
+    task_number(record.field(waiter::TASK))
 }
 
 impl Thread {
     /// Tells the profiler which task runs; `#f` if none does.
     pub(super) fn note_task(&mut self, record: Value) {
         // The labels and continuations of the task that is left are still in force.
-        self.read_samples();
+        if self.profile.has_samples() || self.mutator().has_pending_samples() {
+            self.read_samples();
+        }
         let Some(sampler) = &self.profile.sampler else {
             return;
         };
-        let known = task_of(record);
-        let number = known.as_ref().map_or(MAIN, |(number, _)| *number);
-        let last = sampler
+        let number = task_number(record);
+        // Nobody else writes it.
+        let last = sampler.task.load(Ordering::Relaxed);
+        sampler
             .task
-            .swap(number, std::sync::atomic::Ordering::Relaxed);
-        if !self.profile.notes_waits {
+            .store(number.unwrap_or(MAIN), Ordering::Relaxed);
+        let Some(budget) = &mut self.profile.budget else {
             return;
+        };
+        let marks = &self.vm.profiler.marks;
+        match number {
+            Some(number) if marks.may_be_noted(number) => self.note_end_of_wait(number, record),
+            None if last != MAIN => {
+                let operation = self.profile.operation.take();
+                match budget.choose() {
+                    Some(weight) => self.note_wait(last, operation, weight),
+                    None => {
+                        marks.pass(last, operation.map(|operation| operation.kind()));
+                        self.profile.parking = Some(Parking::Passed(last));
+                    }
+                }
+            }
+            _ => {}
         }
+    }
+
+    #[cold]
+    fn note_end_of_wait(&mut self, number: u64, record: Value) {
+        let vm = self.vm.clone();
+        let mut state = vm.profiler.lock();
+        if let Some(recording) = state.as_mut()
+            && recording.tasks.waits.has(number)
+        {
+            if let Some((number, name)) = task_of(record) {
+                recording.name_task(number, name.as_deref());
+            }
+            recording.end_wait(number, self.reason_of(record));
+        }
+    }
+
+    /// The current task, with this number, is about to wait or to end.
+    #[cold]
+    fn note_wait(&mut self, number: u64, operation: Option<Operation>, weight: u64) {
         let vm = self.vm.clone();
         let mut state = vm.profiler.lock();
         let Some(recording) = state.as_mut() else {
             return;
         };
-        match known {
-            Some((number, name)) => {
-                recording.name_task(number, name.as_deref());
-                recording.end_wait(number, self.reason_of(record));
-            }
-            None if last != MAIN => {
-                let label = self.profile_labels(&mut recording.rows);
-                let operation = self.profile.operation.take();
-                let wait = OpenWait::begin(label, operation);
-                recording.tasks.waits.begin(last, wait);
-                self.profile.parked = self.tasks.current;
-                self.profile.parking = Some(last);
-            }
-            None => {}
-        }
+        recording.name_current_task(self);
+        let label = self.profile_labels(&mut recording.rows);
+        let wait = OpenWait::begin(label, operation, weight);
+        recording.tasks.waits.begin(number, wait);
+        self.profile.parked = self.tasks.current;
+        self.profile.parking = Some(Parking::Noted(number));
     }
 
     /// The thread is about to change its task.
@@ -218,8 +263,8 @@ impl Thread {
     fn note_start(&self, number: u64) {
         let mut state = self.vm.profiler.lock();
         if let (Some(recording), Some(sampler)) = (state.as_mut(), &self.profile.sampler) {
-            let starter = sampler.task.load(std::sync::atomic::Ordering::Relaxed);
-            let starter = recording.task_row(starter);
+            recording.name_current_task(self);
+            let starter = recording.task_row(sampler.task.load(Ordering::Relaxed));
             let base = recording.tasks.starter_stack(starter);
             let stack = recording.stack(self, base, &self.chain());
             let at_ns = now_ns() - recording.start_ns;
@@ -289,7 +334,12 @@ impl Thread {
         if its_waiter.length() < waiter::WORDS || its_waiter.field(waiter::STATE).is_true() {
             return None;
         }
-        let sealed = self.sealed_of(record.field(task::CONTINUATION))?;
+        self.links_of_continuation(record.field(task::CONTINUATION))
+    }
+
+    /// The places at which a continuation goes on, the newest first.
+    pub(super) fn links_of_continuation(&self, continuation: Value) -> Option<Vec<Link>> {
+        let sealed = self.sealed_of(continuation)?;
         let mut links = Vec::new();
         self.each_sealed_frame(sealed, &mut |_, pc, _| {
             links.push(Link::Frame(pc as u64, Execution::Interpreted));
@@ -303,12 +353,19 @@ impl Thread {
 
     /// The labels in force.
     pub(super) fn profile_labels(&self, rows: &mut Builder) -> LabelSetIndex {
-        let labels = self.labels();
-        let labels: Vec<_> = labels
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_str()))
-            .collect();
-        rows.label_set(&labels)
+        label_set(&self.labels(), rows)
+    }
+
+    /// The labels in force where a continuation goes on.
+    pub(super) fn labels_of_continuation(
+        &self,
+        continuation: Value,
+        rows: &mut Builder,
+    ) -> LabelSetIndex {
+        let sealed = self.sealed_of(continuation);
+        let newest = sealed.and_then(|sealed| sealed.newest());
+        let parameters = newest.map_or(Value::NIL, |(object, _)| object.field(PARAMETERS));
+        label_set(&self.labels_among(parameters), rows)
     }
 
     /// The labels in force as one text, empty if there are none.
@@ -320,11 +377,16 @@ impl Thread {
         texts.join(", ").into()
     }
 
-    /// The same as texts. Inner labels of a key hide outer ones.
+    /// The same as texts.
     fn labels(&self) -> Vec<(String, String)> {
+        self.labels_among(self.dynamic.parameters)
+    }
+
+    /// The labels of a value of the parameters register. Inner labels of a key hide outer ones.
+    fn labels_among(&self, parameters: Value) -> Vec<(String, String)> {
         let mut found: Vec<(String, String)> = Vec::new();
         let key = self.vm.root(LABELS);
-        let entry = key.and_then(|key| self.parameter_entry(key));
+        let entry = key.and_then(|key| entry_of(parameters, key));
         let mut rest = entry.and_then(Value::cdr).unwrap_or(Value::NIL);
         while let Some(pair) = rest.as_pair() {
             let label = pair.car();
@@ -338,6 +400,14 @@ impl Thread {
         }
         found
     }
+}
+
+fn label_set(labels: &[(String, String)], rows: &mut Builder) -> LabelSetIndex {
+    let labels: Vec<_> = labels
+        .iter()
+        .map(|(key, value)| (key.as_str(), value.as_str()))
+        .collect();
+    rows.label_set(&labels)
 }
 
 impl Vm {

@@ -9,16 +9,20 @@
 //! ready.
 
 use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use canny_profile::model::{Builder, LabelSetIndex, StackIndex, Translation, Wait, WaitKind};
 use canny_sched::{Next, Pool};
+use canny_spesh::code_map::FastMap;
 use canny_tables::kinds::Kind;
 use canny_tables::protocols::{task, wait_row};
 use canny_value::Value;
 
 use super::Recording;
-use super::capture::{Sample, Sampler, now_ns};
-use super::tasks::{task_of, task_of_waiter, text_of};
+use super::budget::{Budget, Marks, Passed};
+use super::capture::{Sample, Sampler, now_ns, recent_ns};
+use super::tasks::{task_number, task_of, task_of_waiter, text_of};
 use super::walk::{Link, Walk, code_around};
 use crate::data::values::record_type;
 use crate::thread::Thread;
@@ -59,9 +63,22 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
+    pub(super) fn kind(&self) -> WaitKind {
+        self.kind
+    }
+
     pub(super) fn into_parts(self) -> (WaitKind, Option<String>) {
         (self.kind, self.on)
     }
+}
+
+/// The fate of a task that was dropped, by its number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Parking {
+    /// Its wait is noted; the frames are missing.
+    Noted(u64),
+    /// Its wait was not chosen.
+    Passed(u64),
 }
 
 /// A wait that has not ended.
@@ -77,6 +94,10 @@ pub(super) struct OpenWait {
     holder_stack: Option<StackIndex>,
     /// The thing that it is for, if it had begun before the profile.
     reason: Option<Reason>,
+    /// How many waits it stands for.
+    weight: u64,
+    /// Stack and labels are noted only when the task runs again.
+    is_late: bool,
 }
 
 impl OpenWait {
@@ -91,7 +112,7 @@ impl OpenWait {
             from_ns: start_ns,
             stack,
             reason: Some(reason),
-            ..OpenWait::begin(label, None)
+            ..OpenWait::begin(label, None, 1)
         }
     }
 
@@ -114,11 +135,17 @@ impl OpenWait {
             holder: self.holder,
             holder_stack,
             reason: self.reason.clone(),
+            weight: self.weight,
+            is_late: self.is_late,
         }
     }
 
     /// A wait that begins now.
-    pub(super) fn begin(label: LabelSetIndex, operation: Option<Operation>) -> OpenWait {
+    pub(super) fn begin(
+        label: LabelSetIndex,
+        operation: Option<Operation>,
+        weight: u64,
+    ) -> OpenWait {
         OpenWait {
             from_ns: now_ns(),
             ready_ns: None,
@@ -129,25 +156,50 @@ impl OpenWait {
             holder: None,
             holder_stack: None,
             reason: None,
+            weight,
+            is_late: false,
+        }
+    }
+
+    /// A long wait that was not chosen when it began.
+    fn late(label: LabelSetIndex, passed: Passed) -> OpenWait {
+        let operation = passed.operation.map(|kind| Operation { kind, on: None });
+        OpenWait {
+            from_ns: passed.from_ns,
+            is_late: true,
+            ..OpenWait::begin(label, operation, 1)
         }
     }
 }
 
 /// The waits that have not ended.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct OpenWaits {
-    by_task: HashMap<u64, OpenWait>,
+    by_task: FastMap<u64, OpenWait>,
+    marks: Arc<Marks>,
     /// By task that has a lock: the waiting tasks that do not know its stack yet.
     holders: HashMap<u64, Vec<u64>>,
 }
 
 impl OpenWaits {
+    pub(super) fn new(marks: Arc<Marks>) -> OpenWaits {
+        marks.want_stacks(0);
+        OpenWaits {
+            by_task: FastMap::default(),
+            marks,
+            holders: HashMap::new(),
+        }
+    }
+
     pub(super) fn begin(&mut self, number: u64, wait: OpenWait) {
-        self.by_task.insert(number, wait);
+        if self.by_task.insert(number, wait).is_none() {
+            self.marks.begin(number);
+        }
     }
 
     pub(super) fn end(&mut self, number: u64) -> Option<OpenWait> {
         let wait = self.by_task.remove(&number)?;
+        self.marks.end(number);
         if let Some(holder) = wait.holder
             && wait.holder_stack.is_none()
             && let Some(waiting) = self.holders.get_mut(&holder)
@@ -155,9 +207,17 @@ impl OpenWaits {
             waiting.retain(|other| *other != number);
             if waiting.is_empty() {
                 self.holders.remove(&holder);
+                self.marks.want_stacks(self.holders.len());
             }
         }
         Some(wait)
+    }
+
+    /// All waits, which are no longer open.
+    fn take_all(&mut self) -> FastMap<u64, OpenWait> {
+        let all = std::mem::take(&mut self.by_task);
+        all.keys().for_each(|number| self.marks.end(*number));
+        all
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&u64, &OpenWait)> {
@@ -183,6 +243,7 @@ impl OpenWaits {
         wait.holder_stack = holder_stack;
         if let (Some(holder), None) = (holder, holder_stack) {
             self.holders.entry(holder).or_default().push(number);
+            self.marks.want_stacks(self.holders.len());
         }
         self.stack_of_holder(number, now_ns(), stack);
     }
@@ -227,6 +288,7 @@ impl OpenWaits {
         if !waiting.is_empty() {
             self.holders.insert(holder, waiting);
         }
+        self.marks.want_stacks(self.holders.len());
     }
 }
 
@@ -284,6 +346,16 @@ impl Thread {
         }
     }
 
+    /// The kind of thing that a task waits for, the thing's name, and the number of the task that has it.
+    pub(crate) fn purpose_of_wait(
+        &self,
+        record: Value,
+    ) -> (&'static str, Option<String>, Option<u64>) {
+        let reason = self.reason_of(record);
+        let owner = reason.owner.map(|(number, _)| number);
+        (reason.kind.word(), reason.on, owner)
+    }
+
     /// Says what the operation is for that is about to wait for a ticket.
     #[inline]
     pub fn note_operation(&mut self, kind: WaitKind, on: Option<&str>) {
@@ -292,10 +364,9 @@ impl Thread {
                 Some(PROCESS) if kind == WaitKind::Socket => (WaitKind::Process, None),
                 _ => (kind, on),
             };
-            self.profile.operation = Some(Operation {
-                kind,
-                on: on.map(str::to_owned),
-            });
+            let is_next = self.profile.budget.as_ref().is_some_and(Budget::is_next);
+            let on = on.filter(|_| is_next).map(str::to_owned);
+            self.profile.operation = Some(Operation { kind, on });
         }
     }
 
@@ -307,16 +378,13 @@ impl Thread {
     /// The frames of the task that was dropped last are still there: its wait gets them.
     #[inline]
     pub(crate) fn profile_parking(&mut self) {
-        if self.profile.parking.is_some() {
-            self.note_parking();
+        if let Some(Parking::Noted(number)) = self.profile.parking.take() {
+            self.note_parking(number);
         }
     }
 
     #[cold]
-    fn note_parking(&mut self) {
-        let Some(number) = self.profile.parking.take() else {
-            return;
-        };
+    fn note_parking(&mut self, number: u64) {
         let parked = std::mem::replace(&mut self.profile.parked, Value::FALSE);
         let vm = self.vm.clone();
         let mut state = vm.profiler.lock();
@@ -342,53 +410,106 @@ impl Thread {
     /// The task that was dropped last has ended, and does not wait.
     #[inline]
     pub(crate) fn profile_end_of_task(&mut self) {
-        if let Some(number) = self.profile.parking.take() {
-            self.profile.parked = Value::FALSE;
-            if let Some(recording) = self.vm.profiler.lock().as_mut() {
-                recording.tasks.waits.end(number);
-            }
+        if let Some(parking) = self.profile.parking.take() {
+            self.note_end_of_task(parking);
+        }
+    }
+
+    #[cold]
+    fn note_end_of_task(&mut self, parking: Parking) {
+        self.profile.parked = Value::FALSE;
+        let (Parking::Noted(number) | Parking::Passed(number)) = parking;
+        if let Some(recording) = self.vm.profiler.lock().as_mut() {
+            recording.tasks.end(number);
         }
     }
 
     /// A task may be taken up from now on; `waiter` is that of its wait.
     #[inline]
-    pub(crate) fn profile_ready(&self, waiter: Value) {
-        if self.profile.is_on() {
+    pub(crate) fn profile_ready(&mut self, waiter: Value) {
+        if self.profile.budget.is_some() {
             self.note_ready(waiter);
         }
     }
 
-    #[cold]
-    fn note_ready(&self, waiter: Value) {
-        let Some((number, _)) = task_of_waiter(waiter) else {
+    fn note_ready(&mut self, waiter: Value) {
+        let Some(number) = task_of_waiter(waiter) else {
             return;
         };
-        let mut state = self.vm.profiler.lock();
+        let marks = &self.vm.profiler.marks;
+        if marks.may_be_noted(number) {
+            self.note_ready_wait(number, now_ns());
+        } else if let Some(passed) = marks.long_wait(number, recent_ns()) {
+            self.note_long_wait(number, passed, now_ns());
+        }
+        if let Some(sampler) = &self.profile.sampler {
+            let me = sampler.task.load(Ordering::Relaxed);
+            if self.vm.profiler.marks.wants_stacks() {
+                self.note_stack_of_holder(me);
+            }
+        }
+    }
+
+    /// A task whose wait may be noted is ready since a time.
+    #[cold]
+    fn note_ready_wait(&mut self, number: u64, ready_ns: u64) {
+        let vm = self.vm.clone();
+        let mut state = vm.profiler.lock();
         let Some(recording) = state.as_mut() else {
             return;
         };
-        if let Some(wait) = recording.tasks.waits.by_task.get_mut(&number) {
-            wait.ready_ns = Some(now_ns());
-            // A task that makes itself ready has given way to others.
-            wait.gives_way = self.profile.parking == Some(number);
-        }
-        if let Some(sampler) = &self.profile.sampler {
-            let me = sampler.task.load(std::sync::atomic::Ordering::Relaxed);
-            if recording.tasks.waits.wants_stack_of(me) {
-                let task = recording.task_row(me);
-                let base = recording.tasks.starter_stack(task);
-                let stack = recording.stack_here(self, sampler, base);
-                let waits = &mut recording.tasks.waits;
-                waits.stack_of_holder(me, now_ns(), stack);
+        match recording.tasks.waits.by_task.get_mut(&number) {
+            Some(wait) => {
+                wait.ready_ns = Some(ready_ns.max(wait.from_ns));
+                // A task that makes itself ready has given way to others.
+                wait.gives_way = self.profile.parking == Some(Parking::Noted(number));
             }
+            None => {
+                drop(state);
+                if let Some(passed) = vm.profiler.marks.long_wait(number, ready_ns) {
+                    self.note_long_wait(number, passed, ready_ns);
+                }
+            }
+        }
+    }
+
+    /// A wait that was not chosen ends, and was long.
+    #[cold]
+    fn note_long_wait(&mut self, number: u64, passed: Passed, ready_ns: u64) {
+        let vm = self.vm.clone();
+        vm.profiler.marks.take(number, self.profile.budget.as_mut());
+        if let Some(recording) = vm.profiler.lock().as_mut() {
+            let label = recording.rows.label_set(&[]);
+            let mut wait = OpenWait::late(label, passed);
+            wait.from_ns = wait.from_ns.max(recording.start_ns);
+            wait.ready_ns = Some(ready_ns.max(wait.from_ns));
+            recording.tasks.waits.begin(number, wait);
+        }
+    }
+
+    /// Others wait for what this task has, and do not know where it is yet.
+    #[cold]
+    fn note_stack_of_holder(&mut self, number: u64) {
+        let vm = self.vm.clone();
+        let mut state = vm.profiler.lock();
+        if let Some(recording) = state.as_mut()
+            && let Some(sampler) = &self.profile.sampler
+            && recording.tasks.waits.wants_stack_of(number)
+        {
+            recording.name_current_task(self);
+            let task = recording.task_row(number);
+            let base = recording.tasks.starter_stack(task);
+            let stack = recording.stack_here(self, sampler, base);
+            let waits = &mut recording.tasks.waits;
+            waits.stack_of_holder(number, now_ns(), stack);
         }
     }
 
     /// A word was taken from the pool: if it is a task that has waited for a ticket, the pool knows
     /// since when it could have run.
     #[inline]
-    pub(crate) fn profile_taken(&self, pool: &Pool, next: &Next) {
-        if self.profile.is_on()
+    pub(crate) fn profile_taken(&mut self, pool: &Pool, next: &Next) {
+        if self.profile.budget.is_some()
             && let Some(ago) = pool.since_ready(next)
         {
             // SAFETY: a word from the pool's queues, which the collector has kept up to date, and
@@ -398,14 +519,53 @@ impl Thread {
         }
     }
 
-    #[cold]
-    fn note_taken(&self, waiter: Value, ago_ns: u64) {
-        if let Some((number, _)) = task_of_waiter(waiter)
-            && let Some(recording) = self.vm.profiler.lock().as_mut()
-            && let Some(wait) = recording.tasks.waits.by_task.get_mut(&number)
+    fn note_taken(&mut self, waiter: Value, ago_ns: u64) {
+        let Some(number) = task_of_waiter(waiter) else {
+            return;
+        };
+        let marks = &self.vm.profiler.marks;
+        if marks.may_be_noted(number) {
+            self.note_ready_wait(number, now_ns().saturating_sub(ago_ns));
+        } else {
+            let ready_ns = recent_ns().saturating_sub(ago_ns);
+            if let Some(passed) = marks.long_wait(number, ready_ns) {
+                self.note_long_wait(number, passed, ready_ns);
+            }
+        }
+    }
+
+    /// A task is about to go on with a continuation: what a long wait lacks is known from that.
+    #[inline]
+    pub(crate) fn profile_going_on(&mut self, task: Value, continuation: Value) {
+        if self.profile.budget.is_some()
+            && let Some(number) = task_number(task)
+            && self.vm.profiler.marks.may_be_noted(number)
         {
-            let ready_ns = now_ns().saturating_sub(ago_ns);
-            wait.ready_ns = Some(ready_ns.max(wait.from_ns));
+            self.complete_late_wait(number, task, continuation);
+        }
+    }
+
+    #[cold]
+    fn complete_late_wait(&mut self, number: u64, record: Value, continuation: Value) {
+        let vm = self.vm.clone();
+        let mut state = vm.profiler.lock();
+        let Some(recording) = state.as_mut() else {
+            return;
+        };
+        let waits = &recording.tasks.waits;
+        if !waits.by_task.get(&number).is_some_and(|wait| wait.is_late) {
+            return;
+        }
+        if let Some((_, name)) = task_of(record) {
+            recording.name_task(number, name.as_deref());
+        }
+        let task = recording.task_row(number);
+        let base = recording.tasks.starter_stack(task);
+        let links = self.links_of_continuation(continuation);
+        let stack = links.and_then(|links| recording.stack(self, base, &links));
+        let label = self.labels_of_continuation(continuation, &mut recording.rows);
+        if let Some(wait) = recording.tasks.waits.by_task.get_mut(&number) {
+            (wait.stack, wait.label) = (stack, label);
         }
     }
 }
@@ -471,25 +631,28 @@ impl Recording {
         let on = on.map(|on| self.rows.string(&on));
         let holder = wait.holder.map(|holder| self.task_row(holder));
         let since = |at_ns: u64| at_ns.saturating_sub(self.start_ns);
+        let ready_ns = wait.ready_ns.unwrap_or(resumed_ns);
+        let is_long = ready_ns.saturating_sub(wait.from_ns) >= self.tasks.waits.marks.long_ns();
         self.rows.wait(Wait {
             task,
             label: wait.label,
             stack: wait.stack,
             from_ns: since(wait.from_ns),
-            ready_ns: since(wait.ready_ns.unwrap_or(resumed_ns)),
+            ready_ns: since(ready_ns),
             resumed_ns: since(resumed_ns),
             kind,
             on,
             holder,
             holder_stack: wait.holder_stack,
+            // Long waits have rows of their own, even if they are not chosen.
+            weight: if is_long { 1 } else { wait.weight },
         });
     }
 
     /// The profile ends: those who wait have waited until now.
     pub(super) fn end_waits(&mut self, elapsed_ns: u64) {
-        let waits = std::mem::take(&mut self.tasks.waits);
         let end_ns = self.start_ns + elapsed_ns;
-        for (number, mut wait) in waits.by_task {
+        for (number, mut wait) in self.tasks.waits.take_all() {
             let reason = wait.reason.take().unwrap_or_else(Reason::unknown);
             self.add_wait(number, wait, reason, end_ns);
         }

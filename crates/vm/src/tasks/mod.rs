@@ -204,6 +204,7 @@ impl Thread {
     pub fn count_tasks(&mut self, change: i64) -> i64 {
         if change < 0 {
             self.profile_end_of_task();
+            self.debug_end_of_task();
         }
         self.tasks().count.fetch_add(change, Ordering::SeqCst) + change
     }
@@ -212,6 +213,7 @@ impl Thread {
     pub fn new_task_number(&mut self) -> i64 {
         let number = self.tasks().next_number.fetch_add(1, Ordering::Relaxed);
         self.profile_start(number);
+        self.debug_start(number);
         number
     }
 
@@ -371,6 +373,7 @@ impl Thread {
         }
         let (value, task_value) = (object.field(waiter::VALUE), task.value());
         let continuation = task.field(task::CONTINUATION);
+        self.profile_going_on(task_value, continuation);
         self.store(task_value, task::CONTINUATION, Value::FALSE);
         self.set_current_task(task_value);
         Some(if self.sealed_of(continuation).is_some() {

@@ -158,10 +158,10 @@ export function weigh(profile: Profile, facts: StackFacts, filter: Filter, measu
   const byStack = new Float64Array(none + 1);
   let total = 0;
   let rows = 0;
-  const add = (stack: number, weight: number) => {
+  const add = (stack: number, weight: number, count = 1) => {
     byStack[stack < 0 ? none : stack]! += weight;
     total += weight;
-    rows += 1;
+    rows += count;
   };
   if (measure === "cpu") {
     const { samples } = profile;
@@ -181,7 +181,7 @@ export function weigh(profile: Profile, facts: StackFacts, filter: Filter, measu
       const length = selection.clip(waits.from.data[row]!, waits.resumed.data[row]!);
       if (length === 0) continue;
       if (selection.passes(waits.task.data[row]!, waits.label.data[row]!, waits.stack.data[row]!)) {
-        add(waits.stack.data[row]!, length);
+        add(waits.stack.data[row]!, length * waits.weight.data[row]!, waits.weight.data[row]!);
       }
     }
   } else {

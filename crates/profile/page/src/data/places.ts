@@ -35,6 +35,8 @@ export interface WaitTable {
   total: number;
   runnable: number;
   count: number;
+  /** How many of them are in the profile; these stand for the others. */
+  noted: number;
 }
 
 /** Waits by kind, place and what was waited for; the times are cut to the range of the filter. */
@@ -45,7 +47,7 @@ export function waitTable(profile: Profile, facts: StackFacts, filter: Filter): 
   const rows = new Map<string, WaitRow>();
   const tasks = new Map<WaitRow, Set<number>>();
   const kinds = WAIT_KINDS.map((_, kind) => ({ kind, count: 0, total: 0, longest: 0, runnable: 0 }));
-  const result: WaitTable = { rows: [], kinds: [], total: 0, runnable: 0, count: 0 };
+  const result: WaitTable = { rows: [], kinds: [], total: 0, runnable: 0, count: 0, noted: 0 };
   for (let row = 0; row < waits.from.length; row++) {
     const [from, ready, resumed] = [waits.from.data[row]!, waits.ready.data[row]!, waits.resumed.data[row]!];
     const length = selection.clip(from, resumed);
@@ -66,23 +68,25 @@ export function waitTable(profile: Profile, facts: StackFacts, filter: Filter): 
       tasks.set(found, new Set());
     }
     const runnable = selection.clip(ready, resumed);
-    found.count += 1;
-    found.total += length;
+    const weight = waits.weight.data[row]!;
+    found.count += weight;
+    found.total += weight * length;
     found.longest = Math.max(found.longest, length);
-    found.runnable += runnable;
+    found.runnable += weight * runnable;
     found.runnableLongest = Math.max(found.runnableLongest, runnable);
-    found.spread[Math.min(8, Math.max(0, Math.ceil(Math.log10(length / 1000))))]! += 1;
+    found.spread[Math.min(8, Math.max(0, Math.ceil(Math.log10(length / 1000))))]! += weight;
     tasks.get(found)!.add(waits.task.data[row]!);
     const holder = waits.holder.data[row]!;
-    if (holder >= 0) addHolder(profile, facts, found, holder, waits.holderStack.data[row]!, length);
+    if (holder >= 0) addHolder(profile, facts, found, holder, waits.holderStack.data[row]!, length, weight);
     const sum = kinds[kind]!;
-    sum.count += 1;
-    sum.total += length;
+    sum.count += weight;
+    sum.total += weight * length;
     sum.longest = Math.max(sum.longest, length);
-    sum.runnable += runnable;
-    result.total += length;
-    result.runnable += runnable;
-    result.count += 1;
+    sum.runnable += weight * runnable;
+    result.total += weight * length;
+    result.runnable += weight * runnable;
+    result.count += weight;
+    result.noted += 1;
   }
   for (const [row, seen] of tasks) {
     row.tasks = seen.size;
@@ -93,7 +97,8 @@ export function waitTable(profile: Profile, facts: StackFacts, filter: Filter): 
   return result;
 }
 
-function addHolder(profile: Profile, facts: StackFacts, to: WaitRow, task: number, stack: number, length: number): void {
+function addHolder(profile: Profile, facts: StackFacts, to: WaitRow, task: number, stack: number, length: number,
+  weight: number): void {
   const frame = facts.place[stack < 0 ? profile.stacks.frame.length : stack]!;
   const place = functionOfFrame(profile, frame);
   const line = frame < 0 ? 0 : profile.frames.line.data[frame]!;
@@ -103,8 +108,8 @@ function addHolder(profile: Profile, facts: StackFacts, to: WaitRow, task: numbe
     to.holders.push(found);
   }
   found.tasks.add(task);
-  found.count += 1;
-  found.total += length;
+  found.count += weight;
+  found.total += weight * length;
 }
 
 export interface AllocationRow {

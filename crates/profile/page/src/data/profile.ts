@@ -59,7 +59,7 @@ export class Profile {
   waits = {
     task: ints(), label: ints(), stack: ints(),
     from: doubles(), ready: doubles(), resumed: doubles(), kind: bytes(), on: ints(),
-    holder: ints(), holderStack: ints(),
+    holder: ints(), holderStack: ints(), weight: doubles(),
   };
   allocations = {
     at: doubles(), thread: shorts(), task: ints(), label: ints(), stack: ints(),
@@ -275,6 +275,11 @@ export class Profile {
         this.references(to.on, column("on"), count, this.strings.length, "string", true);
         this.references(to.holder, column("holder"), count, this.tasks.number.length, "task", true);
         this.references(to.holderStack, column("holder_stack"), count, this.stacks.frame.length, "stack", true);
+        this.numbers(to.weight, column("weight"), count);
+        // A profile of before has no weights: each row is one wait.
+        for (let row = to.from.length - count; row < to.from.length; row++) {
+          to.weight.data[row] = Math.max(1, to.weight.data[row]!);
+        }
       },
     },
     allocations: {

@@ -61,9 +61,10 @@ export function summary(
     if (!selection.passes(waits.task.data[row]!, waits.label.data[row]!, waits.stack.data[row]!)) continue;
     const length = selection.clip(waits.from.data[row]!, waits.resumed.data[row]!);
     if (length === 0) continue;
-    result.waiting += length;
-    result.runnable += selection.clip(waits.ready.data[row]!, waits.resumed.data[row]!);
-    result.waitCount += 1;
+    const weight = waits.weight.data[row]!;
+    result.waiting += weight * length;
+    result.runnable += weight * selection.clip(waits.ready.data[row]!, waits.resumed.data[row]!);
+    result.waitCount += weight;
   }
   for (let row = 0; row < allocations.at.length; row++) {
     if (!passesAllocation(profile, selection, row)) continue;

@@ -167,7 +167,7 @@ export function activity(profile: Profile, facts: StackFacts, filter: Filter): A
   for (let row = 0; row < waits.from.length; row++) {
     const task = waits.task.data[row]!;
     if (task < 0 || !selection.passes(task, waits.label.data[row]!, waits.stack.data[row]!)) continue;
-    waiting[task]! += selection.clip(waits.from.data[row]!, waits.resumed.data[row]!);
+    waiting[task]! += waits.weight.data[row]! * selection.clip(waits.from.data[row]!, waits.resumed.data[row]!);
   }
   const result: Activity = { lanes: [], cpu: [], waiting: [] };
   const take = (kind: Lane["kind"], cpu: Float64Array, idle: Float64Array | null, only: number) => {

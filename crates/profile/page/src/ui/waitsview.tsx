@@ -96,6 +96,7 @@ export function WaitsView() {
         <p class="muted">
           {time(data.total)} in {count(data.count)} waits of all tasks. For {time(data.runnable)} of it ({percent(data.runnable / (data.total || 1))}) the
           task was runnable but no processor ran it.
+          {data.noted < data.count && ` ${count(data.noted)} of the waits were noted; they stand for the others.`}
         </p>
         {contended.length > 0 && (kind === null || kind === 0) && (
           <section class="card">

@@ -1,26 +1,28 @@
 //! Expressions that a debugger evaluates in a frame of a task that stands still.
 //!
 //! An expression becomes a procedure of a vector, the *request*: its first element gets the value, its
-//! second one is for an object that is raised, the others are the frame's variables, which the
-//! expression may assign. The task calls the procedure itself (`canny_vm::debug`), so that the
-//! expression may wait, raise, and stop at breakpoints. Afterwards changed variables are stored in the
-//! frame where that is possible. Names that are not in the frame are those of the program, or of the
-//! library that the frame belongs to.
+//! second one is for an object that is raised, its third one gets the procedure, the others are the
+//! frame's variables, which the expression may assign. The task calls the procedure itself
+//! (`canny_vm::debug`), so that the expression may wait, raise, and stop at breakpoints. Afterwards
+//! changed variables are stored in the frame where that is possible. Names that are not in the frame
+//! are those of the program, or of the library that the frame belongs to.
 
 use canny_syntax::datum::Datum;
 use canny_syntax::reader::read_source;
 use canny_syntax::span::Span;
 use canny_syntax::syntax::Syntax;
 use canny_value::Value;
-use canny_vm::debug::{Assignment, Resume, Stop};
+use canny_vm::debug::{Assignment, Kept, Resume, Stop};
 
 use crate::evaluation::{EnvironmentId, Evaluation, FormPosition, LibraryWords, Prepared};
 
 /// Elements of a request before the variables.
-const VARIABLES: usize = 2;
+const VARIABLES: usize = 3;
+/// The element with the procedure.
+const PROCEDURE: usize = 2;
 
 /// The prefix of the names that the procedure itself needs.
-const PREFIX: &str = "debugger:";
+pub(super) const PREFIX: &str = "debugger:";
 
 /// An expression that is being evaluated.
 #[derive(Clone, Debug)]
@@ -46,6 +48,32 @@ pub struct Outcome {
     pub assigned: Vec<(String, Assignment)>,
 }
 
+/// An expression that was compiled, to be evaluated again in frames with the same variables.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    names: Vec<String>,
+    procedure: Kept,
+}
+
+impl Compiled {
+    /// The procedure, to be forgotten when it is not needed any more.
+    pub fn procedure(&self) -> Kept {
+        self.procedure
+    }
+}
+
+/// The variables of a frame that have values.
+fn variables_of(stop: &mut Stop<'_>, frame: usize) -> Vec<(String, canny_vm::Protected)> {
+    let variables = stop.variables(frame).into_iter();
+    variables
+        .filter_map(|one| Some((one.name, one.value?)))
+        .collect()
+}
+
+fn names_of(variables: &[(String, canny_vm::Protected)]) -> Vec<String> {
+    variables.iter().map(|(name, _)| name.clone()).collect()
+}
+
 /// Compiles an expression for a frame. The task calls it as the result says, and stops again with its
 /// outcome. The error says what is wrong with the expression.
 pub fn begin(
@@ -53,12 +81,8 @@ pub fn begin(
     frame: usize,
     text: &str,
 ) -> Result<(Resume, Expression), String> {
-    let variables = stop.variables(frame);
-    let variables: Vec<_> = variables
-        .into_iter()
-        .filter_map(|one| Some((one.name, one.value?)))
-        .collect();
-    let names: Vec<String> = variables.iter().map(|(name, _)| name.clone()).collect();
+    let variables = variables_of(stop, frame);
+    let names = names_of(&variables);
     let vm = stop.thread().vm().clone();
     let evaluation = Evaluation::of(&vm);
     let (_, read) = read_source(evaluation.sources(), "the debugger", text.as_bytes(), false);
@@ -82,11 +106,37 @@ pub fn begin(
         Ok::<_, String>((libraries, prepared))
     });
     let (libraries, prepared) = prepared?;
-    let request = request(stop, &libraries, &prepared, &variables)
-        .ok_or_else(|| "there is no memory for it".to_owned())?;
-    let call = stop.call(request);
-    let call = call.ok_or_else(|| "the library is not loaded yet".to_owned())?;
+    let thunks = thunks(stop, &libraries, &prepared).ok_or_else(no_memory)?;
+    let request = request(stop, thunks, Value::FALSE, &variables).ok_or_else(no_memory)?;
+    let call = stop.call(request).ok_or_else(not_loaded)?;
     Ok((call, Expression { frame, names }))
+}
+
+/// The same with an expression that was compiled before; none if the frame has other variables.
+pub fn begin_again(
+    stop: &mut Stop<'_>,
+    frame: usize,
+    compiled: &Compiled,
+) -> Option<Result<(Resume, Expression), String>> {
+    let variables = variables_of(stop, frame);
+    let names = names_of(&variables);
+    if names != compiled.names {
+        return None;
+    }
+    let procedure = stop.thread().debug_kept(compiled.procedure);
+    let request = request(stop, Value::NIL, procedure, &variables);
+    let call = request
+        .ok_or_else(no_memory)
+        .and_then(|request| stop.call(request).ok_or_else(not_loaded));
+    Some(call.map(|call| (call, Expression { frame, names })))
+}
+
+fn no_memory() -> String {
+    "there is no memory for it".to_owned()
+}
+
+fn not_loaded() -> String {
+    "the library is not loaded yet".to_owned()
 }
 
 /// The environment for expressions in a frame of a unit, and what must run before its first use.
@@ -101,22 +151,31 @@ fn environment_of(
     }
     let (_, name) = read_source(evaluation.sources(), "a unit", unit.as_bytes(), false);
     let words = name.forms.first().map(LibraryWords::of);
-    let Some(Ok(words)) = words else {
-        return Err("the names of this frame's code are not known".to_owned());
+    // The names of a program that was not started in the debugger are not known, those of the
+    // standard library are.
+    let standard = || LibraryWords::of(&list(vec![symbol("scheme"), symbol("base")]));
+    let words = match words {
+        Some(Ok(words)) => Ok(words),
+        _ => standard(),
     };
+    let words = words.map_err(|_| format!("the names of {unit} are not known"))?;
     match evaluation.enter_library(&words, Span::NONE) {
         Ok((id, prepared)) => Ok((id, Some(prepared))),
         Err(_) => Err(format!("the names of {unit} are not known")),
     }
 }
 
-/// The vector: the thunks, no error yet, the values of the variables.
-fn request(
-    stop: &mut Stop<'_>,
-    libraries: &Option<Prepared>,
-    prepared: &Prepared,
-    variables: &[(String, canny_vm::Protected)],
-) -> Option<Value> {
+/// Names that an expression in a frame can use, those of the program or library.
+pub fn names_in_force(stop: &mut Stop<'_>, frame: usize) -> Vec<String> {
+    let unit = stop.frames(frame, 1).pop().map(|frame| frame.unit);
+    let vm = stop.thread().vm().clone();
+    let evaluation = Evaluation::of(&vm);
+    let environment = environment_of(evaluation, &unit.unwrap_or_default());
+    environment.map_or_else(|_| Vec::new(), |(id, _)| evaluation.bound_names(id))
+}
+
+/// The list of thunks whose last one gives the procedure.
+fn thunks(stop: &mut Stop<'_>, libraries: &Option<Prepared>, prepared: &Prepared) -> Option<Value> {
     let thread = stop.thread();
     let vm = thread.vm().clone();
     let evaluation = Evaluation::of(&vm);
@@ -132,8 +191,20 @@ fn request(
     let thunks = thread.list_of_protected(first, Value::NIL);
     thread.release(first);
     // The first protected value was the placeholder.
-    let first = thread.protect(thunks.cdr().unwrap_or(Value::NIL));
+    Some(thunks.cdr().unwrap_or(Value::NIL))
+}
+
+/// The vector: the thunks, no error yet, the procedure if it is known, the values of the variables.
+fn request(
+    stop: &mut Stop<'_>,
+    thunks: Value,
+    procedure: Value,
+    variables: &[(String, canny_vm::Protected)],
+) -> Option<Value> {
+    let thread = stop.thread();
+    let first = thread.protect(thunks);
     thread.protect(Value::FALSE);
+    thread.protect(procedure);
     for (_, place) in variables {
         let value = thread.protected(*place);
         thread.protect(value);
@@ -141,6 +212,17 @@ fn request(
     let request = thread.vector_of_protected(first).ok();
     thread.release(first);
     request
+}
+
+/// Keeps what was compiled for an expression, at the stop behind it.
+pub fn keep(stop: &mut Stop<'_>, expression: &Expression) -> Option<Compiled> {
+    let request = stop.argument().as_object()?;
+    let procedure = request.field(PROCEDURE);
+    let procedure = stop.thread().debug_keep(procedure)?;
+    Some(Compiled {
+        names: expression.names.clone(),
+        procedure,
+    })
 }
 
 /// The outcome of an expression at the stop behind it; assigned variables are stored.
@@ -168,6 +250,10 @@ pub fn end(stop: &mut Stop<'_>, expression: &Expression) -> Outcome {
     Outcome { value, assigned }
 }
 
+fn symbol(word: &str) -> Syntax {
+    Syntax::symbol(Span::NONE, word)
+}
+
 fn own(word: &str) -> Syntax {
     Syntax::symbol(Span::NONE, &format!("{PREFIX}{word}"))
 }
@@ -183,7 +269,15 @@ fn number(number: usize) -> Syntax {
 /// `(import (prefix (only (scheme base) lambda …) debugger:))`
 fn import_form() -> Syntax {
     let word = |word: &str| Syntax::symbol(Span::NONE, word);
-    let names = ["only", "lambda", "let", "vector-ref", "vector-set!"];
+    let names = [
+        "only",
+        "lambda",
+        "let",
+        "and",
+        "list",
+        "vector-ref",
+        "vector-set!",
+    ];
     let mut only: Vec<Syntax> = names.iter().map(|name| word(name)).collect();
     only.insert(1, list(vec![word("scheme"), word("base")]));
     let set = list(vec![word("prefix"), list(only), word(PREFIX)]);

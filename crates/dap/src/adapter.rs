@@ -1,0 +1,430 @@
+//! The process that an editor starts: it starts the program, or finds one that runs, and passes messages
+//! on between the two.
+//!
+//! Output of the program becomes events. Messages get new numbers on their way to the editor, since
+//! some are the adapter's own. The editor's requests keep theirs.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use canny_locks::Mutex;
+use canny_messages::{Incoming, MessageReader, write_message};
+use serde_json::{Value as Json, json};
+
+use crate::capabilities::capabilities;
+use crate::output::{Answer, Output, Request};
+
+/// Time in which a program must come into being.
+const START_TIME: Duration = Duration::from_secs(20);
+/// Time in which a program may end by itself.
+const END_TIME: Duration = Duration::from_secs(2);
+/// Time between two looks.
+const TICK: Duration = Duration::from_millis(10);
+
+/// The adapter's surroundings, which it cannot know itself.
+pub struct Surroundings {
+    /// The command that runs programs.
+    pub command: PathBuf,
+    /// A directory that only the user may open, for the socket.
+    pub directory: PathBuf,
+    /// Connects to a process that runs.
+    pub attach: Box<dyn Fn(u32) -> Result<UnixStream, String>>,
+}
+
+/// Serves one editor, until it leaves; gives the exit code.
+///
+/// # Errors
+/// The stream to the editor fails.
+pub fn serve(
+    surroundings: &Surroundings,
+    input: impl BufRead,
+    output: Box<dyn Write + Send>,
+) -> io::Result<()> {
+    let mut adapter = Adapter {
+        surroundings,
+        output: Output::new(output),
+        initialize: Json::Null,
+        session: None,
+    };
+    let mut reader = MessageReader::new(input);
+    loop {
+        match reader.read()? {
+            Some(Incoming::Message(message)) => {
+                if !adapter.receive(&message) {
+                    return Ok(());
+                }
+            }
+            Some(Incoming::Malformed(problem)) => adapter.output.say("stderr", &problem),
+            None => {
+                adapter.end(true);
+                return Ok(());
+            }
+        }
+    }
+}
+
+struct Adapter<'a> {
+    surroundings: &'a Surroundings,
+    output: Arc<Output>,
+    /// The arguments of `initialize`, for the program.
+    initialize: Json,
+    session: Option<Session>,
+}
+
+/// A program that is debugged.
+struct Session {
+    to_program: UnixStream,
+    /// The program, if the adapter has started it.
+    child: Option<Arc<Mutex<Child>>>,
+    relay: Option<JoinHandle<()>>,
+    is_ended: Arc<AtomicBool>,
+    /// Requests that the program has not answered yet, by number.
+    pending: Pending,
+}
+
+type Pending = Arc<Mutex<HashMap<i64, Answer>>>;
+
+impl Adapter<'_> {
+    /// Whether there is a program that has not ended.
+    fn is_debugging(&self) -> bool {
+        let session = self.session.as_ref();
+        session.is_some_and(|session| !session.is_ended.load(Ordering::SeqCst))
+    }
+
+    /// Handles a message; whether there may be more.
+    fn receive(&mut self, message: &Json) -> bool {
+        let Some(request) = Request::of(message) else {
+            // Responses to requests of the adapter.
+            return true;
+        };
+        let answer = Answer::to(&self.output, &request);
+        match request.command.as_str() {
+            "initialize" => {
+                self.initialize = request.arguments;
+                answer.give(Ok(capabilities()));
+            }
+            "launch" | "attach" if self.is_debugging() => {
+                answer.give(Err("a program is being debugged already".to_owned()));
+            }
+            "launch" | "attach" => match self.open(&request) {
+                Ok(session) => {
+                    self.session = Some(session);
+                    self.pass_on(message, answer);
+                }
+                Err(message) => answer.give(Err(message)),
+            },
+            "disconnect" => {
+                let session = self.session.as_ref();
+                let is_own = session.is_some_and(|session| session.child.is_some());
+                let ends = request.arguments["terminateDebuggee"].as_bool();
+                self.end(ends.unwrap_or(is_own));
+                answer.give(Ok(Json::Null));
+                return false;
+            }
+            "terminate" => {
+                if let Some(child) = self.session.as_ref().and_then(|one| one.child.as_ref()) {
+                    ask_to_end(&child.lock());
+                }
+                answer.give(Ok(Json::Null));
+            }
+            _ => self.pass_on(message, answer),
+        }
+        true
+    }
+
+    /// Passes a request on to the program, which will answer it.
+    fn pass_on(&mut self, message: &Json, answer: Answer) {
+        let Some(session) = &mut self.session else {
+            let text = "there is no program yet: 'launch' or 'attach' comes first";
+            return answer.give(Err(text.to_owned()));
+        };
+        let number = answer.number();
+        session.pending.lock().insert(number, answer);
+        let is_sent = write_message(&mut session.to_program, message).is_ok();
+        if !is_sent || session.is_ended.load(Ordering::SeqCst) {
+            let answer = session.pending.lock().remove(&number);
+            if let Some(answer) = answer {
+                answer.give(Err("the program has ended".to_owned()));
+            }
+        }
+    }
+
+    /// Starts a program or finds it.
+    fn open(&mut self, request: &Request) -> Result<Session, String> {
+        let is_ended = Arc::new(AtomicBool::new(false));
+        let (stream, child) = if request.command == "attach" {
+            let number = |name: &str| {
+                let argument = &request.arguments[name];
+                let text = argument.as_str().and_then(|text| text.trim().parse().ok());
+                argument.as_u64().or(text)
+            };
+            let process = number("pid").or_else(|| number("processId"));
+            let process = process.and_then(|number| u32::try_from(number).ok());
+            let process = process.ok_or("'attach' wants the number of a process: 'pid'")?;
+            ((self.surroundings.attach)(process)?, None)
+        } else {
+            let (stream, child) = self.launch(request)?;
+            (stream, Some(child))
+        };
+        let mut to_program = stream.try_clone().map_err(|error| error.to_string())?;
+        let hello = json!({
+            "seq": 0,
+            "type": "request",
+            "command": "initialize",
+            "arguments": self.initialize,
+        });
+        write_message(&mut to_program, &hello).map_err(|error| error.to_string())?;
+        let pending = Pending::default();
+        let relay = self.relay(stream, child.clone(), is_ended.clone(), pending.clone());
+        Ok(Session {
+            to_program,
+            child,
+            relay: Some(relay),
+            is_ended,
+            pending,
+        })
+    }
+
+    fn launch(&self, request: &Request) -> Result<(UnixStream, Arc<Mutex<Child>>), String> {
+        let arguments = &request.arguments;
+        let program = request.text("program")?;
+        std::fs::create_dir_all(&self.surroundings.directory).map_err(|error| error.to_string())?;
+        let name = format!("debug-{}.socket", std::process::id());
+        let path = self.surroundings.directory.join(name);
+        let _ = std::fs::remove_file(&path);
+        let listener = UnixListener::bind(&path).map_err(|error| error.to_string())?;
+        let mut command = Command::new(&self.surroundings.command);
+        command.arg("debug").arg("--connect").arg(&path);
+        let texts = |value: &Json| -> Vec<String> {
+            let all = value.as_array().into_iter().flatten();
+            all.filter_map(|one| one.as_str().map(str::to_owned))
+                .collect()
+        };
+        command.args(texts(&arguments["cannyArgs"]));
+        command.arg(program).args(texts(&arguments["args"]));
+        if let Some(directory) = arguments["cwd"].as_str() {
+            command.current_dir(directory);
+        }
+        let variables = arguments["env"].as_object().into_iter().flatten();
+        let variables: BTreeMap<&String, Option<&str>> = variables
+            .map(|(name, value)| (name, value.as_str()))
+            .collect();
+        for (name, value) in variables {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        command.stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn();
+        let child = child.map_err(|error| {
+            format!(
+                "cannot run {}: {error}",
+                self.surroundings.command.display()
+            )
+        });
+        let mut child = child.inspect_err(|_| drop(std::fs::remove_file(&path)))?;
+        self.show(child.stdout.take(), "stdout");
+        self.show(child.stderr.take(), "stderr");
+        let stream = wait_for_program(&listener, &mut child);
+        let _ = std::fs::remove_file(&path);
+        Ok((stream?, Arc::new(Mutex::new(child))))
+    }
+
+    /// Sends what the program writes to the editor.
+    fn show(&self, stream: Option<impl Read + Send + 'static>, category: &'static str) {
+        let Some(mut stream) = stream else {
+            return;
+        };
+        let output = self.output.clone();
+        thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            let mut rest = Vec::new();
+            while let Ok(count @ 1..) = stream.read(&mut bytes) {
+                rest.extend_from_slice(&bytes[..count]);
+                let whole = whole_characters(&rest);
+                let text = String::from_utf8_lossy(&rest[..whole]).into_owned();
+                rest.drain(..whole);
+                output.event("output", json!({"category": category, "output": text}));
+            }
+            if !rest.is_empty() {
+                let text = String::from_utf8_lossy(&rest).into_owned();
+                output.event("output", json!({"category": category, "output": text}));
+            }
+        });
+    }
+
+    /// Sends what the program says to the editor, and at the end that it has ended.
+    fn relay(
+        &self,
+        stream: UnixStream,
+        child: Option<Arc<Mutex<Child>>>,
+        is_ended: Arc<AtomicBool>,
+        pending: Pending,
+    ) -> JoinHandle<()> {
+        let output = self.output.clone();
+        thread::spawn(move || {
+            let mut reader = MessageReader::new(BufReader::new(stream));
+            while let Ok(Some(incoming)) = reader.read() {
+                match incoming {
+                    // The answer to the adapter's own request.
+                    Incoming::Message(message) if message["request_seq"] == 0 => {}
+                    Incoming::Message(message) => {
+                        let answered = message["request_seq"].as_i64();
+                        if let Some(number) = answered
+                            && let Some(answer) = pending.lock().remove(&number)
+                        {
+                            answer.leave();
+                        }
+                        output.send(message);
+                    }
+                    Incoming::Malformed(problem) => output.say("stderr", &problem),
+                }
+            }
+            if let Some(child) = child {
+                let status = wait_for_end(&child);
+                let code = status.and_then(|status| status.code()).unwrap_or(-1);
+                // Its last output is on its way.
+                thread::sleep(5 * TICK);
+                output.event("exited", json!({"exitCode": code}));
+            }
+            let was_ended = is_ended.swap(true, Ordering::SeqCst);
+            for (_, answer) in pending.lock().drain() {
+                answer.give(Err("the program has ended".to_owned()));
+            }
+            if !was_ended {
+                output.event("terminated", json!({}));
+            }
+        })
+    }
+
+    /// Leaves the program, which ends if that is wished.
+    fn end(&mut self, ends_program: bool) {
+        let Some(mut session) = self.session.take() else {
+            return;
+        };
+        session.is_ended.store(true, Ordering::SeqCst);
+        let bye = json!({
+            "seq": 0,
+            "type": "request",
+            "command": "disconnect",
+            "arguments": {"terminateDebuggee": ends_program},
+        });
+        let _ = write_message(&mut session.to_program, &bye);
+        if ends_program && let Some(child) = &session.child {
+            ask_to_end(&child.lock());
+            let end = Instant::now() + END_TIME;
+            while matches!(child.lock().try_wait(), Ok(None)) {
+                if Instant::now() > end {
+                    let _ = child.lock().kill();
+                    let _ = child.lock().wait();
+                    break;
+                }
+                thread::sleep(TICK);
+            }
+        }
+        let _ = session.to_program.shutdown(std::net::Shutdown::Both);
+        if let Some(relay) = session.relay.take() {
+            let _ = relay.join();
+        }
+    }
+}
+
+/// The program connects, or fails.
+fn wait_for_program(listener: &UnixListener, child: &mut Child) -> Result<UnixStream, String> {
+    listener
+        .set_nonblocking(true)
+        .map_err(|error| error.to_string())?;
+    let end = Instant::now() + START_TIME;
+    loop {
+        match listener.accept() {
+            Ok((stream, _)) => {
+                let set = stream.set_nonblocking(false);
+                return set.map(|()| stream).map_err(|error| error.to_string());
+            }
+            Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
+                return Err(error.to_string());
+            }
+            Err(_) => {}
+        }
+        if let Ok(Some(status)) = child.try_wait() {
+            // Its messages come as events.
+            thread::sleep(5 * TICK);
+            return Err(format!("the program did not start: {status}"));
+        }
+        if Instant::now() > end {
+            let _ = child.kill();
+            return Err("the program did not start in time".to_owned());
+        }
+        thread::sleep(TICK);
+    }
+}
+
+fn wait_for_end(child: &Mutex<Child>) -> Option<ExitStatus> {
+    loop {
+        match child.lock().try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Ok(None) => {}
+            Err(_) => return None,
+        }
+        thread::sleep(TICK);
+    }
+}
+
+/// The program gets the signal by which services are stopped.
+fn ask_to_end(child: &Child) {
+    let process = i32::try_from(child.id())
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
+    if let Some(process) = process {
+        let _ = rustix::process::kill_process(process, rustix::process::Signal::TERM);
+    }
+}
+
+/// Bytes up to the last character that is whole.
+fn whole_characters(bytes: &[u8]) -> usize {
+    let last = bytes
+        .iter()
+        .rev()
+        .take(4)
+        .position(|byte| byte & 0xc0 != 0x80);
+    let Some(back) = last else {
+        return bytes.len();
+    };
+    let start = bytes.len() - 1 - back;
+    let wanted = match bytes[start] {
+        0xc0..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf7 => 4,
+        _ => 1,
+    };
+    if bytes.len() - start < wanted {
+        start
+    } else {
+        bytes.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn output_is_cut_between_characters() {
+        let text = "aλ→𝄞".as_bytes();
+        for end in 0..=text.len() {
+            let whole = whole_characters(&text[..end]);
+            assert!(std::str::from_utf8(&text[..whole]).is_ok(), "{end}");
+            assert!(end - whole < 4);
+        }
+        assert_eq!(whole_characters(b"\xff\xff"), 2);
+    }
+}

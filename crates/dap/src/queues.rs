@@ -1,0 +1,149 @@
+//! Queues of work for tasks that stand still, and expressions that they are evaluating.
+//!
+//! A task that has stopped takes jobs from its queue. The thread that reads requests puts them there.
+//! A call that the debugger makes ends the stop and begins another one; the queue stays, and with it
+//! the client's knowledge of the task.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use canny_lib::debug::{Expression, Outcome};
+use canny_vm::debug::{Resume, Stop, TaskKey};
+
+/// Work for the thread of a task that stands still.
+pub type Job = Box<dyn FnOnce(&mut Stop<'_>) -> Next + Send>;
+
+/// The task's next act after a job.
+pub enum Next {
+    /// It takes another one.
+    Stay,
+    /// It goes on.
+    Resume(Resume),
+    /// It evaluates an expression, and then does something.
+    Evaluate(Resume, Evaluation),
+}
+
+/// A use of the outcome of an expression.
+pub type Finish = Box<dyn FnOnce(&mut Stop<'_>, Outcome) + Send>;
+
+/// An expression that a task is evaluating.
+pub struct Evaluation {
+    /// The expression.
+    pub expression: Expression,
+    /// For its outcome.
+    pub finish: Finish,
+    /// The task has stopped in the middle of it.
+    pub is_interrupted: bool,
+}
+
+/// The jobs of a task.
+struct Queue {
+    sender: Sender<Job>,
+    /// Unless the task has it.
+    receiver: Option<Receiver<Job>>,
+}
+
+/// The tasks that stand still.
+#[derive(Default)]
+pub struct Tasks {
+    queues: HashMap<TaskKey, Queue>,
+    /// By task, the innermost last.
+    evaluations: HashMap<TaskKey, Vec<Evaluation>>,
+    /// Tasks that wait, and that the client takes for stopped.
+    parked: HashSet<TaskKey>,
+    /// Tasks whose next stop is the end of a step.
+    steps: HashSet<TaskKey>,
+    /// The client has gone: nobody stops any more.
+    is_closed: bool,
+}
+
+impl Tasks {
+    /// Whether a task stands still.
+    pub fn is_stopped(&self, task: TaskKey) -> bool {
+        self.queues.contains_key(&task)
+    }
+
+    /// A task that stands still.
+    pub fn any_stopped(&self) -> Option<TaskKey> {
+        self.queues.keys().min().copied()
+    }
+
+    /// Those that stand still.
+    pub fn all_stopped(&self) -> Vec<TaskKey> {
+        self.queues.keys().copied().collect()
+    }
+
+    /// Has a task do a job; gives it back if the task does not stand still.
+    pub fn put(&mut self, task: TaskKey, job: Job) -> Result<(), Job> {
+        match self.queues.get(&task) {
+            Some(queue) => queue.sender.send(job).map_err(|error| error.0),
+            None => Err(job),
+        }
+    }
+
+    /// Nobody asks any more: all go on.
+    pub fn close(&mut self) {
+        self.is_closed = true;
+        self.queues.clear();
+        self.evaluations.clear();
+    }
+
+    /// A task stops: its jobs come from here; none if nobody asks any more.
+    pub fn begin(&mut self, task: TaskKey) -> Option<Receiver<Job>> {
+        if self.is_closed {
+            return None;
+        }
+        self.parked.remove(&task);
+        let queue = self.queues.entry(task).or_insert_with(|| {
+            let (sender, receiver) = channel();
+            Queue {
+                sender,
+                receiver: Some(receiver),
+            }
+        });
+        queue.receiver.take()
+    }
+
+    /// A task has stopped, perhaps in the middle of an evaluation.
+    pub fn interrupt(&mut self, task: TaskKey) {
+        for evaluation in self.evaluations.get_mut(&task).into_iter().flatten() {
+            evaluation.is_interrupted = true;
+        }
+    }
+
+    /// The expression whose evaluation has come to its end.
+    pub fn take_evaluation(&mut self, task: TaskKey) -> Option<Evaluation> {
+        self.evaluations.get_mut(&task)?.pop()
+    }
+
+    /// A task evaluates an expression; its jobs wait meanwhile.
+    pub fn evaluate(&mut self, task: TaskKey, evaluation: Evaluation, jobs: Receiver<Job>) {
+        self.evaluations.entry(task).or_default().push(evaluation);
+        if let Some(queue) = self.queues.get_mut(&task) {
+            queue.receiver = Some(jobs);
+        }
+    }
+
+    /// A task that waits is shown as if it had stopped.
+    pub fn park(&mut self, task: TaskKey) {
+        self.parked.insert(task);
+    }
+
+    /// Whether a task was shown so.
+    pub fn unpark(&mut self, task: TaskKey) -> bool {
+        self.parked.remove(&task)
+    }
+
+    /// A task goes on.
+    pub fn end(&mut self, task: TaskKey, is_step: bool) {
+        self.queues.remove(&task);
+        if is_step {
+            self.steps.insert(task);
+        }
+    }
+
+    /// Whether a task that has stopped was going a step.
+    pub fn take_step(&mut self, task: TaskKey) -> bool {
+        self.steps.remove(&task)
+    }
+}

@@ -1,0 +1,173 @@
+//! The state of a debugger's connection: the client's settings, the tasks that stand still, breakpoints,
+//! numbers of values. It knows nothing of requests.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::sync::{Arc, Weak};
+
+use canny_lib::evaluation::Evaluation;
+use canny_locks::{Condvar, Mutex};
+use canny_vm::debug::BreakpointId;
+use canny_vm::{Thread, Vm};
+use serde_json::Value as Json;
+
+use crate::numbers::Numbers;
+use crate::output::Output;
+use crate::queues::Tasks;
+
+/// How the client has left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The program goes on without it.
+    Detached,
+    /// The program is to end.
+    Terminate,
+}
+
+/// The breakpoints that are set.
+#[derive(Default)]
+pub struct Breakpoints {
+    /// By the path that the client gave.
+    pub by_file: HashMap<String, Vec<BreakpointId>>,
+    /// At the beginning of procedures.
+    pub procedures: Vec<BreakpointId>,
+    /// Where objects are raised.
+    pub raises: Vec<BreakpointId>,
+    /// Those whose code was not loaded when they were set.
+    pub waiting: Vec<BreakpointId>,
+}
+
+impl Breakpoints {
+    /// All of them, to be taken away.
+    pub fn take_all(&mut self) -> Vec<BreakpointId> {
+        let files = self.by_file.drain().flat_map(|(_, ids)| ids);
+        let mut all: Vec<BreakpointId> = files.collect();
+        all.append(&mut self.procedures);
+        all.append(&mut self.raises);
+        self.waiting.clear();
+        all
+    }
+}
+
+/// The client and the machine, as all threads of the debugger know them.
+pub struct Shared {
+    pub(crate) machine: Weak<Vm>,
+    pub(crate) output: Arc<Output>,
+    pub(crate) tasks: Mutex<Tasks>,
+    pub(crate) numbers: Mutex<Numbers>,
+    pub(crate) breakpoints: Mutex<Breakpoints>,
+    /// One thread at a time keeps values.
+    pub(crate) keeping: Mutex<()>,
+    /// Names of texts without files; their numbers count from one.
+    texts: Mutex<Vec<String>>,
+    pub(crate) settings: Mutex<Settings>,
+    phase: Mutex<Phase>,
+    changed: Condvar,
+}
+
+/// The client's wishes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Settings {
+    pub first_line: i64,
+    pub first_column: i64,
+    pub stops_on_entry: bool,
+}
+
+/// How far the client is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// Breakpoints are being set.
+    Configuring,
+    /// The program may run.
+    Running,
+    Gone(Ending),
+}
+
+impl Shared {
+    /// For a machine, and a client that reads from a stream.
+    pub fn new(machine: &Arc<Vm>, output: Box<dyn Write + Send>) -> Arc<Shared> {
+        Arc::new(Shared {
+            machine: Arc::downgrade(machine),
+            output: Output::new(output),
+            tasks: Mutex::default(),
+            numbers: Mutex::default(),
+            breakpoints: Mutex::default(),
+            keeping: Mutex::default(),
+            texts: Mutex::default(),
+            settings: Mutex::new(Settings {
+                first_line: 1,
+                first_column: 1,
+                stops_on_entry: false,
+            }),
+            phase: Mutex::new(Phase::Configuring),
+            changed: Condvar::new(),
+        })
+    }
+
+    /// The client is further, or gone.
+    pub fn change_phase(&self, next: Phase) {
+        *self.phase.lock() = next;
+        self.changed.notify_all();
+    }
+
+    /// Waits until the program may run, or the client is gone.
+    pub fn wait_for_phase(&self) -> Phase {
+        let mut phase = self.phase.lock();
+        while *phase == Phase::Configuring {
+            phase = self.changed.wait(phase);
+        }
+        *phase
+    }
+
+    /// Does something with a thread of the machine, where no task stands still.
+    pub fn with_thread<R>(&self, work: impl FnOnce(&mut Thread) -> R) -> Result<R, String> {
+        let vm = self.machine.upgrade().ok_or("the program has ended")?;
+        let thread = vm.attach();
+        let mut thread = thread.map_err(|error| error.to_string())?;
+        Ok(work(&mut thread))
+    }
+
+    /// Whether this is the stop at the beginning that the client wishes.
+    pub fn take_entry(&self) -> bool {
+        std::mem::take(&mut self.settings.lock().stops_on_entry)
+    }
+
+    /// A line as the client counts.
+    pub fn line_for_client(&self, line: u32) -> i64 {
+        i64::from(line) - 1 + self.settings.lock().first_line
+    }
+
+    /// A column as the client counts.
+    pub fn column_for_client(&self, column: u32) -> i64 {
+        i64::from(column) - 1 + self.settings.lock().first_column
+    }
+
+    /// A line of the client, counted from one.
+    pub fn line_of_client(&self, line: &Json) -> Option<u32> {
+        let line = line.as_i64()? + 1 - self.settings.lock().first_line;
+        u32::try_from(line.max(1)).ok()
+    }
+
+    /// The number of a text that is no file.
+    pub fn number_of_source(&self, name: &str) -> i64 {
+        let mut texts = self.texts.lock();
+        let known = texts.iter().position(|known| known == name);
+        let index = known.unwrap_or_else(|| {
+            texts.push(name.to_owned());
+            texts.len() - 1
+        });
+        1 + index as i64
+    }
+
+    /// The text of such a number.
+    pub fn name_of_source(&self, number: i64) -> Option<String> {
+        let index = usize::try_from(number - 1).ok()?;
+        self.texts.lock().get(index).cloned()
+    }
+
+    /// The texts of the program and of libraries, by name.
+    pub fn source_text(&self, name: &str) -> Option<String> {
+        let vm = self.machine.upgrade()?;
+        Evaluation::of(&vm).source_text(name)
+    }
+}

@@ -1,0 +1,136 @@
+//! The stops of tasks: each does what the client asks of it, in its own thread, until it goes on.
+//!
+//! A stop is told to the client, unless it is the end of an expression that the client has asked for.
+
+use std::sync::Arc;
+
+use canny_lib::debug;
+use canny_value::Value;
+use canny_vm::debug::{Client, Reason, Resume, Stop, TaskKey};
+use serde_json::json;
+
+use crate::output::Answer;
+use crate::queues::{Job, Next};
+use crate::shared::Shared;
+
+impl Client for Shared {
+    fn stopped(&self, stop: &mut Stop<'_>) -> Resume {
+        let task = stop.task();
+        let evaluated = if stop.argument() == Value::FALSE {
+            None
+        } else {
+            self.tasks.lock().take_evaluation(task)
+        };
+        let Some(receiver) = self.tasks.lock().begin(task) else {
+            return Resume::Continue;
+        };
+        match evaluated {
+            Some(evaluation) => {
+                let outcome = debug::end(stop, &evaluation.expression);
+                (evaluation.finish)(stop, outcome);
+                if evaluation.is_interrupted {
+                    self.announce(stop);
+                }
+            }
+            None => self.announce(stop),
+        }
+        loop {
+            let Ok(job) = stop.wait(|| receiver.recv()) else {
+                self.forget_values(stop, task);
+                return Resume::Continue;
+            };
+            // Values that the job protects are needed no longer than the job.
+            let mark = stop.thread().protect(Value::FALSE);
+            let next = job(stop);
+            stop.thread().release(mark);
+            match next {
+                Next::Stay => {}
+                Next::Evaluate(resume, evaluation) => {
+                    self.tasks.lock().evaluate(task, evaluation, receiver);
+                    return resume;
+                }
+                Next::Resume(resume) => {
+                    self.forget_values(stop, task);
+                    let is_step = matches!(resume, Resume::Step(..));
+                    self.tasks.lock().end(task, is_step);
+                    return resume;
+                }
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// Tells the client that a task has stopped.
+    fn announce(&self, stop: &mut Stop<'_>) {
+        let task = stop.task();
+        stop.debugger().pause_all(false);
+        let is_step = {
+            let mut tasks = self.tasks.lock();
+            tasks.interrupt(task);
+            tasks.take_step(task)
+        };
+        self.tell_new_places(stop);
+        let mut body = json!({
+            "threadId": thread_of(task),
+            "allThreadsStopped": false,
+            "preserveFocusHint": false,
+        });
+        match stop.reason() {
+            Reason::Step => {
+                let is_entry = !is_step && self.take_entry();
+                let reason = match (is_step, is_entry) {
+                    (true, _) => "step",
+                    (false, true) => "entry",
+                    (false, false) => "pause",
+                };
+                body["reason"] = reason.into();
+            }
+            Reason::Breakpoints(ids) => {
+                let (reason, text) = self.reason_of_breakpoints(stop, &ids);
+                body["reason"] = reason.into();
+                if let Some(text) = text {
+                    body["text"] = text.clone().into();
+                    body["description"] = "Paused where an object is raised".into();
+                }
+                let ids: Vec<u32> = ids.iter().map(|id| id.0).collect();
+                body["hitBreakpointIds"] = ids.into();
+            }
+        }
+        self.output.event("stopped", body);
+    }
+
+    /// Has a task that stands still do a job for a request. If it runs, the answer says so.
+    pub fn ask_task(
+        self: &Arc<Shared>,
+        task: TaskKey,
+        answer: Answer,
+        job: impl FnOnce(&Arc<Shared>, &mut Stop<'_>, Answer) -> Next + Send + 'static,
+    ) {
+        let shared = self.clone();
+        let job: Job = Box::new(move |stop| job(&shared, stop, answer));
+        // A job that is not done is dropped, and with it the duty to answer.
+        let key = self.key_of(task);
+        let refused = self.tasks.lock().put(key, job);
+        drop(refused);
+    }
+
+    /// The main program has two keys: none before tasks are used, and a number from then on.
+    pub fn key_of(&self, task: TaskKey) -> TaskKey {
+        let tasks = self.tasks.lock();
+        match task {
+            TaskKey(Some(0)) if !tasks.is_stopped(task) => TaskKey(None),
+            other => other,
+        }
+    }
+}
+
+/// The number of a task for the client.
+pub fn thread_of(task: TaskKey) -> i64 {
+    task.0.unwrap_or(0).saturating_add(1)
+}
+
+/// The task of such a number.
+pub fn task_of(thread: i64) -> TaskKey {
+    TaskKey(Some(thread.saturating_sub(1)))
+}

@@ -1,0 +1,13 @@
+//! The language's part of debuggers: expressions in frames, conditions and messages of breakpoints,
+//! and the parts of values.
+//!
+//! Below: [`expressions`] are compiled for a frame and called by the task that stands there;
+//! [`conditions`] decide whether a task stops at a breakpoint; [`parts`] are what an object consists of.
+
+pub mod conditions;
+mod expressions;
+pub mod parts;
+
+pub use expressions::{
+    Compiled, Expression, Outcome, begin, begin_again, end, keep, names_in_force,
+};

@@ -1,0 +1,180 @@
+//! The tasks of the machine, as a debugger lists them: names, what they do, what they wait for, where.
+//!
+//! Tasks are found by a walk through the heap, so that no program pays for the list. A task that waits
+//! has its frames in its continuation; one that runs shows them when it stops.
+
+use std::collections::HashMap;
+
+use canny_tables::kinds::Kind;
+use canny_tables::protocols::{task, waiter};
+use canny_value::{ObjectRef, Value};
+
+use super::TaskKey;
+use super::frames::DebugFrame;
+use crate::data::strings::string_text;
+use crate::data::symbols::symbol_name;
+use crate::frames::FrameDescription;
+use crate::thread::Thread;
+
+/// Field of a future with its state.
+const FUTURE_STATE: usize = 2;
+/// The state of one that has no value yet.
+const PENDING: &str = "pending";
+
+/// Frames of the place where a task was started that are kept.
+const START_FRAMES: usize = 20;
+/// Tasks whose start is kept.
+const STARTS_MAX: usize = 100_000;
+
+/// The activity of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskState {
+    /// It runs, or stands still in a debugger.
+    Running,
+    /// It waits for a thread only.
+    Ready,
+    /// It waits for something else.
+    Waiting,
+}
+
+/// A task that has not ended.
+#[derive(Clone, Debug)]
+pub struct TaskDescription {
+    /// Its key.
+    pub key: TaskKey,
+    /// The name that the program gave it.
+    pub name: Option<String>,
+    /// Its activity.
+    pub state: TaskState,
+    /// The thing that it waits for: the kind, and the thing's name.
+    pub waits_for: Option<String>,
+    /// The task that has the thing.
+    pub owner: Option<TaskKey>,
+}
+
+/// Where tasks were started: the starter, and its frames.
+#[derive(Debug, Default)]
+pub(super) struct Starts(HashMap<i64, (TaskKey, Vec<DebugFrame>)>);
+
+impl Thread {
+    /// The tasks that have not ended, by number. Collects the whole heap.
+    pub fn debug_tasks(&mut self) -> Vec<TaskDescription> {
+        let mut found: Vec<TaskDescription> = Vec::new();
+        self.each_task(&mut |thread, record| found.extend(thread.describe_task(record)));
+        found.sort_by_key(|one| one.key);
+        found
+    }
+
+    /// The frames of a task that waits, newest first. Collects the whole heap.
+    pub fn debug_frames_of_task(&mut self, key: TaskKey, count: usize) -> Option<Vec<DebugFrame>> {
+        let mut found = None;
+        self.each_task(&mut |thread, record| {
+            if record.field(task::NUMBER).as_fixnum() == key.0 {
+                let continuation = record.field(task::CONTINUATION);
+                found = thread.describe_frames_of(continuation, count);
+            }
+        });
+        let frames = found?.into_iter();
+        Some(frames.map(DebugFrame::without_unit).collect())
+    }
+
+    /// Where a task was started, if that happened under the debugger.
+    pub fn debug_start_of_task(&self, key: TaskKey) -> Option<(TaskKey, Vec<DebugFrame>)> {
+        let state = self.vm.debugger.lock();
+        state.starts.0.get(&key.0?).cloned()
+    }
+
+    /// A task is started here, with this number.
+    #[inline]
+    pub(crate) fn debug_start(&self, number: i64) {
+        // The main task has the number 0.
+        if number > 0 && self.vm.debugger.is_on() {
+            self.note_start_for_debugger(number);
+        }
+    }
+
+    #[cold]
+    fn note_start_for_debugger(&self, number: i64) {
+        let frames = self.describe_frames(START_FRAMES).into_iter();
+        let frames = frames.map(DebugFrame::without_unit).collect();
+        let starter = self.task_key();
+        let mut state = self.vm.debugger.lock();
+        if state.starts.0.len() < STARTS_MAX {
+            state.starts.0.insert(number, (starter, frames));
+        }
+    }
+
+    /// The task that runs has come to its end.
+    #[inline]
+    pub(crate) fn debug_end_of_task(&self) {
+        if self.vm.debugger.is_on()
+            && let TaskKey(Some(number)) = self.task_key()
+        {
+            self.vm.debugger.lock().starts.0.remove(&number);
+        }
+    }
+
+    fn each_task(&mut self, visit: &mut dyn FnMut(&Thread, ObjectRef)) {
+        let Some(task_type) = self.vm.root(crate::profile::TASK_TYPE) else {
+            return;
+        };
+        // There is no safepoint until all of the list was read.
+        let mut rest = self.instances_of(task_type);
+        while let Some(pair) = rest.as_pair() {
+            rest = pair.cdr();
+            let record = pair.car().as_kind(Kind::Record);
+            if let Some(record) = record.filter(|record| record.length() >= task::WORDS) {
+                visit(self, record);
+            }
+        }
+    }
+
+    fn describe_task(&self, record: ObjectRef) -> Option<TaskDescription> {
+        let future = record.field(task::FUTURE).as_kind(Kind::Record)?;
+        let is_pending = future.length() > FUTURE_STATE
+            && symbol_name(future.field(FUTURE_STATE)).as_deref() == Some(PENDING);
+        let number = record.field(task::NUMBER).as_fixnum()?;
+        // The main task's future is never settled.
+        if !is_pending {
+            return None;
+        }
+        let its_waiter = record.field(task::WAITER).as_kind(Kind::Record);
+        let is_claimed = its_waiter.is_none_or(|one| one.field(waiter::STATE).is_true());
+        let state = match record.field(task::CONTINUATION) {
+            Value::FALSE => TaskState::Running,
+            _ if is_claimed => TaskState::Ready,
+            _ => TaskState::Waiting,
+        };
+        let wait = (state == TaskState::Waiting).then(|| self.described_wait(record.value()));
+        let name = record.field(task::NAME);
+        Some(TaskDescription {
+            key: TaskKey(Some(number)),
+            name: symbol_name(name).or_else(|| string_text(name)),
+            state,
+            owner: wait.as_ref().and_then(|(_, owner)| *owner),
+            waits_for: wait.map(|(text, _)| text),
+        })
+    }
+
+    fn described_wait(&self, record: Value) -> (String, Option<TaskKey>) {
+        let (kind, name, owner) = self.purpose_of_wait(record);
+        let text = match name {
+            Some(name) => format!("{kind} {name}"),
+            None => kind.to_owned(),
+        };
+        (text, owner.map(|number| TaskKey(Some(number as i64))))
+    }
+}
+
+impl DebugFrame {
+    fn without_unit(frame: FrameDescription) -> DebugFrame {
+        DebugFrame {
+            unit: String::new(),
+            name: frame.name,
+            position: frame.position,
+            is_library: frame.is_library,
+            is_program: frame.is_program,
+            tail_callers: frame.tail_callers,
+        }
+    }
+}
