@@ -442,3 +442,16 @@ fn tail_callers(frame: &FrameDescription) -> String {
     }
     text
 }
+
+/// A frame in one line: the procedure, and where it stands.
+pub fn frame(name: Option<&str>, is_program: bool, position: Option<&Position>) -> String {
+    let name = match name {
+        _ if is_program => "the program",
+        Some(name) => name,
+        None => "an anonymous procedure",
+    };
+    match position {
+        Some(place) => format!("{name} at {}:{}:{}", place.file, place.line, place.column),
+        None => name.to_owned(),
+    }
+}

@@ -126,3 +126,92 @@ fn wrong_numbers_are_told_and_nothing_is_printed_for_no_value() {
     assert_eq!(lines[3], "There is no such frame.", "{outcome:?}");
     assert_eq!(lines[4], "5", "{outcome:?}");
 }
+
+/// Conditions, hit counts and messages; a place that is run to once; a list of breakpoints.
+#[test]
+fn breakpoints_have_conditions_counts_and_messages() {
+    let outcome = debugged(&[
+        "break 4 hits == 1 if (= n 0)",
+        "break 5 hits often",
+        "log 6 n is {n}, twice {(* 2 n)}",
+        "continue",
+        "list",
+        "breakpoints",
+        "until note",
+        "locals",
+        "until 99",
+        "catch uncaught",
+        "catch file read",
+        "tasks",
+        "continue",
+    ])
+    .exits_with(0)
+    .prints("12\ncaught");
+    let lines = lines(&outcome);
+    let expected = [
+        "n is 3, twice 6",
+        "n is 1, twice 2",
+        "Breakpoint 1, factorial at program.scm:4:7",
+        ">   4        1",
+        "  1  at 4 hits == 1 if (= n 0), met 1 times",
+        "  2  at 6 log n is {n}, twice {(* 2 n)}, met 3 times",
+        "x = 6",
+        "There is no code there.",
+    ];
+    for line in expected {
+        assert!(
+            lines.iter().any(|one| one.ends_with(line)),
+            "{line}: {lines:#?}"
+        );
+    }
+    let wrong = "'often' is no number of hits, such as 5, >= 5, == 5 or % 5";
+    assert!(lines.iter().any(|line| line == wrong), "{lines:#?}");
+    let no_tasks = lines
+        .iter()
+        .any(|line| line == "The program uses no tasks.");
+    assert!(no_tasks, "{lines:#?}");
+}
+
+/// Stopping one task of two shows a race: both have read the same balance.
+#[test]
+fn tasks_are_listed() {
+    let program = "\
+(import (scheme base) (scheme write) (canny tasks) (canny channels))
+(define balance 100)
+(define done (make-channel 10))
+(define (withdraw amount)
+  (let ((before balance))
+    (yield)
+    (set! balance (- before amount))
+    (channel-send! done #t)))
+(start (withdraw 10))
+(start (withdraw 20))
+(channel-receive done)
+(channel-receive done)
+(display balance)
+";
+    let commands = [
+        "break 7",
+        "continue",
+        "tasks",
+        "print before",
+        "continue",
+        "print before",
+    ];
+    let outcome = Canny::new(scratch(), &["debug", "-t", "program.scm"])
+        .file("program.scm", program)
+        .input(commands.join("\n") + "\ncontinue\n")
+        .run()
+        .exits_with(0)
+        .prints("80");
+    let lines = lines(&outcome);
+    let main = lines.iter().find(|line| line.contains("main"));
+    let main = main.expect("the main task is listed");
+    assert!(main.ends_with("waits for channel"), "{lines:#?}");
+    assert!(
+        lines.iter().any(|line| line.ends_with("stands still here")),
+        "{lines:#?}"
+    );
+    let read = lines.iter().filter(|line| line.as_str() == "100").count();
+    assert_eq!(read, 2, "{lines:#?}");
+}

@@ -7,11 +7,8 @@ use std::sync::Arc;
 
 use canny_lib::debug::conditions::{self, HitCount, Sink, Wishes};
 use canny_lib::debug::parts;
-use canny_tables::kinds::Kind;
-use canny_value::Value;
 use canny_vm::Thread;
-use canny_vm::debug::{Breakpoint, BreakpointId, Condition, Location, Stop, Verdict};
-use canny_vm::symbols::symbol_name;
+use canny_vm::debug::{Breakpoint, BreakpointId, Location, Stop};
 use serde_json::{Value as Json, json};
 
 use crate::output::Request;
@@ -19,9 +16,6 @@ use crate::shared::Shared;
 
 /// Bytes of the text of a raised object.
 const RAISED_BYTES: usize = 1000;
-
-/// Field of a condition with its kind.
-const CONDITION_TYPE: usize = 0;
 
 /// The conditions that a request wishes, or what is wrong with them.
 fn wishes_of(wish: &Json) -> Result<Wishes, String> {
@@ -172,7 +166,7 @@ impl Shared {
                 continue;
             }
             let breakpoint = Breakpoint {
-                condition: Some(raise_condition(filter == "uncaught", &kinds)),
+                condition: Some(conditions::of_raised(filter == "uncaught", &kinds)),
                 ..Breakpoint::new(Location::Raise)
             };
             let id = thread.set_breakpoint(breakpoint);
@@ -225,31 +219,4 @@ impl Shared {
         let breakpoints = self.breakpoints.lock();
         ids.iter().any(|id| breakpoints.raises.contains(id))
     }
-}
-
-/// The kind of a condition, such as `file`, or the word `object` for anything else.
-pub fn kind_of_raised(raised: Value) -> String {
-    let condition = raised.as_kind(Kind::Condition);
-    let kind = condition.and_then(|condition| symbol_name(condition.field(CONDITION_TYPE)));
-    kind.unwrap_or_else(|| "object".to_owned())
-}
-
-/// A condition on the object that is raised: nobody handles it, and it is of one of some kinds.
-fn raise_condition(only_uncaught: bool, kinds: &str) -> Condition {
-    let separators = |character: char| character == ',' || character.is_whitespace();
-    let kinds: Vec<String> = kinds
-        .split(separators)
-        .filter(|kind| !kind.is_empty())
-        .map(str::to_owned)
-        .collect();
-    Arc::new(move |stop: &mut Stop<'_>| {
-        let raised = stop.raised();
-        let is_wanted = kinds.is_empty() || kinds.contains(&kind_of_raised(raised));
-        let is_caught = only_uncaught && stop.has_handlers();
-        if is_wanted && !is_caught {
-            Verdict::Stop
-        } else {
-            Verdict::Pass
-        }
-    })
 }

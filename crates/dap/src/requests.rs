@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use canny_lib::debug::{self, Outcome, parts};
+use canny_lib::debug::{self, Outcome, conditions, parts};
 use canny_vm::Position;
 use canny_vm::debug::{
     Assignment, DebugFrame, Granularity, Resume, StepKind, Stop, TaskDescription, TaskKey,
@@ -14,7 +14,6 @@ use canny_vm::debug::{
 };
 use serde_json::{Value as Json, json};
 
-use crate::breakpoints::kind_of_raised;
 use crate::numbers::{Target, Wanted};
 use crate::output::{Answer, Request};
 use crate::queues::{Evaluation, Finish, Next};
@@ -525,7 +524,7 @@ impl Shared {
                 return Next::Stay;
             }
             let raised = stop.raised();
-            let kind = kind_of_raised(raised);
+            let kind = conditions::kind_of_raised(raised);
             let text = parts::brief(stop.thread(), raised, RAISED_BYTES);
             let mode = if stop.has_handlers() {
                 "always"

@@ -4,8 +4,12 @@
 /// A command with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    Break(String),
-    Catch,
+    Break(Wish),
+    Log(Wish),
+    Until(String),
+    /// Whether only those that nobody handles, and kinds.
+    Catch(bool, String),
+    Breakpoints,
     Delete(u32),
     Continue,
     Step,
@@ -17,19 +21,43 @@ pub enum Command {
     Up,
     Down,
     Locals,
+    List,
+    Tasks,
+    Restart,
     Print(String),
     Help,
     Quit,
+}
+
+/// A breakpoint as somebody asks for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    pub place: String,
+    /// As [`canny_lib::debug::conditions::HitCount`] reads them.
+    pub hits: Option<String>,
+    pub condition: Option<String>,
+    pub message: Option<String>,
 }
 
 /// The names of commands, their arguments, and what they do.
 pub const ROWS: &[(&[&str], &str, &str)] = &[
     (
         &["break", "b"],
-        "FILE:LINE|LINE|PROCEDURE",
-        "stop at a line, or at the beginning of a procedure",
+        "PLACE [hits COUNT] [if EXPRESSION]",
+        "stop at FILE:LINE, a LINE, or the beginning of a PROCEDURE",
     ),
-    (&["catch"], "", "stop where an object is raised"),
+    (
+        &["log"],
+        "PLACE MESSAGE",
+        "write a message there; expressions stand in braces",
+    ),
+    (&["until", "u"], "PLACE", "run to a place, once"),
+    (
+        &["catch"],
+        "[uncaught] [KIND…]",
+        "stop where an object is raised",
+    ),
+    (&["breakpoints"], "", "list the breakpoints"),
     (&["delete"], "NUMBER", "remove a breakpoint"),
     (&["continue", "c"], "", "run to the next breakpoint"),
     (
@@ -57,6 +85,9 @@ pub const ROWS: &[(&[&str], &str, &str)] = &[
     (&["up"], "", "look at the one that has called it"),
     (&["down"], "", "look at the one that it has called"),
     (&["locals", "l"], "", "show its variables"),
+    (&["list"], "", "show the text around it"),
+    (&["tasks"], "", "list the tasks, and what each waits for"),
+    (&["restart"], "", "begin the newest procedure again"),
     (
         &["print", "p"],
         "EXPRESSION",
@@ -75,7 +106,8 @@ pub fn read(line: &str) -> Result<Command, String> {
     let Some((names, arguments, _)) = row else {
         return Err(format!("there is no command '{word}'; try 'help'"));
     };
-    if arguments.is_empty() != rest.is_empty() {
+    let is_optional = arguments.starts_with('[');
+    if !is_optional && arguments.is_empty() != rest.is_empty() {
         return Err(match arguments {
             &"" => format!("'{word}' takes nothing"),
             _ => format!("'{word}' takes {arguments}"),
@@ -86,8 +118,21 @@ pub fn read(line: &str) -> Result<Command, String> {
         rest.parse::<u32>().map_err(wrong)
     };
     Ok(match names[0] {
-        "break" => Command::Break(rest.to_owned()),
-        "catch" => Command::Catch,
+        "break" => Command::Break(wish(rest)),
+        "log" => match rest.split_once(char::is_whitespace) {
+            Some((place, message)) => Command::Log(Wish {
+                place: place.to_owned(),
+                message: Some(message.trim().to_owned()),
+                ..Wish::default()
+            }),
+            None => return Err(format!("'{word}' takes {arguments}")),
+        },
+        "until" => Command::Until(rest.to_owned()),
+        "catch" => match rest.strip_prefix("uncaught") {
+            Some(kinds) => Command::Catch(true, kinds.trim().to_owned()),
+            None => Command::Catch(false, rest.to_owned()),
+        },
+        "breakpoints" => Command::Breakpoints,
         "delete" => Command::Delete(number()?),
         "continue" => Command::Continue,
         "step" => Command::Step,
@@ -99,10 +144,31 @@ pub fn read(line: &str) -> Result<Command, String> {
         "up" => Command::Up,
         "down" => Command::Down,
         "locals" => Command::Locals,
+        "list" => Command::List,
+        "tasks" => Command::Tasks,
+        "restart" => Command::Restart,
         "print" => Command::Print(rest.to_owned()),
         "quit" => Command::Quit,
         _ => Command::Help,
     })
+}
+
+/// A place, and perhaps `hits` and a count, and perhaps `if` and an expression.
+fn wish(text: &str) -> Wish {
+    let (text, condition) = match text.split_once(" if ") {
+        Some((text, condition)) => (text, Some(condition.trim().to_owned())),
+        None => (text, None),
+    };
+    let (place, hits) = match text.split_once(" hits ") {
+        Some((place, hits)) => (place, Some(hits.trim().to_owned())),
+        None => (text, None),
+    };
+    Wish {
+        place: place.trim().to_owned(),
+        hits,
+        condition,
+        message: None,
+    }
 }
 
 #[cfg(test)]
@@ -111,7 +177,29 @@ mod tests {
 
     #[test]
     fn lines_are_read() {
-        assert_eq!(read("b a.scm:3"), Ok(Command::Break("a.scm:3".to_owned())));
+        let at = |place: &str| Wish {
+            place: place.to_owned(),
+            ..Wish::default()
+        };
+        assert_eq!(read("b a.scm:3"), Ok(Command::Break(at("a.scm:3"))));
+        let wish = Wish {
+            hits: Some("% 2".to_owned()),
+            condition: Some("(if x y z)".to_owned()),
+            ..at("7")
+        };
+        assert_eq!(
+            read("break 7 hits % 2 if (if x y z)"),
+            Ok(Command::Break(wish))
+        );
+        let wish = Wish {
+            message: Some("x is {x}".to_owned()),
+            ..at("look")
+        };
+        assert_eq!(read("log look x is {x}"), Ok(Command::Log(wish)));
+        assert!(read("log look").unwrap_err().contains("MESSAGE"));
+        assert_eq!(read("catch"), Ok(Command::Catch(false, String::new())));
+        let kinds = Command::Catch(true, "file read".to_owned());
+        assert_eq!(read("catch uncaught file read"), Ok(kinds));
         assert_eq!(
             read(" print (+ x 1) "),
             Ok(Command::Print("(+ x 1)".to_owned()))
@@ -134,6 +222,7 @@ mod tests {
                 };
                 let line = match *arguments {
                     "" => (*name).to_owned(),
+                    "PLACE MESSAGE" => format!("{name} {argument} {argument}"),
                     _ => format!("{name} {argument}"),
                 };
                 let command = read(&line);

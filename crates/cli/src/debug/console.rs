@@ -4,22 +4,18 @@
 //! it was doing, by task.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
-use canny_lib::debug::{self, Expression, Outcome};
-use canny_lib::printer;
+use canny_lib::debug::conditions::{self, HitCount, Wishes};
+use canny_lib::debug::{self, Expression};
 use canny_locks::Mutex;
 use canny_value::Value;
 use canny_vm::debug::{
-    Assignment, Breakpoint, BreakpointId, Client, DebugFrame, Granularity, Location, Reason,
-    Resume, StepKind, Stop, TaskKey,
+    Breakpoint, BreakpointId, Client, Granularity, Location, Resume, StepKind, Stop, TaskKey,
 };
 
-use super::commands::{self, Command};
-
-/// Frames that a backtrace shows at most.
-const FRAMES_MAX: usize = 100;
-/// Characters of a value that are shown at most.
-const VALUE_MAX: usize = 1000;
+use super::commands::{self, Command, Wish};
+use super::texts;
 
 /// The prompt.
 pub struct Console {
@@ -33,6 +29,10 @@ pub struct Console {
 struct Terminal {
     /// The last line, which an empty one repeats.
     last: String,
+    /// Breakpoints, and how they were asked for.
+    breakpoints: Vec<(BreakpointId, String)>,
+    /// Breakpoints that the next stop removes.
+    passing: Vec<BreakpointId>,
     /// Expressions that tasks are evaluating, the innermost last.
     expressions: HashMap<TaskKey, Vec<Expression>>,
 }
@@ -56,12 +56,15 @@ impl Client for Console {
         match evaluated {
             Some(expression) => {
                 let outcome = debug::end(stop, &expression);
-                say(&described_outcome(stop, &outcome));
+                say(&texts::described_outcome(stop, &outcome));
                 frame = expression.frame();
             }
             None => {
                 stop.debugger().pause_all(false);
-                say(&described_stop(stop, frame));
+                for id in std::mem::take(&mut terminal.passing) {
+                    stop.thread().remove_breakpoint(id);
+                }
+                say(&texts::described_stop(stop, frame));
             }
         }
         loop {
@@ -127,32 +130,62 @@ impl Console {
                 }
                 Err(message) => say(&message),
             },
-            Command::Break(place) => say(&self.set(stop, &place)),
-            Command::Catch => {
-                let id = stop
-                    .thread()
-                    .set_breakpoint(Breakpoint::new(Location::Raise));
-                say(&format!("Breakpoint {} where objects are raised.", id.0));
+            Command::Break(wish) | Command::Log(wish) => {
+                let text = self.set(stop, terminal, &wish);
+                say(&text.unwrap_or_else(|message| message));
             }
+            Command::Until(place) => {
+                let location = self.location(&place);
+                let id = stop.thread().set_breakpoint(Breakpoint::new(location));
+                if stop.debugger().breakpoint(id).unwrap_or_default().places == 0 {
+                    stop.thread().remove_breakpoint(id);
+                    say("There is no code there.");
+                } else {
+                    terminal.passing.push(id);
+                    return Next::Resume(Resume::Continue);
+                }
+            }
+            Command::Catch(only_uncaught, kinds) => {
+                let breakpoint = Breakpoint {
+                    condition: Some(conditions::of_raised(only_uncaught, &kinds)),
+                    ..Breakpoint::new(Location::Raise)
+                };
+                let id = stop.thread().set_breakpoint(breakpoint);
+                let what = if only_uncaught {
+                    "uncaught objects"
+                } else {
+                    "objects"
+                };
+                let text = format!("where {what} are raised {kinds}");
+                terminal.breakpoints.push((id, text.trim_end().to_owned()));
+                say(&format!("Breakpoint {} {}.", id.0, text.trim_end()));
+            }
+            Command::Breakpoints => say(&texts::breakpoints(stop, &terminal.breakpoints)),
             Command::Delete(number) => {
-                if !stop.thread().remove_breakpoint(BreakpointId(number)) {
+                let id = BreakpointId(number);
+                terminal.breakpoints.retain(|(known, _)| *known != id);
+                if !stop.thread().remove_breakpoint(id) {
                     say(&format!("There is no breakpoint {number}."));
                 }
             }
-            Command::Backtrace => say(&backtrace(stop, *frame)),
+            Command::Backtrace => say(&texts::backtrace(stop, *frame)),
             Command::Frame(number) => go(stop, frame, number),
             Command::Up => go(stop, frame, *frame + 1),
             Command::Down => go(stop, frame, frame.saturating_sub(1)),
-            Command::Locals => say(&locals(stop, *frame)),
-            Command::Help => say(&help()),
+            Command::Locals => say(&texts::locals(stop, *frame)),
+            Command::List => say(&texts::around(stop, *frame)),
+            Command::Tasks => say(&texts::tasks(stop)),
+            Command::Restart if stop.can_restart() => return Next::Resume(Resume::Restart),
+            Command::Restart => say("The newest procedure cannot begin again: arguments are gone."),
+            Command::Help => say(&texts::help()),
         }
         Next::Ask
     }
 
-    /// Sets a breakpoint at `FILE:LINE`, a line of the program, or a procedure.
-    fn set(&self, stop: &mut Stop<'_>, place: &str) -> String {
+    /// `FILE:LINE`, a line of the program, or a procedure.
+    fn location(&self, place: &str) -> Location {
         let line_of = |text: &str| text.parse::<u32>().ok();
-        let location = match (place.rsplit_once(':'), line_of(place)) {
+        match (place.rsplit_once(':'), line_of(place)) {
             (_, Some(line)) => Location::Line {
                 file: self.program.clone(),
                 line,
@@ -162,14 +195,34 @@ impl Console {
                 line: line_of(line).unwrap_or(0),
             },
             _ => Location::Procedure(place.to_owned()),
+        }
+    }
+
+    /// Sets a breakpoint; says where it is, or what is wrong.
+    fn set(
+        &self,
+        stop: &mut Stop<'_>,
+        terminal: &mut Terminal,
+        wish: &Wish,
+    ) -> Result<String, String> {
+        let hits = wish.hits.as_deref().map(HitCount::read).transpose()?;
+        let wishes = Wishes {
+            condition: wish.condition.clone(),
+            hits,
+            message: wish.message.clone(),
         };
-        let id = stop.thread().set_breakpoint(Breakpoint::new(location));
+        let breakpoint = Breakpoint {
+            condition: conditions::condition(&wishes, Arc::new(say)),
+            ..Breakpoint::new(self.location(&wish.place))
+        };
+        let id = stop.thread().set_breakpoint(breakpoint);
+        terminal.breakpoints.push((id, texts::described_wish(wish)));
         let state = stop.debugger().breakpoint(id).unwrap_or_default();
-        match (state.places, state.line) {
+        Ok(match (state.places, state.line) {
             (0, _) => format!("Breakpoint {} waits for code that is loaded later.", id.0),
             (_, Some(line)) => format!("Breakpoint {} at line {line}.", id.0),
-            (_, None) => format!("Breakpoint {} at {place}.", id.0),
-        }
+            (_, None) => format!("Breakpoint {} at {}.", id.0, wish.place),
+        })
     }
 }
 
@@ -180,7 +233,7 @@ fn is_answer(stop: &Stop<'_>) -> bool {
 
 /// The newest frame that is not of the standard library.
 fn first_shown(stop: &Stop<'_>) -> usize {
-    let frames = stop.frames(0, FRAMES_MAX);
+    let frames = stop.frames(0, texts::FRAMES_MAX);
     let shown = frames.iter().position(|frame| !frame.is_library);
     shown.unwrap_or(0)
 }
@@ -202,138 +255,12 @@ fn read_line() -> Option<String> {
     }
 }
 
-fn described_stop(stop: &mut Stop<'_>, frame: usize) -> String {
-    let raised = raised(stop);
-    let reason = match (stop.reason(), raised) {
-        (_, Some(object)) => format!("Raised: {object}\n"),
-        (Reason::Breakpoints(ids), None) => {
-            let ids: Vec<String> = ids.iter().map(|id| id.0.to_string()).collect();
-            format!("Breakpoint {}, ", ids.join(" and "))
-        }
-        (Reason::Step, None) => String::new(),
-    };
-    let task = match stop.task() {
-        TaskKey(Some(number)) if number > 0 => format!("task {number}, "),
-        _ => String::new(),
-    };
-    let place = stop.frames(frame, 1).pop();
-    let place = place.map_or_else(|| "?".to_owned(), |frame| with_source(&frame));
-    format!("{reason}{task}{place}")
-}
-
-/// The object that is about to be raised, if that is why the task stopped.
-fn raised(stop: &mut Stop<'_>) -> Option<String> {
-    let newest = stop.frames(0, 1).pop()?;
-    let is_raise = newest.is_library
-        && matches!(stop.reason(), Reason::Breakpoints(_))
-        && matches!(newest.name.as_deref(), Some("raise" | "raise-continuable"));
-    let object = is_raise.then(|| stop.raised())?;
-    Some(written(stop, object))
-}
-
-fn written(stop: &mut Stop<'_>, value: Value) -> String {
-    let text = printer::written(stop.thread(), value);
-    match text.char_indices().nth(VALUE_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
-}
-
-fn described(frame: &DebugFrame) -> String {
-    let name = match frame.name.as_deref() {
-        _ if frame.is_program => "the program",
-        Some(name) => name,
-        None => "an anonymous procedure",
-    };
-    match &frame.position {
-        Some(place) => format!("{name} at {}:{}:{}", place.file, place.line, place.column),
-        None => name.to_owned(),
-    }
-}
-
-/// A frame with its line of the source.
-fn with_source(frame: &DebugFrame) -> String {
-    let text = described(frame);
-    let Some(place) = &frame.position else {
-        return text;
-    };
-    let source = std::fs::read_to_string(&place.file).unwrap_or_default();
-    match source.lines().nth(place.line as usize - 1) {
-        Some(line) => format!("{text}\n{:5}  {line}", place.line),
-        None => text,
-    }
-}
-
-fn backtrace(stop: &Stop<'_>, chosen: usize) -> String {
-    let mut text = String::new();
-    let frames = stop.frames(0, FRAMES_MAX);
-    for (number, frame) in frames.iter().enumerate().filter(|(_, one)| !one.is_library) {
-        let mark = if number == chosen { '*' } else { ' ' };
-        text.push_str(&format!("{mark}{number:3}  {}\n", described(frame)));
-        for caller in frame
-            .tail_callers
-            .iter()
-            .filter(|caller| !caller.is_library)
-        {
-            let perhaps = if caller.is_certain { "" } else { "perhaps " };
-            let name = caller.name.as_deref().unwrap_or("an anonymous procedure");
-            text.push_str(&format!("      {perhaps}by a tail call in {name}\n"));
-        }
-    }
-    text
-}
-
 fn go(stop: &Stop<'_>, frame: &mut usize, number: usize) {
     match stop.frames(number, 1).pop() {
         Some(found) => {
             *frame = number;
-            say(&with_source(&found));
+            say(&texts::with_source(&found));
         }
         None => say("There is no such frame."),
     }
-}
-
-fn locals(stop: &mut Stop<'_>, frame: usize) -> String {
-    let mut text = String::new();
-    for variable in stop.variables(frame) {
-        let value = match variable.value {
-            Some(place) => {
-                let value = stop.thread().protected(place);
-                written(stop, value)
-            }
-            None => "(the code has let go of it)".to_owned(),
-        };
-        text.push_str(&format!("{} = {value}\n", variable.name));
-    }
-    if text.is_empty() {
-        text.push_str("There are no variables.");
-    }
-    text
-}
-
-fn described_outcome(stop: &mut Stop<'_>, outcome: &Outcome) -> String {
-    let mut text = match outcome.value {
-        Ok(Value::UNSPECIFIED) => String::new(),
-        Ok(value) => format!("{}\n", written(stop, value)),
-        Err(object) => format!("raised: {}\n", written(stop, object)),
-    };
-    for (name, assignment) in &outcome.assigned {
-        let sentence = match assignment {
-            Assignment::Done => continue,
-            Assignment::DoneInFrame => "was changed for this frame; closures keep what they had",
-            Assignment::Gone => "was not changed: the code has let go of it",
-            Assignment::NeverAssigned => "was not changed: the program never assigns it",
-            Assignment::InContinuation => "was not changed: the frame is in a continuation",
-        };
-        text.push_str(&format!("{name} {sentence}\n"));
-    }
-    text
-}
-
-fn help() -> String {
-    let rows = commands::ROWS.iter().map(|(names, arguments, meaning)| {
-        let name = format!("{} {arguments}", names.join(", "));
-        format!("{:40} {meaning}\n", name.trim_end())
-    });
-    rows.collect()
 }

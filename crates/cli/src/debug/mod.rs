@@ -7,6 +7,7 @@
 mod commands;
 mod console;
 mod served;
+mod texts;
 
 use std::sync::Arc;
 

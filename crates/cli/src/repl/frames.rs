@@ -8,6 +8,7 @@ use canny_vm::{FrameDescription, KeptFrame};
 
 use super::prompt::Prompt;
 use super::results;
+use crate::report;
 
 /// Frames that a backtrace shows at most.
 const FRAMES_MAX: usize = 50;
@@ -24,15 +25,11 @@ fn shown(failure: &Failure) -> Vec<&KeptFrame> {
 }
 
 fn described(frame: &FrameDescription) -> String {
-    let name = match frame.name.as_deref() {
-        _ if frame.is_program => "the program",
-        Some(name) => name,
-        None => "an anonymous procedure",
-    };
-    match &frame.position {
-        Some(place) => format!("{name} at {}:{}:{}", place.file, place.line, place.column),
-        None => name.to_owned(),
-    }
+    report::frame(
+        frame.name.as_deref(),
+        frame.is_program,
+        frame.position.as_ref(),
+    )
 }
 
 /// The message of the newest failure.

@@ -8,8 +8,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use canny_locks::Mutex;
+use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::debug::{Condition, Resume, Stop, TaskKey, Verdict};
+use canny_vm::symbols::symbol_name;
 
 use super::expressions::{self, Compiled, Expression, PREFIX};
 use crate::printer;
@@ -237,6 +239,36 @@ impl Judge {
         (self.sink)(&format!("the condition of a breakpoint: {message}"));
         Verdict::Stop
     }
+}
+
+/// Field of a condition with its kind.
+const CONDITION_TYPE: usize = 0;
+
+/// The kind of a condition, such as `file`, or the word `object` for anything else.
+pub fn kind_of_raised(raised: Value) -> String {
+    let condition = raised.as_kind(Kind::Condition);
+    let kind = condition.and_then(|condition| symbol_name(condition.field(CONDITION_TYPE)));
+    kind.unwrap_or_else(|| "object".to_owned())
+}
+
+/// A condition on the object that is raised: nobody handles it, and it is of one of some kinds.
+pub fn of_raised(only_uncaught: bool, kinds: &str) -> Condition {
+    let separators = |character: char| character == ',' || character.is_whitespace();
+    let kinds: Vec<String> = kinds
+        .split(separators)
+        .filter(|kind| !kind.is_empty())
+        .map(str::to_owned)
+        .collect();
+    Arc::new(move |stop: &mut Stop<'_>| {
+        let raised = stop.raised();
+        let is_wanted = kinds.is_empty() || kinds.contains(&kind_of_raised(raised));
+        let is_caught = only_uncaught && stop.has_handlers();
+        if is_wanted && !is_caught {
+            Verdict::Stop
+        } else {
+            Verdict::Pass
+        }
+    })
 }
 
 #[cfg(test)]

@@ -1,0 +1,227 @@
+//! The texts of the debugger's prompt: stops, frames, variables, breakpoints, tasks.
+//!
+//! Nothing here changes a task; values are written as `write` does, and cut.
+
+use canny_lib::debug::Outcome;
+use canny_lib::printer;
+use canny_value::Value;
+use canny_vm::debug::{Assignment, BreakpointId, DebugFrame, Reason, Stop, TaskKey, TaskState};
+
+use super::commands::{self, Wish};
+use crate::report;
+
+/// Frames that a backtrace shows at most.
+pub const FRAMES_MAX: usize = 100;
+/// Characters of a value that are shown at most.
+const VALUE_MAX: usize = 1000;
+
+/// A breakpoint as it was asked for.
+pub fn described_wish(wish: &Wish) -> String {
+    let mut text = format!("at {}", wish.place);
+    for (word, part) in [
+        ("hits", &wish.hits),
+        ("if", &wish.condition),
+        ("log", &wish.message),
+    ] {
+        if let Some(part) = part {
+            text.push_str(&format!(" {word} {part}"));
+        }
+    }
+    text
+}
+
+/// The breakpoints that were asked for, with their hits.
+pub fn breakpoints(stop: &Stop<'_>, known: &[(BreakpointId, String)]) -> String {
+    let rows = known.iter().map(|(id, text)| {
+        let state = stop.debugger().breakpoint(*id).unwrap_or_default();
+        let waits = if state.places == 0 {
+            ", not loaded"
+        } else {
+            ""
+        };
+        format!("{:3}  {text}{waits}, met {} times\n", id.0, state.hits)
+    });
+    let text: String = rows.collect();
+    if text.is_empty() {
+        "There are no breakpoints.".to_owned()
+    } else {
+        text
+    }
+}
+
+/// The tasks, and what each waits for.
+pub fn tasks(stop: &mut Stop<'_>) -> String {
+    let own = stop.task();
+    let tasks = stop.thread().debug_tasks();
+    if tasks.is_empty() {
+        return "The program uses no tasks.".to_owned();
+    }
+    let rows = tasks.iter().map(|task| {
+        let mark = if task.key == own { '*' } else { ' ' };
+        let state = match (&task.state, &task.waits_for) {
+            _ if task.key == own => "stands still here".to_owned(),
+            (TaskState::Running, _) => "runs, or stands still".to_owned(),
+            (TaskState::Ready, _) => "ready".to_owned(),
+            (TaskState::Waiting, what) => {
+                let what = what.as_deref().unwrap_or("something");
+                let owner = task.owner.and_then(|owner| owner.0);
+                let owner =
+                    owner.map_or(String::new(), |owner| format!(", which task {owner} has"));
+                format!("waits for {what}{owner}")
+            }
+        };
+        let number = task.key.0.unwrap_or(0);
+        let name = task.name.as_deref().unwrap_or("");
+        format!("{mark}{number:3}  {name:12} {state}\n")
+    });
+    rows.collect()
+}
+
+/// The text around a frame.
+pub fn around(stop: &Stop<'_>, frame: usize) -> String {
+    const LINES: usize = 5;
+    let place = stop.frames(frame, 1).pop().and_then(|frame| frame.position);
+    let Some(place) = place else {
+        return "The place is not known.".to_owned();
+    };
+    let source = std::fs::read_to_string(&place.file).unwrap_or_default();
+    let own = place.line as usize;
+    let first = own.saturating_sub(LINES).max(1);
+    let lines = source
+        .lines()
+        .enumerate()
+        .skip(first - 1)
+        .take(2 * LINES + 1);
+    let rows = lines.map(|(index, line)| {
+        let mark = if index + 1 == own { '>' } else { ' ' };
+        format!("{mark}{:4}  {line}\n", index + 1)
+    });
+    rows.collect()
+}
+
+/// Why and where a task has stopped.
+pub fn described_stop(stop: &mut Stop<'_>, frame: usize) -> String {
+    let raised = raised(stop);
+    let reason = match (stop.reason(), raised) {
+        (_, Some(object)) => format!("Raised: {object}\n"),
+        (Reason::Breakpoints(ids), None) => {
+            let ids: Vec<String> = ids.iter().map(|id| id.0.to_string()).collect();
+            format!("Breakpoint {}, ", ids.join(" and "))
+        }
+        (Reason::Step, None) => String::new(),
+    };
+    let task = match stop.task() {
+        TaskKey(Some(number)) if number > 0 => format!("task {number}, "),
+        _ => String::new(),
+    };
+    let place = stop.frames(frame, 1).pop();
+    let place = place.map_or_else(|| "?".to_owned(), |frame| with_source(&frame));
+    format!("{reason}{task}{place}")
+}
+
+/// The object that is about to be raised, if that is why the task stopped.
+fn raised(stop: &mut Stop<'_>) -> Option<String> {
+    let newest = stop.frames(0, 1).pop()?;
+    let is_raise = newest.is_library
+        && matches!(stop.reason(), Reason::Breakpoints(_))
+        && matches!(newest.name.as_deref(), Some("raise" | "raise-continuable"));
+    let object = is_raise.then(|| stop.raised())?;
+    Some(written(stop, object))
+}
+
+fn written(stop: &mut Stop<'_>, value: Value) -> String {
+    let text = printer::written(stop.thread(), value);
+    match text.char_indices().nth(VALUE_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+fn described(frame: &DebugFrame) -> String {
+    report::frame(
+        frame.name.as_deref(),
+        frame.is_program,
+        frame.position.as_ref(),
+    )
+}
+
+/// A frame with its line of the source.
+pub fn with_source(frame: &DebugFrame) -> String {
+    let text = described(frame);
+    let Some(place) = &frame.position else {
+        return text;
+    };
+    let source = std::fs::read_to_string(&place.file).unwrap_or_default();
+    match source.lines().nth(place.line as usize - 1) {
+        Some(line) => format!("{text}\n{:5}  {line}", place.line),
+        None => text,
+    }
+}
+
+/// The frames of the program, the one that is looked at marked.
+pub fn backtrace(stop: &Stop<'_>, chosen: usize) -> String {
+    let mut text = String::new();
+    let frames = stop.frames(0, FRAMES_MAX);
+    for (number, frame) in frames.iter().enumerate().filter(|(_, one)| !one.is_library) {
+        let mark = if number == chosen { '*' } else { ' ' };
+        text.push_str(&format!("{mark}{number:3}  {}\n", described(frame)));
+        for caller in frame
+            .tail_callers
+            .iter()
+            .filter(|caller| !caller.is_library)
+        {
+            let perhaps = if caller.is_certain { "" } else { "perhaps " };
+            let name = caller.name.as_deref().unwrap_or("an anonymous procedure");
+            text.push_str(&format!("      {perhaps}by a tail call in {name}\n"));
+        }
+    }
+    text
+}
+
+/// The variables of a frame.
+pub fn locals(stop: &mut Stop<'_>, frame: usize) -> String {
+    let mut text = String::new();
+    for variable in stop.variables(frame) {
+        let value = match variable.value {
+            Some(place) => {
+                let value = stop.thread().protected(place);
+                written(stop, value)
+            }
+            None => "(the code has let go of it)".to_owned(),
+        };
+        text.push_str(&format!("{} = {value}\n", variable.name));
+    }
+    if text.is_empty() {
+        text.push_str("There are no variables.");
+    }
+    text
+}
+
+/// The value of an expression, and what became of assignments.
+pub fn described_outcome(stop: &mut Stop<'_>, outcome: &Outcome) -> String {
+    let mut text = match outcome.value {
+        Ok(Value::UNSPECIFIED) => String::new(),
+        Ok(value) => format!("{}\n", written(stop, value)),
+        Err(object) => format!("raised: {}\n", written(stop, object)),
+    };
+    for (name, assignment) in &outcome.assigned {
+        let sentence = match assignment {
+            Assignment::Done => continue,
+            Assignment::DoneInFrame => "was changed for this frame; closures keep what they had",
+            Assignment::Gone => "was not changed: the code has let go of it",
+            Assignment::NeverAssigned => "was not changed: the program never assigns it",
+            Assignment::InContinuation => "was not changed: the frame is in a continuation",
+        };
+        text.push_str(&format!("{name} {sentence}\n"));
+    }
+    text
+}
+
+/// The commands.
+pub fn help() -> String {
+    let rows = commands::ROWS.iter().map(|(names, arguments, meaning)| {
+        let name = format!("{} {arguments}", names.join(", "));
+        format!("{:40} {meaning}\n", name.trim_end())
+    });
+    rows.collect()
+}
