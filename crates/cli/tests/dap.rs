@@ -194,6 +194,59 @@ fn tasks_stop_one_by_one() {
     assert_eq!(client.output("stdout"), "80\n");
 }
 
+/// With `stopAll` the other tasks stand still, too, and go on together.
+#[test]
+fn all_tasks_stop_if_that_is_wished() {
+    let file = program(
+        "(import (scheme base) (scheme write) (canny tasks))
+(define count 0)
+(define (busy)
+  (if (< count 1000000000)
+      (begin (set! count (+ count 1)) (busy))))
+(define worker (spawn busy))
+(define (look n) (* n 2))
+(sleep 0.05)
+(look 1)
+(sleep 0.05)
+(look 2)
+(cancel! worker)
+",
+    );
+    let mut client = Client::launch(&file, json!({"stopAll": true}));
+    client.ask(
+        "setFunctionBreakpoints",
+        json!({"breakpoints": [{"name": "look"}]}),
+    );
+    client.ask("configurationDone", json!({}));
+    for argument in ["1", "2"] {
+        let body = client.event("stopped");
+        assert_eq!(
+            (&body["reason"], &body["threadId"]),
+            (&json!("function breakpoint"), &json!(1))
+        );
+        assert_eq!(body["allThreadsStopped"], true);
+        let frame = client.frame(1);
+        assert_eq!(client.evaluate(frame, "n")["result"], argument);
+        // The other one comes to its next place soon, and stays there.
+        let frames = loop {
+            let number = client.send("stackTrace", json!({"threadId": 2}));
+            let answer = client.answer(number);
+            // Frames of a task that has not stopped have no numbers.
+            if answer["success"] == true && answer["body"]["stackFrames"][0]["id"] != 0 {
+                break answer["body"]["stackFrames"].clone();
+            }
+        };
+        assert_eq!(frames[0]["name"], "busy");
+        let frame = frames[0]["id"].as_i64().expect("a number");
+        let before = client.evaluate(frame, "count")["result"].clone();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert_eq!(client.evaluate(frame, "count")["result"], before);
+        let body = client.ask("continue", json!({"threadId": 1}));
+        assert_eq!(body["allThreadsContinued"], true);
+    }
+    assert_eq!(client.end(), 0);
+}
+
 #[test]
 fn objects_that_are_raised_stop_by_kind() {
     let file = program(
@@ -226,6 +279,36 @@ fn objects_that_are_raised_stop_by_kind() {
         "{info}"
     );
     assert_eq!(client.run_to_end(thread), 70);
+}
+
+#[test]
+fn assignments_of_variables_stop() {
+    let file = program(
+        "(import (scheme base))
+(define total 0)
+(define (add x)
+  (set! total (+ total x)))
+(for-each add '(1 2 3))
+",
+    );
+    let mut client = Client::launch(&file, json!({}));
+    let info = client.ask("dataBreakpointInfo", json!({"name": "total"}));
+    assert_eq!(info["accessTypes"], json!(["write"]));
+    let wish = json!([{"dataId": info["dataId"], "hitCondition": "== 2"}, {"dataId": "what"}]);
+    let set = client.ask("setDataBreakpoints", json!({"breakpoints": wish}))["breakpoints"].clone();
+    assert_eq!(
+        (&set[0]["verified"], &set[1]["verified"]),
+        (&json!(true), &json!(false))
+    );
+    client.ask("configurationDone", json!({}));
+    let (reason, thread) = client.stop();
+    assert_eq!(reason, "data breakpoint");
+    let frame = client.frame(thread);
+    assert_eq!(client.evaluate(frame, "(list total x)")["result"], "(1 2)");
+    // A variable of a procedure is not watched, and the answer says so.
+    let info = client.ask("dataBreakpointInfo", json!({"name": "x", "frameId": frame}));
+    assert_eq!(info["dataId"], Json::Null);
+    assert_eq!(client.run_to_end(thread), 0);
 }
 
 #[test]

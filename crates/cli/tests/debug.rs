@@ -215,3 +215,36 @@ fn tasks_are_listed() {
     let read = lines.iter().filter(|line| line.as_str() == "100").count();
     assert_eq!(read, 2, "{lines:#?}");
 }
+
+/// A variable of the program is watched: who assigns it, and what it becomes.
+#[test]
+fn assignments_of_variables_stop_the_program() {
+    let program = "\
+(import (scheme base) (scheme write))
+(define total 0)
+(define (add x)
+  (set! total (+ total x)))
+(let loop ((i 0))
+  (if (< i 100000)
+      (begin (add i) (loop (+ i 1)))))
+(display total)
+";
+    let commands = [
+        "watch total if (= x 77777)",
+        "continue",
+        "print x",
+        "finish",
+        "print total",
+    ];
+    let outcome = Canny::new(scratch(), &["debug", "program.scm"])
+        .file("program.scm", program)
+        .input(commands.join("\n") + "\ncontinue\n")
+        .run()
+        .exits_with(0)
+        .prints("4999950000");
+    let lines = lines(&outcome);
+    let told = "total is 3024591976, will be 3024669753";
+    for line in [told, "77777", "3024669753"] {
+        assert!(lines.iter().any(|one| one == line), "{line}: {lines:#?}");
+    }
+}

@@ -14,6 +14,9 @@ use serde_json::{Value as Json, json};
 use crate::output::Request;
 use crate::shared::Shared;
 
+/// The beginning of names of variables among the things that are watched.
+pub const VARIABLE: &str = "variable:";
+
 /// Bytes of the text of a raised object.
 const RAISED_BYTES: usize = 1000;
 
@@ -132,6 +135,33 @@ impl Shared {
         Ok(json!({"breakpoints": described}))
     }
 
+    /// `setDataBreakpoints`: all on variables.
+    pub fn set_on_data(
+        self: &Arc<Shared>,
+        thread: &mut Thread,
+        request: &Request,
+    ) -> Result<Json, String> {
+        let old = std::mem::take(&mut self.breakpoints.lock().assignments);
+        for id in old {
+            thread.remove_breakpoint(id);
+        }
+        let wishes = request.arguments["breakpoints"].as_array();
+        let mut described = Vec::new();
+        for wish in wishes.into_iter().flatten() {
+            let name = wish["dataId"]
+                .as_str()
+                .and_then(|id| id.strip_prefix(VARIABLE));
+            let Some(name) = name else {
+                described.push(json!({"verified": false, "message": "there is no such variable"}));
+                continue;
+            };
+            let (id, row) = self.set(thread, Location::Assignment(name.to_owned()), wish);
+            self.breakpoints.lock().assignments.extend(id);
+            described.push(row);
+        }
+        Ok(json!({"breakpoints": described}))
+    }
+
     /// `setExceptionBreakpoints`: where objects are raised.
     pub fn set_where_raised(
         self: &Arc<Shared>,
@@ -194,17 +224,23 @@ impl Shared {
         stop: &mut Stop<'_>,
         ids: &[BreakpointId],
     ) -> (&'static str, Option<String>) {
-        let (is_raise, is_procedure) = {
+        let (is_raise, is_procedure, is_data) = {
             let breakpoints = self.breakpoints.lock();
             let has = |all: &[BreakpointId]| ids.iter().any(|id| all.contains(id));
-            (has(&breakpoints.raises), has(&breakpoints.procedures))
+            (
+                has(&breakpoints.raises),
+                has(&breakpoints.procedures),
+                has(&breakpoints.assignments),
+            )
         };
         if is_raise {
             let raised = stop.raised();
             let text = parts::brief(stop.thread(), raised, RAISED_BYTES);
             return ("exception", Some(text));
         }
-        if is_procedure {
+        if is_data {
+            ("data breakpoint", None)
+        } else if is_procedure {
             ("function breakpoint", None)
         } else {
             ("breakpoint", None)

@@ -51,6 +51,10 @@ pub struct Tasks {
     evaluations: HashMap<TaskKey, Vec<Evaluation>>,
     /// Tasks that wait, and that the client takes for stopped.
     parked: HashSet<TaskKey>,
+    /// Tasks that the client wants to stop.
+    asked: HashSet<TaskKey>,
+    /// The task for whose sake all others stand still, if they do.
+    leader: Option<TaskKey>,
     /// Tasks whose next stop is the end of a step.
     steps: HashSet<TaskKey>,
     /// The client has gone: nobody stops any more.
@@ -132,6 +136,23 @@ impl Tasks {
     /// Whether a task was shown so.
     pub fn unpark(&mut self, task: TaskKey) -> bool {
         self.parked.remove(&task)
+    }
+
+    /// The client wants a task to stop.
+    pub fn ask(&mut self, task: TaskKey) {
+        self.asked.insert(task);
+    }
+
+    /// All others stand still for the sake of this task, or for nobody's.
+    pub fn lead(&mut self, leader: Option<TaskKey>) {
+        self.leader = leader;
+    }
+
+    /// Whether a task that was paused stands still for another one's sake; none if that has gone on, or
+    /// if the task has a reason of its own.
+    pub fn follows(&mut self, task: TaskKey) -> Option<bool> {
+        let own = self.asked.remove(&task) || self.steps.contains(&task);
+        (!own).then(|| self.leader.is_some_and(|leader| leader != task))
     }
 
     /// A task goes on.

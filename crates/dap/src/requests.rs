@@ -14,6 +14,7 @@ use canny_vm::debug::{
 };
 use serde_json::{Value as Json, json};
 
+use crate::breakpoints::VARIABLE;
 use crate::numbers::{Target, Wanted};
 use crate::output::{Answer, Request};
 use crate::queues::{Evaluation, Finish, Next};
@@ -43,6 +44,11 @@ impl Shared {
                 let result = self.with_thread(|thread| self.set_where_raised(thread, request));
                 answer.give(result.and_then(|result| result));
             }
+            "setDataBreakpoints" => {
+                let result = self.with_thread(|thread| self.set_on_data(thread, request));
+                answer.give(result.and_then(|result| result));
+            }
+            "dataBreakpointInfo" => self.data_info(request, answer),
             "threads" => answer.give(self.threads()),
             "loadedSources" => answer.give(self.loaded_sources()),
             "source" => answer.give(self.source(request)),
@@ -121,8 +127,10 @@ impl Shared {
     fn pause(&self, request: &Request) -> Result<Json, String> {
         let task = task_of(request.number("threadId")?);
         let vm = self.machine.upgrade().ok_or("the program has ended")?;
+        self.tasks.lock().ask(task);
         vm.debugger().pause(task);
         if task == TaskKey(Some(0)) {
+            self.tasks.lock().ask(TaskKey(None));
             vm.debugger().pause(TaskKey(None));
         }
         // A task that waits stops when it goes on; until then its stack can be looked at.
@@ -180,14 +188,36 @@ impl Shared {
             "stepOut" => Resume::Step(StepKind::Out, granularity),
             _ => Resume::Continue,
         };
+        let is_alone = request.arguments["singleThread"] == true;
+        let stops_all = self.settings.lock().stops_all && !is_alone;
+        if stops_all {
+            self.resume_others(task);
+        }
         let body = match resume {
-            Resume::Continue => json!({"allThreadsContinued": false}),
+            Resume::Continue => json!({"allThreadsContinued": stops_all}),
             _ => Json::Null,
         };
         self.ask_task(task, answer, move |_, _, answer| {
             answer.give(Ok(body));
             Next::Resume(resume)
         });
+    }
+
+    /// Tasks that stand still for the sake of one go on with it.
+    fn resume_others(&self, task: TaskKey) {
+        let leader = self.key_of(task);
+        if let Some(vm) = self.machine.upgrade() {
+            vm.debugger().pause_all(false);
+        }
+        let mut tasks = self.tasks.lock();
+        tasks.lead(None);
+        for other in tasks.all_stopped() {
+            if other != leader {
+                let job = Box::new(|_: &mut Stop<'_>| Next::Resume(Resume::Continue));
+                // One that has gone on needs no job.
+                let _ = tasks.put(other, job);
+            }
+        }
     }
 
     fn restart(self: &Arc<Shared>, request: &Request, answer: Answer) {
@@ -470,6 +500,36 @@ impl Shared {
                 },
             )
         });
+    }
+
+    /// Whether a variable can be watched: those of the program and of libraries can.
+    fn data_info(self: &Arc<Shared>, request: &Request, answer: Answer) {
+        let Ok(name) = request.text("name").map(str::to_owned) else {
+            return answer.give(Err("'dataBreakpointInfo' wants a name".to_owned()));
+        };
+        let none = |why: &str| Ok(json!({"dataId": null, "description": why}));
+        let is_part = request.arguments["variablesReference"].as_i64();
+        let target = is_part.and_then(|number| self.numbers.lock().target(number));
+        if is_part.is_some_and(|number| number > 0) || target.is_some() {
+            return answer.give(none("only variables of the program can be watched"));
+        }
+        let found = json!({
+            "dataId": format!("{VARIABLE}{name}"),
+            "description": format!("assignments of {name}"),
+            "accessTypes": ["write"],
+        });
+        match self.frame_of(request, "frameId") {
+            None => answer.give(Ok(found)),
+            Some((task, frame)) => self.ask_task(task, answer, move |_, stop, answer| {
+                let is_local = stop.variables(frame).iter().any(|one| one.name == name);
+                answer.give(if is_local {
+                    none("a variable of a procedure cannot be watched")
+                } else {
+                    Ok(found)
+                });
+                Next::Stay
+            }),
+        }
     }
 
     fn complete(self: &Arc<Shared>, request: &Request, answer: Answer) {

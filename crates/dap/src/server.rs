@@ -78,7 +78,10 @@ impl Shared {
             }
             "launch" | "attach" => {
                 let stops = request.arguments["stopOnEntry"] == true;
-                self.settings.lock().stops_on_entry = stops;
+                let mut settings = self.settings.lock();
+                settings.stops_on_entry = stops;
+                settings.stops_all = request.arguments["stopAll"] == true;
+                drop(settings);
                 answer.give(Ok(Json::Null));
                 self.output.event("initialized", json!({}));
             }

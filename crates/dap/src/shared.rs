@@ -31,6 +31,8 @@ pub struct Breakpoints {
     pub by_file: HashMap<String, Vec<BreakpointId>>,
     /// At the beginning of procedures.
     pub procedures: Vec<BreakpointId>,
+    /// Where variables are assigned.
+    pub assignments: Vec<BreakpointId>,
     /// Where objects are raised.
     pub raises: Vec<BreakpointId>,
     /// Those whose code was not loaded when they were set.
@@ -43,6 +45,7 @@ impl Breakpoints {
         let files = self.by_file.drain().flat_map(|(_, ids)| ids);
         let mut all: Vec<BreakpointId> = files.collect();
         all.append(&mut self.procedures);
+        all.append(&mut self.assignments);
         all.append(&mut self.raises);
         self.waiting.clear();
         all
@@ -71,6 +74,8 @@ pub(crate) struct Settings {
     pub first_line: i64,
     pub first_column: i64,
     pub stops_on_entry: bool,
+    /// All tasks stop when one does.
+    pub stops_all: bool,
 }
 
 /// How far the client is.
@@ -98,6 +103,7 @@ impl Shared {
                 first_line: 1,
                 first_column: 1,
                 stops_on_entry: false,
+                stops_all: false,
             }),
             phase: Mutex::new(Phase::Configuring),
             changed: Condvar::new(),

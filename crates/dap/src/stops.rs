@@ -32,7 +32,11 @@ impl Client for Shared {
                     self.announce(stop);
                 }
             }
+            None if self.is_silent(stop) => {}
             None => self.announce(stop),
+        }
+        if !self.tasks.lock().is_stopped(task) {
+            return Resume::Continue;
         }
         loop {
             let Ok(job) = stop.wait(|| receiver.recv()) else {
@@ -61,19 +65,37 @@ impl Client for Shared {
 }
 
 impl Shared {
+    /// Whether a task has stopped for the sake of another one only. If that has gone on meanwhile, the task
+    /// does too.
+    fn is_silent(&self, stop: &Stop<'_>) -> bool {
+        let settings = *self.settings.lock();
+        if !settings.stops_all || settings.stops_on_entry || stop.reason() != Reason::Step {
+            return false;
+        }
+        let task = stop.task();
+        let mut tasks = self.tasks.lock();
+        let follows = tasks.follows(task);
+        if follows == Some(false) {
+            tasks.end(task, false);
+        }
+        follows.is_some()
+    }
+
     /// Tells the client that a task has stopped.
     fn announce(&self, stop: &mut Stop<'_>) {
         let task = stop.task();
-        stop.debugger().pause_all(false);
+        let stops_all = self.settings.lock().stops_all;
+        stop.debugger().pause_all(stops_all);
         let is_step = {
             let mut tasks = self.tasks.lock();
+            tasks.lead(stops_all.then_some(task));
             tasks.interrupt(task);
             tasks.take_step(task)
         };
         self.tell_new_places(stop);
         let mut body = json!({
             "threadId": thread_of(task),
-            "allThreadsStopped": false,
+            "allThreadsStopped": stops_all,
             "preserveFocusHint": false,
         });
         match stop.reason() {

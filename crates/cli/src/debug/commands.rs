@@ -10,6 +10,7 @@ pub enum Command {
     /// Whether only those that nobody handles, and kinds.
     Catch(bool, String),
     Breakpoints,
+    Watch(Wish),
     Delete(u32),
     Continue,
     Step,
@@ -56,6 +57,11 @@ pub const ROWS: &[(&[&str], &str, &str)] = &[
         &["catch"],
         "[uncaught] [KIND…]",
         "stop where an object is raised",
+    ),
+    (
+        &["watch"],
+        "NAME [hits COUNT] [if EXPRESSION]",
+        "stop where a variable of the program is assigned",
     ),
     (&["breakpoints"], "", "list the breakpoints"),
     (&["delete"], "NUMBER", "remove a breakpoint"),
@@ -132,6 +138,7 @@ pub fn read(line: &str) -> Result<Command, String> {
             Some(kinds) => Command::Catch(true, kinds.trim().to_owned()),
             None => Command::Catch(false, rest.to_owned()),
         },
+        "watch" => Command::Watch(wish(rest)),
         "breakpoints" => Command::Breakpoints,
         "delete" => Command::Delete(number()?),
         "continue" => Command::Continue,

@@ -130,8 +130,14 @@ impl Console {
                 }
                 Err(message) => say(&message),
             },
+            Command::Watch(wish) => {
+                let location = Location::Assignment(wish.place.clone());
+                let text = set(stop, terminal, location, &wish);
+                say(&text.unwrap_or_else(|message| message));
+            }
             Command::Break(wish) | Command::Log(wish) => {
-                let text = self.set(stop, terminal, &wish);
+                let location = self.location(&wish.place);
+                let text = set(stop, terminal, location, &wish);
                 say(&text.unwrap_or_else(|message| message));
             }
             Command::Until(place) => {
@@ -197,33 +203,33 @@ impl Console {
             _ => Location::Procedure(place.to_owned()),
         }
     }
+}
 
-    /// Sets a breakpoint; says where it is, or what is wrong.
-    fn set(
-        &self,
-        stop: &mut Stop<'_>,
-        terminal: &mut Terminal,
-        wish: &Wish,
-    ) -> Result<String, String> {
-        let hits = wish.hits.as_deref().map(HitCount::read).transpose()?;
-        let wishes = Wishes {
-            condition: wish.condition.clone(),
-            hits,
-            message: wish.message.clone(),
-        };
-        let breakpoint = Breakpoint {
-            condition: conditions::condition(&wishes, Arc::new(say)),
-            ..Breakpoint::new(self.location(&wish.place))
-        };
-        let id = stop.thread().set_breakpoint(breakpoint);
-        terminal.breakpoints.push((id, texts::described_wish(wish)));
-        let state = stop.debugger().breakpoint(id).unwrap_or_default();
-        Ok(match (state.places, state.line) {
-            (0, _) => format!("Breakpoint {} waits for code that is loaded later.", id.0),
-            (_, Some(line)) => format!("Breakpoint {} at line {line}.", id.0),
-            (_, None) => format!("Breakpoint {} at {}.", id.0, wish.place),
-        })
-    }
+/// Sets a breakpoint; says where it is, or what is wrong.
+fn set(
+    stop: &mut Stop<'_>,
+    terminal: &mut Terminal,
+    location: Location,
+    wish: &Wish,
+) -> Result<String, String> {
+    let hits = wish.hits.as_deref().map(HitCount::read).transpose()?;
+    let wishes = Wishes {
+        condition: wish.condition.clone(),
+        hits,
+        message: wish.message.clone(),
+    };
+    let breakpoint = Breakpoint {
+        condition: conditions::condition(&wishes, Arc::new(say)),
+        ..Breakpoint::new(location)
+    };
+    let id = stop.thread().set_breakpoint(breakpoint);
+    terminal.breakpoints.push((id, texts::described_wish(wish)));
+    let state = stop.debugger().breakpoint(id).unwrap_or_default();
+    Ok(match (state.places, state.line) {
+        (0, _) => format!("Breakpoint {} waits for code that is loaded later.", id.0),
+        (_, Some(line)) => format!("Breakpoint {} at line {line}.", id.0),
+        (_, None) => format!("Breakpoint {} at {}.", id.0, wish.place),
+    })
 }
 
 /// Whether the stop is the end of a call that the console has made.

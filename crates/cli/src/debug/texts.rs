@@ -110,13 +110,20 @@ pub fn described_stop(stop: &mut Stop<'_>, frame: usize) -> String {
         }
         (Reason::Step, None) => String::new(),
     };
+    let assignment = stop.assignment().map(|(name, old, new)| {
+        let old = stop.thread().protect(old);
+        let new = written(stop, new);
+        let old = stop.thread().protected(old);
+        format!("{name} is {}, will be {new}\n", written(stop, old))
+    });
     let task = match stop.task() {
         TaskKey(Some(number)) if number > 0 => format!("task {number}, "),
         _ => String::new(),
     };
     let place = stop.frames(frame, 1).pop();
     let place = place.map_or_else(|| "?".to_owned(), |frame| with_source(&frame));
-    format!("{reason}{task}{place}")
+    let assignment = assignment.unwrap_or_default();
+    format!("{reason}{task}{place}\n{assignment}")
 }
 
 /// The object that is about to be raised, if that is why the task stopped.

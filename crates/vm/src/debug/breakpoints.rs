@@ -8,11 +8,14 @@ use std::sync::Arc;
 
 use canny_compiler::unit::inlined_calls;
 use canny_spesh::snapshot::CodeWord;
+use canny_tables::kinds::Kind;
+use canny_tables::opcodes::{Opcode, field_a, field_wide};
 use canny_value::Value;
 
 use super::places::{Place, Places, first_possible, is_file};
 use super::{Debugger, Verdict, patches};
 use crate::code::{CodeRef, UnitMetadata};
+use crate::data::symbols::symbol_name;
 use crate::debug::stop::Stop;
 use crate::thread::Thread;
 
@@ -34,6 +37,8 @@ pub enum Location {
     Procedure(String),
     /// Where an object is raised, by the machine or by the program.
     Raise,
+    /// Where a variable of the program or of a library with this name is assigned, before that happens.
+    Assignment(String),
 }
 
 /// Looks at a stop before anybody else does: whether it is to happen.
@@ -118,6 +123,9 @@ fn code_of(word: CodeWord) -> Option<CodeRef> {
 
 /// A code with its unit.
 type Loaded = (Arc<UnitMetadata>, usize, CodeRef);
+
+/// Field of a cell with its name.
+const CELL_NAME: usize = 1;
 
 /// Names of the procedures that are called with every object that is raised.
 const RAISERS: [&str; 2] = ["raise", "raise-continuable"];
@@ -219,6 +227,24 @@ impl Thread {
     }
 }
 
+impl Thread {
+    /// The global variable that the instruction at hand assigns, its value, and the new one.
+    pub(super) fn debug_assignment(&self) -> Option<(String, Value, Value)> {
+        // SAFETY: the thread stands behind the first word of an instruction of a live frame.
+        let code = CodeRef::of_closure(unsafe { Thread::closure_of(self.fp) })?;
+        let behind = (self.pc as usize).checked_sub(code.start() as usize)? / 4;
+        let at = behind.checked_sub(1)?;
+        let word = *code.plain_instructions().get(at)?;
+        if Opcode::from_byte(word as u8) != Some(Opcode::GlobalSet) {
+            return None;
+        }
+        let cell = cell_of(code, at, word).as_kind(Kind::Cell)?;
+        // SAFETY: the instruction reads this register, so it is live.
+        let new = unsafe { *self.fp.add(usize::from(field_a(word))) };
+        Some((symbol_name(cell.field(CELL_NAME))?, cell.field(0), new))
+    }
+}
+
 impl Debugger {
     /// The state of a breakpoint, if there is one with this name.
     pub fn breakpoint(&self, id: BreakpointId) -> Option<BreakpointState> {
@@ -247,6 +273,14 @@ fn find(known: &mut Known, codes: &[Loaded]) {
                 known.places.extend(copies);
             }
         }
+        Location::Assignment(name) => {
+            for (_, _, code) in codes {
+                let own = assignments(*code, name).into_iter();
+                known
+                    .places
+                    .extend(own.map(|at| (CodeWord(code.word()), at)));
+            }
+        }
         Location::Raise => {
             let raisers = codes.iter().filter(|(unit, index, _)| {
                 let name = unit.codes[*index].name.as_deref();
@@ -270,6 +304,36 @@ fn first_place(unit: &UnitMetadata, index: usize, code: CodeRef) -> Option<u32> 
     own.map(|(index, _)| *index)
         .or_else(|| places.first())
         .or_else(|| first_possible(code))
+}
+
+/// The instructions of a code that assign a global variable of this name.
+fn assignments(code: CodeRef, name: &str) -> Vec<u32> {
+    let words = code.plain_instructions();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        let Some(opcode) = Opcode::from_byte(*word as u8) else {
+            break;
+        };
+        if opcode == Opcode::GlobalSet {
+            let cell = cell_of(code, at, *word).as_kind(Kind::Cell);
+            let its_name = cell.and_then(|cell| symbol_name(cell.field(CELL_NAME)));
+            if its_name.as_deref() == Some(name) {
+                found.push(at as u32);
+            }
+        }
+        at += opcode.words();
+    }
+    found
+}
+
+/// The pool's slot that an instruction names by its distance.
+fn cell_of(code: CodeRef, at: usize, word: u32) -> Value {
+    // SAFETY: verified distances lead from behind the instruction's first word to a pool slot.
+    unsafe {
+        let behind = code.start().add(at + 1);
+        *behind.sub(field_wide(word) as usize).cast::<Value>()
+    }
 }
 
 /// Where the copies of a procedure begin that the compiler has made in a code.

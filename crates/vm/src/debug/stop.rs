@@ -118,6 +118,12 @@ impl<'t> Stop<'t> {
         unsafe { *self.thread.fp }
     }
 
+    /// The global variable that is about to be assigned, with its value and the new one, if the task
+    /// stands before such an instruction.
+    pub fn assignment(&self) -> Option<(String, Value, Value)> {
+        self.thread.debug_assignment()
+    }
+
     /// Whether a handler of the program will be called with it.
     pub fn has_handlers(&self) -> bool {
         self.thread.dynamic.handlers.is_pair()
