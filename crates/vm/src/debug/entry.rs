@@ -2,12 +2,14 @@
 //! whether the task stops, and has the instruction executed. It does not know when a step ends
 //! (`step`), nor what a client sees (`stop`).
 
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
 use canny_tables::opcodes::Opcode;
 use canny_value::Value;
 
 use super::breakpoints::BreakpointId;
+use super::seen::SeenBreak;
 use super::stop::{Kind, Stop};
 use super::{Call, Resume, Verdict, patches};
 use crate::frames::bytecode_of;
@@ -34,20 +36,21 @@ impl Thread {
         let Some(read) = Opcode::from_byte(word as u8) else {
             return at;
         };
-        let opcode = match read {
-            Opcode::Break => match patches::original(at) {
-                Some(opcode) => opcode,
+        let seen = match read {
+            Opcode::Break => match self.seen_break(at) {
+                Some(seen) => Some(seen),
                 // It was taken away meanwhile.
                 None => return at,
             },
-            read => read,
+            _ => None,
         };
+        let opcode = seen.as_ref().map_or(read, |seen| seen.opcode);
         let is_stepped = self.debug.step.is_some();
         if is_stepped && matches!(opcode, Opcode::Native | Opcode::Retired | Opcode::Stitched) {
             // Frames of compiled code are the interpreter's.
             return bytecode_of(at);
         }
-        match self.ask(at, opcode, read == Opcode::Break) {
+        match self.ask(at, opcode, seen.as_ref()) {
             Outcome::Elsewhere(next) => next,
             Outcome::Execute => self.execute(word, opcode),
         }
@@ -84,32 +87,50 @@ impl Thread {
         }
         let place = (at as usize, self.depth());
         let task = self.task_key();
-        self.vm.debugger.lock().repetitions.insert(task, place);
+        let debugger = &self.vm.debugger;
+        let mut state = debugger.lock();
+        state.repetitions.insert(task, place);
+        let count = state.repetitions.len();
+        debugger.repetitions.store(count, Ordering::Relaxed);
+    }
+
+    /// Whether the break at hand was met before, and something came in between.
+    fn is_repeated(&mut self, place: (usize, usize)) -> bool {
+        if self.vm.debugger.repetitions.load(Ordering::Relaxed) == 0 {
+            return false;
+        }
+        let task = self.task_key();
+        let debugger = &self.vm.debugger;
+        let mut state = debugger.lock();
+        let is_it = state.repetitions.get(&task) == Some(&place);
+        if is_it {
+            state.repetitions.remove(&task);
+            let count = state.repetitions.len();
+            debugger.repetitions.store(count, Ordering::Relaxed);
+        }
+        is_it
     }
 
     /// Whether the task stops here, and what it does then.
-    fn ask(&mut self, at: *const u32, opcode: Opcode, is_break: bool) -> Outcome {
+    fn ask(&mut self, at: *const u32, opcode: Opcode, seen: Option<&Rc<SeenBreak>>) -> Outcome {
         let place = (at as usize, self.depth());
         let returned = self.returned_call(place);
         let step_ends = self.step_ends(at, opcode);
         if let Some(call) = returned {
-            return self.stop_after(call, is_break);
+            return self.stop_after(call, seen);
         }
-        let is_repeated = is_break && {
-            let task = self.task_key();
-            let mut state = self.vm.debugger.lock();
-            let is_it = state.repetitions.get(&task) == Some(&place);
-            is_it && state.repetitions.remove(&task).is_some()
-        };
-        let mut met = Vec::new();
-        if is_break && !is_repeated && !self.is_critical() {
-            met = self.vm.debugger.lock().meet(at as usize);
-        }
-        if !met.is_empty() {
-            return self.stop_at(&met, None, step_ends, is_break);
+        if let Some(seen) = seen
+            && !self.is_repeated(place)
+            && !self.is_critical()
+        {
+            let mut met = self.take_met();
+            seen.meet(&mut met);
+            let outcome = self.stop_at(seen, &met, None, step_ends);
+            self.give_met(met);
+            return outcome;
         }
         if step_ends {
-            return self.stop(Kind::Step, Value::FALSE, is_break);
+            return self.stop(Kind::Step, Value::FALSE, seen.is_some());
         }
         Outcome::Execute
     }
@@ -136,57 +157,53 @@ impl Thread {
     }
 
     /// Stops again where the debugger has made a call.
-    fn stop_after(&mut self, call: Call, is_break: bool) -> Outcome {
+    fn stop_after(&mut self, call: Call, seen: Option<&Rc<SeenBreak>>) -> Outcome {
         let argument = self.take_argument(call.number);
-        match (call.asked, call.reason) {
-            (Some(asked), Kind::Breakpoints(met)) => {
-                self.stop_at(&met, Some((asked, argument)), false, is_break)
+        match (call.asked, call.reason, seen) {
+            (Some(asked), Kind::Breakpoints(met), Some(seen)) => {
+                self.stop_at(seen, &met, Some((asked, argument)), false)
             }
-            (_, reason) => self.stop(reason, argument, is_break),
+            (_, reason, seen) => self.stop(reason, argument, seen.is_some()),
         }
     }
 
-    /// Breakpoints were met: asks their conditions, from the one on that was asked before.
+    /// Breakpoints were met: asks their conditions, from the one on that was asked before. Those that
+    /// were removed meanwhile are not asked.
     fn stop_at(
         &mut self,
+        seen: &SeenBreak,
         met: &[BreakpointId],
         asked: Option<(BreakpointId, Value)>,
         step_ends: bool,
-        is_break: bool,
     ) -> Outcome {
         let mut stops = Vec::new();
-        let is_before = |id: &BreakpointId| asked.is_some_and(|(asked, _)| *id < asked);
-        for id in met.iter().filter(|id| !is_before(id)) {
-            let condition = {
-                let state = self.vm.debugger.lock();
-                let known = state.breakpoints.iter().find(|known| known.id == *id);
-                known.and_then(|known| known.breakpoint.condition.clone())
-            };
-            let Some(condition) = condition else {
-                stops.push(*id);
+        let is_before = |id: BreakpointId| asked.is_some_and(|(asked, _)| id < asked);
+        for known in &seen.asked {
+            let id = known.id;
+            if is_before(id) || !met.contains(&id) {
+                continue;
+            }
+            let Some(condition) = &known.condition else {
+                stops.push(id);
                 continue;
             };
-            let answer = asked.filter(|(asked, _)| asked == id);
+            let answer = asked.filter(|(asked, _)| *asked == id);
             let answer = answer.map_or(Value::FALSE, |(_, argument)| argument);
-            let verdict = {
-                let reason = Kind::Breakpoints(vec![*id]);
-                let mut stop = Stop::new(self, reason, answer);
-                condition(&mut stop)
-            };
+            let verdict = condition(&mut Stop::new(self, Kind::Asked(id), answer));
             match verdict {
-                Verdict::Stop => stops.push(*id),
+                Verdict::Stop => stops.push(id),
                 Verdict::Pass => {}
                 Verdict::Call(procedure, argument) => {
                     let reason = Kind::Breakpoints(met.to_vec());
-                    return self.call(procedure, argument, reason, Some(*id), is_break);
+                    return self.call(procedure, argument, reason, Some(id), true);
                 }
             }
         }
         if !stops.is_empty() {
-            return self.stop(Kind::Breakpoints(stops), Value::FALSE, is_break);
+            return self.stop(Kind::Breakpoints(stops), Value::FALSE, true);
         }
         if step_ends {
-            return self.stop(Kind::Step, Value::FALSE, is_break);
+            return self.stop(Kind::Step, Value::FALSE, true);
         }
         Outcome::Execute
     }
@@ -301,19 +318,5 @@ impl Thread {
         let argument = self.protected(place);
         self.release(place);
         argument
-    }
-}
-
-impl super::State {
-    /// The breakpoints that are met at an address, counted.
-    fn meet(&mut self, at: usize) -> Vec<BreakpointId> {
-        let mut met = Vec::new();
-        for known in self.breakpoints.iter_mut().filter(|known| known.is_at(at)) {
-            known.hits += 1;
-            if known.hits > known.breakpoint.passes {
-                met.push(known.id);
-            }
-        }
-        met
     }
 }

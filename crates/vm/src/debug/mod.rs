@@ -13,12 +13,14 @@
 //! | `State` | everybody, under its lock | the same |
 //! | `is_on` | whoever sets the first breakpoint or asks for a pause | switches between tasks, the loader |
 //! | a thread's `ThreadDebug` | this thread | the same |
+//! | `version` | whoever changes breakpoints | threads, before they use what they remember |
 
 mod breakpoints;
 mod entry;
 mod frames;
 pub(crate) mod patches;
 mod places;
+mod seen;
 mod step;
 mod stop;
 
@@ -37,6 +39,7 @@ pub use step::{Granularity, StepKind};
 pub use stop::{Reason, Stop};
 
 use breakpoints::Known;
+use seen::Seen;
 use step::Step;
 
 /// Names a task: the number of its record, or none for what runs as no task.
@@ -121,6 +124,10 @@ pub struct Debugger {
     is_on: AtomicBool,
     /// Calls of the debugger that have not returned.
     calls: AtomicUsize,
+    /// Entries of `repetitions`.
+    repetitions: AtomicUsize,
+    /// Counts the changes of breakpoints and breaks, for what threads remember.
+    version: AtomicUsize,
     state: Mutex<State>,
 }
 
@@ -182,6 +189,8 @@ impl Debugger {
 pub(crate) struct ThreadDebug {
     /// The step of the task that runs.
     step: Option<Box<Step>>,
+    /// Breaks that it has met.
+    seen: Seen,
 }
 
 impl crate::Vm {
