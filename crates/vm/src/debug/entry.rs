@@ -5,7 +5,7 @@
 use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
-use canny_tables::opcodes::Opcode;
+use canny_tables::opcodes::{Opcode, OpcodeFlags};
 use canny_value::Value;
 
 use super::breakpoints::BreakpointId;
@@ -114,7 +114,7 @@ impl Thread {
     /// Whether the task stops here, and what it does then.
     fn ask(&mut self, at: *const u32, opcode: Opcode, seen: Option<&Rc<SeenBreak>>) -> Outcome {
         let place = (at as usize, self.depth());
-        let returned = self.returned_call(place);
+        let returned = self.returned_call(place, opcode, seen.is_some());
         let step_ends = self.step_ends(at, opcode);
         if let Some(call) = returned {
             return self.stop_after(call, seen);
@@ -135,25 +135,77 @@ impl Thread {
         Outcome::Execute
     }
 
-    /// The call whose end this is, if it is one that the debugger made.
-    fn returned_call(&mut self, place: (usize, usize)) -> Option<Call> {
+    /// A call in the middle of an instruction has returned to that.
+    pub(crate) fn note_return(&mut self, at: *const u32) {
+        if self.vm.debugger.calls.load(Ordering::Relaxed) != 0 {
+            self.debug.resumed = Some((at as usize, self.fp as usize));
+        }
+    }
+
+    /// The call whose end this is, if it is one that the debugger made. Calls that have ended otherwise,
+    /// by an escape, are forgotten: a call in progress is deeper than the frame that has made it.
+    fn returned_call(
+        &mut self,
+        place: (usize, usize),
+        opcode: Opcode,
+        is_break: bool,
+    ) -> Option<Call> {
         if self.vm.debugger.calls.load(Ordering::Relaxed) == 0 {
             return None;
         }
+        let resumed = self.debug.resumed.take();
+        let is_return = resumed == Some((place.0, self.fp as usize));
+        // Elsewhere the depth need not be that of a frame of the task.
+        let is_own = !opcode.has(OpcodeFlags::MACHINE) && !self.is_critical();
+        if !is_return && !(is_own && (is_break || self.is_in_program())) {
+            return None;
+        }
+        let mut over = self.calls_over(place.1);
+        let is_it = |call: &Call| is_return && (call.at, call.depth) == place;
+        let returned = over.iter().rposition(is_it);
+        let returned = returned.map(|index| over.remove(index));
+        for call in over {
+            self.take_argument(call.number);
+        }
+        if returned.is_none() {
+            self.forget_return(place.1);
+        }
+        returned
+    }
+
+    /// Takes away the calls of the task that cannot be in progress while it runs at a depth.
+    fn calls_over(&mut self, depth: usize) -> Vec<Call> {
         let task = self.task_key();
-        let mut state = self.vm.debugger.lock();
-        let calls = state.calls.get_mut(&task)?;
-        let is_it = calls
-            .last()
-            .is_some_and(|call| (call.at, call.depth) == place);
-        let call = is_it.then(|| calls.pop()).flatten();
+        let thread = &raw const *self as usize;
+        let debugger = &self.vm.debugger;
+        let mut state = debugger.lock();
+        let Some(calls) = state.calls.get_mut(&task) else {
+            return Vec::new();
+        };
+        let is_mine = |call: &Call| task.0.is_some() || call.thread == thread;
+        let is_over = |call: &mut Call| call.depth >= depth && is_mine(call);
+        let over: Vec<Call> = calls.extract_if(.., is_over).collect();
         if calls.is_empty() {
             state.calls.remove(&task);
         }
-        if call.is_some() {
-            self.vm.debugger.calls.fetch_sub(1, Ordering::Relaxed);
+        debugger.calls.fetch_sub(over.len(), Ordering::Relaxed);
+        over
+    }
+
+    /// Waits again for the end of the innermost call in progress, if nothing else notices that.
+    fn await_last_call(&mut self) {
+        if self.vm.debugger.calls.load(Ordering::Relaxed) == 0 {
+            return;
         }
-        call
+        let task = self.task_key();
+        let last = {
+            let state = self.vm.debugger.lock();
+            let calls = state.calls.get(&task);
+            calls.and_then(|calls| calls.last().filter(|call| !call.is_break).cloned())
+        };
+        if let Some(call) = last {
+            self.await_return(call.at, call.depth);
+        }
     }
 
     /// Stops again where the debugger has made a call.
@@ -220,7 +272,10 @@ impl Thread {
             client.stopped(&mut stop)
         };
         match resume {
-            Resume::Continue => Outcome::Execute,
+            Resume::Continue => {
+                self.await_last_call();
+                Outcome::Execute
+            }
             Resume::Step(kind, granularity) => {
                 self.step_from_here(kind, granularity);
                 Outcome::Execute
@@ -268,6 +323,7 @@ impl Thread {
             reason,
             asked,
             number,
+            thread: &raw const *self as usize,
         };
         let mut state = self.vm.debugger.lock();
         state.calls.entry(task).or_default().push(call);

@@ -98,6 +98,8 @@ struct Call {
     asked: Option<BreakpointId>,
     /// Names the argument among the machine's roots.
     number: i64,
+    /// The thread that has made it, for what runs as no task.
+    thread: usize,
 }
 
 #[derive(Default)]
@@ -191,6 +193,8 @@ pub(crate) struct ThreadDebug {
     step: Option<Box<Step>>,
     /// Breaks that it has met.
     seen: Seen,
+    /// The instruction and the frame to which a call in the middle of an instruction has just returned.
+    resumed: Option<(usize, usize)>,
 }
 
 impl crate::Vm {

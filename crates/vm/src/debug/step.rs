@@ -172,6 +172,22 @@ impl Thread {
         self.begin(Goal::Return(at, depth));
     }
 
+    /// The task runs at a depth, in its own code: a call that the debugger made in a frame that is as deep
+    /// has been left by an escape, and is not waited for any more.
+    pub(super) fn forget_return(&mut self, depth: usize) {
+        let step = self.debug.step.as_ref();
+        if matches!(step.map(|step| step.goal), Some(Goal::Return(_, of)) if of >= depth) {
+            self.end_step();
+        }
+    }
+
+    /// Whether the thread stands in code of the program, in a frame that has begun.
+    pub(super) fn is_in_program(&self) -> bool {
+        // SAFETY: an instruction is executed in a frame whose closure is alive.
+        let code = CodeRef::of_closure(unsafe { Thread::closure_of(self.fp) });
+        code.is_some_and(|code| !code.is_library() && !code.is_entry(self.pc))
+    }
+
     pub(super) fn end_step(&mut self) {
         if self.debug.step.take().is_some() {
             self.use_table(self.specializer.log.table());
@@ -213,8 +229,9 @@ impl Thread {
     }
 
     fn ends_here(&mut self, step: &mut Step, here: &Here) -> bool {
-        if let Goal::Return(at, depth) = step.goal {
-            return (here.at as usize, here.depth) == (at, depth);
+        if matches!(step.goal, Goal::Return(..)) {
+            // The end of the call is noticed by itself.
+            return false;
         }
         let has_begun = !here.code.is_entry(self.pc);
         if !has_begun || here.code.is_library() || self.is_critical() {
