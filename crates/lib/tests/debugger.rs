@@ -3,6 +3,8 @@
 //! Each script runs interpreted, with the specializer at its usual pace, with code that is compiled as
 //! soon as it ran twice and left at random, and with a collection at every few allocations.
 
+#[path = "debugger/callees.rs"]
+mod callees;
 #[path = "debugger/conditions.rs"]
 mod conditions;
 #[path = "debugger/escapes.rs"]

@@ -45,8 +45,12 @@ impl Thread {
             _ => None,
         };
         let opcode = seen.as_ref().map_or(read, |seen| seen.opcode);
-        let is_stepped = self.debug.step.is_some();
-        if is_stepped && matches!(opcode, Opcode::Native | Opcode::Retired | Opcode::Stitched) {
+        if self.rests(opcode, seen.is_some()) {
+            return at;
+        }
+        if self.is_stepping()
+            && matches!(opcode, Opcode::Native | Opcode::Retired | Opcode::Stitched)
+        {
             // Frames of compiled code are the interpreter's.
             return bytecode_of(at);
         }
@@ -58,10 +62,10 @@ impl Thread {
 
     /// Has the instruction at hand executed by its own handler.
     fn execute(&mut self, word: u32, opcode: Opcode) -> *const u32 {
-        let (opcode, table) = match (&self.debug.step, opcode) {
-            (Some(_), Opcode::LoopNative) => (Opcode::Loop, canny_llint::fast_table()),
-            (Some(_), opcode) => (opcode, canny_llint::fast_table()),
-            (None, opcode) => (opcode, self.specializer.log.table()),
+        let (opcode, table) = match (self.is_stepping(), opcode) {
+            (true, Opcode::LoopNative) => (Opcode::Loop, canny_llint::fast_table()),
+            (true, opcode) => (opcode, canny_llint::fast_table()),
+            (false, opcode) => (opcode, self.specializer.log.table()),
         };
         let is_asked = self.limit.load(Ordering::Relaxed) == 0;
         let handler = if opcode == Opcode::Loop && is_asked {

@@ -336,7 +336,7 @@ impl Thread {
     }
 
     /// Has the frame below another one continue in the bytecode.
-    fn leave_compiled_code(&self, callee: Option<*mut Value>) {
+    pub(super) fn leave_compiled_code(&self, callee: Option<*mut Value>) {
         let Some(callee) = callee else {
             return;
         };

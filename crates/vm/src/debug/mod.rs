@@ -16,6 +16,7 @@
 //! | `version` | whoever changes breakpoints | threads, before they use what they remember |
 
 mod breakpoints;
+mod callees;
 mod entry;
 mod frames;
 pub(crate) mod patches;
@@ -118,6 +119,8 @@ struct State {
     /// Instructions that are executed again, after something came in between: address and depth.
     repetitions: HashMap<TaskKey, (usize, usize)>,
     threads: Vec<Weak<InterruptState>>,
+    /// Code that is kept alive since steps have put breaks there.
+    stepped: HashSet<u64>,
 }
 
 /// The debugger of a machine.

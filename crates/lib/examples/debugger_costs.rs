@@ -1,14 +1,19 @@
-//! Measures what a conditional breakpoint in a hot loop costs: a loop without a debugger, the same loop with
-//! a condition that reads a variable by its name and is never true, and with one that is removed soon.
-//! `cargo run --release -p canny-lib --example conditional_breakpoint`
+//! Measures what the debugger costs: a conditional breakpoint in a hot loop, and a step over a call.
+//!
+//! The loop runs without a debugger, with a condition that reads a variable by its name and is never true,
+//! and with one that is removed soon. The call is one of a recursive procedure.
+//! `cargo run --release -p canny-lib --example debugger_costs`
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use canny_compiler::optimize::Switches;
 use canny_lib::evaluation::{Evaluation, EvaluationConfig};
+use canny_locks::Mutex;
 use canny_value::Value;
-use canny_vm::debug::{Breakpoint, Client, Location, Reason, Resume, Stop, Verdict};
+use canny_vm::debug::{
+    Breakpoint, Client, Granularity, Location, Reason, Resume, StepKind, Stop, Verdict,
+};
 use canny_vm::specializer::compiler::{Compiler, CompilerOptions};
 use canny_vm::specializer::worker::WorkerOptions;
 use canny_vm::{Thread, Vm, VmConfig};
@@ -27,6 +32,34 @@ const PROGRAM: &str = "\
 (sum 10000000)
 ";
 
+/// The call is in line 7.
+const RECURSION: &str = "\
+(import (scheme base))
+(define (fib n)
+  (if (< n 2)
+      n
+      (+ (fib (- n 1)) (fib (- n 2)))))
+(define (call)
+  (let ((x (fib 30)))
+    (list x)))
+(call)
+";
+
+/// Takes the time of the stops, and steps over.
+#[derive(Default)]
+struct Stepper(Mutex<Vec<Instant>>);
+
+impl Client for Stepper {
+    fn stopped(&self, _: &mut Stop<'_>) -> Resume {
+        let mut times = self.0.lock();
+        times.push(Instant::now());
+        match times.len() {
+            1 => Resume::Step(StepKind::Over, Granularity::Line),
+            _ => Resume::Continue,
+        }
+    }
+}
+
 /// Stops nowhere.
 struct Nobody;
 
@@ -34,6 +67,13 @@ impl Client for Nobody {
     fn stopped(&self, _: &mut Stop<'_>) -> Resume {
         Resume::Continue
     }
+}
+
+fn at_line(line: u32) -> Breakpoint {
+    Breakpoint::new(Location::Line {
+        file: "loop.scm".to_owned(),
+        line,
+    })
 }
 
 fn run(vm: &Vm, thread: &mut Thread, text: Option<&str>) -> Value {
@@ -63,8 +103,7 @@ enum Until {
 /// The iteration at which a breakpoint is removed soon.
 const SOON: i64 = 1000;
 
-/// Runs the loop in a machine of its own: the time, and how often the breakpoint was met.
-fn time(until: Until) -> (Duration, u64) {
+fn machine() -> (Arc<Vm>, Box<Thread>) {
     let vm = Vm::new(
         VmConfig::default(),
         canny_lib::primitive_table(),
@@ -83,13 +122,15 @@ fn time(until: Until) -> (Duration, u64) {
     vm.host(|| Evaluation::new(&configuration));
     let mut thread = vm.attach().expect("a thread");
     run(&vm, &mut thread, None);
+    (vm, thread)
+}
+
+/// Runs the loop in a machine of its own: the time, and how often the breakpoint was met.
+fn time(until: Until) -> (Duration, u64) {
+    let (vm, mut thread) = machine();
     let mut id = None;
     if until != Until::Never {
-        let location = Location::Line {
-            file: "loop.scm".to_owned(),
-            line: 5,
-        };
-        let mut breakpoint = Breakpoint::new(location);
+        let mut breakpoint = at_line(5);
         breakpoint.condition = Some(Arc::new(move |stop: &mut Stop<'_>| {
             let i = stop.value(0, "i");
             if until == Until::Soon && i == Some(Value::fixnum(SOON)) {
@@ -108,6 +149,24 @@ fn time(until: Until) -> (Duration, u64) {
     assert_eq!(value, Value::fixnum(expected as i64));
     let state = id.and_then(|id| vm.debugger().breakpoint(id));
     (took, state.map_or(0, |state| state.hits))
+}
+
+/// The time of the call, without a debugger and in a step over it.
+fn time_step() -> (Duration, Duration) {
+    let (vm, mut thread) = machine();
+    let start = Instant::now();
+    run(&vm, &mut thread, Some(RECURSION));
+    let without = start.elapsed();
+    let (vm, mut thread) = machine();
+    let stepper = Arc::new(Stepper::default());
+    vm.debugger().set_client(Some(stepper.clone()));
+    thread.set_breakpoint(at_line(7));
+    run(&vm, &mut thread, Some(RECURSION));
+    let times = stepper.0.lock();
+    let [first, second] = times[..] else {
+        panic!("{} stops", times.len());
+    };
+    (without, second - first)
 }
 
 fn remove(stop: &mut Stop<'_>) {
@@ -130,5 +189,8 @@ fn main() {
             "without {without:.1?}, removed soon {soon:.1?}, with {with:.1?}: {factor:.1} times, \
              {asked} hits, {each:.1} ns each"
         );
+        let (call, step) = time_step();
+        let factor = step.as_secs_f64() / call.as_secs_f64();
+        println!("call {call:.1?}, step over it {step:.1?}: {factor:.1} times");
     }
 }
