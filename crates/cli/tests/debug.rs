@@ -248,3 +248,25 @@ fn assignments_of_variables_stop_the_program() {
         assert!(lines.iter().any(|one| one == line), "{line}: {lines:#?}");
     }
 }
+
+/// The end of an expression is noticed, whatever became of the breakpoint at which the task stands.
+#[test]
+fn expressions_end_where_a_breakpoint_was_removed_or_set() {
+    let outcome = debugged(&[
+        "break 9",
+        "continue",
+        "delete 1",
+        "print (* x 1000)",
+        "break 9",
+        "print (* y 1000)",
+        "finish",
+        "print (+ 1 1)",
+        "continue",
+    ])
+    .exits_with(0)
+    .prints("12\ncaught");
+    let lines = lines(&outcome);
+    for line in ["6000", "12000", "2"] {
+        assert!(lines.iter().any(|one| one == line), "{line}: {lines:#?}");
+    }
+}

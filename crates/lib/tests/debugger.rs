@@ -3,6 +3,13 @@
 //! Each script runs interpreted, with the specializer at its usual pace, with code that is compiled as
 //! soon as it ran twice and left at random, and with a collection at every few allocations.
 
+#[path = "debugger/callees.rs"]
+mod callees;
+#[path = "debugger/conditions.rs"]
+mod conditions;
+#[path = "debugger/escapes.rs"]
+mod escapes;
+
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
@@ -60,13 +67,18 @@ impl Client for Script {
     fn stopped(&self, stop: &mut Stop<'_>) -> Resume {
         let line = describe(stop, &self.shown);
         self.seen.lock().unwrap().push(line);
-        match self.commands.lock().unwrap().pop_front() {
-            None | Some(Command::Continue) => Resume::Continue,
-            Some(Command::In) => Resume::Step(StepKind::In, Granularity::Line),
-            Some(Command::Over) => Resume::Step(StepKind::Over, Granularity::Line),
-            Some(Command::Out) => Resume::Step(StepKind::Out, Granularity::Line),
-            Some(Command::OverExpression) => Resume::Step(StepKind::Over, Granularity::Expression),
-        }
+        let command = self.commands.lock().unwrap().pop_front();
+        resume(command.unwrap_or(Command::Continue))
+    }
+}
+
+fn resume(command: Command) -> Resume {
+    match command {
+        Command::Continue => Resume::Continue,
+        Command::In => Resume::Step(StepKind::In, Granularity::Line),
+        Command::Over => Resume::Step(StepKind::Over, Granularity::Line),
+        Command::Out => Resume::Step(StepKind::Out, Granularity::Line),
+        Command::OverExpression => Resume::Step(StepKind::Over, Granularity::Expression),
     }
 }
 

@@ -36,7 +36,7 @@ const PART_WORDS: usize = 48;
 const REWINDER: &str = "%rewind-and-call";
 
 /// Bytes of all frames below a continuation's slice.
-fn depth_of(continuation: ObjectRef) -> usize {
+pub(crate) fn depth_of(continuation: ObjectRef) -> usize {
     continuation.field(DEPTH).bits() as usize
 }
 
@@ -306,6 +306,7 @@ impl Thread {
         self.sealed = sealed;
         self.watermark.fp = std::ptr::null_mut();
         self.close_reserve();
+        self.note_other_frames();
         self.return_to_sealed(value)
     }
 

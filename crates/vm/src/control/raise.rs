@@ -166,6 +166,7 @@ impl Thread {
             let resume = (*self.fp.offset(frame::RETURN_PC as isize)).bits() as *const u32;
             let distance = (*self.fp).as_fixnum().unwrap_or(0) as usize;
             self.fp = self.fp.sub(distance);
+            self.note_return(resume);
             resume
         }
     }

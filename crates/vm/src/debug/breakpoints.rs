@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use canny_compiler::unit::inlined_calls;
 use canny_spesh::snapshot::CodeWord;
@@ -84,7 +85,7 @@ pub(super) struct Known {
     /// Instructions: code and word index.
     places: Vec<(CodeWord, u32)>,
     line: Option<u32>,
-    pub(super) hits: u64,
+    pub(super) hits: Arc<AtomicU64>,
 }
 
 impl Known {
@@ -94,7 +95,7 @@ impl Known {
             breakpoint,
             places: Vec::new(),
             line: None,
-            hits: 0,
+            hits: Arc::default(),
         }
     }
 
@@ -110,7 +111,7 @@ impl Known {
         BreakpointState {
             places: self.places.len(),
             line: self.line,
-            hits: self.hits,
+            hits: self.hits.load(Ordering::Relaxed),
         }
     }
 }
@@ -224,6 +225,7 @@ impl Thread {
             let wanted: Vec<usize> = wanted.into_iter().collect();
             self.vm.specializer.set_breaks(*word, &wanted);
         }
+        self.vm.debugger.note_change();
     }
 }
 

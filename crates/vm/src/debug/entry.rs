@@ -2,12 +2,14 @@
 //! whether the task stops, and has the instruction executed. It does not know when a step ends
 //! (`step`), nor what a client sees (`stop`).
 
+use std::rc::Rc;
 use std::sync::atomic::Ordering;
 
-use canny_tables::opcodes::Opcode;
+use canny_tables::opcodes::{Opcode, OpcodeFlags};
 use canny_value::Value;
 
 use super::breakpoints::BreakpointId;
+use super::seen::SeenBreak;
 use super::stop::{Kind, Stop};
 use super::{Call, Resume, Verdict, patches};
 use crate::frames::bytecode_of;
@@ -34,20 +36,25 @@ impl Thread {
         let Some(read) = Opcode::from_byte(word as u8) else {
             return at;
         };
-        let opcode = match read {
-            Opcode::Break => match patches::original(at) {
-                Some(opcode) => opcode,
+        let seen = match read {
+            Opcode::Break => match self.seen_break(at) {
+                Some(seen) => Some(seen),
                 // It was taken away meanwhile.
                 None => return at,
             },
-            read => read,
+            _ => None,
         };
-        let is_stepped = self.debug.step.is_some();
-        if is_stepped && matches!(opcode, Opcode::Native | Opcode::Retired | Opcode::Stitched) {
+        let opcode = seen.as_ref().map_or(read, |seen| seen.opcode);
+        if self.rests(opcode, seen.is_some()) {
+            return at;
+        }
+        if self.is_stepping()
+            && matches!(opcode, Opcode::Native | Opcode::Retired | Opcode::Stitched)
+        {
             // Frames of compiled code are the interpreter's.
             return bytecode_of(at);
         }
-        match self.ask(at, opcode, read == Opcode::Break) {
+        match self.ask(at, opcode, seen.as_ref()) {
             Outcome::Elsewhere(next) => next,
             Outcome::Execute => self.execute(word, opcode),
         }
@@ -55,10 +62,10 @@ impl Thread {
 
     /// Has the instruction at hand executed by its own handler.
     fn execute(&mut self, word: u32, opcode: Opcode) -> *const u32 {
-        let (opcode, table) = match (&self.debug.step, opcode) {
-            (Some(_), Opcode::LoopNative) => (Opcode::Loop, canny_llint::fast_table()),
-            (Some(_), opcode) => (opcode, canny_llint::fast_table()),
-            (None, opcode) => (opcode, self.specializer.log.table()),
+        let (opcode, table) = match (self.is_stepping(), opcode) {
+            (true, Opcode::LoopNative) => (Opcode::Loop, canny_llint::fast_table()),
+            (true, opcode) => (opcode, canny_llint::fast_table()),
+            (false, opcode) => (opcode, self.specializer.log.table()),
         };
         let is_asked = self.limit.load(Ordering::Relaxed) == 0;
         let handler = if opcode == Opcode::Loop && is_asked {
@@ -84,115 +91,181 @@ impl Thread {
         }
         let place = (at as usize, self.depth());
         let task = self.task_key();
-        self.vm.debugger.lock().repetitions.insert(task, place);
+        let debugger = &self.vm.debugger;
+        let mut state = debugger.lock();
+        state.repetitions.insert(task, place);
+        let count = state.repetitions.len();
+        debugger.repetitions.store(count, Ordering::Relaxed);
+    }
+
+    /// Whether the break at hand was met before, and something came in between.
+    fn is_repeated(&mut self, place: (usize, usize)) -> bool {
+        if self.vm.debugger.repetitions.load(Ordering::Relaxed) == 0 {
+            return false;
+        }
+        let task = self.task_key();
+        let debugger = &self.vm.debugger;
+        let mut state = debugger.lock();
+        let is_it = state.repetitions.get(&task) == Some(&place);
+        if is_it {
+            state.repetitions.remove(&task);
+            let count = state.repetitions.len();
+            debugger.repetitions.store(count, Ordering::Relaxed);
+        }
+        is_it
     }
 
     /// Whether the task stops here, and what it does then.
-    fn ask(&mut self, at: *const u32, opcode: Opcode, is_break: bool) -> Outcome {
+    fn ask(&mut self, at: *const u32, opcode: Opcode, seen: Option<&Rc<SeenBreak>>) -> Outcome {
         let place = (at as usize, self.depth());
-        let returned = self.returned_call(place);
+        let returned = self.returned_call(place, opcode, seen.is_some());
         let step_ends = self.step_ends(at, opcode);
         if let Some(call) = returned {
-            return self.stop_after(call, is_break);
+            return self.stop_after(call, seen);
         }
-        let is_repeated = is_break && {
-            let task = self.task_key();
-            let mut state = self.vm.debugger.lock();
-            let is_it = state.repetitions.get(&task) == Some(&place);
-            is_it && state.repetitions.remove(&task).is_some()
-        };
-        let mut met = Vec::new();
-        if is_break && !is_repeated && !self.is_critical() {
-            met = self.vm.debugger.lock().meet(at as usize);
-        }
-        if !met.is_empty() {
-            return self.stop_at(&met, None, step_ends, is_break);
+        if let Some(seen) = seen
+            && !self.is_repeated(place)
+            && !self.is_critical()
+        {
+            let mut met = self.take_met();
+            seen.meet(&mut met);
+            let outcome = self.stop_at(seen, &met, None, step_ends);
+            self.give_met(met);
+            return outcome;
         }
         if step_ends {
-            return self.stop(Kind::Step, Value::FALSE, is_break);
+            return self.stop(Kind::Step, Value::FALSE);
         }
         Outcome::Execute
     }
 
-    /// The call whose end this is, if it is one that the debugger made.
-    fn returned_call(&mut self, place: (usize, usize)) -> Option<Call> {
+    /// A call in the middle of an instruction has returned to that.
+    pub(crate) fn note_return(&mut self, at: *const u32) {
+        if self.vm.debugger.calls.load(Ordering::Relaxed) != 0 {
+            self.debug.resumed = Some((at as usize, self.fp as usize));
+        }
+    }
+
+    /// The call whose end this is, if it is one that the debugger made. Calls that have ended otherwise,
+    /// by an escape, are forgotten: a call in progress is deeper than the frame that has made it.
+    fn returned_call(
+        &mut self,
+        place: (usize, usize),
+        opcode: Opcode,
+        is_break: bool,
+    ) -> Option<Call> {
         if self.vm.debugger.calls.load(Ordering::Relaxed) == 0 {
             return None;
         }
+        let resumed = self.debug.resumed.take();
+        let is_return = resumed == Some((place.0, self.fp as usize));
+        // Elsewhere the depth need not be that of a frame of the task.
+        let is_own = !opcode.has(OpcodeFlags::MACHINE) && !self.is_critical();
+        if !is_return && !(is_own && (is_break || self.is_in_program())) {
+            return None;
+        }
+        let mut over = self.calls_over(place.1);
+        let is_it = |call: &Call| is_return && (call.at, call.depth) == place;
+        let returned = over.iter().rposition(is_it);
+        let returned = returned.map(|index| over.remove(index));
+        for call in over {
+            self.take_argument(call.number);
+        }
+        if returned.is_none() {
+            self.forget_return(place.1);
+        }
+        returned
+    }
+
+    /// Takes away the calls of the task that cannot be in progress while it runs at a depth.
+    fn calls_over(&mut self, depth: usize) -> Vec<Call> {
         let task = self.task_key();
-        let mut state = self.vm.debugger.lock();
-        let calls = state.calls.get_mut(&task)?;
-        let is_it = calls
-            .last()
-            .is_some_and(|call| (call.at, call.depth) == place);
-        let call = is_it.then(|| calls.pop()).flatten();
+        let thread = &raw const *self as usize;
+        let debugger = &self.vm.debugger;
+        let mut state = debugger.lock();
+        let Some(calls) = state.calls.get_mut(&task) else {
+            return Vec::new();
+        };
+        let is_mine = |call: &Call| task.0.is_some() || call.thread == thread;
+        let is_over = |call: &mut Call| call.depth >= depth && is_mine(call);
+        let over: Vec<Call> = calls.extract_if(.., is_over).collect();
         if calls.is_empty() {
             state.calls.remove(&task);
         }
-        if call.is_some() {
-            self.vm.debugger.calls.fetch_sub(1, Ordering::Relaxed);
+        debugger.calls.fetch_sub(over.len(), Ordering::Relaxed);
+        over
+    }
+
+    /// Waits again for the end of the innermost call in progress, if nothing else notices that.
+    fn await_last_call(&mut self) {
+        if self.vm.debugger.calls.load(Ordering::Relaxed) == 0 {
+            return;
         }
-        call
+        let task = self.task_key();
+        let last = {
+            let state = self.vm.debugger.lock();
+            let calls = state.calls.get(&task);
+            calls.and_then(|calls| calls.last().filter(|call| !call.is_break).cloned())
+        };
+        if let Some(call) = last {
+            self.await_return(call.at, call.depth);
+        }
     }
 
     /// Stops again where the debugger has made a call.
-    fn stop_after(&mut self, call: Call, is_break: bool) -> Outcome {
+    fn stop_after(&mut self, call: Call, seen: Option<&Rc<SeenBreak>>) -> Outcome {
         let argument = self.take_argument(call.number);
-        match (call.asked, call.reason) {
-            (Some(asked), Kind::Breakpoints(met)) => {
-                self.stop_at(&met, Some((asked, argument)), false, is_break)
+        match (call.asked, call.reason, seen) {
+            (Some(asked), Kind::Breakpoints(met), Some(seen)) => {
+                self.stop_at(seen, &met, Some((asked, argument)), false)
             }
-            (_, reason) => self.stop(reason, argument, is_break),
+            (_, reason, _) => self.stop(reason, argument),
         }
     }
 
-    /// Breakpoints were met: asks their conditions, from the one on that was asked before.
+    /// Breakpoints were met: asks their conditions, from the one on that was asked before. Those that
+    /// were removed meanwhile are not asked.
     fn stop_at(
         &mut self,
+        seen: &SeenBreak,
         met: &[BreakpointId],
         asked: Option<(BreakpointId, Value)>,
         step_ends: bool,
-        is_break: bool,
     ) -> Outcome {
         let mut stops = Vec::new();
-        let is_before = |id: &BreakpointId| asked.is_some_and(|(asked, _)| *id < asked);
-        for id in met.iter().filter(|id| !is_before(id)) {
-            let condition = {
-                let state = self.vm.debugger.lock();
-                let known = state.breakpoints.iter().find(|known| known.id == *id);
-                known.and_then(|known| known.breakpoint.condition.clone())
-            };
-            let Some(condition) = condition else {
-                stops.push(*id);
+        let is_before = |id: BreakpointId| asked.is_some_and(|(asked, _)| id < asked);
+        for known in &seen.asked {
+            let id = known.id;
+            if is_before(id) || !met.contains(&id) {
+                continue;
+            }
+            let Some(condition) = &known.condition else {
+                stops.push(id);
                 continue;
             };
-            let answer = asked.filter(|(asked, _)| asked == id);
+            let answer = asked.filter(|(asked, _)| *asked == id);
             let answer = answer.map_or(Value::FALSE, |(_, argument)| argument);
-            let verdict = {
-                let reason = Kind::Breakpoints(vec![*id]);
-                let mut stop = Stop::new(self, reason, answer);
-                condition(&mut stop)
-            };
+            let verdict = condition(&mut Stop::new(self, Kind::Asked(id), answer));
             match verdict {
-                Verdict::Stop => stops.push(*id),
+                Verdict::Stop => stops.push(id),
                 Verdict::Pass => {}
                 Verdict::Call(procedure, argument) => {
                     let reason = Kind::Breakpoints(met.to_vec());
-                    return self.call(procedure, argument, reason, Some(*id), is_break);
+                    return self.call(procedure, argument, reason, Some(id), true);
                 }
             }
         }
         if !stops.is_empty() {
-            return self.stop(Kind::Breakpoints(stops), Value::FALSE, is_break);
+            return self.stop(Kind::Breakpoints(stops), Value::FALSE);
         }
         if step_ends {
-            return self.stop(Kind::Step, Value::FALSE, is_break);
+            return self.stop(Kind::Step, Value::FALSE);
         }
         Outcome::Execute
     }
 
     /// The task stands still until its client says how it goes on.
-    fn stop(&mut self, reason: Kind, argument: Value, is_break: bool) -> Outcome {
+    fn stop(&mut self, reason: Kind, argument: Value) -> Outcome {
         let client = self.vm.debugger.lock().client.clone();
         self.end_step();
         let Some(client) = client else {
@@ -202,8 +275,14 @@ impl Thread {
             let mut stop = Stop::new(self, reason.clone(), argument);
             client.stopped(&mut stop)
         };
+        // The break of a step has gone with it, and the client may have set or removed breakpoints.
+        // SAFETY: stubs save pc behind the first word of the instruction.
+        let is_break = unsafe { *self.pc.sub(1) } as u8 == Opcode::Break as u8;
         match resume {
-            Resume::Continue => Outcome::Execute,
+            Resume::Continue => {
+                self.await_last_call();
+                Outcome::Execute
+            }
             Resume::Step(kind, granularity) => {
                 self.step_from_here(kind, granularity);
                 Outcome::Execute
@@ -251,6 +330,7 @@ impl Thread {
             reason,
             asked,
             number,
+            thread: &raw const *self as usize,
         };
         let mut state = self.vm.debugger.lock();
         state.calls.entry(task).or_default().push(call);
@@ -301,19 +381,5 @@ impl Thread {
         let argument = self.protected(place);
         self.release(place);
         argument
-    }
-}
-
-impl super::State {
-    /// The breakpoints that are met at an address, counted.
-    fn meet(&mut self, at: usize) -> Vec<BreakpointId> {
-        let mut met = Vec::new();
-        for known in self.breakpoints.iter_mut().filter(|known| known.is_at(at)) {
-            known.hits += 1;
-            if known.hits > known.breakpoint.passes {
-                met.push(known.id);
-            }
-        }
-        met
     }
 }

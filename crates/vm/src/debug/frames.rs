@@ -12,6 +12,7 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::{code, frame};
 use canny_value::{ObjectRef, Value};
 
+use super::seen::SeenVariable;
 use crate::code::CodeRef;
 use crate::control::continuation::SealedFrame;
 use crate::frames::{FrameDescription, FrameWalk, Live, Newer, Position, TailCaller};
@@ -249,6 +250,58 @@ impl Thread {
         variables.collect()
     }
 
+    /// The value of a variable of a frame, which is protected as long as the stop is.
+    pub(super) fn debug_value(&mut self, frame: usize, name: &str) -> Option<Value> {
+        let seen = (frame == 0).then(|| self.break_at_hand()).flatten();
+        let remembered = seen.as_ref().and_then(|seen| seen.variable(name));
+        let value = match remembered {
+            Some(variable) => self.remembered_value(variable),
+            None => {
+                let (value, variable) = self.find_value(frame, name);
+                if let (Some(seen), Some(variable)) = (seen, variable) {
+                    seen.remember(name, variable);
+                }
+                value
+            }
+        }?;
+        self.protect(value);
+        Some(value)
+    }
+
+    fn remembered_value(&self, variable: SeenVariable) -> Option<Value> {
+        let held = match variable.place? {
+            // SAFETY: the register is live at the break where the frame stands.
+            VariablePlace::Register(register) => unsafe { *self.fp.add(register.into()) },
+            VariablePlace::Captured(slot) => {
+                // SAFETY: the frame is live.
+                captured(unsafe { Thread::closure_of(self.fp) }, slot)?
+            }
+        };
+        value_of(held, variable.is_boxed)
+    }
+
+    /// The value of a variable of a frame; and how to find it again, if the thread stands at the same
+    /// instruction.
+    fn find_value(&self, frame: usize, name: &str) -> (Option<Value>, Option<SeenVariable>) {
+        let (mut value, mut again) = (None, None);
+        self.find_variables(frame, &mut |physical, found| {
+            let one = found.iter().find(|one| one.scope.name.as_str() == name);
+            value = one.and_then(Found::value);
+            let is_newest =
+                matches!(physical.registers, Registers::Stack(fp, None) if fp == self.fp);
+            // Registers are live by the code, unless they are arguments of a call in the middle.
+            if is_newest && matches!(physical.live, Live::Set(_)) {
+                again = Some(SeenVariable {
+                    place: one
+                        .filter(|one| one.held.is_some())
+                        .map(|one| one.scope.place),
+                    is_boxed: one.is_some_and(|one| one.scope.is_boxed),
+                });
+            }
+        });
+        (value, again)
+    }
+
     /// Changes a variable of a frame.
     pub(super) fn debug_assign(&mut self, frame: usize, name: &str, value: Value) -> Assignment {
         let mut outcome = Assignment::Gone;
@@ -283,7 +336,7 @@ impl Thread {
     }
 
     /// Has the frame below another one continue in the bytecode.
-    fn leave_compiled_code(&self, callee: Option<*mut Value>) {
+    pub(super) fn leave_compiled_code(&self, callee: Option<*mut Value>) {
         let Some(callee) = callee else {
             return;
         };
@@ -344,12 +397,7 @@ impl Thread {
 
 impl Found<'_> {
     fn value(&self) -> Option<Value> {
-        let held = self.held?;
-        let value = match held.as_kind(Kind::Box) {
-            Some(holder) if self.scope.is_boxed => holder.field(0),
-            _ => held,
-        };
-        (value != Value::UNBOUND && value != Value::ABSENT).then_some(value)
+        value_of(self.held?, self.scope.is_boxed)
     }
 
     fn home(&self) -> Home {
@@ -359,6 +407,22 @@ impl Found<'_> {
             VariablePlace::Captured(_) => Home::Closure,
         }
     }
+}
+
+/// The value in a box, or what has no box.
+fn value_of(held: Value, is_boxed: bool) -> Option<Value> {
+    let value = match held.as_kind(Kind::Box) {
+        Some(holder) if is_boxed => holder.field(0),
+        _ => held,
+    };
+    (value != Value::UNBOUND && value != Value::ABSENT).then_some(value)
+}
+
+/// The content of a closure's slot for a captured variable.
+fn captured(closure: Value, slot: u16) -> Option<Value> {
+    let closure = closure.as_kind(Kind::Closure)?;
+    let field = 1 + usize::from(slot);
+    (field < closure.length()).then(|| closure.field(field))
 }
 
 /// The variables in scope of one of the procedures of a frame: the one with the number, of those from
@@ -392,13 +456,7 @@ fn variables_of<'s>(
                 let is_live = live.get(register).copied().unwrap_or(false);
                 is_live.then(|| physical.register(register))
             }
-            VariablePlace::Captured(slot) => {
-                let closure = physical.closure.as_kind(Kind::Closure);
-                let field = 1 + usize::from(slot);
-                closure
-                    .filter(|closure| field < closure.length())
-                    .map(|closure| closure.field(field))
-            }
+            VariablePlace::Captured(slot) => captured(physical.closure, slot),
         };
         found.push(Found { scope, held });
     }

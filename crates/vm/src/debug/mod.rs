@@ -13,13 +13,16 @@
 //! | `State` | everybody, under its lock | the same |
 //! | `is_on` | whoever sets the first breakpoint or asks for a pause | switches between tasks, the loader |
 //! | a thread's `ThreadDebug` | this thread | the same |
+//! | `version` | whoever changes breakpoints | threads, before they use what they remember |
 
 mod breakpoints;
+mod callees;
 mod entry;
 mod frames;
 mod kept;
 pub(crate) mod patches;
 mod places;
+mod seen;
 mod step;
 mod stop;
 mod tasks;
@@ -41,6 +44,7 @@ pub use stop::{Reason, Stop};
 pub use tasks::{TaskDescription, TaskState};
 
 use breakpoints::Known;
+use seen::Seen;
 use step::Step;
 
 /// Names a task: the number of its record, or none for what runs as no task.
@@ -99,6 +103,8 @@ struct Call {
     asked: Option<BreakpointId>,
     /// Names the argument among the machine's roots.
     number: i64,
+    /// The thread that has made it, for what runs as no task.
+    thread: usize,
 }
 
 #[derive(Default)]
@@ -119,6 +125,8 @@ struct State {
     threads: Vec<Weak<InterruptState>>,
     starts: tasks::Starts,
     kept: kept::Places,
+    /// Code that is kept alive since steps have put breaks there.
+    stepped: HashSet<u64>,
 }
 
 /// The debugger of a machine.
@@ -127,6 +135,10 @@ pub struct Debugger {
     is_on: AtomicBool,
     /// Calls of the debugger that have not returned.
     calls: AtomicUsize,
+    /// Entries of `repetitions`.
+    repetitions: AtomicUsize,
+    /// Counts the changes of breakpoints and breaks, for what threads remember.
+    version: AtomicUsize,
     state: Mutex<State>,
 }
 
@@ -193,6 +205,10 @@ impl Debugger {
 pub(crate) struct ThreadDebug {
     /// The step of the task that runs.
     step: Option<Box<Step>>,
+    /// Breaks that it has met.
+    seen: Seen,
+    /// The instruction and the frame to which a call in the middle of an instruction has just returned.
+    resumed: Option<(usize, usize)>,
 }
 
 impl crate::Vm {

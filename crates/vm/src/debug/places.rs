@@ -72,7 +72,7 @@ impl Places {
 }
 
 /// Word indices of the instructions that can be places.
-fn possible_places(words: &[u32]) -> Vec<u32> {
+pub(super) fn possible_places(words: &[u32]) -> Vec<u32> {
     let mut possible = Vec::new();
     let (mut at, mut to_fill) = (0, 0);
     while let Some(opcode) = words

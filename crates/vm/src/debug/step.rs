@@ -15,8 +15,10 @@ use canny_tables::opcodes::{
     Flow, NATIVE_ENTER_ENTRY, Opcode, OpcodeFlags, TABLE_ENTRIES, field_a,
 };
 use canny_tables::protocols::task;
+use canny_value::Value;
 
 use super::TaskKey;
+use super::callees::Rests;
 use super::places::{Place, Places};
 use crate::code::CodeRef;
 use crate::thread::Thread;
@@ -71,6 +73,21 @@ pub(super) struct Step {
     start: Start,
     /// Places of code, by its word.
     places: HashMap<u64, Arc<Places>>,
+    pub(super) rests: Rests,
+}
+
+impl Step {
+    /// Whether it cannot end in a frame of this depth, nor in what that calls.
+    pub(super) fn passes(&self, depth: usize) -> bool {
+        let start = &self.start;
+        match self.goal {
+            // In a frame with copies of procedures it may end there.
+            Goal::Step(StepKind::Out, _) if start.inlined == 0 => depth >= start.depth,
+            Goal::Step(StepKind::Over | StepKind::Out, _) => depth > start.depth,
+            Goal::Return(_, of) => depth > of,
+            Goal::Step(StepKind::In, _) | Goal::Pause => false,
+        }
+    }
 }
 
 /// Where an instruction is about to be executed.
@@ -92,7 +109,7 @@ static STEPPING: LazyLock<DispatchTable> = LazyLock::new(|| {
 impl Thread {
     /// The table in force while the thread is stepped through.
     pub(crate) fn stepping_table(&self) -> Option<&'static DispatchTable> {
-        self.debug.step.as_ref().map(|_| &*STEPPING)
+        self.is_stepping().then(|| &*STEPPING)
     }
 
     /// The task that runs.
@@ -106,7 +123,12 @@ impl Thread {
 
     /// Bytes of the frames below fp.
     pub(super) fn depth(&self) -> usize {
-        self.sealed.bytes + (self.fp as usize - self.stack.base() as usize)
+        self.depth_of(self.fp)
+    }
+
+    /// The same for another frame on the stack.
+    pub(super) fn depth_of(&self, fp: *mut Value) -> usize {
+        self.sealed.bytes + (fp as usize - self.stack.base() as usize)
     }
 
     /// The task has changed, or somebody wants something of it: sees whether it is stepped through.
@@ -116,11 +138,13 @@ impl Thread {
         if let Some(step) = self.debug.step.take() {
             state.steps.insert(step.task, step);
         }
-        let pauses = state.pauses.remove(&task) || state.pauses_all;
+        let is_asked = state.pauses.remove(&task);
+        let pauses = is_asked || state.pauses_all;
         let step = state.steps.remove(&task);
         drop(state);
         self.debug.step = step;
-        if pauses && self.debug.step.is_none() {
+        // A step over a long call ends with a pause of its task.
+        if is_asked || pauses && self.debug.step.is_none() {
             self.begin(Goal::Pause);
         }
         self.use_table(self.specializer.log.table());
@@ -148,6 +172,7 @@ impl Thread {
                 is_gone: false,
             },
             places: HashMap::new(),
+            rests: Rests::default(),
         });
         if let Some(code) = code {
             let places = self.places_of(&mut step, code);
@@ -172,6 +197,22 @@ impl Thread {
         self.begin(Goal::Return(at, depth));
     }
 
+    /// The task runs at a depth, in its own code: a call that the debugger made in a frame that is as deep
+    /// has been left by an escape, and is not waited for any more.
+    pub(super) fn forget_return(&mut self, depth: usize) {
+        let step = self.debug.step.as_ref();
+        if matches!(step.map(|step| step.goal), Some(Goal::Return(_, of)) if of >= depth) {
+            self.end_step();
+        }
+    }
+
+    /// Whether the thread stands in code of the program, in a frame that has begun.
+    pub(super) fn is_in_program(&self) -> bool {
+        // SAFETY: an instruction is executed in a frame whose closure is alive.
+        let code = CodeRef::of_closure(unsafe { Thread::closure_of(self.fp) });
+        code.is_some_and(|code| !code.is_library() && !code.is_entry(self.pc))
+    }
+
     pub(super) fn end_step(&mut self) {
         if self.debug.step.take().is_some() {
             self.use_table(self.specializer.log.table());
@@ -189,7 +230,7 @@ impl Thread {
 
     /// Whether the step of the task ends before an instruction; what the step knows is brought up to date.
     pub(super) fn step_ends(&mut self, at: *const u32, opcode: Opcode) -> bool {
-        if opcode.has(OpcodeFlags::MACHINE) {
+        if opcode.has(OpcodeFlags::MACHINE) || !self.is_stepping() {
             // Stubs of the machine may have no frame.
             return false;
         }
@@ -213,8 +254,9 @@ impl Thread {
     }
 
     fn ends_here(&mut self, step: &mut Step, here: &Here) -> bool {
-        if let Goal::Return(at, depth) = step.goal {
-            return (here.at as usize, here.depth) == (at, depth);
+        if matches!(step.goal, Goal::Return(..)) {
+            // The end of the call is noticed by itself.
+            return false;
         }
         let has_begun = !here.code.is_entry(self.pc);
         if !has_begun || here.code.is_library() || self.is_critical() {

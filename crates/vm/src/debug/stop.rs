@@ -21,6 +21,8 @@ const RUNNER_LIBRARY: &str = "(canny machine debugging)";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Breakpoints(Vec<BreakpointId>),
+    /// The condition of a breakpoint is asked.
+    Asked(BreakpointId),
     Step,
 }
 
@@ -61,6 +63,7 @@ impl<'t> Stop<'t> {
     pub fn reason(&self) -> Reason {
         match &self.reason {
             Kind::Breakpoints(ids) => Reason::Breakpoints(ids.clone()),
+            Kind::Asked(id) => Reason::Breakpoints(vec![*id]),
             Kind::Step => Reason::Step,
         }
     }
@@ -107,9 +110,7 @@ impl<'t> Stop<'t> {
 
     /// The value of a variable of a frame.
     pub fn value(&mut self, frame: usize, name: &str) -> Option<Value> {
-        let variables = self.variables(frame);
-        let variable = variables.into_iter().find(|one| one.name == name)?;
-        variable.value.map(|place| self.thread.protected(place))
+        self.thread.debug_value(frame, name)
     }
 
     /// The object that is about to be raised, at a breakpoint where objects are raised.

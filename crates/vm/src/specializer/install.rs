@@ -14,7 +14,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use canny_jit::{CodeMemory, Environment, JitError, MemoryOptions, Processor};
-use canny_spesh::graph::{Condition, EntryPoint, Graph, Op, Terminator, Test};
+use canny_spesh::graph::{Block, Condition, EntryPoint, Graph, Op, Terminator, Test};
 use canny_spesh::snapshot::{CodeSnapshot, CodeSource, CodeWord};
 use canny_spesh::types::Type;
 use canny_tables::opcodes::Opcode;
@@ -174,6 +174,7 @@ impl Specializer {
             watched: graph.watched.clone(),
             codes: codes_of(graph, view).ok_or(InstallError::Refused(Refusal::UnknownCode))?,
             leaf_calls: leaf_calls(graph),
+            never_repeats: never_repeats(graph),
         };
         self.lock()
             .check(&publication)
@@ -250,6 +251,16 @@ fn leaf_calls(graph: &Graph) -> HashSet<(CodeWord, usize)> {
             _ => None,
         })
         .collect()
+}
+
+/// Whether a breakpoint ends each iteration.
+fn never_repeats(graph: &Graph) -> bool {
+    let has_breaks = graph.codes.iter().any(|code| !code.breaks.is_empty());
+    let goes_back = |(index, block): (usize, &Block)| {
+        let mut edges = block.terminator.edges();
+        edges.any(|edge| edge.target.index() <= index)
+    };
+    has_breaks && !graph.blocks.iter().enumerate().any(goes_back)
 }
 
 /// Types to be tested in registers on entry, without dead registers: these may hold references to

@@ -366,6 +366,7 @@ impl Thread {
                 Ordering::Relaxed,
             );
         }
+        self.lead_to_debugger();
     }
 
     /// The thread ends: its last buffer is of no use any more.

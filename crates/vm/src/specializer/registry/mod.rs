@@ -191,6 +191,8 @@ pub(super) struct Publication {
     pub(super) codes: Vec<Arc<CodeSnapshot>>,
     /// Where it calls leaf functions.
     pub(super) leaf_calls: HashSet<(CodeWord, usize)>,
+    /// A breakpoint ends each iteration of its loop, so that entering costs more than it gains.
+    pub(super) never_repeats: bool,
 }
 
 impl Registry {
@@ -302,12 +304,15 @@ impl Registry {
             watched,
             codes,
             leaf_calls,
+            never_repeats,
         } = publication;
         let Some(code_object) = self.code_object(word) else {
             return;
         };
         match entry {
             EntryPoint::Start => self.join_chain(id, word, &required),
+            // It is made all the same: its retirement tells when the breakpoint is gone.
+            EntryPoint::Loop(_) if never_repeats => {}
             EntryPoint::Loop(pc) => {
                 // SAFETY: loop heads are instructions of the code.
                 let head = unsafe { code_object.start().add(pc) } as u64;
