@@ -406,10 +406,13 @@ fn expressions_may_do_anything() {
     assert_eq!(client.stop(), ("breakpoint".to_owned(), thread));
     let frame = client.frame(thread);
     assert_eq!(client.evaluate(frame, "n")["result"], "1");
-    // One that leaves the frame for good takes the task along.
+    // One that leaves the frame for good takes the task along, and has no value.
     let leaving = json!({"expression": "(escape 'out)", "frameId": frame});
-    client.send("evaluate", leaving);
-    assert_eq!(client.end(), 0);
+    client.set(&file, json!([{"line": 8}]));
+    let number = client.send("evaluate", leaving);
+    assert_eq!(client.stop(), ("breakpoint".to_owned(), thread));
+    assert_eq!(client.answer(number)["success"], false);
+    assert_eq!(client.run_to_end(thread), 0);
     assert_eq!(client.output("stdout"), "out\n");
 }
 

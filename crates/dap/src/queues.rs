@@ -115,6 +115,13 @@ impl Tasks {
         }
     }
 
+    /// A task is in the middle of so many expressions; it has escaped from others.
+    pub fn forget_escaped(&mut self, task: TaskKey, pending: usize) {
+        if let Some(evaluations) = self.evaluations.get_mut(&task) {
+            evaluations.truncate(pending);
+        }
+    }
+
     /// The expression whose evaluation has come to its end.
     pub fn take_evaluation(&mut self, task: TaskKey) -> Option<Evaluation> {
         self.evaluations.get_mut(&task)?.pop()

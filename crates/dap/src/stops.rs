@@ -21,6 +21,7 @@ impl Client for Shared {
         } else {
             self.tasks.lock().take_evaluation(task)
         };
+        self.tasks.lock().forget_escaped(task, stop.pending_calls());
         let Some(receiver) = self.tasks.lock().begin(task) else {
             return Resume::Continue;
         };

@@ -52,6 +52,10 @@ impl Client for Console {
             .get_mut(&task)
             .filter(|_| is_answer(stop));
         let evaluated = evaluated.and_then(Vec::pop);
+        if let Some(expressions) = terminal.expressions.get_mut(&task) {
+            // The task has escaped from others.
+            expressions.truncate(stop.pending_calls());
+        }
         let mut frame = first_shown(stop);
         match evaluated {
             Some(expression) => {

@@ -31,7 +31,7 @@ impl Client for Escaper {
 }
 
 const LOOP: &str = "\
-(import (scheme base))
+(import (scheme base) (canny tasks))
 (define (work i k)
   (let ((twice (* 2 i)))
     (if (> i 100)
@@ -193,5 +193,52 @@ fn a_breakpoint_in_an_expression_does_not_hide_its_end() {
         ];
         assert_eq!(seen, expected, "{mode:?}");
         assert_eq!(value, "(1 3 outer 7)", "{mode:?}");
+    }
+}
+
+#[test]
+fn expressions_at_the_end_of_a_step_wait_raise_and_capture() {
+    use Action::{Evaluate, Resume};
+    use Command::{Continue, Over};
+    for mode in &MODES[..4] {
+        let actions = [
+            Resume(Over),
+            Evaluate("(await (start (begin (sleep 0.001) (again (+ i 10)))))"),
+            Evaluate(
+                "(guard (e (#t e)) (let loop ((j 0)) (if (= j 5000) (raise j) (loop (+ j 1)))))",
+            ),
+            Evaluate("(raise 'wrong)"),
+            Evaluate("(call/cc (lambda (k) (dynamic-wind list (lambda () (k 1)) list)))"),
+            Resume(Continue),
+            Resume(Over),
+            // It escapes after the wait.
+            Evaluate("(begin (sleep 0.001) (k 'late))"),
+        ];
+        let mut breakpoint = at_line(4);
+        // The task that the first expression starts comes there, too.
+        breakpoint.condition = Some(Arc::new(|stop: &mut Stop<'_>| {
+            let i = stop.value(0, "i").and_then(Value::as_fixnum);
+            if i < Some(10) {
+                Verdict::Stop
+            } else {
+                Verdict::Pass
+            }
+        }));
+        let (seen, value) = escape(*mode, breakpoint, &actions);
+        let evaluated = "step work:6 i=0 evaluated";
+        let expected = [
+            "break work:4 i=0",
+            "step work:6 i=0",
+            evaluated,
+            evaluated,
+            evaluated,
+            evaluated,
+            "break work:4 i=1",
+            "step work:6 i=1",
+            "break work:4 i=2",
+            "break work:4 i=3",
+        ];
+        assert_eq!(seen, expected, "{mode:?}");
+        assert_eq!(value, "(1 late 5 7)", "{mode:?}");
     }
 }

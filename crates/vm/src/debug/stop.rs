@@ -73,6 +73,13 @@ impl<'t> Stop<'t> {
         self.thread.protected(self.argument)
     }
 
+    /// How many calls of the debugger the task is in the middle of. Those that it has escaped from do not
+    /// count.
+    pub fn pending_calls(&self) -> usize {
+        let state = self.thread.vm.debugger.lock();
+        state.calls.get(&self.task()).map_or(0, Vec::len)
+    }
+
     /// The task.
     pub fn task(&self) -> TaskKey {
         self.thread.task_key()
