@@ -191,7 +191,9 @@ fn tasks_stop_one_by_one() {
         client.ask("continue", json!({"threadId": thread}));
     }
     assert_eq!(client.end(), 0);
-    assert_eq!(client.output("stdout"), "80\n");
+    // The withdrawal that is written last is the only one.
+    let output = client.output("stdout");
+    assert!(["80\n", "90\n"].contains(&output.as_str()), "{output}");
 }
 
 /// With `stopAll` the other tasks stand still, too, and go on together.
