@@ -177,11 +177,10 @@ fn tasks_stop_one_by_one() {
     assert!(names[0].starts_with("withdraw"), "{names:?}");
     assert_eq!(names[1..], ["started by main", "bank", "the program"]);
     // The main task waits meanwhile, and says for what and where.
-    let threads = client.ask("threads", json!({}))["threads"].clone();
-    assert_eq!(
-        threads[0],
-        json!({"id": 1, "name": "main: waits for channel"})
-    );
+    let waits = json!({"id": 1, "name": "main: waits for channel"});
+    while client.ask("threads", json!({}))["threads"][0] != waits {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
     let frames = client.frames(1);
     assert!(frames.contains(&("bank".to_owned(), 12)), "{frames:?}");
     client.ask("pause", json!({"threadId": 1}));
