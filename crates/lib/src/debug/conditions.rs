@@ -14,6 +14,7 @@ use canny_vm::debug::{Condition, Resume, Stop, TaskKey, Verdict};
 use canny_vm::symbols::symbol_name;
 
 use super::expressions::{self, Compiled, Expression, PREFIX};
+use super::simple::Simple;
 use crate::printer;
 
 /// A number of hits at which a breakpoint stops.
@@ -130,6 +131,8 @@ impl Message {
 struct Judge {
     /// One expression for all: `#f`, or a list of what the message shows.
     text: Option<String>,
+    /// The condition, if it can be decided without a call.
+    simple: Option<Simple>,
     hits: Option<HitCount>,
     message: Option<Message>,
     sink: Sink,
@@ -140,6 +143,8 @@ struct Judge {
 struct State {
     hits: u64,
     compiled: Option<Compiled>,
+    /// Whether the words of a simple condition have their usual meaning, once that is known.
+    is_usual: Option<bool>,
     /// Expressions that tasks are evaluating.
     pending: HashMap<TaskKey, Expression>,
 }
@@ -157,8 +162,10 @@ pub fn condition(wishes: &Wishes, sink: Sink) -> Option<Condition> {
         Some(condition) => Some(format!("({PREFIX}and ({PREFIX}let () {condition}) {list})")),
         None => (!shown.is_empty()).then_some(list),
     };
+    let simple = wishes.condition.as_deref().and_then(Simple::read);
     let judge = Judge {
         text,
+        simple,
         hits: wishes.hits,
         message,
         sink,
@@ -169,15 +176,30 @@ pub fn condition(wishes: &Wishes, sink: Sink) -> Option<Condition> {
 
 impl Judge {
     fn judge(&self, stop: &mut Stop<'_>) -> Verdict {
-        let task = stop.task();
-        let evaluated = self.state.lock().pending.remove(&task);
-        match evaluated.filter(|_| stop.argument() != Value::FALSE) {
+        let is_answer = stop.argument() != Value::FALSE;
+        let evaluated = is_answer.then(|| self.state.lock().pending.remove(&stop.task()));
+        match evaluated.flatten() {
             Some(expression) => self.conclude(stop, &expression),
+            None if self.is_false(stop) => Verdict::Pass,
             None => match &self.text {
                 Some(text) => self.ask(stop, text),
                 None => self.count(&[]),
             },
         }
+    }
+
+    /// Whether the condition is false, if that can be decided at once.
+    fn is_false(&self, stop: &mut Stop<'_>) -> bool {
+        let Some(simple) = &self.simple else {
+            return false;
+        };
+        let known = self.state.lock().is_usual;
+        let is_usual = known.unwrap_or_else(|| {
+            let is_usual = expressions::are_usual(stop, 0, Simple::words());
+            self.state.lock().is_usual = Some(is_usual);
+            is_usual
+        });
+        is_usual && simple.decide(stop) == Some(false)
     }
 
     /// Has the task evaluate the expression.

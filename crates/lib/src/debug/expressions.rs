@@ -14,7 +14,9 @@ use canny_syntax::syntax::Syntax;
 use canny_value::Value;
 use canny_vm::debug::{Assignment, Kept, Resume, Stop};
 
-use crate::evaluation::{EnvironmentId, Evaluation, FormPosition, LibraryWords, Prepared};
+use crate::evaluation::{
+    EnvironmentId, Evaluation, FormPosition, LibraryWords, Prepared, is_standard_library,
+};
 
 /// Elements of a request before the variables.
 const VARIABLES: usize = 3;
@@ -163,6 +165,31 @@ fn environment_of(
         Ok((id, prepared)) => Ok((id, Some(prepared))),
         Err(_) => Err(format!("the names of {unit} are not known")),
     }
+}
+
+/// Whether words have their usual meaning in a frame: that of the standard library, or none.
+pub(super) fn are_usual(stop: &mut Stop<'_>, frame: usize, words: &[&str]) -> bool {
+    let variables = stop.variables(frame);
+    if variables
+        .iter()
+        .any(|one| words.contains(&one.name.as_str()))
+    {
+        return false;
+    }
+    let unit = stop.frames(frame, 1).pop().map(|frame| frame.unit);
+    let vm = stop.thread().vm().clone();
+    let evaluation = Evaluation::of(&vm);
+    let environment = environment_of(evaluation, &unit.unwrap_or_default());
+    environment.is_ok_and(|(id, _)| {
+        words
+            .iter()
+            .all(|word| match evaluation.name_info(id, word) {
+                Some(info) => info
+                    .library
+                    .is_some_and(|library| is_standard_library(&library)),
+                None => false,
+            })
+    })
 }
 
 /// Names that an expression in a frame can use, those of the program or library.

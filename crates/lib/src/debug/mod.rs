@@ -7,6 +7,7 @@
 pub mod conditions;
 mod expressions;
 pub mod parts;
+mod simple;
 
 pub use expressions::{
     Compiled, Expression, Outcome, begin, begin_again, end, keep, names_in_force,
