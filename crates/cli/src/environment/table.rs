@@ -201,6 +201,8 @@ pub const ROWS: &[Variable] = &[
         "fail where a tool is missing that opens other formats", "such tests are skipped"),
     row(Tests, "CANNY_PROFILE_NPM", "=DIR", TEXT_ELSEWHERE,
         "where the npm packages of such tools are", ""),
+    row(Tests, "CANNY_DAP_LOG", "=DIR", TEXT_ELSEWHERE,
+        "tests of the debug adapter keep its messages in DIR, for a check against the protocol's schema", ""),
     row(Tests, "CANNY_SNAPSHOT_NPM", "=DIR", TEXT_ELSEWHERE,
         "where the npm packages are that read exported heap snapshots", ""),
     row(Tests, "CANNY_GUIDE", "=NAME", TEXT_ELSEWHERE,
