@@ -73,11 +73,17 @@
     (define (positive-index? object)
       (and (exact-integer? object) (> object 0) (< object 1152921504606846976)))
 
-    ;; Ends a task when its time is over.
+    ;; Ends a task when its time is over. Time in which a task stands still in a debugger does not
+    ;; count.
     (define (expire-after! task patience)
-      (wait-for-ticket 'sleep (%arm-timer patience))
-      (set-task-expired! task #t)
-      (cancel! task))
+      (let ((still (%stood-still)))
+        (wait-for-ticket 'sleep (%arm-timer patience))
+        (let ((more (- (%stood-still) still)))
+          (if (> more 0)
+              (expire-after! task more)
+              (begin
+                (set-task-expired! task #t)
+                (cancel! task))))))
 
     ;; A task without a scope that runs on this worker when nothing else is ready there.
     (define (%spawn-standby thunk name)

@@ -504,6 +504,74 @@ fn a_service_is_attached_to() {
     assert!(!service.0.wait().expect("it ends").success());
 }
 
+/// A program that reads from a terminal is started by the editor in one.
+#[test]
+fn a_program_runs_in_the_editors_terminal() {
+    let file = program(
+        "(import (scheme base) (scheme write))
+(define line (read-line))
+(display (string-append \"read \" line))
+",
+    );
+    let mut client = Client::new();
+    let able = json!({"adapterID": "canny", "supportsRunInTerminalRequest": true});
+    client.ask("initialize", able);
+    let wish = json!({
+        "program": file, "console": "integratedTerminal", "env": {"LANG": "C"},
+    });
+    let number = client.send("launch", wish);
+    let asked = client.asked("runInTerminal");
+    assert_eq!(asked["kind"], "integrated");
+    let words = asked["args"].as_array().expect("a command").iter();
+    let words: Vec<&str> = words.filter_map(Json::as_str).collect();
+    let mut terminal = Command::new(words[0])
+        .args(&words[1..])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let input = terminal.stdin.take();
+    std::io::Write::write_all(&mut input.expect("its input"), b"this line\n").expect("it reads");
+    assert_eq!(client.answer(number)["success"], true);
+    client.event("initialized");
+    client.set(&file, json!([{"line": 3}]));
+    client.ask("configurationDone", json!({}));
+    let (_, thread) = client.stop();
+    let frame = client.frame(thread);
+    assert_eq!(client.evaluate(frame, "line")["result"], "\"this line\"");
+    client.ask("continue", json!({"threadId": thread}));
+    client.event("terminated");
+    let output = terminal.wait_with_output().expect("it ends");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "read this line");
+}
+
+/// Time in which a task stands still does not count for time limits.
+#[test]
+fn time_limits_stand_still_with_a_task() {
+    let file = program(
+        "(import (scheme base) (scheme write) (canny tasks))
+(define (look n)
+  (* n 2))
+(display (with-timeout 0.3 (look 4)))
+(newline)
+(display (await (spawn (lambda () (look 5)) #:time-limit 0.3)))
+(newline)
+(display (await (spawn (lambda () (look 6))) #:timeout 0.3))
+(newline)
+",
+    );
+    let mut client = Client::launch(&file, json!({}));
+    client.set(&file, json!([{"line": 3}]));
+    client.ask("configurationDone", json!({}));
+    for _ in 0..3 {
+        let (_, thread) = client.stop();
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        client.ask("continue", json!({"threadId": thread}));
+    }
+    assert_eq!(client.end(), 0);
+    assert_eq!(client.output("stdout"), "8\n10\n12\n");
+}
+
 /// Nonsense is answered, and costs nothing else.
 #[test]
 fn wrong_requests_are_refused() {

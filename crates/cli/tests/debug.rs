@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{Canny, Outcome, scratch};
+use support::{Canny, Outcome, root, scratch};
 
 const PROGRAM: &str = "\
 (import (scheme base) (scheme write))
@@ -272,5 +272,28 @@ fn expressions_end_where_a_breakpoint_was_removed_or_set() {
     let lines = lines(&outcome);
     for line in ["6000", "12000", "2"] {
         assert!(lines.iter().any(|one| one == line), "{line}: {lines:#?}");
+    }
+}
+
+/// Examples print what they always do with a breakpoint on each of their lines, whose condition is false.
+#[test]
+fn breakpoints_on_every_line_change_nothing() {
+    let examples = root().join("examples");
+    for name in ["algebra", "interpreter", "life", "sudoku"] {
+        let path = examples.join(format!("{name}.scm"));
+        let text = std::fs::read_to_string(&path).expect("the example is there");
+        let commands: Vec<String> = (1..=text.lines().count())
+            .map(|line| format!("break {line} if #f\n"))
+            .chain(["breakpoints\n".to_owned(), "continue\n".to_owned()])
+            .collect();
+        let outcome = Canny::new(scratch(), &["debug", path.to_str().expect("UTF-8")])
+            .input(commands.concat())
+            .run()
+            .exits_with(0);
+        let expected = examples.join(format!("expected/{name}.txt"));
+        let expected = std::fs::read_to_string(expected).expect("what it prints is known");
+        assert_eq!(outcome.output, expected, "{name}: {}", outcome.errors);
+        let places = outcome.errors.matches("met 0 times").count();
+        assert!(places > 10, "{name}: {}", outcome.errors);
     }
 }

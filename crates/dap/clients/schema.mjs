@@ -18,6 +18,7 @@ const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 // The definition that a message has to follow; none if the protocol knows no such message.
 function definitionOf(message) {
+  if (message.type === "request") return `${capital(message.command)}Request`;
   if (message.type === "event") return `${capital(message.event)}Event`;
   if (message.success === false) return "ErrorResponse";
   return `${capital(message.command)}Response`;

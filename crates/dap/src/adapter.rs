@@ -82,7 +82,9 @@ struct Adapter<'a> {
 struct Session {
     to_program: UnixStream,
     /// The program, if the adapter has started it.
-    child: Option<Arc<Mutex<Child>>>,
+    child: Option<SharedChild>,
+    /// The adapter has had it started.
+    is_own: bool,
     relay: Option<JoinHandle<()>>,
     is_ended: Arc<AtomicBool>,
     /// Requests that the program has not answered yet, by number.
@@ -90,6 +92,7 @@ struct Session {
 }
 
 type Pending = Arc<Mutex<HashMap<i64, Answer>>>;
+type SharedChild = Arc<Mutex<Child>>;
 
 impl Adapter<'_> {
     /// Whether there is a program that has not ended.
@@ -122,17 +125,21 @@ impl Adapter<'_> {
             },
             "disconnect" => {
                 let session = self.session.as_ref();
-                let is_own = session.is_some_and(|session| session.child.is_some());
+                let is_own = session.is_some_and(|session| session.is_own);
                 let ends = request.arguments["terminateDebuggee"].as_bool();
                 self.end(ends.unwrap_or(is_own));
                 answer.give(Ok(Json::Null));
                 return false;
             }
             "terminate" => {
-                if let Some(child) = self.session.as_ref().and_then(|one| one.child.as_ref()) {
-                    ask_to_end(&child.lock());
+                let child = self.session.as_ref().and_then(|one| one.child.clone());
+                match child {
+                    Some(child) => {
+                        ask_to_end(&child.lock());
+                        answer.give(Ok(Json::Null));
+                    }
+                    None => self.pass_on(message, answer),
                 }
-                answer.give(Ok(Json::Null));
             }
             _ => self.pass_on(message, answer),
         }
@@ -170,8 +177,7 @@ impl Adapter<'_> {
             let process = process.ok_or("'attach' wants the number of a process: 'pid'")?;
             ((self.surroundings.attach)(process)?, None)
         } else {
-            let (stream, child) = self.launch(request)?;
-            (stream, Some(child))
+            self.launch(request)?
         };
         let mut to_program = stream.try_clone().map_err(|error| error.to_string())?;
         let hello = json!({
@@ -186,13 +192,15 @@ impl Adapter<'_> {
         Ok(Session {
             to_program,
             child,
+            is_own: request.command == "launch",
             relay: Some(relay),
             is_ended,
             pending,
         })
     }
 
-    fn launch(&self, request: &Request) -> Result<(UnixStream, Arc<Mutex<Child>>), String> {
+    /// Starts a program, as a child of the adapter or in a terminal of the editor.
+    fn launch(&self, request: &Request) -> Result<(UnixStream, Option<SharedChild>), String> {
         let arguments = &request.arguments;
         let program = request.text("program")?;
         std::fs::create_dir_all(&self.surroundings.directory).map_err(|error| error.to_string())?;
@@ -222,6 +230,19 @@ impl Adapter<'_> {
                 None => command.env_remove(name),
             };
         }
+        let console = arguments["console"].as_str().unwrap_or_default();
+        let kind = match console {
+            "integratedTerminal" => Some("integrated"),
+            "externalTerminal" => Some("external"),
+            _ => None,
+        };
+        let can = self.initialize["supportsRunInTerminalRequest"] == true;
+        if let Some(kind) = kind.filter(|_| can) {
+            self.ask_for_terminal(kind, &command, arguments);
+            let stream = wait_for_program(&listener, None);
+            let _ = std::fs::remove_file(&path);
+            return Ok((stream?, None));
+        }
         command.stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let child = command.spawn();
@@ -234,9 +255,35 @@ impl Adapter<'_> {
         let mut child = child.inspect_err(|_| drop(std::fs::remove_file(&path)))?;
         self.show(child.stdout.take(), "stdout");
         self.show(child.stderr.take(), "stderr");
-        let stream = wait_for_program(&listener, &mut child);
+        let stream = wait_for_program(&listener, Some(&mut child));
         let _ = std::fs::remove_file(&path);
-        Ok((stream?, Arc::new(Mutex::new(child))))
+        Ok((stream?, Some(Arc::new(Mutex::new(child)))))
+    }
+
+    /// Has the editor start a command in a terminal. If it does not, the program never connects.
+    fn ask_for_terminal(&self, kind: &str, command: &Command, arguments: &Json) {
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+        let directory = command.get_current_dir();
+        let directory = directory.map(|path| path.to_string_lossy().into_owned());
+        let directory = directory.or_else(|| {
+            let own = std::env::current_dir().ok()?;
+            Some(own.to_string_lossy().into_owned())
+        });
+        let mut wish = json!({
+            "kind": kind,
+            "title": "Canny",
+            "cwd": directory.unwrap_or_default(),
+            "args": words,
+        });
+        if arguments["env"].is_object() {
+            wish["env"] = arguments["env"].clone();
+        }
+        self.output.send(json!({
+            "type": "request",
+            "command": "runInTerminal",
+            "arguments": wish,
+        }));
     }
 
     /// Sends what the program writes to the editor.
@@ -266,7 +313,7 @@ impl Adapter<'_> {
     fn relay(
         &self,
         stream: UnixStream,
-        child: Option<Arc<Mutex<Child>>>,
+        child: Option<SharedChild>,
         is_ended: Arc<AtomicBool>,
         pending: Pending,
     ) -> JoinHandle<()> {
@@ -339,7 +386,10 @@ impl Adapter<'_> {
 }
 
 /// The program connects, or fails.
-fn wait_for_program(listener: &UnixListener, child: &mut Child) -> Result<UnixStream, String> {
+fn wait_for_program(
+    listener: &UnixListener,
+    mut child: Option<&mut Child>,
+) -> Result<UnixStream, String> {
     listener
         .set_nonblocking(true)
         .map_err(|error| error.to_string())?;
@@ -355,13 +405,17 @@ fn wait_for_program(listener: &UnixListener, child: &mut Child) -> Result<UnixSt
             }
             Err(_) => {}
         }
-        if let Ok(Some(status)) = child.try_wait() {
+        if let Some(child) = &mut child
+            && let Ok(Some(status)) = child.try_wait()
+        {
             // Its messages come as events.
             thread::sleep(5 * TICK);
             return Err(format!("the program did not start: {status}"));
         }
         if Instant::now() > end {
-            let _ = child.kill();
+            if let Some(child) = child {
+                let _ = child.kill();
+            }
             return Err("the program did not start in time".to_owned());
         }
         thread::sleep(TICK);

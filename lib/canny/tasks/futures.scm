@@ -98,8 +98,17 @@
         (raise (future-value future)))))
 
 ;; Waits until a future is settled, or for so many nanoseconds unless #f; whether it is. The task
-;; waits for `why`, the future or its task.
+;; waits for `why`, the future or its task. Time in which a task stands still in a debugger does
+;; not count.
 (define (settled-within? why future patience)
+  (let ((still (and patience (%stood-still))))
+    (or (settled-in-time? why future patience)
+        (and still
+             (let ((more (- (%stood-still) still)))
+               (and (> more 0)
+                    (settled-within? why future more)))))))
+
+(define (settled-in-time? why future patience)
   (or (not (pending? future))
       (let* ((ticket (and patience (%arm-timer patience)))
              (entry (make-entry #f #f))

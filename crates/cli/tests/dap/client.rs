@@ -113,6 +113,13 @@ impl Client {
         self.wait(|message| message["type"] == "response" && message["request_seq"] == number)
     }
 
+    /// The arguments of a request that the adapter makes.
+    #[track_caller]
+    pub fn asked(&mut self, command: &str) -> Json {
+        let is_it = |message: &Json| message["type"] == "request" && message["command"] == command;
+        self.wait(is_it)["arguments"].clone()
+    }
+
     /// The body of the next event with a name.
     #[track_caller]
     pub fn event(&mut self, name: &str) -> Json {

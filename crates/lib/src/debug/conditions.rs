@@ -308,6 +308,32 @@ mod tests {
         }
     }
 
+    /// Any text is read, or refused.
+    #[test]
+    fn no_text_is_too_strange() {
+        let alphabet: Vec<char> = "0 59{}\\><=%()#λ\n\"'".chars().collect();
+        let mut random: u64 = 1;
+        for length in 0..2000 {
+            let mut next = || {
+                random = random
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                alphabet[(random >> 33) as usize % alphabet.len()]
+            };
+            let text: String = (0..length % 40).map(|_| next()).collect();
+            let message = Message::read(&text);
+            assert_eq!(
+                message.texts.len(),
+                message.expressions.len() + 1,
+                "{text:?}"
+            );
+            if let Ok(count) = HitCount::read(&text) {
+                count.admits(1);
+            }
+            Simple::read(&text);
+        }
+    }
+
     #[test]
     fn messages_have_expressions_in_braces() {
         let message = Message::read(r"x is {x}, \{not\} {(f #{1})}.");

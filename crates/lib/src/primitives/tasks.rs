@@ -86,6 +86,10 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         Ok(Value::UNSPECIFIED)
     };
     "%arm-timer" => arm_timer;
+    "%stood-still" => |thread, _| {
+        let nanoseconds = thread.vm().debugger().stood_still().as_nanos() as i64;
+        Ok(thread.integer(nanoseconds))
+    };
     "%park-ticket!" => |thread, call: Call| {
         let ticket = call.index(thread, 0)?;
         let outcome = thread.park_ticket(ticket as u64, call.at(1))?;

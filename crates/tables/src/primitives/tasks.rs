@@ -51,6 +51,8 @@ rows! {
     "%preempt-all!" (0) [] "-> unspecified"
         "Has every worker that runs a task run the preempt procedure soon.";
     "%arm-timer" (1) [] "integer -> index" "A ticket for so many nanoseconds from now on.";
+    "%stood-still" (0) [NEVER_RAISES] "-> integer"
+        "Nanoseconds in which a task has stood still in a debugger.";
     "%park-ticket!" (2) [] "index record -> any"
         "Has a ticket wake a waiter; gives #f, or at once what the ticket gives.";
     "%disarm-ticket!" (1) [] "index -> unspecified" "Gives a ticket up.";

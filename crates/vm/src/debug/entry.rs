@@ -271,10 +271,13 @@ impl Thread {
         let Some(client) = client else {
             return Outcome::Execute;
         };
+        let vm = self.vm.clone();
+        vm.debugger.note_still(true);
         let resume = {
             let mut stop = Stop::new(self, reason.clone(), argument);
             client.stopped(&mut stop)
         };
+        vm.debugger.note_still(false);
         // The break of a step has gone with it, and the client may have set or removed breakpoints.
         // SAFETY: stubs save pc behind the first word of the instruction.
         let is_break = unsafe { *self.pc.sub(1) } as u8 == Opcode::Break as u8;

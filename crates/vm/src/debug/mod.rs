@@ -30,6 +30,7 @@ mod tasks;
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use canny_locks::{Mutex, MutexGuard};
 use canny_value::Value;
@@ -139,7 +140,18 @@ pub struct Debugger {
     repetitions: AtomicUsize,
     /// Counts the changes of breakpoints and breaks, for what threads remember.
     version: AtomicUsize,
+    still: Mutex<Still>,
     state: Mutex<State>,
+}
+
+/// The time in which any task stood still.
+#[derive(Debug, Default)]
+struct Still {
+    /// Tasks that do just now.
+    tasks: usize,
+    since: Option<Instant>,
+    /// The time before that.
+    before: Duration,
 }
 
 impl Debugger {
@@ -154,6 +166,29 @@ impl Debugger {
 
     fn turn_on(&self) {
         self.is_on.store(true, Ordering::SeqCst);
+    }
+
+    /// The time in which any task stood still.
+    pub fn stood_still(&self) -> Duration {
+        let still = self.still.lock();
+        let now = still.since.map_or(Duration::ZERO, |since| since.elapsed());
+        still.before + now
+    }
+
+    /// A task begins to stand still, or ends it.
+    fn note_still(&self, begins: bool) {
+        let mut still = self.still.lock();
+        if begins {
+            still.tasks += 1;
+            still.since.get_or_insert_with(Instant::now);
+        } else {
+            still.tasks -= 1;
+            if still.tasks == 0
+                && let Some(since) = still.since.take()
+            {
+                still.before += since.elapsed();
+            }
+        }
     }
 
     /// Says who is asked when a task stops. Without a client none does.

@@ -22,9 +22,9 @@ const FUTURE_STATE: usize = 2;
 const PENDING: &str = "pending";
 
 /// Frames of the place where a task was started that are kept.
-const START_FRAMES: usize = 20;
+const START_FRAMES: usize = 10;
 /// Tasks whose start is kept.
-const STARTS_MAX: usize = 100_000;
+const STARTS_MAX: usize = 20_000;
 
 /// The activity of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,8 +95,11 @@ impl Thread {
 
     #[cold]
     fn note_start_for_debugger(&self, number: i64) {
-        let frames = self.describe_frames(START_FRAMES).into_iter();
-        let frames = frames.map(DebugFrame::without_unit).collect();
+        /// Frames that are looked at for those of the program.
+        const SEARCHED: usize = 40;
+        let frames = self.describe_frames(SEARCHED).into_iter();
+        let own = frames.filter(|frame| !frame.is_library).take(START_FRAMES);
+        let frames = own.map(DebugFrame::without_unit).collect();
         let starter = self.task_key();
         let mut state = self.vm.debugger.lock();
         if state.starts.0.len() < STARTS_MAX {
