@@ -38,7 +38,7 @@
           (canny databases sql)
           (only (canny telemetry observers) %statement-observer)
           (only (canny data lists) for-each map)
-          (only (canny tasks) %task-number %set-interrupter! %raise-if-interrupted %with-lock
+          (only (canny tasks) sleep %task-number %set-interrupter! %raise-if-interrupted %with-lock
                 %park %describe-waits!)
           (canny sync)
           (canny machine arguments))
@@ -152,18 +152,29 @@
                               (lambda (task) (%sqlite-interrupt! handle (%task-number task)))
                               path mode shape 0 #f)))
           (for-each (lambda (pragma)
-                      (%enter-critical!)
-                      (let ((result
-                             (finish-offloaded 'open-database database 1
-                                               (%sqlite-run 'open-database handle pragma '()
-                                                            row-shape/vectors 0))))
-                        (%leave-critical!)
+                      (let ((result (run-pragma database pragma wait)))
                         (if (error-object? result)
                             (begin
                               (%sqlite-close handle)
                               (refuse result)))))
                     pragmas)
           database)))
+
+    ;; SQLite does not wait where several connections change the journal of a file at once: this
+    ;; does, for so many milliseconds.
+    (define (run-pragma database pragma wait)
+      (let retry ((left wait))
+        (%enter-critical!)
+        (let ((result
+               (finish-offloaded 'open-database database 1
+                                 (%sqlite-run 'open-database (database-handle database) pragma
+                                              '() row-shape/vectors 0))))
+          (%leave-critical!)
+          (if (and (> left 0) (database-busy? result))
+              (begin
+                (sleep 0.005)
+                (retry (- left 5)))
+              result))))
 
     (define (database-open? database)
       (check-database 'database-open? database)
