@@ -258,23 +258,64 @@ impl<'a> Hoister<'a> {
         awaited
     }
 
-    /// The loop's variables that have the same value in each iteration.
+    /// The loop's variables whose values do not change but for what is loaded: those that stay, and
+    /// those that come from loads and from other such variables alone.
     fn steady_variables(&self) -> FastSet<NodeId> {
-        let head = self.one.head;
-        let parameters = &self.graph.blocks[head].parameters;
-        let mut steady: FastSet<NodeId> = parameters.iter().copied().collect();
-        for latch in &self.one.latches {
-            for edge in self.graph.blocks[*latch].terminator.edges() {
-                if edge.target.index() == head {
-                    for (parameter, argument) in parameters.iter().zip(&edge.arguments) {
-                        if parameter != argument {
-                            steady.remove(parameter);
-                        }
-                    }
+        let parameters = &self.graph.blocks[self.one.head].parameters;
+        let uses: Vec<FastSet<NodeId>> = parameters
+            .iter()
+            .map(|parameter| self.variables_behind(*parameter))
+            .collect();
+        let mut steady: FastSet<NodeId> = FastSet::default();
+        let mut grows = true;
+        while grows {
+            grows = false;
+            for (parameter, uses) in parameters.iter().zip(&uses) {
+                if uses.iter().all(|other| steady.contains(other)) {
+                    grows |= steady.insert(*parameter);
                 }
             }
         }
         steady
+    }
+
+    /// The loop's variables from which the next value of one is computed. Its own value does not count
+    /// where it is only kept.
+    fn variables_behind(&self, parameter: NodeId) -> FastSet<NodeId> {
+        let next = self.next_values(parameter).into_iter();
+        let mut work: Vec<(NodeId, bool)> = next.map(|id| (id, false)).collect();
+        let mut seen = FastSet::default();
+        let mut variables = FastSet::default();
+        while let Some((id, is_computed)) = work.pop() {
+            if !self.inside.contains(&id) || !seen.insert((id, is_computed)) {
+                continue;
+            }
+            let op = &self.graph.node(id).op;
+            if matches!(op, Op::BlockParameter(_)) {
+                match self.arguments_inside(id) {
+                    Some(arguments) => {
+                        work.extend(arguments.into_iter().map(|id| (id, is_computed)))
+                    }
+                    None if id == parameter && !is_computed => {}
+                    None => _ = variables.insert(id),
+                }
+            }
+            op.each_input(|input| work.push((input, true)));
+        }
+        variables
+    }
+
+    /// The values that a variable of the loop has in the next iteration.
+    fn next_values(&self, parameter: NodeId) -> Vec<NodeId> {
+        let head = self.one.head;
+        let parameters = &self.graph.blocks[head].parameters;
+        let Some(index) = parameters.iter().position(|id| *id == parameter) else {
+            return Vec::new();
+        };
+        let latches = self.one.latches.iter();
+        let edges = latches.flat_map(|latch| self.graph.blocks[*latch].terminator.edges());
+        let here = edges.filter(|edge| edge.target.index() == head);
+        here.map(|edge| edge.arguments[index]).collect()
     }
 
     /// The nodes in the loop from which a condition is computed; nothing if a variable that changes is
@@ -284,7 +325,11 @@ impl<'a> Hoister<'a> {
         condition.each_operand(&mut |id, _| work.push(id));
         let mut sources = FastSet::default();
         while let Some(id) = work.pop() {
-            if !self.inside.contains(&id) || !sources.insert(id) || steady.contains(&id) {
+            if !self.inside.contains(&id) || !sources.insert(id) {
+                continue;
+            }
+            if steady.contains(&id) {
+                work.extend(self.next_values(id));
                 continue;
             }
             let op = &self.graph.node(id).op;
