@@ -19,6 +19,7 @@ mod program;
 mod project;
 mod recording;
 mod repl;
+mod replays;
 mod report;
 mod session;
 mod table_style;

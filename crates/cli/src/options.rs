@@ -16,6 +16,7 @@ use canny_compiler::counting::Counting;
 
 use crate::heap_options::{HeapWish, is_heap_option};
 use crate::recording::{RecordingOptions, RingWish, is_recording_option, is_ring_option};
+use crate::replays::ReplayWish;
 use crate::report::MessageFormat;
 use crate::warnings::Warnings;
 
@@ -79,6 +80,8 @@ pub struct Options {
     pub debugs: bool,
     /// The socket of the adapter that debugs it.
     pub debug_socket: Option<PathBuf>,
+    /// The program is recorded, or replayed from a recording.
+    pub replay: ReplayWish,
     /// Tell at the end what was compiled and what was not.
     pub reports_specializer: bool,
     /// The kinds of counters that code has.
@@ -105,10 +108,11 @@ pub enum Verb {
     Explain,
     Profile,
     Debug,
+    Record,
 }
 
 impl Verb {
-    const ALL: [Verb; 7] = [
+    const ALL: [Verb; 8] = [
         Verb::Run,
         Verb::Repl,
         Verb::Expand,
@@ -116,6 +120,7 @@ impl Verb {
         Verb::Explain,
         Verb::Profile,
         Verb::Debug,
+        Verb::Record,
     ];
 
     fn word(self) -> &'static str {
@@ -127,6 +132,7 @@ impl Verb {
             Verb::Explain => "explain",
             Verb::Profile => "profile",
             Verb::Debug => "debug",
+            Verb::Record => "record",
         }
     }
 
@@ -165,6 +171,7 @@ impl Options {
             listen: None,
             debugs: false,
             debug_socket: None,
+            replay: ReplayWish::Live,
             environment,
         }
     }
@@ -278,6 +285,9 @@ pub fn parse_rest(
             Arg::Short('o') if verb == Some(Verb::Profile) => {
                 let recording = options.recording.get_or_insert_default();
                 recording.take("output", &mut parser)?;
+            }
+            Arg::Short('o') if verb == Some(Verb::Record) => {
+                options.replay = ReplayWish::Record(parser.value().map_err(text_of)?.into());
             }
             Arg::Short('e') => expressions.push(string(parser.value().map_err(text_of)?)?),
             Arg::Long("heap-limit") => {
@@ -399,6 +409,13 @@ fn settle(
             }
         }
         Some(Verb::Debug) => options.debugs = true,
+        Some(Verb::Record) => {
+            if options.replay == ReplayWish::Live {
+                options.replay = ReplayWish::Record(PathBuf::from(crate::replays::USUAL_FILE));
+            }
+            options.use_cache = false;
+            options.keeps_profiles = false;
+        }
         Some(Verb::Run) | None => {
             options.ring.settle()?;
             options.heap.settle()?;
@@ -413,7 +430,7 @@ fn settle(
             Some("-") => Source::StandardInput,
             _ => Source::File(PathBuf::from(&operands[0])),
         });
-    } else if let Some(verb @ (Verb::Run | Verb::Profile | Verb::Debug)) = verb {
+    } else if let Some(verb @ (Verb::Run | Verb::Profile | Verb::Debug | Verb::Record)) = verb {
         return Err(format!("'{}' takes a file", verb.word()));
     } else if !std::io::IsTerminal::is_terminal(&std::io::stdin()) {
         options.action = Action::Program(Source::StandardInput);

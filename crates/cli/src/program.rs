@@ -30,6 +30,10 @@ pub fn run(options: &Options, source: &Source) -> u8 {
     {
         return code;
     }
+    if let Err(message) = crate::replays::begin(&options.replay, &options.command_line) {
+        eprintln!("canny: {message}");
+        return exit_code::NO_INPUT;
+    }
     let (name, bytes) = match read(source) {
         Ok(program) => program,
         Err(message) => {
@@ -93,6 +97,7 @@ pub fn run(options: &Options, source: &Source) -> u8 {
     }
     records.end(&mut session);
     let code = session.end(options, result.map(|()| 0));
+    crate::replays::end(&options.replay);
     match crate::coverage::show_counted(options.coverage.as_ref(), files::is_skipped) {
         Ok(least) if code == 0 => least,
         Ok(_) => code,
@@ -173,7 +178,8 @@ fn look_for_leaks(session: &mut Session, options: &Options, file: &Path) {
 fn read(source: &Source) -> Result<(String, Vec<u8>), String> {
     match source {
         Source::File(path) => {
-            let bytes = std::fs::read(path).map_err(|error| unreadable(path, &error))?;
+            let bytes = canny_replay::source(path, || std::fs::read(path));
+            let bytes = bytes.map_err(|error| unreadable(path, &error))?;
             Ok((path.display().to_string(), bytes))
         }
         Source::StandardInput => {

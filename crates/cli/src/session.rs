@@ -17,11 +17,12 @@ use canny_syntax::diagnostic::Diagnostic;
 use canny_value::Value;
 use canny_vm::specializer::compiler::Compiler;
 use canny_vm::survey::SummaryRow;
-use canny_vm::{Exit, InterruptState, Thread, Vm, VmConfig, VmStack};
+use canny_vm::{Exit, InterruptState, TasksConfig, Thread, Vm, VmConfig, VmStack};
 
 use crate::environment::Environment;
 use crate::exit_code;
 use crate::options::{Action, Options};
+use crate::replays::ReplayWish;
 use crate::report;
 
 /// A thread of a machine, ready to run programs.
@@ -84,7 +85,10 @@ impl Session {
                 .unwrap_or(VmStack::DEFAULT_FRAME_BYTES),
             compiles: options.compiles && environment.compiles,
             specializer: environment.specializer,
-            tasks: environment.tasks,
+            tasks: TasksConfig {
+                is_alone: environment.tasks.is_alone || options.replay != ReplayWish::Live,
+                ..environment.tasks
+            },
         };
         let vm = Vm::new(
             config,

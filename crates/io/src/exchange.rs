@@ -40,7 +40,7 @@ pub fn exchange(
 ) -> Result<Exchanged, IoError> {
     loop {
         // A stream that never dries up must not keep the deadline off.
-        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if deadline.is_some_and(|deadline| canny_replay::now() >= deadline) {
             return Ok(Exchanged::TimedOut);
         }
         // Reading comes first: it makes room for the other side.

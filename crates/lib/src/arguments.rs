@@ -105,7 +105,7 @@ impl Call {
             // A timeout that is longer than a clock can tell is no limit.
             Some(seconds) if seconds >= 0.0 => Ok(Duration::try_from_secs_f64(seconds)
                 .ok()
-                .and_then(|timeout| Instant::now().checked_add(timeout))),
+                .and_then(|timeout| canny_replay::now().checked_add(timeout))),
             _ => Err(self.type_error(thread, position, "number of seconds")),
         }
     }

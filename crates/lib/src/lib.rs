@@ -28,6 +28,7 @@ mod library_units;
 mod list;
 mod macros;
 mod misplaced;
+mod outside;
 mod primitives;
 pub mod printer;
 pub(crate) mod public_names;

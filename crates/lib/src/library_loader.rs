@@ -141,7 +141,7 @@ impl StandardLoader {
             other => return other,
         };
         if let Some(path) = self.package_file(name).cloned() {
-            match std::fs::read(&path) {
+            match canny_replay::source(&path, || std::fs::read(&path)) {
                 Ok(bytes) => return Loaded::Source { path, bytes },
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                     searched.push(path.display().to_string());

@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use canny_replay::Kind;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{WaitId, WaitIdOptions, waitid};
 
@@ -192,10 +193,13 @@ pub(crate) enum Child {
 }
 
 pub(crate) fn child(pid: rustix::process::Pid) -> Child {
-    match child_descriptor(pid) {
-        _ if has_ended(pid) => Child::Ended,
-        Some(descriptor) => Child::Descriptor(descriptor),
-        None => Child::Unknown,
+    let descriptor = canny_replay::ask_for_descriptor(Kind::Watch, || {
+        child_descriptor(pid).ok_or(rustix::io::Errno::NOSYS)
+    });
+    match descriptor {
+        _ if canny_replay::ask(Kind::Ready, || has_ended(pid)) => Child::Ended,
+        Ok(descriptor) => Child::Descriptor(descriptor),
+        Err(_) => Child::Unknown,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::os::fd::BorrowedFd;
 
+use canny_replay::{Answer, Reading};
 use rustix::process::Pid;
 
 use super::notice::{Notice, Seen};
@@ -31,4 +32,25 @@ pub enum Wake {
     /// The hook in charge of the thread's waits has taken note of it; see [`crate::hook`]. The
     /// operation is to be abandoned.
     Parked,
+}
+
+impl Answer for Wake {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        let number = match *self {
+            Wake::Ready(index) => index as u64 + 3,
+            Wake::TimedOut => 0,
+            Wake::Interrupted => 1,
+            Wake::Parked => 2,
+        };
+        number.write(bytes);
+    }
+
+    fn read(bytes: &mut Reading<'_>) -> Option<Wake> {
+        Some(match u64::read(bytes)? {
+            0 => Wake::TimedOut,
+            1 => Wake::Interrupted,
+            2 => Wake::Parked,
+            number => Wake::Ready((number - 3) as usize),
+        })
+    }
 }

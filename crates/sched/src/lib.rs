@@ -37,6 +37,8 @@ mod workers;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use canny_replay::Kind;
+
 pub use interest::{Interest, Wake};
 pub use names::{Ticket, WorkerId};
 pub use notice::{Notice, Seen};
@@ -58,21 +60,21 @@ pub fn wait(
     interrupt: Option<&AtomicBool>,
 ) -> Wake {
     let Some(parking) = hook::parking() else {
-        return blocking::wait(interests, deadline, interrupt);
+        return block(interests, deadline, interrupt);
     };
-    if let Some(index) = blocking::look(interests) {
+    if let Some(index) = look(interests) {
         return Wake::Ready(index);
     }
     if interrupt.is_some_and(|flag| flag.load(Ordering::Acquire)) {
         return Wake::Interrupted;
     }
-    if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+    if deadline.is_some_and(|deadline| deadline <= canny_replay::now()) {
         return Wake::TimedOut;
     }
     if parking.park(interests, deadline) {
         return Wake::Parked;
     }
-    blocking::wait(interests, deadline, interrupt)
+    block(interests, deadline, interrupt)
 }
 
 /// Sleeps until a point in time.
@@ -83,5 +85,21 @@ pub fn sleep_until(deadline: Instant, interrupt: Option<&AtomicBool>) -> Wake {
 /// Whether a descriptor could be read, or written, at once. Errors and hang-ups count as ready, since
 /// the operation itself reports them without waiting.
 pub fn is_ready(interest: Interest<'_>) -> bool {
-    blocking::look(&[interest]).is_some()
+    look(&[interest]).is_some()
+}
+
+/// The first interest that is ready now.
+fn look(interests: &[Interest<'_>]) -> Option<usize> {
+    canny_replay::ask(Kind::Ready, || blocking::look(interests))
+}
+
+/// Waits on this thread.
+fn block(
+    interests: &[Interest<'_>],
+    deadline: Option<Instant>,
+    interrupt: Option<&AtomicBool>,
+) -> Wake {
+    canny_replay::ask(Kind::Ready, || {
+        blocking::wait(interests, deadline, interrupt)
+    })
 }

@@ -16,6 +16,8 @@ use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::time::Duration;
 
+use canny_replay::{Answer, Kind, Mode, Reading};
+
 use super::names::Ticket;
 
 /// The result of a sleep in the poller.
@@ -28,6 +30,62 @@ pub(crate) enum Fired {
     },
     Bell,
     Alarm,
+}
+
+impl Answer for Fired {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        let (number, readable, writable) = match *self {
+            Fired::Descriptor {
+                number,
+                readable,
+                writable,
+            } => (number, readable, writable),
+            Fired::Bell => (-1, false, false),
+            Fired::Alarm => (-2, false, false),
+        };
+        (number, readable, writable).write(bytes);
+    }
+
+    fn read(bytes: &mut Reading<'_>) -> Option<Fired> {
+        let (number, readable, writable) = Answer::read(bytes)?;
+        Some(match number {
+            -1 => Fired::Bell,
+            -2 => Fired::Alarm,
+            number => Fired::Descriptor {
+                number,
+                readable,
+                writable,
+            },
+        })
+    }
+}
+
+impl Poller {
+    /// Sleeps like [`Poller::sleep`]. The events of a recording come at once.
+    pub(crate) fn events(&self, patience: Option<Duration>, tell: impl FnMut(Fired)) {
+        if canny_replay::mode() == Mode::Live {
+            return self.sleep(patience, tell);
+        }
+        let events: Vec<Fired> = canny_replay::ask(Kind::Events, || {
+            let mut events = Vec::new();
+            self.sleep(patience, |fired| events.push(fired));
+            events
+        });
+        // The numbers of descriptors are those of the recording.
+        let here = events.into_iter().map(|fired| match fired {
+            Fired::Descriptor {
+                number,
+                readable,
+                writable,
+            } => Fired::Descriptor {
+                number: canny_replay::descriptor_of(number),
+                readable,
+                writable,
+            },
+            fired => fired,
+        });
+        here.for_each(tell);
+    }
 }
 
 /// One that waits at a descriptor.
@@ -66,7 +124,9 @@ impl Watches {
         let watch = &mut self.by_number[place];
         let reads = !waiter.writes || watch.waiters.iter().any(|other| !other.writes);
         let writes = waiter.writes || watch.waiters.iter().any(|other| other.writes);
-        let is_waiting = poller.arm(descriptor, reads, writes, watch.is_registered)?;
+        let is_waiting = canny_replay::ask(Kind::Watch, || {
+            poller.arm(descriptor, reads, writes, watch.is_registered)
+        })?;
         watch.is_registered = is_waiting;
         if is_waiting {
             watch.waiters.push(waiter);

@@ -10,7 +10,7 @@ pub(crate) mod atomic {
 }
 
 pub(crate) fn now() -> std::time::Instant {
-    std::time::Instant::now()
+    canny_replay::now()
 }
 
 /// Starts a detached thread.

@@ -88,9 +88,11 @@ pub fn pbkdf2(
 
 /// Bytes that nobody can foresee; `None` if the system has none.
 pub fn random_bytes(count: usize) -> Option<Vec<u8>> {
-    let mut bytes = vec![0; count];
-    SystemRandom::new().fill(&mut bytes).ok()?;
-    Some(bytes)
+    canny_replay::ask(canny_replay::Kind::Random, || {
+        let mut bytes = vec![0; count];
+        SystemRandom::new().fill(&mut bytes).ok()?;
+        Some(bytes)
+    })
 }
 
 /// Whether bytes are the same, or nothing without randomness. How long this takes tells nothing of

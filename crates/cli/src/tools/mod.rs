@@ -18,6 +18,7 @@ mod man;
 mod new;
 pub mod packages;
 pub mod programs;
+mod replay;
 mod serve;
 pub mod table;
 pub mod test;
@@ -51,6 +52,8 @@ pub const TOOLS: &[Tool] = &[
     programs::REPL,
     programs::PROFILE,
     programs::DEBUG,
+    programs::RECORD,
+    replay::TOOL,
     heap::TOOL,
     programs::EXPAND,
     programs::DISASM,

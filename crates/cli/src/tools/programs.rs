@@ -213,6 +213,24 @@ pub const DEBUG: Tool = Tool {
     run: |parser, environment| perform(parser, environment, Verb::Debug),
 };
 
+const REPLAYABLE_OPTIONS: &[(&str, &str)] = &[(
+    "-o FILE",
+    "write the recording to this file, unless to canny.recording",
+)];
+
+pub const RECORD: Tool = Tool {
+    name: "record",
+    operands: "[OPTION…] FILE [ARGUMENT…]",
+    summary: "Runs a program and keeps what comes from outside, for 'canny replay'",
+    options: &joined::<{ REPLAYABLE_OPTIONS.len() + EVALUATION_OPTIONS.len() }>(
+        REPLAYABLE_OPTIONS,
+        EVALUATION_OPTIONS,
+    ),
+    details: "Arguments behind FILE belong to the program. All of its tasks run on one thread.\n\
+        The recording has the text of the program and everything that it read.",
+    run: |parser, environment| perform(parser, environment, Verb::Record),
+};
+
 pub const REPL: Tool = Tool {
     name: "repl",
     operands: "[OPTION…]",

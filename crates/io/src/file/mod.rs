@@ -11,6 +11,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use canny_replay::Kind;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -46,13 +47,15 @@ impl OutputMode {
 /// Whether something has that name, and its directory can be searched. A symbolic link that points
 /// nowhere does not count.
 pub fn file_exists(path: &Path) -> bool {
-    path.exists()
+    canny_replay::ask(Kind::File, || path.exists())
 }
 
 /// Whether it is a pipe that has a name: opening one waits until another process opens its other end.
 pub fn is_named_pipe(path: &Path) -> bool {
-    rustix::fs::stat(path)
-        .is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::Fifo)
+    canny_replay::ask(Kind::File, || {
+        rustix::fs::stat(path)
+            .is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::Fifo)
+    })
 }
 
 /// A named pipe that is being opened, by a thread that ends when another process opens the other end, even if
@@ -104,7 +107,7 @@ impl<R: Send + 'static> Opening<R> {
 
 /// Deletes a file, but not a directory.
 pub fn delete_file(path: &Path) -> Result<(), IoError> {
-    rustix::fs::unlink(path).map_err(|errno| {
+    canny_replay::ask(Kind::File, || rustix::fs::unlink(path)).map_err(|errno| {
         IoError::from_system(Operation::Delete, &path.to_string_lossy(), errno.into())
     })
 }
@@ -150,7 +153,10 @@ fn open(path: &Path, flags: OFlags, wait: Wait<'_>) -> Result<OwnedFd, IoError> 
     let name = path.to_string_lossy();
     let mode = Mode::from_raw_mode(0o666);
     let descriptor = loop {
-        match rustix::fs::open(path, flags | OFlags::CLOEXEC | OFlags::NOCTTY, mode) {
+        let opened = canny_replay::ask_for_descriptor(Kind::Open, || {
+            rustix::fs::open(path, flags | OFlags::CLOEXEC | OFlags::NOCTTY, mode)
+        });
+        match opened {
             Ok(descriptor) => break descriptor,
             Err(Errno::INTR) if wait.is_interrupted() => return Err(IoError::Interrupted),
             Err(Errno::INTR) => {}
@@ -158,8 +164,10 @@ fn open(path: &Path, flags: OFlags, wait: Wait<'_>) -> Result<OwnedFd, IoError> 
         }
     };
     // The system opens directories for reading and complains only later.
-    let status = rustix::fs::fstat(&descriptor);
-    if status.is_ok_and(|status| FileType::from_raw_mode(status.st_mode) == FileType::Directory) {
+    let mode = canny_replay::ask(Kind::Descriptor, || {
+        rustix::fs::fstat(&descriptor).map(|status| status.st_mode)
+    });
+    if mode.is_ok_and(|mode| FileType::from_raw_mode(mode) == FileType::Directory) {
         return Err(IoError::from_system(
             Operation::Open,
             &name,

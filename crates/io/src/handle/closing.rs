@@ -7,10 +7,19 @@
 use std::io;
 use std::os::fd::{IntoRawFd, OwnedFd};
 
+use canny_replay::Kind;
 use rustix::io::Errno;
 
 /// Closes a descriptor, which is gone afterwards whatever the outcome is.
 pub(super) fn close(descriptor: OwnedFd) -> io::Result<()> {
+    if canny_replay::is_replaying() {
+        drop(descriptor);
+        return canny_replay::ask(Kind::Close, || Ok(()));
+    }
+    canny_replay::ask(Kind::Close, || close_now(descriptor))
+}
+
+fn close_now(descriptor: OwnedFd) -> io::Result<()> {
     let number = descriptor.into_raw_fd();
     // SAFETY: `try_close` wants a number that is valid now, and that is not used later. It was that of an
     // owner, who has just given it up without closing it; it is not known elsewhere.

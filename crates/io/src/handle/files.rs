@@ -6,8 +6,9 @@
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use canny_replay::Kind;
 use canny_sched::Wake;
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
@@ -32,26 +33,33 @@ impl Handle {
     /// Cuts a file off, or makes it longer with zeros.
     pub fn truncate(&self, length: u64) -> Result<(), IoError> {
         let descriptor = self.open_descriptor(Operation::Truncate)?;
-        let outcome = rustix::fs::ftruncate(descriptor.as_fd(), length);
+        let outcome = canny_replay::ask(Kind::File, || {
+            rustix::fs::ftruncate(descriptor.as_fd(), length)
+        });
         outcome.map_err(|errno| self.system(Operation::Truncate, errno))
     }
 
     /// Waits until what was written is on the disk; without the metadata of the file, if so wished.
     pub fn sync(&self, data_only: bool) -> Result<(), IoError> {
         let descriptor = self.open_descriptor(Operation::Sync)?;
-        let outcome = if data_only {
-            rustix::fs::fdatasync(descriptor.as_fd())
-        } else {
-            rustix::fs::fsync(descriptor.as_fd())
-        };
+        let outcome = canny_replay::ask(Kind::File, || {
+            if data_only {
+                rustix::fs::fdatasync(descriptor.as_fd())
+            } else {
+                rustix::fs::fsync(descriptor.as_fd())
+            }
+        });
         outcome.map_err(|errno| self.system(Operation::Sync, errno))
     }
 
     /// The length of a file in bytes.
     pub fn length(&self) -> Result<u64, IoError> {
         let descriptor = self.open_descriptor(Operation::Seek)?;
-        match rustix::fs::fstat(descriptor.as_fd()) {
-            Ok(status) if self.regular => Ok(status.st_size as u64),
+        let size = canny_replay::ask(Kind::File, || {
+            rustix::fs::fstat(descriptor.as_fd()).map(|status| status.st_size as u64)
+        });
+        match size {
+            Ok(size) if self.regular => Ok(size),
             Ok(_) => Err(IoError::unsupported(Operation::Seek, &self.name)),
             Err(errno) => Err(self.system(Operation::Seek, errno)),
         }
@@ -67,7 +75,10 @@ impl Handle {
         let mut filled = 0;
         while filled < buffer.len() {
             let rest = &mut buffer[filled..];
-            match rustix::io::pread(descriptor.as_fd(), rest, offset + filled as u64) {
+            let read = canny_replay::ask_for_bytes(Kind::Read, rest, |rest| {
+                rustix::io::pread(descriptor.as_fd(), rest, offset + filled as u64)
+            });
+            match read {
                 Ok(0) => break,
                 Ok(count) => filled += count,
                 Err(Errno::INTR) => {}
@@ -90,7 +101,10 @@ impl Handle {
         };
         let deadline = self.deadline(wait);
         loop {
-            match rustix::fs::flock(descriptor.as_fd(), operation) {
+            let locked = canny_replay::ask(Kind::File, || {
+                rustix::fs::flock(descriptor.as_fd(), operation)
+            });
+            match locked {
                 Ok(()) => return Ok(()),
                 Err(Errno::WOULDBLOCK) if wait.is_non_blocking() => {
                     return Err(IoError::WouldBlock);
@@ -101,7 +115,7 @@ impl Handle {
             if self.is_closed() {
                 return Err(IoError::closed(Operation::Lock, &self.name));
             }
-            let now = Instant::now();
+            let now = canny_replay::now();
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return Err(IoError::timed_out(Operation::Lock, &self.name));
             }
@@ -118,7 +132,9 @@ impl Handle {
     /// Gives the lock up.
     pub fn unlock_file(&self) -> Result<(), IoError> {
         let descriptor = self.open_descriptor(Operation::Lock)?;
-        let outcome = rustix::fs::flock(descriptor.as_fd(), FlockOperation::Unlock);
+        let outcome = canny_replay::ask(Kind::File, || {
+            rustix::fs::flock(descriptor.as_fd(), FlockOperation::Unlock)
+        });
         outcome.map_err(|errno| self.system(Operation::Lock, errno))
     }
 

@@ -34,6 +34,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use canny_locks::{Mutex, MutexGuard};
+use canny_replay::Kind;
 use canny_sched::{Interest, Notice, Seen, Wake};
 use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
@@ -132,7 +133,10 @@ impl Handle {
     /// A handle that owns an open descriptor: a file, pipe, terminal or socket. `name` is for messages.
     pub fn from_descriptor(descriptor: impl Into<OwnedFd>, name: &str) -> Arc<Handle> {
         let descriptor = descriptor.into();
-        let access = match rustix::fs::fcntl_getfl(&descriptor) {
+        let flags = canny_replay::ask(Kind::Descriptor, || {
+            rustix::fs::fcntl_getfl(&descriptor).map(|flags| flags.bits())
+        });
+        let access = match flags.map(OFlags::from_bits_retain) {
             Ok(flags) if flags.contains(OFlags::RDWR) => Access::ReadWrite,
             Ok(flags) if flags.contains(OFlags::WRONLY) => Access::Write,
             Ok(_) => Access::Read,
@@ -170,8 +174,11 @@ impl Handle {
     }
 
     fn from_any_descriptor(descriptor: Descriptor, name: &str, access: Access) -> Arc<Handle> {
-        let file_type =
-            rustix::fs::fstat(&descriptor).map(|status| FileType::from_raw_mode(status.st_mode));
+        let (mode, terminal) = canny_replay::ask(Kind::Descriptor, || {
+            let mode = rustix::fs::fstat(&descriptor).map(|status| status.st_mode);
+            (mode, io::IsTerminal::is_terminal(&descriptor.as_fd()))
+        });
+        let file_type = mode.map(FileType::from_raw_mode);
         let transfer = match file_type {
             Ok(FileType::Fifo | FileType::CharacterDevice | FileType::Socket) => {
                 Transfer::MAY_BLOCK
@@ -181,7 +188,7 @@ impl Handle {
         Arc::new(Handle {
             name: name.into(),
             access,
-            terminal: io::IsTerminal::is_terminal(&descriptor.as_fd()),
+            terminal,
             regular: matches!(file_type, Ok(FileType::RegularFile)),
             transferred: AtomicU64::new(0),
             timeout: AtomicU64::new(0),
@@ -353,7 +360,9 @@ impl Handle {
                     SeekFrom::End(offset) => rustix::fs::SeekFrom::End(offset),
                     SeekFrom::Current(offset) => rustix::fs::SeekFrom::Current(offset),
                 };
-                match rustix::fs::seek(descriptor.as_fd(), target) {
+                let moved =
+                    canny_replay::ask(Kind::Seek, || rustix::fs::seek(descriptor.as_fd(), target));
+                match moved {
                     // A pipe, socket or terminal.
                     Err(Errno::SPIPE) => {
                         return Err(IoError::unsupported(Operation::Seek, &self.name));
@@ -444,7 +453,9 @@ impl Handle {
                     && self.access.writes()
                 {
                     // It may have ended already, which is no error of who ends it.
-                    let _ = rustix::net::shutdown(connection, rustix::net::Shutdown::Write);
+                    let _ = canny_replay::ask(Kind::Socket, || {
+                        rustix::net::shutdown(connection, rustix::net::Shutdown::Write)
+                    });
                 }
                 let owned = match Arc::into_inner(descriptor) {
                     Some(Descriptor::Owned(owned)) => Some(owned),
@@ -473,7 +484,9 @@ impl Handle {
         match awaited {
             Some(Source::Descriptor(descriptor, _)) => {
                 !matches!(*descriptor, Descriptor::Standard(_))
-                    && rustix::net::sockopt::socket_type(&*descriptor).is_ok()
+                    && canny_replay::ask(Kind::Descriptor, || {
+                        rustix::net::sockopt::socket_type(&*descriptor).is_ok()
+                    })
             }
             Some(Source::Notice(..)) => true,
             None => false,
@@ -511,7 +524,7 @@ impl Handle {
     fn deadline(&self, wait: Wait<'_>) -> Option<Instant> {
         let limit = self
             .timeout()
-            .and_then(|timeout| Instant::now().checked_add(timeout));
+            .and_then(|timeout| canny_replay::now().checked_add(timeout));
         match (wait.deadline(), limit) {
             (Some(deadline), Some(limit)) => Some(deadline.min(limit)),
             (deadline, limit) => deadline.or(limit),
@@ -593,7 +606,7 @@ impl Handle {
         // A device that waits for nothing we know of gives no notice of its own accord: look at it now
         // and then.
         let look_again = (awaited.is_none() && matches!(&*backend, Backend::Device(_)))
-            .then(|| Instant::now() + DEVICE_SLICE)
+            .then(|| canny_replay::now() + DEVICE_SLICE)
             .filter(|soon| deadline.is_none_or(|deadline| *soon < deadline));
         drop(backend);
         let interrupt = wait.interrupt();

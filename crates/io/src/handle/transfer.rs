@@ -8,11 +8,13 @@
 use std::io;
 #[cfg(target_os = "linux")]
 use std::io::{IoSlice, IoSliceMut};
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsRawFd, BorrowedFd};
 
+use canny_replay::Kind;
 use canny_sched::Interest;
+use rustix::io::Errno;
 #[cfg(target_os = "linux")]
-use rustix::io::{Errno, ReadWriteFlags};
+use rustix::io::ReadWriteFlags;
 
 /// How much of a blocking pipe, terminal or socket can surely be written without sleeping once `poll`
 /// has found it writable: `PIPE_BUF` of the systems that Canny runs on.
@@ -39,6 +41,10 @@ impl Transfer {
 
     /// Reads at least one byte, or none at the end.
     pub(super) fn read(&mut self, from: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
+        canny_replay::ask_for_bytes(Kind::Read, buffer, |buffer| self.read_now(from, buffer))
+    }
+
+    fn read_now(&mut self, from: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
         #[cfg(target_os = "linux")]
         if *self == Transfer::NoWait {
             let mut slices = [IoSliceMut::new(buffer)];
@@ -55,6 +61,18 @@ impl Transfer {
 
     /// Writes a prefix of the bytes.
     pub(super) fn write(&mut self, to: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
+        let written =
+            canny_replay::ask_to_write(Kind::Write, bytes, |bytes| self.write_now(to, bytes));
+        if canny_replay::is_replaying()
+            && let Ok(count) = written
+            && [1, 2].contains(&to.as_raw_fd())
+        {
+            show(to, &bytes[..count]);
+        }
+        written
+    }
+
+    fn write_now(&mut self, to: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<usize> {
         let mut bytes = bytes;
         #[cfg(target_os = "linux")]
         if *self == Transfer::NoWait {
@@ -83,6 +101,18 @@ impl Transfer {
                 None
             }
             result => Some(result.map_err(io::Error::from)),
+        }
+    }
+}
+
+/// Shows people what a program writes that is replayed. Nobody learns of a failure: the program did not
+/// fail when it was recorded.
+fn show(to: BorrowedFd<'_>, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        match rustix::io::write(to, bytes) {
+            Ok(count) if count > 0 => bytes = &bytes[count..],
+            Err(Errno::INTR) => {}
+            _ => return,
         }
     }
 }

@@ -11,6 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use canny_replay::{Answer, Kind, Reading};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SendFlags, SocketAddrAny, SocketAddrUnix};
 
@@ -63,17 +64,17 @@ impl Address {
     }
 
     pub(super) fn bind(&self, descriptor: impl AsFd) -> rustix::io::Result<()> {
-        match self {
+        canny_replay::ask(Kind::Socket, || match self {
             Address::Inet(address) => rustix::net::bind(descriptor, address),
             Address::Unix(name) => rustix::net::bind(descriptor, &name.encoded()?),
-        }
+        })
     }
 
     pub(super) fn connect(&self, descriptor: BorrowedFd<'_>) -> rustix::io::Result<()> {
-        match self {
+        canny_replay::ask(Kind::Socket, || match self {
             Address::Inet(address) => rustix::net::connect(descriptor, address),
             Address::Unix(name) => rustix::net::connect(descriptor, &name.encoded()?),
-        }
+        })
     }
 
     pub(super) fn send_to(
@@ -100,6 +101,28 @@ fn abstract_name(address: &SocketAddrUnix) -> UnixName {
 #[cfg(not(target_os = "linux"))]
 fn abstract_name(_: &SocketAddrUnix) -> UnixName {
     UnixName::None
+}
+
+impl Answer for Address {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        let (kind, text) = match self {
+            Address::Inet(address) => (0u8, address.to_string().into_bytes()),
+            Address::Unix(UnixName::Path(path)) => (1, path.as_os_str().as_bytes().to_vec()),
+            Address::Unix(UnixName::Abstract(name)) => (2, name.clone()),
+            Address::Unix(UnixName::None) => (3, Vec::new()),
+        };
+        (kind, text).write(bytes);
+    }
+
+    fn read(bytes: &mut Reading<'_>) -> Option<Address> {
+        let (kind, text) = <(u8, Vec<u8>)>::read(bytes)?;
+        Some(match kind {
+            0 => Address::Inet(String::from_utf8(text).ok()?.parse().ok()?),
+            1 => Address::Unix(UnixName::Path(PathBuf::from(OsStr::from_bytes(&text)))),
+            2 => Address::Unix(UnixName::Abstract(text)),
+            _ => Address::Unix(UnixName::None),
+        })
+    }
 }
 
 impl UnixName {

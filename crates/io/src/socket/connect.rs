@@ -6,6 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use canny_replay::Kind;
 use canny_sched::{Interest, Wake};
 use rustix::io::Errno;
 use rustix::net::SocketType;
@@ -69,7 +70,7 @@ impl Connecting {
     /// Connects, as far as it is possible without waiting longer than wanted.
     pub fn proceed(&mut self, wait: Wait<'_>) -> Result<Socket, IoError> {
         loop {
-            let now = Instant::now();
+            let now = canny_replay::now();
             if self.next_at.is_none_or(|next_at| now >= next_at)
                 && let Some(index) = self.untried.pop_front()
             {
@@ -96,14 +97,17 @@ impl Connecting {
             match self.wait(wait)? {
                 Some(ready) => {
                     let (descriptor, index) = self.attempts.swap_remove(ready);
-                    match rustix::net::sockopt::socket_error(&descriptor) {
+                    let error = canny_replay::ask(Kind::Socket, || {
+                        rustix::net::sockopt::socket_error(&descriptor)
+                    });
+                    match error {
                         Ok(Ok(())) => return Ok(self.connected(descriptor, index)),
                         Ok(Err(errno)) | Err(errno) => self.failed(errno, index),
                     }
                 }
                 None if wait
                     .deadline()
-                    .is_some_and(|deadline| Instant::now() >= deadline) =>
+                    .is_some_and(|deadline| canny_replay::now() >= deadline) =>
                 {
                     return Err(IoError::timed_out(Operation::Connect, &self.name()));
                 }
@@ -160,7 +164,9 @@ impl Connecting {
         let address = &self.addresses[index];
         if matches!(address, Address::Inet(_)) {
             // A connection without it is slower, not wrong.
-            let _ = rustix::net::sockopt::set_tcp_nodelay(&descriptor, true);
+            let _ = canny_replay::ask(Kind::Socket, || {
+                rustix::net::sockopt::set_tcp_nodelay(&descriptor, true)
+            });
         }
         Socket::new(descriptor, address.to_string())
     }

@@ -24,6 +24,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::{Arc, Weak};
 
 use canny_locks::{Mutex, MutexGuard};
+use canny_replay::Kind;
 use canny_sched::{Interest, Notice, Wake};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
@@ -128,7 +129,7 @@ impl Socket {
             let backlog = i32::try_from(options.backlog).unwrap_or(i32::MAX);
             rustix::net::listen(&descriptor, backlog)
         };
-        set_up().map_err(failed)?;
+        canny_replay::ask(Kind::Socket, set_up).map_err(failed)?;
         let bound = local_address(&descriptor).unwrap_or_else(|| address.clone());
         Ok(Socket::new(descriptor, bound.to_string()))
     }
@@ -137,15 +138,20 @@ impl Socket {
     pub fn accept(&self, wait: Wait<'_>) -> Result<Socket, IoError> {
         let (descriptor, peer) = self.attempt(Operation::Accept, wait, |descriptor| {
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-            match rustix::net::acceptfrom_with(descriptor, flags) {
+            let mut peer = None;
+            let accepted = canny_replay::ask_for_descriptor(Kind::Connection, || {
+                let (accepted, address) = rustix::net::acceptfrom_with(descriptor, flags)?;
+                peer = address.and_then(|address| Address::from_any(&address));
+                Ok(accepted)
+            });
+            match accepted {
                 // It was abandoned while it waited; there may be another one.
                 Err(Errno::CONNABORTED) => Err(Errno::INTR),
-                outcome => outcome,
+                Err(errno) => Err(errno),
+                Ok(accepted) => Ok((accepted, canny_replay::ask(Kind::Connection, || peer))),
             }
         })?;
-        let name = peer
-            .and_then(|peer| Address::from_any(&peer))
-            .map_or_else(|| self.name.to_string(), |peer| peer.to_string());
+        let name = peer.map_or_else(|| self.name.to_string(), |peer| peer.to_string());
         Ok(Socket::new(descriptor, name))
     }
 
@@ -176,10 +182,10 @@ impl Socket {
     ) -> Result<usize, IoError> {
         self.attempt(Operation::Send, wait, |descriptor| {
             let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
-            match target {
+            canny_replay::ask_to_write(Kind::Write, bytes, |bytes| match target {
                 Some(target) => target.send_to(descriptor, bytes, flags),
                 None => rustix::net::send(descriptor, bytes, flags),
-            }
+            })
         })
     }
 
@@ -187,18 +193,26 @@ impl Socket {
     pub fn receive(&self, bytes_max: usize, wait: Wait<'_>) -> Result<Datagram, IoError> {
         let mut buffer = vec![0; bytes_max.min(DATAGRAM_BYTES_MAX)];
         let (count, length, sender) = self.attempt(Operation::Receive, wait, |descriptor| {
-            let flags = match rustix::net::sockopt::socket_type(descriptor)? {
-                SocketType::DGRAM => RecvFlags::DONTWAIT | RecvFlags::TRUNC,
-                // Bytes of a connection that do not fit wait for the next time; with that flag they
-                // would be lost.
-                _ => RecvFlags::DONTWAIT,
-            };
-            rustix::net::recvfrom(descriptor, &mut *buffer, flags)
+            let (mut length, mut sender) = (0, None);
+            let count = canny_replay::ask_for_bytes(Kind::Read, &mut buffer, |buffer| {
+                let flags = match rustix::net::sockopt::socket_type(descriptor)? {
+                    SocketType::DGRAM => RecvFlags::DONTWAIT | RecvFlags::TRUNC,
+                    // Bytes of a connection that do not fit wait for the next time; with that flag they
+                    // would be lost.
+                    _ => RecvFlags::DONTWAIT,
+                };
+                let received = rustix::net::recvfrom(descriptor, &mut *buffer, flags)?;
+                length = received.1;
+                sender = received.2.and_then(|sender| Address::from_any(&sender));
+                Ok::<usize, Errno>(received.0)
+            })?;
+            let (length, sender) = canny_replay::ask(Kind::Connection, || (length, sender));
+            Ok((count, length, sender))
         })?;
         buffer.truncate(count);
         Ok(Datagram {
             bytes: buffer,
-            sender: sender.and_then(|sender| Address::from_any(&sender)),
+            sender,
             truncated: length > count,
         })
     }
@@ -268,7 +282,10 @@ impl Socket {
     /// Ends a direction of a connection, or both.
     pub fn shut_down(&self, direction: Shutdown) -> Result<(), IoError> {
         self.configure(Operation::Close, |descriptor| {
-            match rustix::net::shutdown(descriptor, direction) {
+            let outcome = canny_replay::ask(Kind::Socket, || {
+                rustix::net::shutdown(descriptor, direction)
+            });
+            match outcome {
                 // The other side was faster.
                 Err(Errno::NOTCONN) => Ok(()),
                 outcome => outcome,
@@ -285,19 +302,23 @@ impl Socket {
     /// The address of the other side, if there is one.
     pub fn peer_address(&self) -> Result<Option<Address>, IoError> {
         let descriptor = self.descriptor(Operation::Configure)?;
-        let peer = rustix::net::getpeername(&descriptor).ok().flatten();
-        Ok(peer.and_then(|peer| Address::from_any(&peer)))
+        Ok(canny_replay::ask(Kind::Connection, || {
+            let peer = rustix::net::getpeername(&descriptor).ok().flatten();
+            peer.and_then(|peer| Address::from_any(&peer))
+        }))
     }
 
     /// The value of an option.
     pub fn option(&self, name: OptionName) -> Result<OptionValue, IoError> {
-        self.configure(Operation::Configure, |descriptor| name.get(descriptor))
+        self.configure(Operation::Configure, |descriptor| {
+            canny_replay::ask(Kind::Socket, || name.get(descriptor))
+        })
     }
 
     /// Sets an option.
     pub fn set_option(&self, name: OptionName, value: OptionValue) -> Result<(), IoError> {
         self.configure(Operation::Configure, |descriptor| {
-            name.set(descriptor, value)
+            canny_replay::ask(Kind::Socket, || name.set(descriptor, value))
         })
     }
 
@@ -305,7 +326,7 @@ impl Socket {
     pub fn set_membership(&self, group: std::net::IpAddr, is_member: bool) -> Result<(), IoError> {
         use rustix::net::sockopt;
         self.configure(Operation::Configure, |descriptor| {
-            match (group, is_member) {
+            canny_replay::ask(Kind::Socket, || match (group, is_member) {
                 (std::net::IpAddr::V4(group), true) => {
                     let any = std::net::Ipv4Addr::UNSPECIFIED;
                     sockopt::set_ip_add_membership(descriptor, &group, &any)
@@ -320,7 +341,7 @@ impl Socket {
                 (std::net::IpAddr::V6(group), false) => {
                     sockopt::set_ipv6_drop_membership(descriptor, &group, 0)
                 }
-            }
+            })
         })
     }
 
@@ -416,10 +437,14 @@ impl Socket {
 
 fn open(family: AddressFamily, kind: SocketType) -> rustix::io::Result<OwnedFd> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-    rustix::net::socket_with(family, kind, flags, None)
+    canny_replay::ask_for_descriptor(Kind::Socket, || {
+        rustix::net::socket_with(family, kind, flags, None)
+    })
 }
 
 fn local_address(descriptor: &impl AsFd) -> Option<Address> {
-    let local = rustix::net::getsockname(descriptor).ok()?;
-    Address::from_any(&local)
+    canny_replay::ask(Kind::Connection, || {
+        let local = rustix::net::getsockname(descriptor).ok()?;
+        Address::from_any(&local)
+    })
 }

@@ -7,6 +7,7 @@
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
+use canny_replay::{Answer, Reading};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, sockopt};
 
@@ -51,6 +52,22 @@ const NAMES: &[(&str, OptionName)] = &[
     ("time-to-live", OptionName::TimeToLive),
     ("ipv6-only", OptionName::Ipv6Only),
 ];
+
+impl Answer for OptionValue {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        match *self {
+            OptionValue::Flag(flag) => (true, u32::from(flag)).write(bytes),
+            OptionValue::Number(number) => (false, number).write(bytes),
+        }
+    }
+
+    fn read(bytes: &mut Reading<'_>) -> Option<OptionValue> {
+        Some(match Answer::read(bytes)? {
+            (true, flag) => OptionValue::Flag(flag != 0u32),
+            (false, number) => OptionValue::Number(number),
+        })
+    }
+}
 
 /// The value of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,6 +11,7 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::{Arc, Weak};
 
 use canny_locks::{Mutex, MutexGuard};
+use canny_replay::{Kind, Mode};
 
 use super::Address;
 use crate::answer::Answer;
@@ -98,6 +99,19 @@ fn answer_questions() {
     }
 }
 
+/// Looks a name up on this thread.
+fn resolved_now(host: &str, port: u16) -> Found {
+    let found = canny_replay::ask(Kind::Resolve, || {
+        let found = (host, port).to_socket_addrs()?;
+        Ok::<_, io::Error>(found.map(Address::Inet).collect::<Vec<_>>())
+    });
+    let inet = |address| match address {
+        Address::Inet(address) => Some(address),
+        Address::Unix(_) => None,
+    };
+    found.map(|found| found.into_iter().filter_map(inet).collect())
+}
+
 /// A look-up that was begun. [`Resolving::proceed`] may end with `Parked`, `WouldBlock`, `TimedOut` or
 /// `Interrupted` and be called again.
 #[derive(Debug)]
@@ -114,6 +128,9 @@ impl Resolving {
         let answer = Arc::new(Answer::default());
         if let Ok(ip) = host.parse() {
             answer.give(Ok(vec![SocketAddr::new(ip, port)]));
+        } else if canny_replay::mode() != Mode::Live {
+            // Another thread's answer would come at another time when it is replayed.
+            answer.give(resolved_now(host, port));
         } else {
             let question = Question {
                 host: host.to_owned(),

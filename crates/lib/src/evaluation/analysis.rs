@@ -96,7 +96,7 @@ impl OpenDocuments {
     pub fn read(&self, path: &Path) -> std::io::Result<Vec<u8>> {
         match self.text(path) {
             Some(text) => Ok(text.as_bytes().to_vec()),
-            None => std::fs::read(path),
+            None => canny_replay::source(path, || std::fs::read(path)),
         }
     }
 

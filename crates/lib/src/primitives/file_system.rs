@@ -16,9 +16,10 @@ use rustix::io::Errno;
 
 use super::file_names::{name_of_text, path, path_string, text_of_name};
 use super::posix::{count, integers, long_on_file, on_file};
-use crate::arguments::{Call, implementations};
+use crate::arguments::Call;
+use crate::outside::recorded_implementations;
 
-pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = recorded_implementations! {
     "%file-type" => file_kind;
     "%file-access?" => is_accessible;
     "%directory-list" => directory_entries;

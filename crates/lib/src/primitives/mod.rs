@@ -103,6 +103,7 @@ const TOPICS: &[Implementations] = &[
     ports::output::IMPLEMENTATIONS,
     ports::sides::IMPLEMENTATIONS,
     posix::IMPLEMENTATIONS,
+    posix::RECORDED,
     processes::IMPLEMENTATIONS,
     profiles::IMPLEMENTATIONS,
     snapshots::IMPLEMENTATIONS,

@@ -25,12 +25,20 @@ use super::ports::table::{port_over, with_port};
 use super::ports::{failed, flag, id_of};
 use crate::arguments::{Call, implementations};
 use crate::list::list_at;
+use crate::outside::recorded_implementations;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
-    "%clock-nanoseconds" => clock_nanoseconds;
-    "%system-names" => system_names;
     "%script-file" => script_file;
     "%set-environment-variable!" => set_environment_variable;
+    "%open-file" => open_file;
+    "%descriptor-port" => descriptor_port;
+    "%terminal?" => is_terminal;
+};
+
+/// Rows that ask the system for plain data.
+pub(crate) const RECORDED: &[(&str, PrimitiveFunction)] = recorded_implementations! {
+    "%clock-nanoseconds" => clock_nanoseconds;
+    "%system-names" => system_names;
     "%user-ids" => user_ids;
     "%supplementary-groups" => supplementary_groups;
     "%nice" => nice;
@@ -75,9 +83,6 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         fs::canonicalize(path)
     });
     "%file-space" => file_space;
-    "%open-file" => open_file;
-    "%descriptor-port" => descriptor_port;
-    "%terminal?" => is_terminal;
 };
 
 const NANOSECONDS_IN_SECOND: i64 = 1_000_000_000;
@@ -513,7 +518,9 @@ fn open_file(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn descriptor_port(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let number = call.index(thread, 0)?;
     let kind = call.case(thread, 1)?;
-    match with_descriptors(thread, is_out_of_descriptors, || duplicate_number(number)) {
+    match with_descriptors(thread, is_out_of_descriptors, || {
+        canny_replay::ask_for_descriptor(canny_replay::Kind::Open, || duplicate_number(number))
+    }) {
         Ok(descriptor) => {
             let name = format!("descriptor {number}");
             port_of_descriptor(thread, call, kind, descriptor, &name)

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{LazyLock, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use canny_replay::Kind as Question;
 use rustix::time::ClockId;
 
 use canny_locks::{Mutex, MutexGuard};
@@ -27,7 +28,9 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "current-second" => current_second;
     "cpu-time" => cpu_time;
     "%processor-count" => |_, _| {
-        let count = std::thread::available_parallelism().map_or(1, |count| count.get());
+        let count = canny_replay::ask(Question::Process, || {
+            std::thread::available_parallelism().map_or(1, |count| count.get())
+        });
         Ok(Value::fixnum(count as i64))
     };
     "command-line" => command_line;
@@ -59,10 +62,12 @@ const TAI_AHEAD_OF_UTC_SECONDS: f64 = 37.0;
 static START: LazyLock<i64> = LazyLock::new(|| nanoseconds(ClockId::Monotonic));
 
 fn nanoseconds(clock: ClockId) -> i64 {
-    let time = rustix::time::clock_gettime(clock);
-    time.tv_sec
-        .saturating_mul(JIFFIES_PER_SECOND)
-        .saturating_add(time.tv_nsec)
+    canny_replay::ask(Question::Clock, || {
+        let time = rustix::time::clock_gettime(clock);
+        time.tv_sec
+            .saturating_mul(JIFFIES_PER_SECOND)
+            .saturating_add(time.tv_nsec)
+    })
 }
 
 /// The monotonic clock in jiffies since the start.
@@ -78,19 +83,23 @@ pub(crate) fn recent_jiffies() -> i64 {
 }
 
 fn current_second(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
-    let since_epoch = match SystemTime::now().duration_since(UNIX_EPOCH) {
-        Ok(after) => after.as_secs_f64(),
-        Err(before) => -before.duration().as_secs_f64(),
-    };
+    let since_epoch = canny_replay::ask(Question::Time, || {
+        match SystemTime::now().duration_since(UNIX_EPOCH) {
+            Ok(after) => after.as_secs_f64(),
+            Err(before) => -before.duration().as_secs_f64(),
+        }
+    });
     Ok(thread.flonum(since_epoch + TAI_AHEAD_OF_UTC_SECONDS))
 }
 
 fn cpu_time(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
-    let time = rustix::time::clock_gettime(ClockId::ProcessCPUTime);
-    let time = Duration::new(
-        time.tv_sec.max(0) as u64,
-        time.tv_nsec.clamp(0, 999_999_999) as u32,
-    );
+    let time = canny_replay::ask(Question::Time, || {
+        let time = rustix::time::clock_gettime(ClockId::ProcessCPUTime);
+        Duration::new(
+            time.tv_sec.max(0) as u64,
+            time.tv_nsec.clamp(0, 999_999_999) as u32,
+        )
+    });
     Ok(thread.flonum(time.as_secs_f64()))
 }
 
@@ -231,17 +240,20 @@ fn environment_variable(thread: &mut Thread, call: Call) -> Result<Value, Raise>
     if let Some(changed) = changed {
         return Ok(changed.map_or(Value::FALSE, |value| thread.string(&value)));
     }
-    match std::env::var_os(&name) {
-        Some(value) => Ok(thread.string(&text_of_name(&value))),
-        None => Ok(Value::FALSE),
-    }
+    let value = canny_replay::ask(Question::Environment, || {
+        std::env::var_os(&name).map(|value| text_of_name(&value))
+    });
+    Ok(value.map_or(Value::FALSE, |value| thread.string(&value)))
 }
 
 /// The environment variables as the program sees them.
 pub(crate) fn variables(thread: &Thread) -> BTreeMap<String, String> {
-    let mut variables: BTreeMap<String, String> = std::env::vars_os()
-        .map(|(name, value)| (text_of_name(&name), text_of_name(&value)))
-        .collect();
+    let variables: Vec<(String, String)> = canny_replay::ask(Question::Environment, || {
+        let variables = std::env::vars_os();
+        let texts = variables.map(|(name, value)| (text_of_name(&name), text_of_name(&value)));
+        texts.collect()
+    });
+    let mut variables = BTreeMap::from_iter(variables);
     for (name, value) in changed_variables(thread).iter() {
         match value {
             Some(value) => variables.insert(name.clone(), value.clone()),

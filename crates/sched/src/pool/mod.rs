@@ -79,6 +79,9 @@ pub struct PoolConfig {
     pub polls: bool,
     /// The main worker is notified when nothing can happen any more, by [`Idle::Quiet`].
     pub reports_quiet: bool,
+    /// There is only the main worker, and nothing else decides what it takes next: no steward and no
+    /// helper, whose jobs are done at once.
+    pub is_alone: bool,
 }
 
 impl Default for PoolConfig {
@@ -94,6 +97,7 @@ impl Default for PoolConfig {
             alarms_interrupts: false,
             polls: true,
             reports_quiet: false,
+            is_alone: false,
         }
     }
 }
@@ -141,6 +145,10 @@ pub struct Pool {
 impl Pool {
     /// A pool without threads.
     pub fn new(config: PoolConfig, host: Arc<dyn Host>) -> Arc<Pool> {
+        let steward = Steward::default();
+        if config.is_alone {
+            steward.replace();
+        }
         Arc::new_cyclic(|me| Pool {
             me: Weak::clone(me),
             host,
@@ -158,7 +166,7 @@ impl Pool {
             is_unwatched: AtomicBool::new(false),
             interruptible: AtomicUsize::new(0),
             is_hurried: AtomicBool::new(false),
-            steward: Steward::default(),
+            steward,
             offload: Arc::default(),
             counters: Counters::default(),
             trace: Trace::default(),

@@ -212,6 +212,11 @@ impl Pool {
         index: usize,
         job: Box<dyn FnOnce() + Send>,
     ) -> io::Result<()> {
+        if self.config.is_alone {
+            let _ = catch_unwind(AssertUnwindSafe(job));
+            self.wake(ticket, Wake::Ready(index));
+            return Ok(());
+        }
         let pool = Weak::clone(&self.me);
         self.offload.submit(Box::new(move || {
             // A job that panics has ended, too; the waiting task finds no result.

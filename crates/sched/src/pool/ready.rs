@@ -128,6 +128,11 @@ impl Pool {
             return None;
         }
         let turn = worker.turns.load(Ordering::Relaxed) + 1;
+        if self.config.is_alone && turn.is_multiple_of(INJECTOR_TURNS) && self.parked() > 0 {
+            // Nobody else looks for events while words are ready.
+            let woken = self.poll(&worker.sleeper, 0);
+            self.ready_all(woken);
+        }
         let next = self.find(id, worker, turn);
         self.end_search(worker);
         if next.is_some() {

@@ -93,8 +93,7 @@ impl Steward {
         }
     }
 
-    /// Somebody else does what the steward would, who never sleeps.
-    #[cfg(test)]
+    /// There is no steward, or somebody else does what it would, who never sleeps.
     pub(crate) fn replace(&self) {
         self.state.store(TICKING, Ordering::SeqCst);
     }

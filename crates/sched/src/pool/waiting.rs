@@ -257,7 +257,7 @@ impl Pool {
             Some(poller) => {
                 if sleeper.begin_polling() {
                     let mut is_alarm = false;
-                    poller.sleep(patience, |fired| match fired {
+                    poller.events(patience, |fired| match fired {
                         Fired::Alarm => is_alarm = true,
                         fired => self.parking.lock().fired(fired, &mut woken),
                     });

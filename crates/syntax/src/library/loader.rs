@@ -84,7 +84,7 @@ pub trait LibraryLoader: Send {
 
     /// Reads a file for `include` and its kin.
     fn read_file(&mut self, path: &Path) -> std::io::Result<Vec<u8>> {
-        std::fs::read(path)
+        canny_replay::source(path, || std::fs::read(path))
     }
 }
 
@@ -151,7 +151,7 @@ impl LibraryLoader for SearchPath {
     fn load(&mut self, name: &LibraryName) -> Loaded {
         let candidates = self.candidates(name);
         for path in &candidates {
-            match std::fs::read(path) {
+            match canny_replay::source(path, || std::fs::read(path)) {
                 Ok(bytes) => {
                     return Loaded::Source {
                         path: path.clone(),

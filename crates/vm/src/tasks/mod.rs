@@ -21,7 +21,7 @@ mod thread;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use canny_heap::{Account, CollectionMode, RootLabel, RootListing, RootVisitor, Roots};
 use canny_sched::{
@@ -47,6 +47,9 @@ pub struct TasksConfig {
     pub threads_max: Option<usize>,
     /// Tells on standard error why each thread comes and goes.
     pub is_traced: bool,
+    /// All tasks run on the first thread, in an order that depends on nothing but them and what comes
+    /// from outside.
+    pub is_alone: bool,
 }
 
 /// Name of the root with the procedure that waits for a ticket.
@@ -137,6 +140,7 @@ impl Thread {
                 cores: wanted.cores.unwrap_or(usual.cores).max(1),
                 limit: wanted.threads_max.unwrap_or(usual.limit).max(1),
                 limit_stuck: wanted.threads_max.unwrap_or(usual.limit_stuck).max(1),
+                is_alone: wanted.is_alone,
                 ..usual
             };
             let mut pool = Pool::new(config.clone(), host.clone());
@@ -414,7 +418,7 @@ impl Thread {
 
     /// A ticket for a point in time.
     pub fn arm_timer(&mut self, after: Duration) -> Result<u64, Raise> {
-        let deadline = Instant::now().checked_add(after);
+        let deadline = canny_replay::now().checked_add(after);
         let lane = self.lane_of_task(Lane::Timer);
         match self.tasks().pool.arm(&[], deadline, lane) {
             Ok(ticket) => Ok(ticket.number()),

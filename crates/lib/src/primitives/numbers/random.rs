@@ -44,7 +44,10 @@ fn generator(thread: &Thread) -> MutexGuard<'_, Generator> {
 impl Generator {
     /// A generator that nobody can foresee.
     fn new() -> Generator {
-        Generator::seeded(RandomState::new().hash_one(std::process::id()))
+        let seed = canny_replay::ask(canny_replay::Kind::Random, || {
+            RandomState::new().hash_one(std::process::id())
+        });
+        Generator::seeded(seed)
     }
 
     fn seeded(seed: u64) -> Generator {

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use canny_io::file::{open_input, open_output};
 use canny_io::{FileLock, Handle, IoError, Operation, Wait};
@@ -198,7 +198,7 @@ fn lock(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let handle = handle_of(thread, call, port, Operation::Lock)?;
     let deadline = handle
         .timeout()
-        .and_then(|timeout| Instant::now().checked_add(timeout));
+        .and_then(|timeout| canny_replay::now().checked_add(timeout));
     let is_locked = resumable(
         thread,
         call,

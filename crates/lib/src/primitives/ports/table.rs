@@ -508,7 +508,7 @@ fn close_dead_ports(thread: &mut Thread, ids: &[u64]) {
                 );
             }
             let patience = handle.and_then(|handle| handle.timeout());
-            let until = patience.and_then(|patience| Instant::now().checked_add(patience));
+            let until = patience.and_then(|patience| canny_replay::now().checked_add(patience));
             waiting.extend(LatePort { port, until }.close(tells));
         }
         for port in late {
@@ -523,7 +523,7 @@ fn close_dead_ports(thread: &mut Thread, ids: &[u64]) {
 impl LatePort {
     /// Closes the port unless it has to be tried again.
     fn close(self, tells: bool) -> Option<LatePort> {
-        let is_over = self.until.is_some_and(|until| until <= Instant::now());
+        let is_over = self.until.is_some_and(|until| until <= canny_replay::now());
         let outcome = match self.port.abandon() {
             Err(IoError::WouldBlock) if !is_over => return Some(self),
             Err(IoError::WouldBlock) => self.port.discard(),
