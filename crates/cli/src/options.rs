@@ -82,6 +82,8 @@ pub struct Options {
     pub debug_socket: Option<PathBuf>,
     /// The program is recorded, or replayed from a recording.
     pub replay: ReplayWish,
+    /// How a replay goes on, as the debugger says.
+    pub resumption: Option<String>,
     /// Tell at the end what was compiled and what was not.
     pub reports_specializer: bool,
     /// The kinds of counters that code has.
@@ -172,6 +174,7 @@ impl Options {
             debugs: false,
             debug_socket: None,
             replay: ReplayWish::Live,
+            resumption: None,
             environment,
         }
     }

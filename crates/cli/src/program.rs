@@ -15,6 +15,7 @@ use canny_vm::Exit;
 
 use crate::exit_code;
 use crate::options::{Options, Source};
+use crate::replays::ReplayWish;
 use crate::report;
 use crate::session::{Failure, Session};
 use crate::tools::{files, test};
@@ -68,14 +69,24 @@ pub fn run(options: &Options, source: &Source) -> u8 {
         let evaluation = session.evaluation();
         let result = match file {
             Some(_) if options.debugs => {
-                let debugger = evaluation.prepare_debugger();
+                // The recorded program had no debugger.
+                let debugger = canny_replay::aside(|| evaluation.prepare_debugger());
                 let prepared = evaluation.prepare_program(&name, &bytes);
-                if let Err(failure) = session.run(debugger) {
+                if let Err(failure) = canny_replay::aside(|| session.run(debugger)) {
                     return failure.exit_code();
                 }
-                match &options.debug_socket {
-                    Some(socket) => run_for_adapter(&mut session, socket, prepared),
-                    None => {
+                match (&options.debug_socket, &options.replay) {
+                    (Some(socket), _) => run_for_adapter(&mut session, socket, prepared),
+                    (None, ReplayWish::Replay(recording)) => {
+                        let resumption = options.resumption.as_deref();
+                        let thread = &mut session.thread;
+                        if !crate::debug::begin_replay(thread, &name, recording, resumption) {
+                            eprintln!("canny: --resume wants a place that the prompt has named");
+                            return exit_code::USAGE;
+                        }
+                        session.run(prepared)
+                    }
+                    (None, _) => {
                         crate::debug::begin(&mut session.thread, &name);
                         session.run(prepared)
                     }

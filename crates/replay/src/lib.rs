@@ -59,10 +59,18 @@ static STATE: Mutex<Option<State>> = Mutex::new(None);
 static EPOCH: OnceLock<Instant> = OnceLock::new();
 
 /// Called with the number of answers before each one is given. Set once.
-static OBSERVER: OnceLock<fn(u64)> = OnceLock::new();
+static OBSERVER: OnceLock<Observer> = OnceLock::new();
+
+/// Learns how many answers were given.
+type Observer = Box<dyn Fn(u64) + Send + Sync>;
 
 /// Called with a message when the program does something else than it did.
 static DIVERGENCE: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Bytes on standard output and standard error: those that a replay has written, and those from which on
+/// people see them.
+static WRITTEN: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+static SHOWN: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
 thread_local! {
     /// Whether this is the thread of the program, and how often it has stepped aside.
@@ -147,8 +155,32 @@ pub fn recorded_answers() -> u64 {
     }
 }
 
+/// Output of a replay that people have seen, and do not see again: bytes on standard output and on
+/// standard error.
+pub fn set_shown(bytes: [u64; 2]) {
+    for (shown, bytes) in SHOWN.iter().zip(bytes) {
+        shown.store(bytes, Ordering::Relaxed);
+    }
+}
+
+/// How much of it they have seen.
+pub fn shown() -> [u64; 2] {
+    [0, 1].map(|index| {
+        let written = WRITTEN[index].load(Ordering::Relaxed);
+        written.max(SHOWN[index].load(Ordering::Relaxed))
+    })
+}
+
+/// The part of output that people have not seen. `stream` is 0 for standard output, 1 for standard error.
+pub fn unseen(stream: usize, bytes: &[u8]) -> &[u8] {
+    let length = bytes.len() as u64;
+    let before = WRITTEN[stream].fetch_add(length, Ordering::Relaxed);
+    let hidden = SHOWN[stream].load(Ordering::Relaxed).saturating_sub(before);
+    &bytes[hidden.min(length) as usize..]
+}
+
 /// Sets who learns of each answer in a replay, before it is given.
-pub fn observe(observer: fn(u64)) {
+pub fn observe(observer: Observer) {
     let _ = OBSERVER.set(observer);
 }
 

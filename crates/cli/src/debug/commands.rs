@@ -25,9 +25,19 @@ pub enum Command {
     List,
     Tasks,
     Restart,
+    Back(Backwards),
     Print(String),
     Help,
     Quit,
+}
+
+/// A way back in a replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backwards {
+    Step,
+    Next,
+    Finish,
+    Continue,
 }
 
 /// A breakpoint as somebody asks for it.
@@ -93,6 +103,26 @@ pub const ROWS: &[(&[&str], &str, &str)] = &[
     (&["locals", "l"], "", "show its variables"),
     (&["list"], "", "show the text around it"),
     (&["tasks"], "", "list the tasks, and what each waits for"),
+    (
+        &["reverse-step", "rs"],
+        "",
+        "in a replay: back to the line before",
+    ),
+    (
+        &["reverse-next", "rn"],
+        "",
+        "in a replay: back to the line before in this procedure, or its call",
+    ),
+    (
+        &["reverse-finish", "rf"],
+        "",
+        "in a replay: back to where this procedure was called",
+    ),
+    (
+        &["reverse-continue", "rc"],
+        "",
+        "in a replay: back to the breakpoint before",
+    ),
     (&["restart"], "", "begin the newest procedure again"),
     (
         &["print", "p"],
@@ -154,10 +184,39 @@ pub fn read(line: &str) -> Result<Command, String> {
         "list" => Command::List,
         "tasks" => Command::Tasks,
         "restart" => Command::Restart,
+        "reverse-step" => Command::Back(Backwards::Step),
+        "reverse-next" => Command::Back(Backwards::Next),
+        "reverse-finish" => Command::Back(Backwards::Finish),
+        "reverse-continue" => Command::Back(Backwards::Continue),
         "print" => Command::Print(rest.to_owned()),
         "quit" => Command::Quit,
         _ => Command::Help,
     })
+}
+
+/// The line of a command that sets a breakpoint, for another prompt.
+pub fn written(command: &Command) -> String {
+    let of_wish = |word: &str, wish: &Wish| {
+        let mut text = format!("{word} {}", wish.place);
+        if let Some(hits) = &wish.hits {
+            text.push_str(&format!(" hits {hits}"));
+        }
+        if let Some(condition) = &wish.condition {
+            text.push_str(&format!(" if {condition}"));
+        }
+        if let Some(message) = &wish.message {
+            text.push_str(&format!(" {message}"));
+        }
+        text
+    };
+    match command {
+        Command::Break(wish) => of_wish("break", wish),
+        Command::Log(wish) => of_wish("log", wish),
+        Command::Watch(wish) => of_wish("watch", wish),
+        Command::Catch(true, kinds) => format!("catch uncaught {kinds}"),
+        Command::Catch(false, kinds) => format!("catch {kinds}"),
+        _ => String::new(),
+    }
 }
 
 /// A place, and perhaps `hits` and a count, and perhaps `if` and an expression.

@@ -10,11 +10,13 @@ use canny_lib::debug::conditions::{self, HitCount, Wishes};
 use canny_lib::debug::{self, Expression};
 use canny_locks::Mutex;
 use canny_value::Value;
+use canny_vm::Thread;
 use canny_vm::debug::{
     Breakpoint, BreakpointId, Client, Granularity, Location, Resume, StepKind, Stop, TaskKey,
 };
 
-use super::commands::{self, Command, Wish};
+use super::commands::{self, Command};
+use super::rerun::{self, Rerun};
 use super::texts;
 
 /// The prompt.
@@ -22,6 +24,8 @@ pub struct Console {
     /// The file of the program.
     program: String,
     terminal: Mutex<Terminal>,
+    /// The program is replayed.
+    rerun: Option<Rerun>,
 }
 
 /// State of the terminal, for one task at a time.
@@ -29,8 +33,9 @@ pub struct Console {
 struct Terminal {
     /// The last line, which an empty one repeats.
     last: String,
-    /// Breakpoints, and how they were asked for.
+    /// Breakpoints, how they were asked for, and the commands.
     breakpoints: Vec<(BreakpointId, String)>,
+    commands: Vec<String>,
     /// Breakpoints that the next stop removes.
     passing: Vec<BreakpointId>,
     /// Expressions that tasks are evaluating, the innermost last.
@@ -46,6 +51,12 @@ enum Next {
 impl Client for Console {
     fn stopped(&self, stop: &mut Stop<'_>) -> Resume {
         let mut terminal = stop.wait(|| self.terminal.lock());
+        if let Some(rerun) = &self.rerun
+            && !is_answer(stop)
+            && let Some(resume) = rerun.meet(stop, &terminal.breakpoints, &terminal.commands)
+        {
+            return resume;
+        }
         let task = stop.task();
         let evaluated = terminal
             .expressions
@@ -73,7 +84,7 @@ impl Client for Console {
         }
         loop {
             eprint!("(debug) ");
-            let line = stop.wait(read_line);
+            let line = stop.wait(|| self.read_line());
             let Some(line) = line else {
                 return Resume::Exit(0);
             };
@@ -102,6 +113,35 @@ impl Console {
         Console {
             program: program.to_owned(),
             terminal: Mutex::default(),
+            rerun: None,
+        }
+    }
+
+    /// The prompt of a replay. Breakpoints that it had before are set again.
+    pub fn of_replay(program: &str, thread: &mut Thread, rerun: Rerun) -> Console {
+        let console = Console {
+            rerun: Some(rerun),
+            ..Console::new(program)
+        };
+        let rerun = console.rerun.as_ref().expect("it was given");
+        let mut terminal = console.terminal.lock();
+        for command in rerun.commands() {
+            if let Ok(command) = commands::read(&command) {
+                // Conditions were right when they were set.
+                let _ = console.set(thread, &mut terminal, command);
+            }
+        }
+        drop(terminal);
+        console
+    }
+
+    /// A line of standard input; none at its end. In a replay no more than a line is taken from there: the
+    /// next run reads on.
+    fn read_line(&self) -> Option<String> {
+        if self.rerun.is_some() {
+            rerun::read_line()
+        } else {
+            read_line()
         }
     }
 
@@ -114,13 +154,18 @@ impl Console {
     ) -> Next {
         let line = Granularity::Line;
         match command {
-            Command::Continue => return Next::Resume(Resume::Continue),
-            Command::Step => return Next::Resume(Resume::Step(StepKind::In, line)),
+            Command::Continue => return self.resume(stop, Resume::Continue),
+            Command::Step => return self.resume(stop, Resume::Step(StepKind::In, line)),
             Command::StepExpression => {
-                return Next::Resume(Resume::Step(StepKind::In, Granularity::Expression));
+                let step = Resume::Step(StepKind::In, Granularity::Expression);
+                return self.resume(stop, step);
             }
-            Command::Next => return Next::Resume(Resume::Step(StepKind::Over, line)),
-            Command::Finish => return Next::Resume(Resume::Step(StepKind::Out, line)),
+            Command::Next => return self.resume(stop, Resume::Step(StepKind::Over, line)),
+            Command::Finish => return self.resume(stop, Resume::Step(StepKind::Out, line)),
+            Command::Back(way) => match &self.rerun {
+                Some(rerun) => say(&rerun.go_back(stop, *frame, way, &terminal.commands)),
+                None => say("Only a replay goes backwards: see 'canny record'."),
+            },
             Command::Quit => return Next::Resume(Resume::Exit(0)),
             Command::Print(text) => match debug::begin(stop, *frame, &text) {
                 Ok((resume, expression)) => {
@@ -134,14 +179,11 @@ impl Console {
                 }
                 Err(message) => say(&message),
             },
-            Command::Watch(wish) => {
-                let location = Location::Assignment(wish.place.clone());
-                let text = set(stop, terminal, location, &wish);
-                say(&text.unwrap_or_else(|message| message));
-            }
-            Command::Break(wish) | Command::Log(wish) => {
-                let location = self.location(&wish.place);
-                let text = set(stop, terminal, location, &wish);
+            command @ (Command::Watch(_)
+            | Command::Break(_)
+            | Command::Log(_)
+            | Command::Catch(..)) => {
+                let text = self.set(stop.thread(), terminal, command);
                 say(&text.unwrap_or_else(|message| message));
             }
             Command::Until(place) => {
@@ -152,28 +194,20 @@ impl Console {
                     say("There is no code there.");
                 } else {
                     terminal.passing.push(id);
-                    return Next::Resume(Resume::Continue);
+                    return self.resume(stop, Resume::Continue);
                 }
-            }
-            Command::Catch(only_uncaught, kinds) => {
-                let breakpoint = Breakpoint {
-                    condition: Some(conditions::of_raised(only_uncaught, &kinds)),
-                    ..Breakpoint::new(Location::Raise)
-                };
-                let id = stop.thread().set_breakpoint(breakpoint);
-                let what = if only_uncaught {
-                    "uncaught objects"
-                } else {
-                    "objects"
-                };
-                let text = format!("where {what} are raised {kinds}");
-                terminal.breakpoints.push((id, text.trim_end().to_owned()));
-                say(&format!("Breakpoint {} {}.", id.0, text.trim_end()));
             }
             Command::Breakpoints => say(&texts::breakpoints(stop, &terminal.breakpoints)),
             Command::Delete(number) => {
                 let id = BreakpointId(number);
-                terminal.breakpoints.retain(|(known, _)| *known != id);
+                let known = terminal
+                    .breakpoints
+                    .iter()
+                    .position(|(known, _)| *known == id);
+                if let Some(index) = known {
+                    terminal.breakpoints.remove(index);
+                    terminal.commands.remove(index);
+                }
                 if !stop.thread().remove_breakpoint(id) {
                     say(&format!("There is no breakpoint {number}."));
                 }
@@ -185,11 +219,72 @@ impl Console {
             Command::Locals => say(&texts::locals(stop, *frame)),
             Command::List => say(&texts::around(stop, *frame)),
             Command::Tasks => say(&texts::tasks(stop)),
+            Command::Restart if self.rerun.is_some() => say("A replay goes on as it did."),
             Command::Restart if stop.can_restart() => return Next::Resume(Resume::Restart),
             Command::Restart => say("The newest procedure cannot begin again: arguments are gone."),
             Command::Help => say(&texts::help()),
         }
         Next::Ask
+    }
+
+    /// The program goes on.
+    fn resume(&self, stop: &mut Stop<'_>, resume: Resume) -> Next {
+        if let Some(rerun) = &self.rerun {
+            rerun.go_on(stop, matches!(resume, Resume::Step(..)));
+        }
+        Next::Resume(resume)
+    }
+
+    /// Sets a breakpoint; says where it is, or what is wrong.
+    fn set(
+        &self,
+        thread: &mut Thread,
+        terminal: &mut Terminal,
+        command: Command,
+    ) -> Result<String, String> {
+        let written = commands::written(&command);
+        let (location, wish) = match command {
+            Command::Watch(wish) => (Location::Assignment(wish.place.clone()), wish),
+            Command::Break(wish) | Command::Log(wish) => (self.location(&wish.place), wish),
+            Command::Catch(only_uncaught, kinds) => {
+                let breakpoint = Breakpoint {
+                    condition: Some(conditions::of_raised(only_uncaught, &kinds)),
+                    ..Breakpoint::new(Location::Raise)
+                };
+                let id = thread.set_breakpoint(breakpoint);
+                let what = if only_uncaught {
+                    "uncaught objects"
+                } else {
+                    "objects"
+                };
+                let text = format!("where {what} are raised {kinds}");
+                terminal.breakpoints.push((id, text.trim_end().to_owned()));
+                terminal.commands.push(written);
+                return Ok(format!("Breakpoint {} {}.", id.0, text.trim_end()));
+            }
+            _ => return Ok(String::new()),
+        };
+        let hits = wish.hits.as_deref().map(HitCount::read).transpose()?;
+        let wishes = Wishes {
+            condition: wish.condition.clone(),
+            hits,
+            message: wish.message.clone(),
+        };
+        let breakpoint = Breakpoint {
+            condition: conditions::condition(&wishes, Arc::new(say)),
+            ..Breakpoint::new(location)
+        };
+        let id = thread.set_breakpoint(breakpoint);
+        terminal
+            .breakpoints
+            .push((id, texts::described_wish(&wish)));
+        terminal.commands.push(written);
+        let state = thread.vm().debugger().breakpoint(id).unwrap_or_default();
+        Ok(match (state.places, state.line) {
+            (0, _) => format!("Breakpoint {} waits for code that is loaded later.", id.0),
+            (_, Some(line)) => format!("Breakpoint {} at line {line}.", id.0),
+            (_, None) => format!("Breakpoint {} at {}.", id.0, wish.place),
+        })
     }
 
     /// `FILE:LINE`, a line of the program, or a procedure.
@@ -207,33 +302,6 @@ impl Console {
             _ => Location::Procedure(place.to_owned()),
         }
     }
-}
-
-/// Sets a breakpoint; says where it is, or what is wrong.
-fn set(
-    stop: &mut Stop<'_>,
-    terminal: &mut Terminal,
-    location: Location,
-    wish: &Wish,
-) -> Result<String, String> {
-    let hits = wish.hits.as_deref().map(HitCount::read).transpose()?;
-    let wishes = Wishes {
-        condition: wish.condition.clone(),
-        hits,
-        message: wish.message.clone(),
-    };
-    let breakpoint = Breakpoint {
-        condition: conditions::condition(&wishes, Arc::new(say)),
-        ..Breakpoint::new(location)
-    };
-    let id = stop.thread().set_breakpoint(breakpoint);
-    terminal.breakpoints.push((id, texts::described_wish(wish)));
-    let state = stop.debugger().breakpoint(id).unwrap_or_default();
-    Ok(match (state.places, state.line) {
-        (0, _) => format!("Breakpoint {} waits for code that is loaded later.", id.0),
-        (_, Some(line)) => format!("Breakpoint {} at line {line}.", id.0),
-        (_, None) => format!("Breakpoint {} at {}.", id.0, wish.place),
-    })
 }
 
 /// Whether the stop is the end of a call that the console has made.

@@ -13,7 +13,13 @@ pub const TOOL: Tool = Tool {
     name: "replay",
     operands: "[OPTION…] RECORDING",
     summary: "Runs a recorded program again, to the same end",
-    options: &[("-t", "stop at the first line, and ask at the prompt")],
+    options: &[
+        ("-t", "stop at the first line, and ask at the prompt"),
+        (
+            "--resume PLACE",
+            "stop there; the prompt uses it to go backwards",
+        ),
+    ],
     details: "The program reads, and learns of the time, what it did when it was recorded.\n\
         It writes nothing but to standard output and standard error.",
     run: replay,
@@ -23,9 +29,14 @@ fn replay(mut parser: Parser, environment: &'static Environment) -> Result<u8, S
     let text_of = |error: lexopt::Error| error.to_string();
     let mut file: Option<PathBuf> = None;
     let mut debugs = false;
+    let mut resumption = None;
     while let Some(argument) = parser.next().map_err(text_of)? {
         match argument {
             Arg::Short('t') => debugs = true,
+            Arg::Long("resume") => {
+                let text = parser.value().map_err(text_of)?;
+                resumption = Some(text.to_string_lossy().into_owned());
+            }
             Arg::Value(value) if file.is_none() => file = Some(value.into()),
             argument => return Err(argument.unexpected().to_string()),
         }
@@ -38,5 +49,6 @@ fn replay(mut parser: Parser, environment: &'static Environment) -> Result<u8, S
     // A debugger stops at places that do not depend on when something was compiled.
     options.compiles = false;
     options.debugs = debugs;
+    options.resumption = resumption;
     Ok(crate::perform(options))
 }

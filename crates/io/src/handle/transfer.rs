@@ -65,9 +65,12 @@ impl Transfer {
             canny_replay::ask_to_write(Kind::Write, bytes, |bytes| self.write_now(to, bytes));
         if canny_replay::is_replaying()
             && let Ok(count) = written
-            && [1, 2].contains(&to.as_raw_fd())
+            && let stream @ (1 | 2) = to.as_raw_fd()
         {
-            show(to, &bytes[..count]);
+            show(
+                to,
+                canny_replay::unseen(stream as usize - 1, &bytes[..count]),
+            );
         }
         written
     }

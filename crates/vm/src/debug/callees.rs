@@ -9,7 +9,7 @@
 
 use canny_tables::layout::continuation::SLICE;
 use canny_tables::opcodes::{Opcode, OpcodeFlags};
-use canny_value::Value;
+use canny_value::{ObjectRef, Value};
 
 use super::patches;
 use super::places::possible_places;
@@ -56,6 +56,11 @@ impl Drop for Rests {
     }
 }
 
+/// Bytes of the frames below one whose registers begin at a field of a continuation.
+pub(super) fn depth_in(continuation: ObjectRef, first_register: usize) -> usize {
+    depth_of(continuation) + 8 * (first_register - SLICE)
+}
+
 impl Rests {
     /// An instruction is about to be executed.
     fn meet(&mut self, opcode: Opcode) {
@@ -81,7 +86,7 @@ impl Thread {
     /// Whether every instruction is asked about.
     pub(super) fn is_stepping(&self) -> bool {
         let step = self.debug.step.as_ref();
-        step.is_some_and(|step| !step.rests.is_resting)
+        self.debug.counting.is_some() || step.is_some_and(|step| !step.rests.is_resting)
     }
 
     /// Leads the machine's instructions that resume other frames to the debugger, during a rest.
@@ -97,6 +102,9 @@ impl Thread {
     /// Begins or ends a rest before an instruction. Whether it begins: then the instruction is dispatched
     /// once more.
     pub(super) fn rests(&mut self, opcode: Opcode, is_break: bool) -> bool {
+        if self.debug.counting.is_some() {
+            return false;
+        }
         let Some(mut step) = self.debug.step.take() else {
             return false;
         };
@@ -191,7 +199,7 @@ impl Thread {
         }
         let (mut found, mut count) = (None, 0);
         self.each_sealed(self.sealed, &mut |frame| {
-            let depth = depth_of(frame.object) + 8 * (frame.first_register - SLICE);
+            let depth = depth_in(frame.object, frame.first_register);
             let matters = !step.passes(depth);
             if matters {
                 found = Some((frame.closure, frame.return_pc));

@@ -123,6 +123,9 @@ impl Thread {
         if let Some(call) = returned {
             return self.stop_after(call, seen);
         }
+        // Instructions of the machine may have no frame.
+        let is_counted = !opcode.has(OpcodeFlags::MACHINE) && self.count_place(at);
+        let step_ends = step_ends || is_counted;
         if let Some(seen) = seen
             && !self.is_repeated(place)
             && !self.is_critical()
@@ -193,6 +196,9 @@ impl Thread {
             state.calls.remove(&task);
         }
         debugger.calls.fetch_sub(over.len(), Ordering::Relaxed);
+        for _ in &over {
+            canny_replay::come_back();
+        }
         over
     }
 
@@ -339,6 +345,7 @@ impl Thread {
         state.calls.entry(task).or_default().push(call);
         drop(state);
         self.vm.debugger.calls.fetch_add(1, Ordering::Relaxed);
+        canny_replay::step_aside();
         if !is_break {
             self.await_return(at as usize, depth);
         }

@@ -191,6 +191,22 @@ impl Thread {
         decode_live_map(map, base.into(), code.wide_maps()).map_or(Live::First(0), Live::Set)
     }
 
+    /// Bytes of all frames below one, on the stack and in continuations.
+    pub(super) fn debug_depth(&self, number: usize) -> Option<usize> {
+        let mut depth = None;
+        self.each_frame(false, &mut |physical, frames, _| {
+            if number >= frames.len() {
+                return true;
+            }
+            depth = Some(match physical.registers {
+                Registers::Stack(fp, _) => self.depth_of(fp),
+                Registers::Sealed(object, first, _) => super::callees::depth_in(object, first),
+            });
+            false
+        });
+        depth
+    }
+
     /// Frames from one on, so many of them.
     pub(super) fn debug_frames(&self, first: usize, count: usize) -> Vec<DebugFrame> {
         let wanted = first.saturating_add(count);

@@ -17,6 +17,7 @@
 
 mod breakpoints;
 mod callees;
+mod counting;
 mod entry;
 mod frames;
 mod kept;
@@ -38,6 +39,7 @@ use canny_value::Value;
 use crate::thread::interrupt::{DEBUG, InterruptState};
 
 pub use breakpoints::{Breakpoint, BreakpointId, BreakpointState, Condition, Location};
+pub use counting::{Back, CountOrder, Counted};
 pub use frames::{Assignment, DebugFrame, DebugVariable, Home};
 pub use kept::Kept;
 pub use step::{Granularity, StepKind};
@@ -126,6 +128,7 @@ struct State {
     threads: Vec<Weak<InterruptState>>,
     starts: tasks::Starts,
     kept: kept::Places,
+    count_orders: Vec<CountOrder>,
     /// Code that is kept alive since steps have put breaks there.
     stepped: HashSet<u64>,
 }
@@ -242,6 +245,8 @@ pub(crate) struct ThreadDebug {
     step: Option<Box<Step>>,
     /// Breaks that it has met.
     seen: Seen,
+    /// The places that it passes are counted.
+    counting: Option<Box<counting::Counting>>,
     /// The instruction and the frame to which a call in the middle of an instruction has just returned.
     resumed: Option<(usize, usize)>,
 }

@@ -133,6 +133,7 @@ impl Thread {
 
     /// The task has changed, or somebody wants something of it: sees whether it is stepped through.
     pub(crate) fn meet_debugger(&mut self) {
+        self.take_count_orders();
         let task = self.task_key();
         let mut state = self.vm.debugger.lock();
         if let Some(step) = self.debug.step.take() {

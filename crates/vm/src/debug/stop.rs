@@ -105,6 +105,11 @@ impl<'t> Stop<'t> {
         self.thread.debug_frames(first, count)
     }
 
+    /// The depth of a frame: bytes of all frames below it.
+    pub fn depth(&self, frame: usize) -> Option<usize> {
+        self.thread.debug_depth(frame)
+    }
+
     /// Where the task stands.
     pub fn position(&self) -> Option<Position> {
         self.frames(0, 1).pop()?.position
