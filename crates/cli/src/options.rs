@@ -345,7 +345,7 @@ pub fn parse_rest(
                 None if expressions.is_empty() && Verb::of(&word).is_some() => {
                     verb = Verb::of(&word);
                 }
-                None | Some(Verb::Run | Verb::Profile) => {
+                None | Some(Verb::Run | Verb::Profile | Verb::Debug | Verb::Record) => {
                     // The rest belongs to the program.
                     operands.push(word);
                     operands.extend(parser.raw_args().map_err(text_of)?);

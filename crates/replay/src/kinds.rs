@@ -48,5 +48,5 @@ kinds! {
     Connection = 17, "a connection";
     Primitive = 18, "an operation of the system";
     Resolve = 19, "the address of a host";
-    Interrupt = 20, "an interrupt";
+    Database = 20, "an operation on a database";
 }

@@ -1,4 +1,7 @@
-//! Failures of operations, as data.
+//! Failures of operations, as data: of SQLite itself, of arguments that do not fit a statement, of
+//! connections and cursors that are closed. Recordings keep them.
+
+use canny_replay::{Answer, Reading};
 
 /// Why something could not be done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,5 +77,53 @@ impl Failure {
             Failure::SeveralStatements(offset) | Failure::Nul(offset) => Some(*offset),
             _ => None,
         }
+    }
+}
+
+impl Answer for Failure {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Failure::Sqlite {
+                code,
+                message,
+                offset,
+            } => (0u8, *code, message.clone(), *offset).write(bytes),
+            Failure::ArgumentCount { wanted, given } => (1u8, *wanted, *given).write(bytes),
+            Failure::UnknownName(name) => (2u8, name.clone()).write(bytes),
+            Failure::Unbound(name) => (3u8, name.clone()).write(bytes),
+            Failure::SeveralStatements(at) => (4u8, *at).write(bytes),
+            Failure::Empty => 5u8.write(bytes),
+            Failure::Nul(at) => (6u8, *at).write(bytes),
+            Failure::Closed => 7u8.write(bytes),
+            Failure::NoCursor => 8u8.write(bytes),
+            Failure::Elsewhere => 9u8.write(bytes),
+            Failure::BlobRange { size } => (10u8, *size).write(bytes),
+        }
+    }
+
+    fn read(bytes: &mut Reading<'_>) -> Option<Failure> {
+        Some(match u8::read(bytes)? {
+            0 => Failure::Sqlite {
+                code: Answer::read(bytes)?,
+                message: Answer::read(bytes)?,
+                offset: Answer::read(bytes)?,
+            },
+            1 => Failure::ArgumentCount {
+                wanted: Answer::read(bytes)?,
+                given: Answer::read(bytes)?,
+            },
+            2 => Failure::UnknownName(Answer::read(bytes)?),
+            3 => Failure::Unbound(Answer::read(bytes)?),
+            4 => Failure::SeveralStatements(Answer::read(bytes)?),
+            5 => Failure::Empty,
+            6 => Failure::Nul(Answer::read(bytes)?),
+            7 => Failure::Closed,
+            8 => Failure::NoCursor,
+            9 => Failure::Elsewhere,
+            10 => Failure::BlobRange {
+                size: Answer::read(bytes)?,
+            },
+            _ => return None,
+        })
     }
 }

@@ -1,4 +1,7 @@
-//! Arguments of statements, and the rows that they give.
+//! Arguments of statements, and the rows that they give, as plain data. A tape owns all values of its
+//! rows; recordings keep it.
+
+use canny_replay::{Answer, Reading};
 
 /// An argument.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,4 +45,51 @@ pub struct Tape {
     pub columns: Vec<String>,
     /// Number of columns.
     pub width: usize,
+}
+
+impl Answer for Cell {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        match *self {
+            Cell::Null => 0u8.write(bytes),
+            Cell::Integer(number) => (1u8, number).write(bytes),
+            Cell::Real(number) => (2u8, number).write(bytes),
+            Cell::Text(length) => (3u8, length).write(bytes),
+            Cell::Blob(length) => (4u8, length).write(bytes),
+        }
+    }
+
+    fn read(bytes: &mut Reading<'_>) -> Option<Cell> {
+        Some(match u8::read(bytes)? {
+            0 => Cell::Null,
+            1 => Cell::Integer(Answer::read(bytes)?),
+            2 => Cell::Real(Answer::read(bytes)?),
+            3 => Cell::Text(Answer::read(bytes)?),
+            4 => Cell::Blob(Answer::read(bytes)?),
+            _ => return None,
+        })
+    }
+}
+
+impl Answer for Tape {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        self.cells.write(bytes);
+        self.bytes.len().write(bytes);
+        bytes.extend_from_slice(&self.bytes);
+        self.rows.write(bytes);
+        self.columns.write(bytes);
+        self.width.write(bytes);
+    }
+
+    fn read(bytes: &mut Reading<'_>) -> Option<Tape> {
+        Some(Tape {
+            cells: Vec::read(bytes)?,
+            bytes: {
+                let length = usize::read(bytes)?;
+                bytes.take(length)?.to_vec()
+            },
+            rows: usize::read(bytes)?,
+            columns: Vec::read(bytes)?,
+            width: usize::read(bytes)?,
+        })
+    }
 }

@@ -49,7 +49,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "http",
         &["locks", "replay", "sched", "io", "tls", "formats"],
     ),
-    ("sqlite", &["locks"]),
+    ("sqlite", &["locks", "replay"]),
     ("secrets", &["replay"]),
     (
         // Its tests read logs of the specializer.

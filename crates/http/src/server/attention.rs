@@ -6,6 +6,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use canny_replay::Kind;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::Server;
@@ -54,6 +55,8 @@ impl Server {
         let mut descriptors = [PollFd::new(&system, PollFlags::IN)];
         let nothing = Timespec::default();
         !self.ready.lock().is_empty()
-            || poll(&mut descriptors, Some(&nothing)).is_ok_and(|count| count > 0)
+            || canny_replay::ask(Kind::Ready, || {
+                poll(&mut descriptors, Some(&nothing)).is_ok_and(|count| count > 0)
+            })
     }
 }

@@ -13,6 +13,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use canny_locks::Mutex;
+use canny_replay::Kind;
 use rustix::event::{EventfdFlags, eventfd};
 
 use super::observer::{Outcome, Texts};
@@ -122,7 +123,9 @@ impl Journal {
         Ok(Journal {
             format,
             lines: Mutex::default(),
-            bell: eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?,
+            bell: canny_replay::ask_for_descriptor(Kind::Watch, || {
+                eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
+            })?,
         })
     }
 
@@ -137,8 +140,11 @@ impl Journal {
     }
 
     pub(super) fn log(&self, entry: &Entry<'_>) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        let time = now.unwrap_or_default().saturating_sub(entry.duration);
+        let now = canny_replay::ask(Kind::Time, || {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH);
+            now.unwrap_or_default()
+        });
+        let time = now.saturating_sub(entry.duration);
         let mut lines = self.lines.lock();
         if lines.bytes.len() >= WAITING_BYTES_MAX || lines.is_closed {
             lines.dropped += 1;

@@ -41,6 +41,7 @@ use std::time::Duration;
 
 use canny_io::Handle;
 use canny_locks::Mutex;
+use canny_replay::{Kind, Mode};
 use canny_tls::{ServerLayer, TlsContext};
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use rustix::event::{EventfdFlags, eventfd};
@@ -249,17 +250,66 @@ const ACCEPT_MAX: usize = 128;
 
 /// Milliseconds of a clock that never goes back.
 fn clock() -> u64 {
-    let now = clock_gettime(ClockId::MonotonicCoarse);
-    now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
+    canny_replay::ask(Kind::Clock, || {
+        let now = clock_gettime(ClockId::MonotonicCoarse);
+        now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000
+    })
+}
+
+/// Tells the system about a descriptor.
+fn watch(tell: impl FnOnce() -> rustix::io::Result<()>) -> rustix::io::Result<()> {
+    canny_replay::ask(Kind::Watch, tell)
+}
+
+/// The events that have come: of the system, or of a recording.
+fn events<'b>(
+    epoll: &OwnedFd,
+    buffer: &'b mut [MaybeUninit<Event>],
+    kept: &'b mut Vec<Event>,
+) -> Option<&'b [Event]> {
+    let nothing = rustix::event::Timespec::default();
+    if canny_replay::mode() == Mode::Live {
+        let (events, _) = epoll::wait(epoll, buffer, Some(&nothing)).ok()?;
+        return Some(events);
+    }
+    let words: Vec<(u64, u32)> = canny_replay::ask(Kind::Events, || {
+        let Ok((events, _)) = epoll::wait(epoll, buffer, Some(&nothing)) else {
+            return Vec::new();
+        };
+        let words = events.iter().map(|event| {
+            let (data, flags) = (event.data, event.flags);
+            (data.u64(), flags.bits())
+        });
+        words.collect()
+    });
+    kept.extend(words.into_iter().map(|(data, flags)| Event {
+        data: EventData::new_u64(data),
+        flags: EventFlags::from_bits_retain(flags),
+    }));
+    Some(kept)
+}
+
+/// The next connection of a listener, and the address of the client.
+fn accept(listener: &OwnedFd) -> Result<(OwnedFd, Option<SocketAddr>), Errno> {
+    let mut peer = None;
+    let descriptor = canny_replay::ask_for_descriptor(Kind::Connection, || {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (descriptor, address) = rustix::net::acceptfrom_with(listener, flags)?;
+        peer = address.and_then(|peer| SocketAddr::try_from(peer).ok());
+        Ok::<_, Errno>(descriptor)
+    })?;
+    let peer = canny_replay::ask(Kind::Connection, || peer.map(|peer| peer.to_string()));
+    Ok((descriptor, peer.and_then(|peer| peer.parse().ok())))
 }
 
 impl Server {
     /// A server that listens nowhere yet.
     pub fn new(options: ServerOptions) -> io::Result<Server> {
-        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        let epoll =
+            canny_replay::ask_for_descriptor(Kind::Watch, || epoll::create(CreateFlags::CLOEXEC))?;
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let flags = EventFlags::IN | EventFlags::ET;
-        epoll::add(&epoll, &bell, EventData::new_u64(BELL), flags)?;
+        watch(|| epoll::add(&epoll, &bell, EventData::new_u64(BELL), flags))?;
         Ok(Server {
             common: Arc::new(Common {
                 observer: Observer::new(&options)?,
@@ -297,18 +347,18 @@ impl Server {
             tls => tls,
         };
         // Accepted sockets inherit the option. Sockets in the file system do not have it.
-        let _ = rustix::net::sockopt::set_tcp_nodelay(&listener, true);
-        rustix::io::ioctl_fionbio(&listener, true)?;
+        watch(|| {
+            let _ = rustix::net::sockopt::set_tcp_nodelay(&listener, true);
+            rustix::io::ioctl_fionbio(&listener, true)
+        })?;
         let flags = EventFlags::IN | EventFlags::ET;
         let system = self
             .system()
             .ok_or_else(|| io::Error::other("the server has stopped"))?;
-        epoll::add(
-            &system.epoll,
-            &listener,
-            EventData::new_u64(LISTENER),
-            flags,
-        )?;
+        watch(|| {
+            let data = EventData::new_u64(LISTENER);
+            epoll::add(&system.epoll, &listener, data, flags)
+        })?;
         self.listeners.lock().push((listener, tls));
         self.may_accept.store(true, Ordering::SeqCst);
         self.ring();
@@ -365,11 +415,11 @@ impl Server {
     /// Asks the system what has happened; whether there is something to look at.
     fn poll(&self) -> bool {
         let mut buffer = [const { MaybeUninit::<Event>::uninit() }; EVENTS_MAX];
-        let nothing = rustix::event::Timespec::default();
         let Some(system) = self.system() else {
             return false;
         };
-        let Ok((events, _)) = epoll::wait(&system.epoll, &mut buffer, Some(&nothing)) else {
+        let mut kept = Vec::new();
+        let Some(events) = events(&system.epoll, &mut buffer, &mut kept) else {
             return false;
         };
         let mut accepts = self.may_accept.load(Ordering::Relaxed);
@@ -422,10 +472,8 @@ impl Server {
                     }
                     break;
                 }
-                let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-                match rustix::net::acceptfrom_with(listener, flags) {
+                match accept(listener) {
                     Ok((descriptor, peer)) => {
-                        let peer = peer.and_then(|peer| SocketAddr::try_from(peer).ok());
                         queued.extend(self.admit(descriptor, peer, tls.as_deref()));
                     }
                     Err(Errno::AGAIN) => break,
@@ -504,8 +552,9 @@ impl Server {
         let data = EventData::new_u64(connection.id().number());
         let flags = EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET;
         let system = self.system();
-        let added =
-            system.map(|system| epoll::add(&system.epoll, connection.descriptor(), data, flags));
+        let added = system.map(|system| {
+            watch(|| epoll::add(&system.epoll, connection.descriptor(), data, flags))
+        });
         if !matches!(added, Some(Ok(()))) {
             self.close(&connection);
             return None;
@@ -685,7 +734,7 @@ impl Server {
         connection.detach(id.serial)?;
         // It is counted until its handles are closed, but not looked at any more.
         if let Some(system) = self.system() {
-            let _ = epoll::delete(&system.epoll, connection.descriptor());
+            let _ = watch(|| epoll::delete(&system.epoll, connection.descriptor()));
         }
         self.slots.lock().remove(id.connection);
         self.connections.fetch_sub(1, Ordering::SeqCst);

@@ -147,7 +147,7 @@ impl Record {
 
     /// It began so long ago.
     pub(super) fn has_lasted(&mut self, time: Duration) {
-        if let Some(began) = Instant::now().checked_sub(time) {
+        if let Some(began) = canny_replay::now().checked_sub(time) {
             self.began = began;
         }
     }
@@ -195,7 +195,7 @@ impl Observer {
             measurements.begin();
         }
         Box::new(Record {
-            began: Instant::now(),
+            began: canny_replay::now(),
             client: forwarded.and_then(|forwarded| forwarded.client),
             texts: match self.journal {
                 Some(_) => Texts::of_head(bytes, head),
@@ -218,7 +218,7 @@ impl Observer {
             texts.push(bytes, KEPT_BYTES);
         }
         Box::new(Record {
-            began: Instant::now(),
+            began: canny_replay::now(),
             client: None,
             texts,
             method: method_index(b""),
@@ -252,7 +252,7 @@ impl Observer {
         sent: u64,
         otherwise: Outcome,
     ) {
-        let duration = record.began.elapsed();
+        let duration = canny_replay::now().saturating_duration_since(record.began);
         if let Some(measurements) = &self.measurements
             && record.is_request
         {

@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
 use canny_locks::Mutex;
+use canny_replay::Kind;
 use canny_tls::ServerLayer;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, Shutdown};
@@ -46,9 +47,11 @@ impl Stream {
         loop {
             let outcome = match &self.tls {
                 Some(tls) => tls.lock().receive(self.descriptor.as_fd(), buffer),
-                None => rustix::net::recv(&*self.descriptor, &mut *buffer, RecvFlags::empty())
-                    .map(|(count, _)| count)
-                    .map_err(io::Error::from),
+                None => canny_replay::ask_for_bytes(Kind::Read, buffer, |buffer| {
+                    rustix::net::recv(&*self.descriptor, &mut *buffer, RecvFlags::empty())
+                        .map(|(count, _)| count)
+                })
+                .map_err(io::Error::from),
             };
             match outcome {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -62,8 +65,10 @@ impl Stream {
         loop {
             let outcome = match &self.tls {
                 Some(tls) => tls.lock().send(self.descriptor.as_fd(), bytes),
-                None => rustix::net::send(&*self.descriptor, bytes, SendFlags::NOSIGNAL)
-                    .map_err(io::Error::from),
+                None => canny_replay::ask_to_write(Kind::Write, bytes, |bytes| {
+                    rustix::net::send(&*self.descriptor, bytes, SendFlags::NOSIGNAL)
+                })
+                .map_err(io::Error::from),
             };
             match outcome {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -83,8 +88,10 @@ impl Stream {
     /// Whether nothing has come, as far as that is known: a look that takes nothing.
     pub(super) fn is_quiet(&self) -> bool {
         let mut byte = [0];
-        let looked = rustix::net::recv(&*self.descriptor, &mut byte, RecvFlags::PEEK);
-        !matches!(looked, Ok((1.., _)) | Err(Errno::INTR))
+        canny_replay::ask(Kind::Ready, || {
+            let looked = rustix::net::recv(&*self.descriptor, &mut byte, RecvFlags::PEEK);
+            !matches!(looked, Ok((1.., _)) | Err(Errno::INTR))
+        })
     }
 
     /// Tells the other side that nothing follows; it may be over already.
@@ -94,7 +101,9 @@ impl Stream {
         {
             tls.lock().say_farewell(self.descriptor.as_fd());
         }
-        let _ = rustix::net::shutdown(&self.descriptor, direction);
+        let _ = canny_replay::ask(Kind::Socket, || {
+            rustix::net::shutdown(&self.descriptor, direction)
+        });
     }
 
     /// Says farewell where the protocol has one, before the descriptor is closed.

@@ -27,6 +27,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use canny_locks::{Mutex, MutexGuard};
+use canny_replay::{Answer, Kind, Mode, Reading};
 use canny_sched::{Interest, Wake};
 use rustix::process::{Pid, Signal};
 use rustix::pty::OpenptFlags;
@@ -76,6 +77,13 @@ pub struct Start {
     pub terminal: Option<(u16, u16)>,
 }
 
+impl Start {
+    /// The leader of a session leads a group.
+    fn leads_group(&self) -> bool {
+        self.group == Group::New || self.terminal.is_some()
+    }
+}
+
 /// A process that was started, and our ends of its pipes.
 #[derive(Debug)]
 pub struct Started {
@@ -96,7 +104,8 @@ pub struct Process {
 #[derive(Debug)]
 enum State {
     Running {
-        child: Child,
+        /// None in a replay.
+        child: Option<Child>,
         /// Readable when the process ended, on systems that have such descriptors.
         end: Option<Arc<OwnedFd>>,
     },
@@ -112,6 +121,24 @@ pub enum Ending {
     Code(i32),
     /// By a signal.
     Signal(i32),
+}
+
+impl Answer for Ending {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        match *self {
+            Ending::Code(code) => (true, code).write(bytes),
+            Ending::Signal(signal) => (false, signal).write(bytes),
+        }
+    }
+
+    fn read(bytes: &mut Reading<'_>) -> Option<Ending> {
+        let (is_code, number) = <(bool, i32)>::read(bytes)?;
+        Some(if is_code {
+            Ending::Code(number)
+        } else {
+            Ending::Signal(number)
+        })
+    }
 }
 
 /// Processes that no task waits for any more.
@@ -159,8 +186,60 @@ fn bury_orphans() {
     orphans().retain_mut(|child| matches!(child.try_wait(), Ok(None)));
 }
 
-/// Starts a process. It gets no descriptors but the three streams.
-pub fn start(mut start: Start) -> io::Result<Started> {
+/// Starts a process. It gets no descriptors but the three streams. In a replay there is none, and what it
+/// wrote comes from the recording.
+pub fn start(start: Start) -> io::Result<Started> {
+    let leads_group = start.leads_group();
+    let mut started = None;
+    let id = canny_replay::ask(Kind::Process, || {
+        let now = start_now(start)?;
+        let id = now.process.id;
+        started = Some(now);
+        Ok::<i32, io::Error>(id)
+    })?;
+    if canny_replay::mode() == Mode::Live
+        && let Some(started) = started
+    {
+        return Ok(started);
+    }
+    let (process, input, output, error) = match started {
+        Some(now) => (Some(now.process), now.input, now.output, now.error),
+        None => (None, None, None, None),
+    };
+    let process = process.unwrap_or_else(|| Process {
+        id,
+        leads_group,
+        state: Mutex::new(State::Running {
+            child: None,
+            end: None,
+        }),
+    });
+    let end = match &mut *process.state() {
+        State::Running { end, .. } => end.take(),
+        State::Ended(_) | State::Orphan => None,
+    };
+    let end = kept_descriptor(end.and_then(Arc::into_inner))?;
+    if let State::Running { end: place, .. } = &mut *process.state() {
+        *place = end.map(Arc::new);
+    }
+    Ok(Started {
+        process,
+        input: kept_descriptor(input)?,
+        output: kept_descriptor(output)?,
+        error: kept_descriptor(error)?,
+    })
+}
+
+/// A descriptor that is there, or was.
+fn kept_descriptor(present: Option<OwnedFd>) -> io::Result<Option<OwnedFd>> {
+    if !canny_replay::ask(Kind::Process, || present.is_some()) {
+        return Ok(None);
+    }
+    let missing = || io::Error::from(io::ErrorKind::NotFound);
+    canny_replay::ask_for_descriptor(Kind::Process, || present.ok_or_else(missing)).map(Some)
+}
+
+fn start_now(mut start: Start) -> io::Result<Started> {
     bury_orphans();
     let mut command = Command::new(&start.program);
     command.args(&start.arguments);
@@ -196,9 +275,9 @@ pub fn start(mut start: Start) -> io::Result<Started> {
     let id = i32::try_from(child.id()).unwrap_or_default();
     let process = Process {
         id,
-        leads_group: start.group == Group::New || start.terminal.is_some(),
+        leads_group: start.leads_group(),
         state: Mutex::new(State::Running {
-            child,
+            child: Some(child),
             end: end_of(id).map(Arc::new),
         }),
     };
@@ -345,11 +424,22 @@ impl Process {
 
     /// How the process ended, or `None` while it runs.
     pub fn ending(&self) -> io::Result<Option<Ending>> {
+        let ending = canny_replay::ask(Kind::Process, || self.ending_now())?;
+        if let Some(ending) = ending {
+            *self.state() = State::Ended(ending);
+        }
+        Ok(ending)
+    }
+
+    fn ending_now(&self) -> io::Result<Option<Ending>> {
         let mut state = self.state();
         match &mut *state {
             State::Ended(ending) => Ok(Some(*ending)),
             State::Orphan => Ok(None),
             State::Running { child, .. } => {
+                let Some(child) = child else {
+                    return Ok(None);
+                };
                 let Some(status) = child.try_wait()? else {
                     return Ok(None);
                 };
@@ -397,6 +487,10 @@ impl Process {
 
     /// Sends a signal to the process, or to its whole group if it leads one. `false`: it had ended before.
     pub fn signal(&self, signal: Signal, group: bool) -> io::Result<bool> {
+        canny_replay::ask(Kind::Process, || self.signal_now(signal, group))
+    }
+
+    fn signal_now(&self, signal: Signal, group: bool) -> io::Result<bool> {
         let state = self.state();
         let (State::Running { .. }, Some(id)) = (&*state, Pid::from_raw(self.id)) else {
             return Ok(false);
@@ -417,7 +511,10 @@ impl Process {
 impl Drop for Process {
     fn drop(&mut self) {
         let state = std::mem::replace(&mut *self.state(), State::Orphan);
-        if let State::Running { mut child, .. } = state
+        if let State::Running {
+            child: Some(mut child),
+            ..
+        } = state
             && matches!(child.try_wait(), Ok(None))
         {
             orphans().push(child);

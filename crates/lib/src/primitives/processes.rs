@@ -11,6 +11,7 @@ use canny_io::process::{
     Ending, Group, Start, Started, Stream, end_with_program, name_of_signal, signal_of_name, start,
 };
 use canny_io::{Handle, IoError, Operation};
+use canny_replay::Kind as Question;
 use canny_tables::kinds::Kind;
 use canny_tables::protocols::{self, Enumerated, PortKind, spawn_setting as setting, spawned};
 use canny_value::Value;
@@ -224,7 +225,7 @@ fn process(thread: &mut Thread, call: Call) -> Result<Arc<Process>, Raise> {
 fn id(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let id = match call.optional(0) {
         Some(_) => i64::from(process(thread, call)?.id()),
-        None => i64::from(std::process::id()),
+        None => canny_replay::ask(Question::Process, || i64::from(std::process::id())),
     };
     Ok(thread.integer(id))
 }
@@ -303,17 +304,32 @@ fn signal_name(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     }
 }
 
+/// The ends of a new pipe: to read from, and to write to.
+fn pipe_ends() -> io::Result<(OwnedFd, OwnedFd)> {
+    let mut writer = None;
+    let reader = canny_replay::ask_for_descriptor(Question::Open, || {
+        let (reader, other) = io::pipe()?;
+        writer = Some(other);
+        Ok::<_, io::Error>(reader.into())
+    })?;
+    let missing = || io::Error::from(io::ErrorKind::NotFound);
+    let writer = canny_replay::ask_for_descriptor(Question::Open, || {
+        writer.map(OwnedFd::from).ok_or_else(missing)
+    })?;
+    Ok((reader, writer))
+}
+
 fn pipe(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let form = match call.case(thread, 0)? {
         PortKind::BinaryInput => flag::BINARY,
         PortKind::TextualInput => flag::TEXTUAL,
         _ => return Err(call.range_error(thread, 0, "the kind of an input port")),
     };
-    match with_descriptors(thread, is_out_of_descriptors, io::pipe) {
+    match with_descriptors(thread, is_out_of_descriptors, pipe_ends) {
         Ok((reader, writer)) => {
-            let handle = Handle::from_descriptor(OwnedFd::from(reader), "pipe");
+            let handle = Handle::from_descriptor(reader, "pipe");
             let input = port_over(thread, handle, form | flag::INPUT)?;
-            let handle = Handle::from_descriptor(OwnedFd::from(writer), "pipe");
+            let handle = Handle::from_descriptor(writer, "pipe");
             let output = port_over(thread, handle, flag::BINARY | flag::OUTPUT)?;
             Ok(thread.cons(input, output))
         }

@@ -271,11 +271,17 @@ pub fn take_shutdown_procedure(vm: &Vm) -> Option<Value> {
 }
 
 fn open(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    match io::pipe() {
-        Ok((reader, writer)) => {
+    let mut writer = None;
+    let reader = canny_replay::ask_for_descriptor(canny_replay::Kind::Open, || {
+        let (reader, other) = io::pipe()?;
+        writer = Some(other);
+        Ok::<_, io::Error>(OwnedFd::from(reader))
+    });
+    match reader {
+        Ok(reader) => {
             let signals: &Signals = host::state(thread.vm());
-            *signals.shared.writer() = Some(writer);
-            let handle = Handle::from_descriptor(OwnedFd::from(reader), "signals");
+            *signals.shared.writer() = writer;
+            let handle = Handle::from_descriptor(reader, "signals");
             port_over(thread, handle, flag::BINARY | flag::INPUT)
         }
         Err(error) => Err(refused(thread, call, "watch signals", &error)),

@@ -436,7 +436,8 @@ impl Thread {
     /// Whether the current task runs on the main thread without being bound to it: where it blocks, it
     /// blocks the main program, which can continue nowhere else.
     pub fn is_guest_of_main(&self) -> bool {
-        self.tasks.worker == Some(WorkerId::MAIN)
+        !self.vm.tasks_config.is_alone
+            && self.tasks.worker == Some(WorkerId::MAIN)
             && self.tasks.current.is_true()
             && self.lane_of_task(Lane::General) == Lane::General
     }

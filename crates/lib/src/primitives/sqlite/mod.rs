@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use canny_locks::Mutex;
+use canny_replay::{Answer, Kind as Question};
 use canny_sqlite::{BlobPlace, Connection, Failure, Interrupter, OpenMode, Request, Rows};
 use canny_sqlite::{CursorNumber, Tape, Watch};
 use canny_tables::kinds::Kind;
@@ -143,8 +144,8 @@ impl Watch for Interruptible<'_> {
     }
 }
 
-/// Uses a connection outside of the heap.
-fn outside<R>(
+/// Uses a connection outside of the heap. Its answers are kept in recordings.
+fn outside<R: Answer>(
     thread: &mut Thread,
     database: &Database,
     work: impl FnOnce(&mut Connection, &mut dyn Watch) -> Result<R, Failure>,
@@ -158,7 +159,9 @@ fn outside<R>(
             interrupt,
             is_guest,
         };
-        database.with(|connection| work(connection, &mut watch))
+        canny_replay::ask(Question::Database, || {
+            database.with(|connection| work(connection, &mut watch))
+        })
     })
 }
 
@@ -267,9 +270,18 @@ fn open(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
     let timeout = Duration::from_millis(call.index(thread, 3)? as u64);
     let statements_max = call.index(thread, 4)?;
     let opened = thread.block_outside_heap(|| {
-        let mut connection = Connection::open(&path, mode, statements_max)?;
-        connection.set_busy_timeout(timeout);
-        Ok(connection)
+        let mut opened = None;
+        canny_replay::ask(Question::Database, || {
+            let mut connection = Connection::open(&path, mode, statements_max)?;
+            connection.set_busy_timeout(timeout);
+            opened = Some(connection);
+            Ok(())
+        })?;
+        match opened {
+            Some(connection) => Ok(connection),
+            // A replay has its answers from the recording.
+            None => Connection::open(&path, OpenMode::Memory, statements_max),
+        }
     });
     let connection = opened.map_err(|failure: Failure| Refusal::from(named(failure, &path)))?;
     let interrupter = connection.interrupter();
@@ -323,17 +335,18 @@ fn run(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
         wants_names: matches!(shape, RowShape::Alists | RowShape::Alist),
         token,
     };
-    let mut tape = Tape::default();
     let outcome = outside(thread, &database, |connection, watch| {
-        connection.run(&sql, &parameters, request, watch, &mut tape)
+        let mut tape = Tape::default();
+        let changes = connection.run(&sql, &parameters, request, watch, &mut tape)?;
+        Ok((changes, tape))
     });
-    if outcome == Err(Failure::Elsewhere) {
+    if matches!(outcome, Err(Failure::Elsewhere)) {
         let text = sql.clone();
         return offload::begin(thread, &database, sql, move |connection, watch, tape| {
             connection.run(&text, &parameters, request, watch, tape)
         });
     }
-    let changes = outcome.map_err(in_text(&sql))?;
+    let (changes, tape) = outcome.map_err(in_text(&sql))?;
     rows::shaped(thread, shape, changes, &tape)
 }
 
@@ -412,9 +425,10 @@ fn fetch(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
     if thread.is_guest_of_main() {
         return offload::begin(thread, &cursor.database, cursor.sql.clone(), fetch);
     }
-    let mut tape = Tape::default();
-    outside(thread, &cursor.database, |connection, watch| {
-        fetch(connection, watch, &mut tape)
+    let tape = outside(thread, &cursor.database, |connection, watch| {
+        let mut tape = Tape::default();
+        fetch(connection, watch, &mut tape)?;
+        Ok(tape)
     })
     .map_err(in_text(&cursor.sql))?;
     Ok(rows::list(thread, &tape, wants_names)?)
@@ -434,13 +448,15 @@ fn close_cursor(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn state(thread: &mut Thread, call: Call) -> Result<Value, Refusal> {
     let database = database(thread, call, 1)?;
     let what = call.case(thread, 2)?;
-    let number = database.with(|connection| {
-        let (statements, cursors) = connection.statement_counts();
-        Ok(match what {
-            DatabaseState::LastInsertId => connection.last_insert_rowid(),
-            DatabaseState::InTransaction => i64::from(connection.is_in_transaction()),
-            DatabaseState::Statements => statements as i64,
-            DatabaseState::Cursors => cursors as i64,
+    let number = canny_replay::ask(Question::Database, || {
+        database.with(|connection| {
+            let (statements, cursors) = connection.statement_counts();
+            Ok(match what {
+                DatabaseState::LastInsertId => connection.last_insert_rowid(),
+                DatabaseState::InTransaction => i64::from(connection.is_in_transaction()),
+                DatabaseState::Statements => statements as i64,
+                DatabaseState::Cursors => cursors as i64,
+            })
         })
     })?;
     Ok(match what {
