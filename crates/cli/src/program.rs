@@ -79,12 +79,13 @@ pub fn run(options: &Options, source: &Source) -> u8 {
                     (Some(socket), _) => run_for_adapter(&mut session, socket, prepared),
                     (None, ReplayWish::Replay(recording)) => {
                         let resumption = options.resumption.as_deref();
-                        let thread = &mut session.thread;
-                        if !crate::debug::begin_replay(thread, &name, recording, resumption) {
+                        session.run_after(prepared, |thread| {
+                            if crate::debug::begin_replay(thread, &name, recording, resumption) {
+                                return Ok(());
+                            }
                             eprintln!("canny: --resume wants a place that the prompt has named");
-                            return exit_code::USAGE;
-                        }
-                        session.run(prepared)
+                            Err(Failure::Exit(Exit::Code(exit_code::USAGE.into())))
+                        })
                     }
                     (None, _) => {
                         crate::debug::begin(&mut session.thread, &name);

@@ -214,7 +214,7 @@ fn wanted_text(wanted: Wanted) -> String {
     };
     match wanted {
         Wanted::Breakpoint => "breakpoint".to_owned(),
-        Wanted::Line(Back::In) => "in".to_owned(),
+        Wanted::Line(Back::In(task)) => of_task("in", task, 0),
         Wanted::Line(Back::Over(task, depth)) => of_task("over", task, depth),
         Wanted::Line(Back::Out(task, depth)) => of_task("out", task, depth),
     }
@@ -253,7 +253,7 @@ fn read_wanted<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Wanted> 
     };
     Some(match word {
         "breakpoint" => Wanted::Breakpoint,
-        "in" => Wanted::Line(Back::In),
+        "in" => Wanted::Line(Back::In(of_task()?.0)),
         "over" => {
             let (task, depth) = of_task()?;
             Wanted::Line(Back::Over(task, depth))
@@ -283,7 +283,7 @@ mod tests {
     fn resumptions_are_read_as_they_were_written() {
         let wanted = [
             Wanted::Breakpoint,
-            Wanted::Line(Back::In),
+            Wanted::Line(Back::In(TaskKey(Some(0)))),
             Wanted::Line(Back::Over(TaskKey(Some(7)), 1232)),
             Wanted::Line(Back::Out(TaskKey(None), 0)),
         ];

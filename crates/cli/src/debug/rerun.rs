@@ -233,7 +233,7 @@ impl Rerun {
         let task = stop.task();
         let depth = stop.depth(frame).unwrap_or(0);
         let wanted = match way {
-            Backwards::Step => Wanted::Line(Back::In),
+            Backwards::Step => Wanted::Line(Back::In(task)),
             Backwards::Next => Wanted::Line(Back::Over(task, depth)),
             Backwards::Finish => Wanted::Line(Back::Out(task, depth)),
             Backwards::Continue => Wanted::Breakpoint,

@@ -22,8 +22,8 @@ use crate::thread::Thread;
 /// The kind of place to which somebody goes back: where another line begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Back {
-    /// In any task and procedure.
-    In,
+    /// Of this task, in any procedure.
+    In(TaskKey),
     /// Of this task, in a frame of this depth or an older one.
     Over(TaskKey, usize),
     /// Of this task, in a frame that is older than one of this depth.
@@ -149,7 +149,7 @@ impl Thread {
             let is_line = counting.last.insert(task, here) != Some(here);
             let is_wanted = match counting.back {
                 None => false,
-                Some(Back::In) => true,
+                Some(Back::In(of)) => task == of,
                 Some(Back::Over(of, limit)) => task == of && depth <= limit,
                 Some(Back::Out(of, limit)) => task == of && depth < limit,
             };
