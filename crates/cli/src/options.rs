@@ -77,6 +77,8 @@ pub struct Options {
     pub listen: Option<String>,
     /// The program is run in the debugger.
     pub debugs: bool,
+    /// Whether a web server serves it, whose failures people look into.
+    pub serves_for_development: bool,
     /// The socket of the adapter that debugs it.
     pub debug_socket: Option<PathBuf>,
     /// Tell at the end what was compiled and what was not.
@@ -164,6 +166,7 @@ impl Options {
             heap: HeapWish::default(),
             listen: None,
             debugs: false,
+            serves_for_development: false,
             debug_socket: None,
             environment,
         }
