@@ -29,6 +29,7 @@ const FAILING: &str = r##"
        (sleep 1/1000)
        (+ 1 (length (price-of item 5)))))
     ((/deep) (deep 70))
+    ((/large) (make-vector 1000000000000 0))
     (else "nothing fails here")))
 "##;
 
@@ -304,6 +305,11 @@ fn older_failures_are_forgotten() {
     for _ in 0..9 {
         server.get("/fail");
     }
+    assert_eq!(page.variable(frame, "discount")["text"], "5");
+    // Frames that may hold all of the memory are not kept at all.
+    let fields = format!("Host: {}\r\n", server.address);
+    let answer = server.get_with("/large", &fields);
+    assert!(answer.contains("they would keep the memory"), "{answer}");
     assert_eq!(page.variable(frame, "discount")["text"], "5");
     server.get("/fail");
     let (status, answer) = page.ask("variables", json!({"frame": frame}));

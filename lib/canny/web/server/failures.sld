@@ -35,6 +35,8 @@
     (define values-max 20000)
     ;; Frames of the program that are shown at once.
     (define frames-max 50)
+    ;; Frames that are looked at for those, at most.
+    (define searched-max 20000)
     ;; Characters, about, of a value's text, and of one that is wanted whole.
     (define text-length 200)
     (define whole-text-length 1000000)
@@ -96,7 +98,7 @@
     ;; To be called where the object was raised.
     (define (keep request object frames)
       (let ((note (and (error-object? object)
-                       (eq? 'memory (condition-kind object))
+                       (memq (condition-kind object) '(memory stack))
                        "The frames were not kept, since they would keep the memory.")))
         (if note
             (make-failure #f #f object frames #f '() note #f 0)
@@ -132,22 +134,22 @@
     ;;; Frames
 
     ;; Frames of the program from a number on: a list of pairs of number and frame, and the number
-    ;; of the next one or #f.
-    (define (frames-from failure first)
-      (let ((continuation (failure-continuation failure))
-            (page 100))
-        (let loop ((first first) (rest '()) (left 0) (found '()) (count 0))
-          (cond ((= count frames-max) (values (reverse found) first))
-                ((pair? rest)
-                 (if (frame-library? (car rest))
-                     (loop (+ first 1) (cdr rest) left found count)
-                     (loop (+ first 1) (cdr rest) left
-                           (cons (cons first (car rest)) found)
-                           (+ count 1))))
-                ((eqv? left 'none) (values (reverse found) #f))
-                (else
-                 (let ((more (%continuation-frames continuation first page)))
-                   (loop first more (if (< (length more) page) 'none 0) found count)))))))
+    ;; of the next one or #f. Each page of frames is a walk from the newest one on, so that pages
+    ;; become longer.
+    (define (frames-from failure start)
+      (let loop ((first start) (rest '()) (page 100) (last? #f) (found '()) (count 0))
+        (cond ((or (= count frames-max) (>= (- first start) searched-max))
+               (values (reverse found) first))
+              ((pair? rest)
+               (if (frame-library? (car rest))
+                   (loop (+ first 1) (cdr rest) page last? found count)
+                   (loop (+ first 1) (cdr rest) page last?
+                         (cons (cons first (car rest)) found)
+                         (+ count 1))))
+              (last? (values (reverse found) #f))
+              (else
+               (let ((more (%continuation-frames (failure-continuation failure) first page)))
+                 (loop first more (* 2 page) (< (length more) page) found count))))))
 
     (define (frame-name frame) (car frame))
     (define (frame-place frame) (cadr frame))
