@@ -78,6 +78,8 @@ pub struct Options {
     pub listen: Option<String>,
     /// The program is run in the debugger.
     pub debugs: bool,
+    /// Whether a web server serves it, whose failures people look into.
+    pub serves_for_development: bool,
     /// The socket of the adapter that debugs it.
     pub debug_socket: Option<PathBuf>,
     /// The program is recorded, or replayed from a recording.
@@ -172,6 +174,7 @@ impl Options {
             heap: HeapWish::default(),
             listen: None,
             debugs: false,
+            serves_for_development: false,
             debug_socket: None,
             replay: ReplayWish::Live,
             resumption: None,

@@ -109,7 +109,9 @@ impl Session {
             } else {
                 None
             },
-            is_interactive: options.action == Action::Repl || options.debugs,
+            is_interactive: options.action == Action::Repl
+                || options.debugs
+                || options.serves_for_development,
             documents: None,
             counting,
             ..crate::project::libraries(options, program, project)
@@ -117,6 +119,12 @@ impl Session {
         if options.debugs {
             // Every variable and every expression is there.
             evaluation.optimizer.limit = Some(0);
+        }
+        if options.serves_for_development {
+            // Names of the program and parameters of its procedures are there, warnings too.
+            let passes = ["remove-globals", "propagate", "inline", "simplify"];
+            let disabled = &mut evaluation.optimizer.disabled;
+            disabled.extend(passes.map(str::to_owned));
         }
         vm.host(|| Evaluation::new(&evaluation));
         canny_lib::host::blame_public_procedures(&vm);

@@ -100,8 +100,7 @@ fn programs_of_other_tests_replay() {
             let recording = directory.join("canny.recording");
             let recording = recording.to_str().unwrap();
             let words = ["record", "-o", recording, program.to_str().unwrap()];
-            let beside = program.parent().unwrap();
-            let outcome = run(beside, &words, &input);
+            let outcome = run(&directory, &words, &input);
             let again = run(&directory, &["replay", recording], "");
             assert_eq!(again.code, outcome.code, "{stem}: {}", again.errors);
             assert_eq!(again.output, outcome.output, "{stem}");

@@ -3,6 +3,9 @@
 
 mod support;
 
+#[path = "serve/failures.rs"]
+mod failures;
+
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
@@ -58,8 +61,13 @@ fn errors(directory: &Path) -> String {
 }
 
 fn serve(directory: PathBuf, words: &[&str]) -> Serving {
+    start(directory, &["serve", "--port", "0"], words)
+}
+
+/// A server that says on standard error where it listens.
+fn start(directory: PathBuf, command: &[&str], words: &[&str]) -> Serving {
     let file = std::fs::File::create(directory.join("errors")).unwrap();
-    let mut command = support::Canny::new(directory.clone(), &["serve", "--port", "0"]).command();
+    let mut command = support::Canny::new(directory.clone(), command).command();
     let mut child = command
         .args(words)
         .stdin(Stdio::null())

@@ -1,5 +1,8 @@
 //! Numbers by which the client names values and frames, as long as their task stands still. A number is
 //! never used again: one of a task that has gone on leads nowhere.
+//!
+//! Frames of a task that waits are those of the continuation that it had when its stack was asked for.
+//! They are forgotten when the stack is asked for again, and when any task stops.
 
 use std::collections::HashMap;
 
@@ -8,13 +11,22 @@ use canny_vm::debug::{Kept, TaskKey};
 /// Parts that are sent at once if the client does not say how many.
 const PARTS_MAX: usize = 1000;
 
+/// The place of a frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In a task that stands still.
+    Stopped(usize),
+    /// In a continuation.
+    Waiting(Kept, usize),
+}
+
 /// A thing with parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     /// The variables of a frame that are its own.
-    Locals(usize),
+    Locals(Place),
     /// Those that its procedure has captured.
-    Captured(usize),
+    Captured(Place),
     /// A value.
     Value(Kept),
 }
@@ -24,7 +36,9 @@ pub enum Target {
 pub struct Numbers {
     last: i64,
     targets: HashMap<i64, (TaskKey, Target)>,
-    frames: HashMap<i64, (TaskKey, usize)>,
+    frames: HashMap<i64, (TaskKey, Place)>,
+    /// The continuations of tasks that wait.
+    waiting: HashMap<TaskKey, Kept>,
 }
 
 impl Numbers {
@@ -41,7 +55,7 @@ impl Numbers {
     }
 
     /// A number for a frame.
-    pub fn of_frame(&mut self, task: TaskKey, frame: usize) -> i64 {
+    pub fn of_frame(&mut self, task: TaskKey, frame: Place) -> i64 {
         let number = self.next();
         self.frames.insert(number, (task, frame));
         number
@@ -53,14 +67,33 @@ impl Numbers {
     }
 
     /// The frame of a number.
-    pub fn frame(&self, number: i64) -> Option<(TaskKey, usize)> {
+    pub fn frame(&self, number: i64) -> Option<(TaskKey, Place)> {
         self.frames.get(&number).copied()
+    }
+
+    /// Notes the continuation of a task that waits.
+    pub fn wait(&mut self, task: TaskKey, continuation: Kept) {
+        self.waiting.insert(task, continuation);
+    }
+
+    /// The continuation of a task that waits, if its stack was asked for.
+    pub fn waiting(&self, task: TaskKey) -> Option<Kept> {
+        self.waiting.get(&task).copied()
+    }
+
+    /// Forgets the tasks that wait; gives what was kept for them.
+    pub fn forget_waiting(&mut self) -> Vec<Kept> {
+        let tasks: Vec<TaskKey> = self.waiting.keys().copied().collect();
+        tasks
+            .into_iter()
+            .flat_map(|task| self.forget(task))
+            .collect()
     }
 
     /// Forgets all of a task; gives the values that were kept for it.
     pub fn forget(&mut self, task: TaskKey) -> Vec<Kept> {
         self.frames.retain(|_, (owner, _)| *owner != task);
-        let mut kept = Vec::new();
+        let mut kept: Vec<Kept> = self.waiting.remove(&task).into_iter().collect();
         self.targets.retain(|_, (owner, target)| {
             if *owner == task
                 && let Target::Value(place) = target

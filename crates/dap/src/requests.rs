@@ -7,15 +7,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use canny_lib::debug::{self, Outcome, conditions, parts};
-use canny_vm::Position;
+use canny_value::Value;
 use canny_vm::debug::{
-    Assignment, DebugFrame, Granularity, Resume, StepKind, Stop, TaskDescription, TaskKey,
+    Assignment, DebugFrame, Granularity, Kept, Resume, StepKind, Stop, TaskDescription, TaskKey,
     TaskState,
 };
+use canny_vm::{Position, Thread};
 use serde_json::{Value as Json, json};
 
 use crate::breakpoints::VARIABLE;
-use crate::numbers::{Target, Wanted};
+use crate::numbers::{Place, Target, Wanted};
 use crate::output::{Answer, Request};
 use crate::queues::{Evaluation, Finish, Next};
 use crate::shared::Shared;
@@ -238,7 +239,10 @@ impl Shared {
 
     fn frame_of(&self, request: &Request, name: &str) -> Option<(TaskKey, usize)> {
         let number = request.arguments[name].as_i64()?;
-        self.numbers.lock().frame(number)
+        match self.numbers.lock().frame(number)? {
+            (task, Place::Stopped(frame)) => Some((task, frame)),
+            (_, Place::Waiting(..)) => None,
+        }
     }
 
     fn stack(self: &Arc<Shared>, request: &Request, answer: Answer) {
@@ -260,7 +264,8 @@ impl Shared {
             let can_restart = stop.can_restart();
             let mut rows: Vec<Json> = Vec::new();
             for (index, frame) in frames.iter().enumerate() {
-                let number = shared.numbers.lock().of_frame(task, first + index);
+                let place = Place::Stopped(first + index);
+                let number = shared.numbers.lock().of_frame(task, place);
                 let mut row = shared.described_frame(frame, number);
                 row["canRestart"] = (first + index == 0 && can_restart).into();
                 rows.push(row);
@@ -278,16 +283,60 @@ impl Shared {
 
     /// The stack of a task that runs or waits: that of its continuation.
     fn stack_of_waiting(&self, task: TaskKey, first: usize, count: usize) -> Result<Json, String> {
-        let (frames, start) = self.with_thread(|thread| {
-            let frames = thread.debug_frames_of_task(task, first + count);
-            (frames, thread.debug_start_of_task(task))
+        let (found, start) = self.with_thread(|thread| {
+            if first == 0 {
+                self.forget_values(thread, task);
+            }
+            (
+                self.frames_of_waiting(thread, task, first, count + 1),
+                thread.debug_start_of_task(task),
+            )
         })?;
-        let frames = frames.ok_or("the task runs")?;
-        let frames = frames.iter().skip(first);
-        let mut rows: Vec<Json> = frames.map(|frame| self.described_frame(frame, 0)).collect();
-        rows.extend(self.frames_of_start(start));
-        let total = first + rows.len();
+        let (kept, mut frames) = found.ok_or("the task runs")?;
+        let has_more = frames.len() > count;
+        frames.truncate(count);
+        let mut rows: Vec<Json> = Vec::new();
+        for (index, frame) in frames.iter().enumerate() {
+            let place = Place::Waiting(kept, first + index);
+            let number = self.numbers.lock().of_frame(task, place);
+            rows.push(self.described_frame(frame, number));
+        }
+        let mut total = first + rows.len() + usize::from(has_more);
+        if !has_more {
+            rows.extend(self.frames_of_start(start));
+            total = first + rows.len();
+        }
         Ok(json!({"stackFrames": rows, "totalFrames": total}))
+    }
+
+    /// The continuation of a task that waits, which is kept, and frames of it. Later pages of a stack are
+    /// those of the same continuation.
+    fn frames_of_waiting(
+        &self,
+        thread: &mut Thread,
+        task: TaskKey,
+        first: usize,
+        count: usize,
+    ) -> Option<(Kept, Vec<DebugFrame>)> {
+        let known = self.numbers.lock().waiting(task);
+        let continuation = match known {
+            Some(kept) => thread.debug_kept(kept),
+            None => thread.debug_continuation_of_task(task)?,
+        };
+        let place = thread.protect(continuation);
+        let frames = thread.frames_of_continuation(continuation, first, count);
+        let continuation = thread.protected(place);
+        thread.release(place);
+        let frames = frames?;
+        let kept = match known {
+            Some(kept) => kept,
+            None => {
+                let kept = self.keep(thread, continuation)?;
+                self.numbers.lock().wait(task, kept);
+                kept
+            }
+        };
+        Some((kept, frames))
     }
 
     /// Rows that say where a task was started.
@@ -344,13 +393,14 @@ impl Shared {
     }
 
     fn scopes(&self, request: &Request) -> Result<Json, String> {
-        // Frames of tasks that wait have no numbers.
+        // Frames of the place where a task was started have no numbers.
         if request.arguments["frameId"] == 0 {
             return Ok(json!({"scopes": []}));
         }
-        let frame = self.frame_of(request, "frameId");
-        let (task, frame) = frame.ok_or("there is no such frame")?;
+        let number = request.arguments["frameId"].as_i64();
         let mut numbers = self.numbers.lock();
+        let frame = number.and_then(|number| numbers.frame(number));
+        let (task, frame) = frame.ok_or("there is no such frame")?;
         let scope = |name: &str, hint: &str, number: i64| {
             json!({
                 "name": name,
@@ -375,6 +425,21 @@ impl Shared {
         };
         let filter = request.arguments["filter"].as_str();
         let wanted = Wanted::of(filter, request.count("start"), request.count("count"));
+        let is_waiting = match target {
+            Target::Locals(place) | Target::Captured(place) => {
+                matches!(place, Place::Waiting(..))
+            }
+            Target::Value(_) => !self.tasks.lock().is_stopped(task),
+        };
+        if is_waiting {
+            let parts = self.with_thread(|thread| {
+                let mark = thread.protect(Value::FALSE);
+                let parts = self.parts_of_waiting(thread, task, target, wanted);
+                thread.release(mark);
+                parts
+            });
+            return answer.give(parts.map(|parts| json!({"variables": parts})));
+        }
         self.ask_task(task, answer, move |shared, stop, answer| {
             let parts = shared.parts(stop, target, wanted);
             answer.give(Ok(json!({"variables": parts})));
@@ -448,9 +513,10 @@ impl Shared {
         };
         let (name, text) = (name.to_owned(), format!("(set! {} {})", name, value));
         match found {
-            Some((task, Target::Locals(frame) | Target::Captured(frame))) => {
-                self.assign(task, frame, name, text, answer);
-            }
+            Some((task, Target::Locals(place) | Target::Captured(place))) => match place {
+                Place::Stopped(frame) => self.assign(task, frame, name, text, answer),
+                Place::Waiting(..) => answer.give(Err("the task does not stand still".to_owned())),
+            },
             Some(_) => answer.give(Err("only variables can be changed so".to_owned())),
             None => answer.give(Err("the value is no longer known".to_owned())),
         }

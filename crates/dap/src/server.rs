@@ -116,6 +116,7 @@ impl Shared {
                 for id in all {
                     thread.remove_breakpoint(id);
                 }
+                self.forget_waiting(&mut thread);
             }
             vm.debugger().set_client(None);
         }

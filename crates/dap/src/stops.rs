@@ -41,7 +41,7 @@ impl Client for Shared {
         }
         loop {
             let Ok(job) = stop.wait(|| receiver.recv()) else {
-                self.forget_values(stop, task);
+                self.forget_values(stop.thread(), task);
                 return Resume::Continue;
             };
             // Values that the job protects are needed no longer than the job.
@@ -55,7 +55,7 @@ impl Client for Shared {
                     return resume;
                 }
                 Next::Resume(resume) => {
-                    self.forget_values(stop, task);
+                    self.forget_values(stop.thread(), task);
                     let is_step = matches!(resume, Resume::Step(..));
                     self.tasks.lock().end(task, is_step);
                     return resume;
@@ -85,6 +85,7 @@ impl Shared {
     /// Tells the client that a task has stopped.
     fn announce(&self, stop: &mut Stop<'_>) {
         let task = stop.task();
+        self.forget_waiting(stop.thread());
         let stops_all = self.settings.lock().stops_all;
         stop.debugger().pause_all(stops_all);
         let is_step = {

@@ -3,10 +3,11 @@
 
 use canny_lib::debug::parts::{self, Part};
 use canny_value::Value;
-use canny_vm::debug::{Home, Kept, Stop, TaskKey};
+use canny_vm::Thread;
+use canny_vm::debug::{DebugVariable, Home, Kept, Stop, TaskKey};
 use serde_json::{Value as Json, json};
 
-use crate::numbers::{Target, Wanted};
+use crate::numbers::{Place, Target, Wanted};
 use crate::shared::Shared;
 
 /// Bytes of a value's text.
@@ -16,25 +17,56 @@ const CLIPBOARD_BYTES: usize = 1 << 20;
 
 impl Shared {
     /// The task goes on: its numbers are no longer valid.
-    pub fn forget_values(&self, stop: &mut Stop<'_>, task: TaskKey) {
+    pub fn forget_values(&self, thread: &mut Thread, task: TaskKey) {
         let kept = self.numbers.lock().forget(task);
         for place in kept {
-            stop.thread().debug_forget(place);
+            thread.debug_forget(place);
         }
+    }
+
+    /// Numbers of tasks that wait are no longer valid.
+    pub fn forget_waiting(&self, thread: &mut Thread) {
+        let kept = self.numbers.lock().forget_waiting();
+        for place in kept {
+            thread.debug_forget(place);
+        }
+    }
+
+    /// Keeps a value as long as its number is known; none if there is no room.
+    pub fn keep(&self, thread: &mut Thread, value: Value) -> Option<Kept> {
+        // One thread at a time makes room for values; others wait outside of the heap.
+        let place = thread.protect(value);
+        let guard = thread.block_outside_heap(|| self.keeping.lock());
+        let value = thread.protected(place);
+        thread.release(place);
+        let kept = thread.debug_keep(value);
+        drop(guard);
+        kept
     }
 
     /// A value as the client shows it: its text, type and number.
     pub fn described(&self, stop: &mut Stop<'_>, value: Value, is_whole: bool) -> Json {
+        let task = stop.task();
+        self.described_for(stop.thread(), task, value, is_whole)
+    }
+
+    fn described_for(
+        &self,
+        thread: &mut Thread,
+        task: TaskKey,
+        value: Value,
+        is_whole: bool,
+    ) -> Json {
         let bytes = if is_whole {
             CLIPBOARD_BYTES
         } else {
             TEXT_BYTES
         };
-        let text = parts::brief(stop.thread(), value, bytes);
-        let shape = parts::shape(stop.thread(), value);
+        let text = parts::brief(thread, value, bytes);
+        let shape = parts::shape(thread, value);
         let has_parts = shape.named + shape.indexed > 0;
         let number = if has_parts {
-            self.number_of(stop, value)
+            self.number_of(thread, task, value)
         } else {
             0
         };
@@ -52,24 +84,16 @@ impl Shared {
         described
     }
 
-    fn number_of(&self, stop: &mut Stop<'_>, value: Value) -> i64 {
-        let task = stop.task();
-        // One thread at a time makes room for values; others wait outside of the heap.
-        let place = stop.thread().protect(value);
-        let guard = stop.wait(|| self.keeping.lock());
-        let value = stop.thread().protected(place);
-        stop.thread().release(place);
-        let kept = stop.thread().debug_keep(value);
-        drop(guard);
-        let Some(kept) = kept else {
+    fn number_of(&self, thread: &mut Thread, task: TaskKey, value: Value) -> i64 {
+        let Some(kept) = self.keep(thread, value) else {
             return 0;
         };
         self.numbers.lock().of_target(task, Target::Value(kept))
     }
 
     /// A variable or part for the client.
-    fn variable(&self, stop: &mut Stop<'_>, name: &str, value: Value) -> Json {
-        let mut variable = self.described(stop, value, false);
+    fn variable(&self, thread: &mut Thread, task: TaskKey, name: &str, value: Value) -> Json {
+        let mut variable = self.described_for(thread, task, value, false);
         variable["name"] = name.into();
         variable["value"] = variable["text"].take();
         if let Some(object) = variable.as_object_mut() {
@@ -78,26 +102,53 @@ impl Shared {
         variable
     }
 
-    /// The parts of a thing.
+    /// The parts of a thing of a task that stands still.
     pub fn parts(&self, stop: &mut Stop<'_>, target: Target, wanted: Wanted) -> Vec<Json> {
+        let task = stop.task();
+        let variables = match target {
+            Target::Locals(Place::Stopped(frame)) | Target::Captured(Place::Stopped(frame)) => {
+                stop.variables(frame)
+            }
+            _ => return self.parts_of_waiting(stop.thread(), task, target, wanted),
+        };
+        let is_captured = matches!(target, Target::Captured(_));
+        self.variables(stop.thread(), task, variables, wanted, is_captured)
+    }
+
+    /// The parts of a thing of a task that waits.
+    pub fn parts_of_waiting(
+        &self,
+        thread: &mut Thread,
+        task: TaskKey,
+        target: Target,
+        wanted: Wanted,
+    ) -> Vec<Json> {
         match target {
-            Target::Locals(frame) => self.variables(stop, frame, wanted, false),
-            Target::Captured(frame) => self.variables(stop, frame, wanted, true),
-            Target::Value(kept) => self.parts_of_value(stop, kept, wanted),
+            Target::Locals(Place::Waiting(kept, frame))
+            | Target::Captured(Place::Waiting(kept, frame)) => {
+                let continuation = thread.debug_kept(kept);
+                let variables = thread.variables_of_continuation(continuation, frame);
+                let is_captured = matches!(target, Target::Captured(_));
+                self.variables(thread, task, variables, wanted, is_captured)
+            }
+            Target::Value(kept) => self.parts_of_value(thread, task, kept, wanted),
+            // The task stood still before.
+            Target::Locals(Place::Stopped(_)) | Target::Captured(Place::Stopped(_)) => Vec::new(),
         }
     }
 
     fn variables(
         &self,
-        stop: &mut Stop<'_>,
-        frame: usize,
+        thread: &mut Thread,
+        task: TaskKey,
+        variables: Vec<DebugVariable>,
         wanted: Wanted,
         captured: bool,
     ) -> Vec<Json> {
         if !wanted.named {
             return Vec::new();
         }
-        let variables = stop.variables(frame).into_iter();
+        let variables = variables.into_iter();
         let own: Vec<_> = variables
             .filter(|one| (one.home == Home::Closure) == captured)
             .skip(wanted.first)
@@ -107,8 +158,8 @@ impl Shared {
         for one in own {
             let mut row = match one.value {
                 Some(place) => {
-                    let value = stop.thread().protected(place);
-                    self.variable(stop, &one.name, value)
+                    let value = thread.protected(place);
+                    self.variable(thread, task, &one.name, value)
                 }
                 None => json!({
                     "name": one.name,
@@ -123,30 +174,36 @@ impl Shared {
         shown
     }
 
-    fn parts_of_value(&self, stop: &mut Stop<'_>, kept: Kept, wanted: Wanted) -> Vec<Json> {
-        let value = stop.thread().debug_kept(kept);
+    fn parts_of_value(
+        &self,
+        thread: &mut Thread,
+        task: TaskKey,
+        kept: Kept,
+        wanted: Wanted,
+    ) -> Vec<Json> {
+        let value = thread.debug_kept(kept);
         let mut parts = Vec::new();
         if wanted.named {
-            let fields = parts::fields(stop.thread(), value).into_iter();
+            let fields = parts::fields(thread, value).into_iter();
             parts.extend(fields.skip(wanted.first).take(wanted.count));
         }
         if wanted.indexed {
-            let elements = parts::elements(stop.thread(), value, wanted.first, wanted.count);
+            let elements = parts::elements(thread, value, wanted.first, wanted.count);
             parts.extend(elements);
         }
         // Showing a part may collect: the others are protected meanwhile.
         let mut protected = Vec::new();
         for (name, part) in parts {
             let part = match part {
-                Part::Value(value) => Ok(stop.thread().protect(value)),
+                Part::Value(value) => Ok(thread.protect(value)),
                 Part::Text(text) => Err(text),
             };
             protected.push((name, part));
         }
         let shown = protected.into_iter().map(|(name, part)| match part {
             Ok(place) => {
-                let value = stop.thread().protected(place);
-                self.variable(stop, &name, value)
+                let value = thread.protected(place);
+                self.variable(thread, task, &name, value)
             }
             Err(text) => json!({"name": name, "value": text, "variablesReference": 0}),
         });

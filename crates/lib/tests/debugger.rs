@@ -7,6 +7,8 @@
 mod callees;
 #[path = "debugger/conditions.rs"]
 mod conditions;
+#[path = "debugger/continuations.rs"]
+mod continuations;
 #[path = "debugger/escapes.rs"]
 mod escapes;
 

@@ -52,7 +52,7 @@
           abort-current-continuation
           promise? make-promise force delay delay-force %delay %delay-force
           make-guardian
-          exit emergency-exit
+          exit emergency-exit %exit-override
           %rewind %rewind-and-call %interrupt-handler %preempt-handler
           %set-preempt-procedure!
           %call-again)
@@ -664,14 +664,19 @@
 
     ;; Leaving.
 
+    ;; #f, or a procedure that is called with the exit code in place of leaving. It does not return.
+    (define %exit-override (make-parameter #f))
+
+    (define (leave code before)
+      (let ((override (%exit-override)))
+        (if override (override code))
+        (before)
+        (%exit code)))
+
     (define exit
       (case-lambda
-        (()
-         (finish)
-         (%exit))
-        ((code)
-         (finish)
-         (%exit code))))
+        (() (leave #t finish))
+        ((code) (leave code finish))))
 
     (define (finish)
       (%rewind '())
@@ -680,5 +685,5 @@
 
     (define emergency-exit
       (case-lambda
-        (() (%exit))
-        ((code) (%exit code))))))
+        (() (leave #t void))
+        ((code) (leave code void))))))

@@ -130,6 +130,8 @@ fn perform(wanted: Wanted, watches: bool) -> u8 {
         mut options, file, ..
     } = wanted;
     options.action = Action::Program(Source::File(file.clone()));
+    // The process that only watches runs no code of the program.
+    options.serves_for_development = !watches;
     let mut session = match Session::new(&options, Some(&file)) {
         Ok(session) => session,
         Err(message) => {

@@ -66,7 +66,8 @@
     (test #t (has? tab "an anonymous procedure at ./guests.sld:26:15"))
     (test "no path of the building machine" #f (has? tab sources))
     (test "no path of the library" #f (has? tab "lib/canny"))
-    (test "no missing names" #f (has? tab "#f"))
+    (test "no missing names" #f (has? tab "#f at "))
+    (test "variables of a frame, by its script" #t (has? tab "Evaluate"))
     (let ((told (terminal-until process "a handler raised it for GET /")))
       (test-assert told (string-contains told "guests.sld:26:15: error[wrong-type]"))))
 

@@ -12,6 +12,7 @@ use canny_syntax::reader::read_source;
 use canny_syntax::span::Span;
 use canny_syntax::syntax::Syntax;
 use canny_value::Value;
+use canny_vm::Thread;
 use canny_vm::debug::{Assignment, Kept, Resume, Stop};
 
 use crate::evaluation::{
@@ -85,7 +86,22 @@ pub fn begin(
 ) -> Result<(Resume, Expression), String> {
     let variables = variables_of(stop, frame);
     let names = names_of(&variables);
-    let vm = stop.thread().vm().clone();
+    let unit = stop.frames(frame, 1).pop().map(|frame| frame.unit);
+    let thunks = procedure_for(stop.thread(), &unit.unwrap_or_default(), &names, text)?;
+    let request = request(stop, thunks, Value::FALSE, &variables).ok_or_else(no_memory)?;
+    let call = stop.call(request).ok_or_else(not_loaded)?;
+    Ok((call, Expression { frame, names }))
+}
+
+/// Compiles an expression for frames of a unit with variables of these names. Gives a list of thunks,
+/// whose last one gives a procedure of a request. The error says what is wrong with the expression.
+pub fn procedure_for(
+    thread: &mut Thread,
+    unit: &str,
+    names: &[String],
+    text: &str,
+) -> Result<Value, String> {
+    let vm = thread.vm().clone();
     let evaluation = Evaluation::of(&vm);
     let (_, read) = read_source(evaluation.sources(), "the debugger", text.as_bytes(), false);
     let complain = |diagnostics: &[canny_syntax::diagnostic::Diagnostic]| {
@@ -98,23 +114,19 @@ pub fn begin(
     if read.forms.is_empty() {
         return Err("there is no expression".to_owned());
     }
-    let unit = stop.frames(frame, 1).pop().map(|frame| frame.unit);
-    let forms = [import_form(), procedure_form(&names, read.forms)];
-    let prepared = stop.thread().outside_heap(|| {
-        let (id, libraries) = environment_of(evaluation, &unit.unwrap_or_default())?;
+    let forms = [import_form(), procedure_form(names, read.forms)];
+    let prepared = thread.outside_heap(|| {
+        let (id, libraries) = environment_of(evaluation, unit)?;
         let prepared = evaluation
             .prepare_forms(id, &forms, FormPosition::Tail)
             .map_err(|diagnostics| complain(&diagnostics))?;
         Ok::<_, String>((libraries, prepared))
     });
     let (libraries, prepared) = prepared?;
-    let thunks = thunks(stop, &libraries, &prepared).ok_or_else(no_memory)?;
-    let request = request(stop, thunks, Value::FALSE, &variables).ok_or_else(no_memory)?;
-    let call = stop.call(request).ok_or_else(not_loaded)?;
-    Ok((call, Expression { frame, names }))
+    thunks(thread, &libraries, &prepared).ok_or_else(no_memory)
 }
 
-/// The same with an expression that was compiled before; none if the frame has other variables.
+/// As [`begin`] does, with an expression that was compiled before; none if the frame has other variables.
 pub fn begin_again(
     stop: &mut Stop<'_>,
     frame: usize,
@@ -146,8 +158,8 @@ fn environment_of(
     evaluation: &Evaluation,
     unit: &str,
 ) -> Result<(EnvironmentId, Option<Prepared>), String> {
-    if let Some(program) = evaluation.program_environment()
-        && !unit.starts_with('(')
+    if !unit.starts_with('(')
+        && let Some(program) = evaluation.program_environment(unit)
     {
         return Ok((program, None));
     }
@@ -202,8 +214,7 @@ pub fn names_in_force(stop: &mut Stop<'_>, frame: usize) -> Vec<String> {
 }
 
 /// The list of thunks whose last one gives the procedure.
-fn thunks(stop: &mut Stop<'_>, libraries: &Option<Prepared>, prepared: &Prepared) -> Option<Value> {
-    let thread = stop.thread();
+fn thunks(thread: &mut Thread, libraries: &Option<Prepared>, prepared: &Prepared) -> Option<Value> {
     let vm = thread.vm().clone();
     let evaluation = Evaluation::of(&vm);
     let first = thread.protect(Value::NIL);

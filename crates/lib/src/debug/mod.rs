@@ -10,5 +10,5 @@ pub mod parts;
 mod simple;
 
 pub use expressions::{
-    Compiled, Expression, Outcome, begin, begin_again, end, keep, names_in_force,
+    Compiled, Expression, Outcome, begin, begin_again, end, keep, names_in_force, procedure_for,
 };

@@ -297,9 +297,12 @@ impl Evaluation {
         self.lock().prepare_program(&self.sources, name, bytes)
     }
 
-    /// The environment of the last program, if people look into frames.
-    pub(crate) fn program_environment(&self) -> Option<EnvironmentId> {
-        self.lock().program
+    /// The environment of the program with a key, or else of the last one, if people look into frames.
+    pub(crate) fn program_environment(&self, key: &str) -> Option<EnvironmentId> {
+        let inner = self.lock();
+        let mut environments = inner.environments.iter();
+        let own = environments.find(|(_, environment)| environment.key().as_str() == key);
+        own.map_or(inner.program, |(number, _)| Some(EnvironmentId(*number)))
     }
 
     /// Prepares code that was compiled elsewhere, with the libraries that it needs and that are no

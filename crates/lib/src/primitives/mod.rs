@@ -19,6 +19,7 @@ pub(crate) mod hash_tables;
 pub(crate) mod heap_files;
 pub(crate) mod http;
 mod inquiry;
+mod inspection;
 pub(crate) mod json;
 pub(crate) mod lists;
 mod markup;
@@ -79,6 +80,7 @@ const TOPICS: &[Implementations] = &[
     file_system::IMPLEMENTATIONS,
     http::IMPLEMENTATIONS,
     inquiry::IMPLEMENTATIONS,
+    inspection::IMPLEMENTATIONS,
     json::IMPLEMENTATIONS,
     lists::IMPLEMENTATIONS,
     markup::IMPLEMENTATIONS,

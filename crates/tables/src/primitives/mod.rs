@@ -32,6 +32,7 @@ mod file_system;
 mod formats;
 mod hash_tables;
 mod http;
+mod inspection;
 mod lists;
 mod numbers;
 mod numeric_vectors;
@@ -227,6 +228,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     databases::ROWS,
     crypto::ROWS,
     errors::ROWS,
+    inspection::ROWS,
     hash_tables::ROWS,
     http::ROWS,
     numeric_vectors::ROWS,

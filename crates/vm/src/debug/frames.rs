@@ -1,4 +1,5 @@
-//! Frames of a task that stands still: descriptions, variables, and assignments of variables.
+//! Frames of a task that stands still, or of a continuation that somebody keeps: descriptions,
+//! variables, and assignments of variables.
 //!
 //! A variable has a value while its register is live. A changed register is seen by this frame only:
 //! closures have copies of captured variables that are never assigned. A variable that the program
@@ -17,7 +18,16 @@ use crate::code::CodeRef;
 use crate::control::continuation::SealedFrame;
 use crate::frames::{FrameDescription, FrameWalk, Live, Newer, Position, TailCaller};
 use crate::frames::{bytecode_of, hide_stand_ins};
-use crate::thread::{Protected, Thread};
+use crate::thread::{Protected, Sealed, Thread};
+
+/// The frames that are read.
+#[derive(Clone, Copy)]
+pub(super) enum Origin {
+    /// Those of the thread.
+    Thread,
+    /// Those of a continuation.
+    Continuation(Value),
+}
 
 /// A frame, or a procedure that was inlined into one.
 #[derive(Clone, Debug)]
@@ -129,11 +139,21 @@ impl Thread {
     /// description is that of the frame, those before it are of procedures inlined in it. Gives them all.
     fn each_frame(
         &self,
+        origin: Origin,
         with_tail_calls: bool,
         visit: &mut dyn FnMut(&Physical<'_>, &[FrameDescription], usize) -> bool,
     ) -> Vec<FrameDescription> {
         let mut frames: Vec<FrameDescription> = Vec::new();
         let mut newer: Option<Newer> = None;
+        let sealed = match origin {
+            Origin::Thread => self.sealed,
+            Origin::Continuation(continuation) => {
+                if let Some(sealed) = self.sealed_of(continuation) {
+                    self.each_sealed_of(sealed, with_tail_calls, &mut newer, &mut frames, visit);
+                }
+                return frames;
+            }
+        };
         let mut walk = FrameWalk::new(self);
         let mut callee = None;
         while let Some(step) = walk.next() {
@@ -156,7 +176,20 @@ impl Thread {
                 return frames;
             }
         }
-        self.each_sealed(self.sealed, &mut |sealed| {
+        self.each_sealed_of(sealed, with_tail_calls, &mut newer, &mut frames, visit);
+        frames
+    }
+
+    /// The same for frames in continuations.
+    fn each_sealed_of(
+        &self,
+        sealed: Sealed,
+        with_tail_calls: bool,
+        newer: &mut Option<Newer>,
+        frames: &mut Vec<FrameDescription>,
+        visit: &mut dyn FnMut(&Physical<'_>, &[FrameDescription], usize) -> bool,
+    ) {
+        self.each_sealed(sealed, &mut |sealed| {
             let first = frames.len();
             let physical = Physical {
                 closure: sealed.closure,
@@ -169,10 +202,9 @@ impl Thread {
                 ),
             };
             let (closure, pc) = (physical.closure, physical.pc);
-            self.describe_frame(closure, pc, with_tail_calls, &mut newer, &mut frames);
-            visit(&physical, &frames, first)
+            self.describe_frame(closure, pc, with_tail_calls, newer, frames);
+            visit(&physical, frames, first)
         });
-        frames
     }
 
     fn live_of_sealed(&self, sealed: &SealedFrame) -> Live {
@@ -194,7 +226,7 @@ impl Thread {
     /// Bytes of all frames below one, on the stack and in continuations.
     pub(super) fn debug_depth(&self, number: usize) -> Option<usize> {
         let mut depth = None;
-        self.each_frame(false, &mut |physical, frames, _| {
+        self.each_frame(Origin::Thread, false, &mut |physical, frames, _| {
             if number >= frames.len() {
                 return true;
             }
@@ -207,11 +239,48 @@ impl Thread {
         depth
     }
 
+    /// The frames of a continuation, newest first, from one on and so many of them; `None` if it is
+    /// something else.
+    pub fn frames_of_continuation(
+        &self,
+        continuation: Value,
+        first: usize,
+        count: usize,
+    ) -> Option<Vec<DebugFrame>> {
+        self.sealed_of(continuation)?;
+        Some(self.debug_frames(Origin::Continuation(continuation), first, count))
+    }
+
+    /// The variables of a frame of a continuation, innermost first. The caller releases the values.
+    pub fn variables_of_continuation(
+        &mut self,
+        continuation: Value,
+        frame: usize,
+    ) -> Vec<DebugVariable> {
+        self.debug_variables(Origin::Continuation(continuation), frame)
+    }
+
+    /// Changes a variable of a frame of a continuation, if it has a box.
+    pub fn assign_in_continuation(
+        &mut self,
+        continuation: Value,
+        frame: usize,
+        name: &str,
+        value: Value,
+    ) -> Assignment {
+        self.debug_assign(Origin::Continuation(continuation), frame, name, value)
+    }
+
     /// Frames from one on, so many of them.
-    pub(super) fn debug_frames(&self, first: usize, count: usize) -> Vec<DebugFrame> {
+    pub(super) fn debug_frames(
+        &self,
+        origin: Origin,
+        first: usize,
+        count: usize,
+    ) -> Vec<DebugFrame> {
         let wanted = first.saturating_add(count);
         let mut units = Vec::new();
-        let mut found = self.each_frame(true, &mut |physical, frames, _| {
+        let mut found = self.each_frame(origin, true, &mut |physical, frames, _| {
             let code = CodeRef::of_closure(physical.closure);
             let unit = code.and_then(|code| self.vm.metadata(code));
             let unit = unit.map_or_else(String::new, |(unit, _)| unit.name.clone());
@@ -225,8 +294,13 @@ impl Thread {
     }
 
     /// Finds the frame with a number and its variables.
-    fn find_variables(&self, number: usize, found: &mut dyn FnMut(&Physical<'_>, &[Found<'_>])) {
-        self.each_frame(false, &mut |physical, frames, first| {
+    fn find_variables(
+        &self,
+        origin: Origin,
+        number: usize,
+        found: &mut dyn FnMut(&Physical<'_>, &[Found<'_>]),
+    ) {
+        self.each_frame(origin, false, &mut |physical, frames, first| {
             if frames.len() <= number {
                 return true;
             }
@@ -242,10 +316,10 @@ impl Thread {
     }
 
     /// The variables of a frame, innermost first.
-    pub(super) fn debug_variables(&mut self, frame: usize) -> Vec<DebugVariable> {
+    pub(super) fn debug_variables(&mut self, origin: Origin, frame: usize) -> Vec<DebugVariable> {
         let mut values = Vec::new();
         let mut variables = Vec::new();
-        self.find_variables(frame, &mut |_, found| {
+        self.find_variables(origin, frame, &mut |_, found| {
             for one in found {
                 let value = one.value();
                 variables.push((
@@ -300,7 +374,7 @@ impl Thread {
     /// instruction.
     fn find_value(&self, frame: usize, name: &str) -> (Option<Value>, Option<SeenVariable>) {
         let (mut value, mut again) = (None, None);
-        self.find_variables(frame, &mut |physical, found| {
+        self.find_variables(Origin::Thread, frame, &mut |physical, found| {
             let one = found.iter().find(|one| one.scope.name.as_str() == name);
             value = one.and_then(Found::value);
             let is_newest =
@@ -319,12 +393,18 @@ impl Thread {
     }
 
     /// Changes a variable of a frame.
-    pub(super) fn debug_assign(&mut self, frame: usize, name: &str, value: Value) -> Assignment {
+    pub(super) fn debug_assign(
+        &mut self,
+        origin: Origin,
+        frame: usize,
+        name: &str,
+        value: Value,
+    ) -> Assignment {
         let mut outcome = Assignment::Gone;
         let mut holder = None;
         // Frames below the barrier are not searched for young objects, such as the new value may be.
         self.remove_barrier();
-        self.find_variables(frame, &mut |physical, found| {
+        self.find_variables(origin, frame, &mut |physical, found| {
             let one = found.iter().find(|one| one.scope.name.as_str() == name);
             let Some((one, held)) = one.and_then(|one| Some((one, one.held?))) else {
                 return;

@@ -8,7 +8,7 @@ use canny_tables::kinds::Kind as ObjectKind;
 use canny_value::Value;
 
 use super::breakpoints::BreakpointId;
-use super::frames::{Assignment, DebugFrame, DebugVariable};
+use super::frames::{Assignment, DebugFrame, DebugVariable, Origin};
 use super::{Debugger, Resume, TaskKey};
 use crate::frames::Position;
 use crate::thread::{Protected, Thread};
@@ -102,7 +102,7 @@ impl<'t> Stop<'t> {
 
     /// The frames, newest first, from one on and so many of them.
     pub fn frames(&self, first: usize, count: usize) -> Vec<DebugFrame> {
-        self.thread.debug_frames(first, count)
+        self.thread.debug_frames(Origin::Thread, first, count)
     }
 
     /// The depth of a frame: bytes of all frames below it.
@@ -117,7 +117,7 @@ impl<'t> Stop<'t> {
 
     /// The variables of a frame, innermost first; those with the same name further out are left out.
     pub fn variables(&mut self, frame: usize) -> Vec<DebugVariable> {
-        self.thread.debug_variables(frame)
+        self.thread.debug_variables(Origin::Thread, frame)
     }
 
     /// The value of a variable of a frame.
@@ -144,7 +144,7 @@ impl<'t> Stop<'t> {
 
     /// Changes a variable of a frame.
     pub fn assign(&mut self, frame: usize, name: &str, value: Value) -> Assignment {
-        self.thread.debug_assign(frame, name, value)
+        self.thread.debug_assign(Origin::Thread, frame, name, value)
     }
 
     /// How the task calls code that was loaded for the debugger. `request` is a vector whose first element

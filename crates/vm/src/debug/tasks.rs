@@ -65,17 +65,15 @@ impl Thread {
         found
     }
 
-    /// The frames of a task that waits, newest first. Collects the whole heap.
-    pub fn debug_frames_of_task(&mut self, key: TaskKey, count: usize) -> Option<Vec<DebugFrame>> {
+    /// The continuation of a task that waits, whose frames can be read. Collects the whole heap.
+    pub fn debug_continuation_of_task(&mut self, key: TaskKey) -> Option<Value> {
         let mut found = None;
-        self.each_task(&mut |thread, record| {
+        self.each_task(&mut |_, record| {
             if record.field(task::NUMBER).as_fixnum() == key.0 {
-                let continuation = record.field(task::CONTINUATION);
-                found = thread.describe_frames_of(continuation, count);
+                found = Some(record.field(task::CONTINUATION));
             }
         });
-        let frames = found?.into_iter();
-        Some(frames.map(DebugFrame::without_unit).collect())
+        found
     }
 
     /// Where a task was started, if that happened under the debugger.

@@ -6,12 +6,14 @@
 ;;; not suit.
 ;;;
 ;;; A *failure* is an object that was raised with the frames at that time, as `%backtrace` gives
-;;; them.
+;;; them. `canny serve` keeps more of it: see `(canny web server failures)`.
 
 (define-library (canny web server development)
   (export serving-for-development? serve-for-development!
           note-failure! noted-failure failure-response wants-json? report-failure
-          allow-reloading)
+          allow-reloading
+          ;; For pages that can be looked into.
+          failure-place failure-page page-response excerpt excerpt-lines)
   (import (canny primitives) (canny syntax)
           (only (canny data lists) for-each map member)
           (only (canny machine control) guard current-error-port)
@@ -23,18 +25,20 @@
           (canny web message))
   (begin
 
-    (define serving? #f)
+    ;; #f, or the procedure that makes a failure of a request, an object and frames.
+    (define keep #f)
 
     ;; Whether `canny serve` runs the program.
-    (define (serving-for-development?) serving?)
+    (define (serving-for-development?) (and keep #t))
 
-    (define (serve-for-development!)
-      (set! serving? #t))
+    (define (serve-for-development! procedure)
+      (set! keep procedure))
 
+    ;; To be called where the object was raised.
     (define (note-failure! request object frames)
-      (set-request-attribute! request '%failure (cons object frames)))
+      (set-request-attribute! request '%failure (keep request object frames)))
 
-    ;; The failure that was noted, a pair of object and frames, or #f.
+    ;; The failure that was noted, or #f.
     (define (noted-failure request)
       (request-attribute request '%failure))
 
@@ -89,19 +93,37 @@
     (define (no-store . headers)
       (append headers '((cache-control . ((no-store . #t))))))
 
-    (define (failure-response request object frames)
+    ;; A page without frames to look into, or data for a client that asks for JSON. `note` is a
+    ;; text that says why, or #f.
+    (define* (failure-response request object frames #:optional (note #f))
       (let ((place (failure-place object frames)))
         (if (wants-json? request)
             (make-response
              #:status 500
              #:headers (no-store '(content-type . (application/json)))
              #:body (json->string (failure-data request object frames place)))
-            (make-response
-             #:status 500
-             #:headers (no-store '(content-type . (text/html (charset . "utf-8")))
-                                 '(content-security-policy
-                                   . (((default-src "'none'") (style-src "'unsafe-inline'")))))
-             #:body (sxml->html (failure-page request object frames place) #:doctype #t)))))
+            (page-response
+             '((style-src "'unsafe-inline'"))
+             (failure-page request object place
+                           (append (if (pair? frames)
+                                       `((h2 "Backtrace")
+                                         (ol ,@(map frame-item frames)))
+                                       '())
+                                   (if note `((p (@ (class "values")) ,note)) '())))))))
+
+    ;; The answer with a page. The directives come into its policy.
+    (define (page-response directives page)
+      (make-response
+       #:status 500
+       #:headers (no-store '(content-type . (text/html (charset . "utf-8")))
+                           '(x-frame-options . "DENY")
+                           '(referrer-policy . "no-referrer")
+                           '(cross-origin-resource-policy . "same-origin")
+                           `(content-security-policy
+                             . (((default-src "'none'") (frame-ancestors "'none'")
+                                 (base-uri "'none'") (form-action "'none'")
+                                 ,@directives))))
+       #:body (sxml->html page #:doctype #t)))
 
     (define (place-data place)
       (if place
@@ -136,13 +158,15 @@
        "@media(prefers-color-scheme:dark){body{background:#111;color:#ddd}pre{background:#222}"
        "pre b{background:#622}.values{color:#aaa}}"))
 
-    (define (failure-page request object frames place)
+    ;; A page about an object that was raised at a place, or at #f. The sections come behind the
+    ;; excerpt of the source, `more-style` behind the style.
+    (define* (failure-page request object place sections #:optional (more-style ""))
       `(html (@ (lang "en"))
              (head (meta (@ (charset "utf-8")))
                    (meta (@ (name "viewport")
                             (content "width=device-width, initial-scale=1")))
                    (title ,(headline object))
-                   (style ,style))
+                   (style ,(string-append style more-style)))
              (body
               (h1 ,(headline object))
               (p ,(request-line request))
@@ -151,10 +175,7 @@
                     `((h2 ,(%place->string place))
                       (pre ,@(excerpt-lines place)))
                     '())
-              ,@(if (pair? frames)
-                    `((h2 "Backtrace")
-                      (ol ,@(map frame-item frames)))
-                    '()))))
+              ,@sections)))
 
     (define (excerpt-lines place)
       (map (lambda (line)

@@ -29,7 +29,9 @@
           (canny web message) (canny web server)
           (only (canny web middleware) answer-errors call-handler)
           (only (canny web server development)
-                serve-for-development! noted-failure failure-response allow-reloading wants-json?)
+                serve-for-development! noted-failure allow-reloading wants-json?)
+          (only (canny web server failures)
+                failure-keeper failure-answer failures-path look-into loopback-address?)
           (only (canny web static) static-files)
           (only (canny web events) event-stream-response)
           (only (canny sxml) sxml->html sxml->html-bytes)
@@ -174,8 +176,15 @@
           (let* ((response (call-handler handler request body))
                  (failure (noted-failure request)))
             (if (and failure (= 500 (response-status response)))
-                (failure-response request (car failure) (cdr failure))
+                (failure-answer request failure)
                 response)))))
+
+    ;; Answers what pages of failures ask.
+    (define (answering-pages handler)
+      (lambda (request body)
+        (if (string=? failures-path (request-path request))
+            (look-into request)
+            (handler request body))))
 
     ;;; Workers
 
@@ -188,6 +197,7 @@
                            (%socket->listener (%inherited-listener #f))
                            (listen-here)))
              (shown (showing-failures handler))
+             (shown (if (loopback-address? (argument 1)) (answering-pages shown) shown))
              (server (apply start-server (if keeper (reloading shown) shown)
                             #:listen listener
                             (without-places options))))
@@ -208,7 +218,7 @@
 
     ;; Has `run-server` serve here, and in this way.
     (define (begin-serving!)
-      (serve-for-development!)
+      (serve-for-development! (failure-keeper (argument 1)))
       (%set-run-server-hook! serve-handler))
 
     ;; Serves what the program gave, if that is a handler.

@@ -17,7 +17,9 @@ use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 use canny_vm::condition::{ConditionKind, field};
 use canny_vm::symbols::symbol_name;
-use canny_vm::{Exit, FrameDescription, PrimitiveFunction, Raise, Thread, string_text};
+use canny_vm::{
+    Exit, FrameDescription, Position, PrimitiveFunction, Raise, TailCaller, Thread, string_text,
+};
 
 use crate::arguments::{Call, implementations};
 use crate::evaluation::Evaluation;
@@ -365,10 +367,7 @@ fn backtrace(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
             rows.push((name.to_owned(), frame.position.as_ref(), &frame.values[..]));
         }
         for caller in frame.tail_callers.iter().filter(|one| !one.is_library) {
-            let perhaps = if caller.is_certain { "" } else { "perhaps " };
-            let name = caller.name.as_deref().unwrap_or("an anonymous procedure");
-            let text = format!("{perhaps}by a tail call in {name}");
-            rows.push((text, caller.position.as_ref(), &[]));
+            rows.push((text_of_tail_caller(caller), caller.position.as_ref(), &[]));
         }
     }
     let mut list = Value::NIL;
@@ -380,13 +379,7 @@ fn backtrace(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
             let pair = thread.cons(name, value);
             variables = thread.cons(pair, variables);
         }
-        let mut place = Value::FALSE;
-        if let Some(position) = position {
-            place = thread.cons(Value::fixnum(i64::from(position.column)), Value::NIL);
-            place = thread.cons(Value::fixnum(i64::from(position.line)), place);
-            let file = thread.string(&position.file);
-            place = thread.cons(file, place);
-        }
+        let place = place_of(thread, position);
         let mut row = thread.cons(variables, Value::NIL);
         row = thread.cons(place, row);
         let name = thread.string(&name);
@@ -394,6 +387,24 @@ fn backtrace(thread: &mut Thread, _call: Call) -> Result<Value, Raise> {
         list = thread.cons(row, list);
     }
     Ok(list)
+}
+
+/// A procedure that ended with a tail call, in words.
+pub(super) fn text_of_tail_caller(caller: &TailCaller) -> String {
+    let perhaps = if caller.is_certain { "" } else { "perhaps " };
+    let name = caller.name.as_deref().unwrap_or("an anonymous procedure");
+    format!("{perhaps}by a tail call in {name}")
+}
+
+/// File, line and column as a list, or `#f`.
+pub(super) fn place_of(thread: &mut Thread, position: Option<&Position>) -> Value {
+    let Some(position) = position else {
+        return Value::FALSE;
+    };
+    let mut place = thread.cons(Value::fixnum(i64::from(position.column)), Value::NIL);
+    place = thread.cons(Value::fixnum(i64::from(position.line)), place);
+    let file = thread.string(&position.file);
+    thread.cons(file, place)
 }
 
 /// `%report-failure`: what a task raised, which continues.
