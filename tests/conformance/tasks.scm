@@ -214,9 +214,10 @@
   (test 2 (length log))
   ;; A failure ends the others and is raised, once all have ended.
   (set! log '())
+  (define staying 0)
   (define (stays name)
     (start (dynamic-wind
-            (lambda () #f)
+            (lambda () (with-mutex noting (set! staying (+ staying 1))))
             (lambda () (sleep 1000))
             (lambda () (sleep 0.001) (note name)))))
   (test 'oops
@@ -224,7 +225,10 @@
           (with-tasks
             (stays 'a)
             (stays 'b)
-            (start (sleep 0.001) (raise 'oops)))))
+            ;; One that is cancelled before it has begun notes nothing.
+            (start (let wait ()
+                     (sleep 0.001)
+                     (if (< (with-mutex noting staying) 2) (wait) (raise 'oops)))))))
   (test 2 (length log))
   ;; So it does if the body waits for something else.
   (set! log '())
