@@ -220,15 +220,16 @@
             (lambda () (with-mutex noting (set! staying (+ staying 1))))
             (lambda () (sleep 1000))
             (lambda () (sleep 0.001) (note name)))))
+  ;; One that is cancelled before it has begun notes nothing.
+  (define (until-staying count)
+    (sleep 0.001)
+    (if (< (with-mutex noting staying) count) (until-staying count)))
   (test 'oops
         (guard (e (else e))
           (with-tasks
             (stays 'a)
             (stays 'b)
-            ;; One that is cancelled before it has begun notes nothing.
-            (start (let wait ()
-                     (sleep 0.001)
-                     (if (< (with-mutex noting staying) 2) (wait) (raise 'oops)))))))
+            (start (until-staying 2) (raise 'oops)))))
   (test 2 (length log))
   ;; So it does if the body waits for something else.
   (set! log '())
@@ -266,9 +267,9 @@
           'slept))
   ;; The body raises, or is left.
   (set! log '())
-  (test 'mine (guard (e (else e)) (with-tasks (stays 'a) (sleep 0.001) (raise 'mine))))
+  (test 'mine (guard (e (else e)) (with-tasks (stays 'a) (until-staying 3) (raise 'mine))))
   (test '(a) log)
-  (test 'out (call/cc (lambda (k) (with-tasks (stays 'b) (sleep 0.001) (k 'out)))))
+  (test 'out (call/cc (lambda (k) (with-tasks (stays 'b) (until-staying 4) (k 'out)))))
   (test '(b a) log)
   ;; A task that was cancelled is no failure; one that raises what it got from another one is.
   (test 'body (with-tasks (let ((task (start (sleep 1000)))) (yield) (cancel! task) 'body)))
