@@ -68,31 +68,10 @@ pub fn run(options: &Options, source: &Source) -> u8 {
     } else {
         let evaluation = session.evaluation();
         let result = match file {
-            Some(_) if options.debugs => {
-                // The recorded program had no debugger.
-                let debugger = canny_replay::aside(|| evaluation.prepare_debugger());
-                let prepared = evaluation.prepare_program(&name, &bytes);
-                if let Err(failure) = canny_replay::aside(|| session.run(debugger)) {
-                    return failure.exit_code();
-                }
-                match (&options.debug_socket, &options.replay) {
-                    (Some(socket), _) => run_for_adapter(&mut session, socket, prepared),
-                    (None, ReplayWish::Replay(recording)) => {
-                        let resumption = options.resumption.as_deref();
-                        session.run_after(prepared, |thread| {
-                            if crate::debug::begin_replay(thread, &name, recording, resumption) {
-                                return Ok(());
-                            }
-                            eprintln!("canny: --resume wants a place that the prompt has named");
-                            Err(Failure::Exit(Exit::Code(exit_code::USAGE.into())))
-                        })
-                    }
-                    (None, _) => {
-                        crate::debug::begin(&mut session.thread, &name);
-                        session.run(prepared)
-                    }
-                }
-            }
+            Some(_) if options.debugs => match run_debugged(&mut session, options, &name, &bytes) {
+                Ok(result) => result,
+                Err(code) => return code,
+            },
             Some(file) => {
                 let prepared = evaluation.prepare_program_file(file, &name, &bytes);
                 session.run_program(options, file, prepared)
@@ -118,6 +97,43 @@ pub fn run(options: &Options, source: &Source) -> u8 {
             exit_code::OS
         }
     }
+}
+
+/// Runs a program in the debugger; the error is an exit code, if that does not start.
+fn run_debugged(
+    session: &mut Session,
+    options: &Options,
+    name: &str,
+    bytes: &[u8],
+) -> Result<Result<Value, Failure>, u8> {
+    let evaluation = session.evaluation();
+    // The recorded program had no debugger.
+    let debugger = canny_replay::aside(|| evaluation.prepare_debugger());
+    let prepared = evaluation.prepare_program(name, bytes);
+    canny_replay::aside(|| session.run(debugger)).map_err(|failure| failure.exit_code())?;
+    Ok(match (&options.debug_socket, &options.replay) {
+        (Some(socket), _) => run_for_adapter(session, socket, prepared),
+        (None, ReplayWish::Replay(recording)) => {
+            let mut console = None;
+            let resumption = options.resumption.as_deref();
+            let result = session.run_after(prepared, |thread| {
+                console = crate::debug::begin_replay(thread, name, recording, resumption);
+                if console.is_some() {
+                    return Ok(());
+                }
+                eprintln!("canny: --resume wants a place that the prompt has named");
+                Err(Failure::Exit(Exit::Code(exit_code::USAGE.into())))
+            });
+            if let Some(console) = console {
+                console.end(&mut session.thread);
+            }
+            result
+        }
+        (None, _) => {
+            crate::debug::begin(&mut session.thread, name);
+            session.run(prepared)
+        }
+    })
 }
 
 /// Runs a program that an editor debugs, when its breakpoints are set.

@@ -258,6 +258,41 @@ fn steps_back_are_steps_forward_in_the_other_order() {
 }
 
 #[test]
+fn people_go_back_from_the_end() {
+    let (lines, outcome) = looked_at(
+        FAILURE,
+        "apple\npear\n",
+        &[
+            "continue",
+            "locals",
+            "break 17",
+            "reverse-continue",
+            "print line",
+            "continue",
+            "reverse-step",
+            "continue",
+            "quit",
+        ],
+    );
+    let expected = "\
+the program at program.scm:2:16
+    2  (define prices '((apple . 3) (pear . 4)))
+The program has ended.
+The program has ended: go back, or quit.
+Breakpoint 2 at line 17.
+Breakpoint 2, run at program.scm:17:11
+   17            (newline)
+\"pear\"
+The program has ended.
+run at program.scm:14:9
+   14          (display sum)
+The program has ended.";
+    assert_eq!(lines.join("\n"), expected);
+    assert!(outcome.output.starts_with("apple\npear\n7"), "{outcome:#?}");
+    assert_eq!(outcome.code, Some(0));
+}
+
+#[test]
 fn expressions_do_not_disturb_a_replay() {
     let (lines, outcome) = looked_at(
         FAILURE,

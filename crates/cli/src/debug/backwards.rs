@@ -17,6 +17,8 @@ use canny_vm::debug::{Back, TaskKey};
 pub enum Base {
     /// The beginning of the program.
     Start,
+    /// Its end.
+    End,
     /// The first safepoint after so many answers of the recording.
     Answers(u64),
     /// The stop at a breakpoint, by its place in the list, which was met so many times since there
@@ -83,6 +85,8 @@ impl Goal {
     pub fn before(end: Position, wanted: Wanted) -> Goal {
         let from = match end.base {
             Base::Hit { answers: 0, .. } => Base::Start,
+            // One answer before, which is soon enough for what ends with output.
+            Base::End => Base::Answers(canny_replay::answers().saturating_sub(1).max(1)),
             Base::Hit { answers, .. } => Base::Answers(answers),
             base => base,
         };
@@ -195,6 +199,7 @@ impl Resumption {
 fn base_text(base: Base) -> String {
     match base {
         Base::Start => "start".to_owned(),
+        Base::End => "end".to_owned(),
         Base::Answers(answers) => format!("answers {answers}"),
         Base::Hit {
             answers,
@@ -227,6 +232,7 @@ fn read_number<'a, N: FromStr>(words: &mut impl Iterator<Item = &'a str>) -> Opt
 fn read_base<'a>(words: &mut impl Iterator<Item = &'a str>) -> Option<Base> {
     Some(match words.next()? {
         "start" => Base::Start,
+        "end" => Base::End,
         "answers" => Base::Answers(read_number(words)?),
         "hit" => Base::Hit {
             answers: read_number(words)?,

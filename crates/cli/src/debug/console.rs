@@ -36,6 +36,8 @@ struct Terminal {
     /// Breakpoints, how they were asked for, and the commands.
     breakpoints: Vec<(BreakpointId, String)>,
     commands: Vec<String>,
+    /// Somebody has ended the program.
+    has_quit: bool,
     /// Breakpoints that the next stop removes.
     passing: Vec<BreakpointId>,
     /// Expressions that tasks are evaluating, the innermost last.
@@ -86,6 +88,7 @@ impl Client for Console {
             eprint!("(debug) ");
             let line = stop.wait(|| self.read_line());
             let Some(line) = line else {
+                terminal.has_quit = true;
                 return Resume::Exit(0);
             };
             if !line.trim().is_empty() {
@@ -145,6 +148,45 @@ impl Console {
         }
     }
 
+    /// The program that was replayed has ended: people may go back.
+    pub fn end(&self, thread: &mut Thread) {
+        let Some(rerun) = &self.rerun else {
+            return;
+        };
+        let mut terminal = self.terminal.lock();
+        if terminal.has_quit || !rerun.end(thread, &terminal.commands) {
+            return;
+        }
+        // The recorded program wrote the rest of its output when it left.
+        canny_replay::aside(|| canny_io::registry::flush_all(canny_io::Wait::Blocking));
+        say("The program has ended.");
+        loop {
+            eprint!("(debug) ");
+            let Some(line) = self.read_line() else {
+                return;
+            };
+            match commands::read(&line) {
+                Ok(Command::Back(way)) => {
+                    say(&rerun.go_back_from_end(thread, way, &terminal.commands));
+                }
+                Ok(Command::Quit | Command::Continue) => return,
+                Ok(Command::Help) => say(&texts::help()),
+                Ok(
+                    command @ (Command::Break(_)
+                    | Command::Watch(_)
+                    | Command::Log(_)
+                    | Command::Catch(..)),
+                ) => {
+                    let text = self.set(thread, &mut terminal, command);
+                    say(&text.unwrap_or_else(|message| message));
+                }
+                Ok(_) => say("The program has ended: go back, or quit."),
+                Err(_) if line.trim().is_empty() => {}
+                Err(message) => say(&message),
+            }
+        }
+    }
+
     fn perform(
         &self,
         stop: &mut Stop<'_>,
@@ -166,7 +208,10 @@ impl Console {
                 Some(rerun) => say(&rerun.go_back(stop, *frame, way, &terminal.commands)),
                 None => say("Only a replay goes backwards: see 'canny record'."),
             },
-            Command::Quit => return Next::Resume(Resume::Exit(0)),
+            Command::Quit => {
+                terminal.has_quit = true;
+                return Next::Resume(Resume::Exit(0));
+            }
             Command::Print(text) => match debug::begin(stop, *frame, &text) {
                 Ok((resume, expression)) => {
                     let task = stop.task();

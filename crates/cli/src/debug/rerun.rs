@@ -40,16 +40,16 @@ struct State {
 }
 
 /// Has a replay stop at its goal, the beginning of the program if there is no other, and go backwards from
-/// there on. Whether the goal could be read.
+/// there on. None if the goal cannot be read.
 pub fn begin_replay(
     thread: &mut Thread,
     program: &str,
     recording: &Path,
     resumption: Option<&str>,
-) -> bool {
+) -> Option<Arc<Console>> {
     let resumption = match resumption.map(Resumption::read) {
         Some(Some(resumption)) => resumption,
-        Some(None) => return false,
+        Some(None) => return None,
         None => Resumption {
             goal: Goal::BEGINNING,
             breakpoints: vec!["catch uncaught".to_owned()],
@@ -73,9 +73,9 @@ pub fn begin_replay(
     };
     let console = Arc::new(Console::of_replay(program, thread, rerun));
     let debugger = thread.vm().debugger();
-    debugger.set_client(Some(console));
+    debugger.set_client(Some(console.clone()));
     prepare(thread, goal);
-    true
+    Some(console)
 }
 
 /// Gives the orders that lead to a goal.
@@ -84,7 +84,7 @@ fn prepare(thread: &mut Thread, goal: Goal) {
     let is_start = |base| match base {
         Base::Start => true,
         Base::Answers(answers) => answers <= before,
-        Base::Hit { .. } => false,
+        Base::Hit { .. } | Base::End => false,
     };
     let (from, until, back) = match goal {
         Goal::At(position) => (position.base, Some(position.count), None),
@@ -238,7 +238,38 @@ impl Rerun {
             Backwards::Finish => Wanted::Line(Back::Out(task, depth)),
             Backwards::Continue => Wanted::Breakpoint,
         };
-        self.run_anew(stop, Goal::before(here, wanted), None, commands)
+        stop.wait(|| self.replace(Goal::before(here, wanted), None, commands))
+    }
+
+    /// The program has come to its end: continues a search that ends there. Whether people are to be
+    /// asked.
+    pub fn end(&self, thread: &mut Thread, commands: &[String]) -> bool {
+        let goal = self.state.lock().goal;
+        match goal {
+            None => true,
+            Some(goal @ Goal::Before { end, .. }) if end.base == Base::End => {
+                let found = thread.counted().and_then(|counted| counted.found);
+                eprintln!("{}", self.next_run(goal, found, commands));
+                false
+            }
+            Some(_) => {
+                eprintln!("The place was not found again.");
+                false
+            }
+        }
+    }
+
+    /// Runs the program anew, from its end back; comes back with a message if that is not possible.
+    pub fn go_back_from_end(&self, thread: &Thread, way: Backwards, commands: &[String]) -> String {
+        let wanted = match way {
+            Backwards::Continue => Wanted::Breakpoint,
+            _ => Wanted::Line(Back::In(thread.task_key())),
+        };
+        let end = Position {
+            base: Base::End,
+            count: 0,
+        };
+        self.replace(Goal::before(end, wanted), None, commands)
     }
 
     fn after_search(
@@ -248,22 +279,21 @@ impl Rerun {
         found: Option<u64>,
         commands: &[String],
     ) {
+        let message = stop.wait(|| self.next_run(goal, found, commands));
+        eprintln!("{message}");
+    }
+
+    /// The run after a search.
+    fn next_run(&self, goal: Goal, found: Option<u64>, commands: &[String]) -> String {
         let (goal, note) = match goal.after_search(found) {
             Some(goal) => (goal, None),
             None => (Goal::BEGINNING, Some("This is the beginning.".to_owned())),
         };
-        let message = self.run_anew(stop, goal, note, commands);
-        eprintln!("{message}");
+        self.replace(goal, note, commands)
     }
 
     /// Replaces this process by another run.
-    fn run_anew(
-        &self,
-        stop: &mut Stop<'_>,
-        goal: Goal,
-        note: Option<String>,
-        commands: &[String],
-    ) -> String {
+    fn replace(&self, goal: Goal, note: Option<String>, commands: &[String]) -> String {
         let resumption = Resumption {
             goal,
             breakpoints: commands.to_vec(),
@@ -274,12 +304,10 @@ impl Rerun {
             Ok(program) => program,
             Err(error) => return format!("This program is not found: {error}"),
         };
-        let error = stop.wait(|| {
-            Command::new(program)
-                .args(["replay", "-t", "--resume", &resumption.text()])
-                .arg(&self.file)
-                .exec()
-        });
+        let error = Command::new(program)
+            .args(["replay", "-t", "--resume", &resumption.text()])
+            .arg(&self.file)
+            .exec();
         format!("The program cannot be run anew: {error}")
     }
 }
