@@ -5,6 +5,7 @@
 
 use std::path::Path;
 
+use canny_lib::debug::rerun::Resumption;
 use canny_lib::evaluation::Prepared;
 use canny_lib::recorder::{Recorder, Ring};
 use canny_syntax::diagnostic::Diagnostic;
@@ -13,6 +14,7 @@ use canny_syntax::spelling::similar_name;
 use canny_value::Value;
 use canny_vm::Exit;
 
+use crate::debug::Replayed;
 use crate::exit_code;
 use crate::options::{Options, Source};
 use crate::replays::ReplayWish;
@@ -112,7 +114,16 @@ fn run_debugged(
     let prepared = evaluation.prepare_program(name, bytes);
     canny_replay::aside(|| session.run(debugger)).map_err(|failure| failure.exit_code())?;
     Ok(match (&options.debug_socket, &options.replay) {
-        (Some(socket), _) => run_for_adapter(session, socket, prepared),
+        (Some(socket), ReplayWish::Replay(recording)) => {
+            let replayed = Replayed {
+                recording: recording.clone(),
+                socket: Some(socket.clone()),
+            };
+            let resumption = options.resumption.as_deref();
+            let resumption = resumption.and_then(Resumption::read);
+            run_for_adapter(session, socket, prepared, Some((replayed, resumption)))
+        }
+        (Some(socket), _) => run_for_adapter(session, socket, prepared, None),
         (None, ReplayWish::Replay(recording)) => {
             let mut console = None;
             let resumption = options.resumption.as_deref();
@@ -141,8 +152,9 @@ fn run_for_adapter(
     session: &mut Session,
     socket: &Path,
     prepared: Result<Prepared, Vec<Diagnostic>>,
+    replay: Option<(Replayed, Option<Resumption>)>,
 ) -> Result<Value, Failure> {
-    let server = match crate::debug::connect(&session.vm, socket) {
+    let server = match crate::debug::connect(&session.vm, socket, replay) {
         Ok(server) => server,
         Err(message) => {
             eprintln!("canny: cannot reach the debug adapter: {message}");

@@ -9,7 +9,7 @@ use std::process::{Child, Command, Stdio};
 
 use client::Client;
 use serde_json::{Value as Json, json};
-use support::scratch;
+use support::{Canny, scratch};
 
 const SUMS: &str = "\
 (import (scheme base) (scheme write))
@@ -637,5 +637,93 @@ fn wrong_requests_are_refused() {
     client.ask("pause", json!({"threadId": i64::MIN}));
     client.set(&file, Json::Null);
     client.ask("setFunctionBreakpoints", json!({}));
+    assert_eq!(client.run_to_end(thread), 0);
+}
+
+const ORDERS: &str = "\
+(import (scheme base) (scheme write))
+(define last-price #f)
+(define (note! item)
+  (let ((found (assq item '((apple . 3) (pear . 4)))))
+    (set! last-price (and found (cdr found)))))
+(define (add-up)
+  (let loop ((item (read-line)) (sum 0))
+    (if (eof-object? item)
+        sum
+        (begin
+          (note! (string->symbol item))
+          (display item)
+          (newline)
+          (loop (read-line)
+                (+ sum last-price))))))
+(add-up)
+";
+
+#[test]
+fn a_recording_goes_backwards() {
+    let file = program(ORDERS);
+    let directory = file.parent().unwrap().to_owned();
+    let recorded = Canny::new(directory.clone(), &["record", "program.scm"])
+        .input("apple\nplum\npear\n")
+        .run();
+    assert_eq!(recorded.code, Some(70), "{recorded:#?}");
+    let recording = directory.join("canny.recording");
+    let mut client = Client::launch(&recording, json!({}));
+    let able = client.event("capabilities");
+    assert_eq!(able["capabilities"]["supportsStepBack"], true);
+    client.ask("setExceptionBreakpoints", json!({"filters": ["uncaught"]}));
+    let set = client.set(&file, json!([{"line": 11}]));
+    assert_eq!(set[0]["verified"], true, "{set}");
+    client.ask("configurationDone", json!({}));
+    // The first two items, and the failure.
+    for (reason, name) in [
+        ("breakpoint", "add-up"),
+        ("breakpoint", "add-up"),
+        ("exception", "add-up"),
+    ] {
+        let (why, thread) = client.stop();
+        assert_eq!(why, reason);
+        let frames = client.frames(thread);
+        assert!(frames.iter().any(|(frame, _)| frame == name), "{frames:?}");
+        if reason == "breakpoint" {
+            client.ask("continue", json!({"threadId": thread}));
+        } else {
+            client.ask("reverseContinue", json!({"threadId": thread}));
+        }
+    }
+    // Back at the second one.
+    let (_, thread) = client.stop();
+    assert_eq!(client.frames(thread)[0], ("add-up".to_owned(), 11));
+    let frame = client.frame(thread);
+    assert_eq!(client.evaluate(frame, "item")["result"], "\"plum\"");
+    assert_eq!(client.evaluate(frame, "last-price")["result"], "3");
+    client.ask("next", json!({"threadId": thread}));
+    client.stop();
+    let frame = client.frame(thread);
+    assert_eq!(client.frames(thread)[0], ("add-up".to_owned(), 12));
+    assert_eq!(client.evaluate(frame, "last-price")["result"], "#f");
+    client.ask("stepBack", json!({"threadId": thread}));
+    client.stop();
+    assert_eq!(client.frames(thread)[0].1, 11);
+    let step = json!({"threadId": thread, "granularity": "instruction"});
+    client.ask("stepBack", step);
+    client.stop();
+    assert_eq!(client.frames(thread)[0].1, 8);
+    client.ask("continue", json!({"threadId": thread}));
+    client.stop();
+    client.set(&file, json!([]));
+    client.ask("setExceptionBreakpoints", json!({"filters": []}));
+    assert_eq!(client.run_to_end(thread), 70);
+    assert_eq!(client.output("stdout"), "apple\nplum\n");
+}
+
+#[test]
+fn a_program_that_is_not_replayed_does_not_go_backwards() {
+    let file = program(SUMS);
+    let mut client = Client::launch(&file, json!({"stopOnEntry": true}));
+    client.ask("configurationDone", json!({}));
+    let (_, thread) = client.stop();
+    let message = client.refused("stepBack", json!({"threadId": thread}));
+    assert!(message.contains("recording"), "{message}");
     assert_eq!(client.run_to_end(thread), 0);
 }

@@ -20,6 +20,7 @@ use serde_json::{Value as Json, json};
 
 use crate::capabilities::capabilities;
 use crate::output::{Answer, Output, Request};
+use crate::shared::RERUN;
 
 /// Time in which a program must come into being.
 const START_TIME: Duration = Duration::from_secs(20);
@@ -80,7 +81,10 @@ struct Adapter<'a> {
 
 /// A program that is debugged.
 struct Session {
-    to_program: UnixStream,
+    /// It is held while another run takes the place of a program.
+    to_program: ToProgram,
+    /// The requests by which a program learns of breakpoints and settings, for other runs of it.
+    settings: Settings,
     /// The program, if the adapter has started it.
     child: Option<SharedChild>,
     /// The adapter has had it started.
@@ -92,6 +96,8 @@ struct Session {
 }
 
 type Pending = Arc<Mutex<HashMap<i64, Answer>>>;
+type ToProgram = Arc<Mutex<UnixStream>>;
+type Settings = Arc<Mutex<Vec<Json>>>;
 type SharedChild = Arc<Mutex<Child>>;
 
 impl Adapter<'_> {
@@ -152,9 +158,12 @@ impl Adapter<'_> {
             let text = "there is no program yet: 'launch' or 'attach' comes first";
             return answer.give(Err(text.to_owned()));
         };
+        keep_setting(&mut session.settings.lock(), message);
         let number = answer.number();
+        let mut to_program = session.to_program.lock();
         session.pending.lock().insert(number, answer);
-        let is_sent = write_message(&mut session.to_program, message).is_ok();
+        let is_sent = write_message(&mut *to_program, message).is_ok();
+        drop(to_program);
         if !is_sent || session.is_ended.load(Ordering::SeqCst) {
             let answer = session.pending.lock().remove(&number);
             if let Some(answer) = answer {
@@ -166,7 +175,7 @@ impl Adapter<'_> {
     /// Starts a program or finds it.
     fn open(&mut self, request: &Request) -> Result<Session, String> {
         let is_ended = Arc::new(AtomicBool::new(false));
-        let (stream, child) = if request.command == "attach" {
+        let (stream, child, reruns) = if request.command == "attach" {
             let number = |name: &str| {
                 let argument = &request.arguments[name];
                 let text = argument.as_str().and_then(|text| text.trim().parse().ok());
@@ -175,22 +184,29 @@ impl Adapter<'_> {
             let process = number("pid").or_else(|| number("processId"));
             let process = process.and_then(|number| u32::try_from(number).ok());
             let process = process.ok_or("'attach' wants the number of a process: 'pid'")?;
-            ((self.surroundings.attach)(process)?, None)
+            ((self.surroundings.attach)(process)?, None, None)
         } else {
             self.launch(request)?
         };
         let mut to_program = stream.try_clone().map_err(|error| error.to_string())?;
-        let hello = json!({
-            "seq": 0,
-            "type": "request",
-            "command": "initialize",
-            "arguments": self.initialize,
-        });
+        let hello = own_request("initialize", &self.initialize);
         write_message(&mut to_program, &hello).map_err(|error| error.to_string())?;
+        let to_program = Arc::new(Mutex::new(to_program));
+        let settings = Arc::new(Mutex::new(vec![hello]));
         let pending = Pending::default();
-        let relay = self.relay(stream, child.clone(), is_ended.clone(), pending.clone());
+        let relay = Relay {
+            output: self.output.clone(),
+            to_program: to_program.clone(),
+            settings: settings.clone(),
+            reruns,
+            child: child.clone(),
+            is_ended: is_ended.clone(),
+            pending: pending.clone(),
+        };
+        let relay = thread::spawn(move || relay.run(stream));
         Ok(Session {
             to_program,
+            settings,
             child,
             is_own: request.command == "launch",
             relay: Some(relay),
@@ -200,7 +216,7 @@ impl Adapter<'_> {
     }
 
     /// Starts a program, as a child of the adapter or in a terminal of the editor.
-    fn launch(&self, request: &Request) -> Result<(UnixStream, Option<SharedChild>), String> {
+    fn launch(&self, request: &Request) -> Result<Launched, String> {
         let arguments = &request.arguments;
         let program = request.text("program")?;
         std::fs::create_dir_all(&self.surroundings.directory).map_err(|error| error.to_string())?;
@@ -208,8 +224,14 @@ impl Adapter<'_> {
         let path = self.surroundings.directory.join(name);
         let _ = std::fs::remove_file(&path);
         let listener = UnixListener::bind(&path).map_err(|error| error.to_string())?;
+        let directory = arguments["cwd"].as_str();
+        let file = directory
+            .map_or_else(PathBuf::new, PathBuf::from)
+            .join(program);
+        let is_recording = canny_replay::is_recording(&file);
         let mut command = Command::new(&self.surroundings.command);
-        command.arg("debug").arg("--connect").arg(&path);
+        let verb = if is_recording { "replay" } else { "debug" };
+        command.arg(verb).arg("--connect").arg(&path);
         let texts = |value: &Json| -> Vec<String> {
             let all = value.as_array().into_iter().flatten();
             all.filter_map(|one| one.as_str().map(str::to_owned))
@@ -217,7 +239,7 @@ impl Adapter<'_> {
         };
         command.args(texts(&arguments["cannyArgs"]));
         command.arg(program).args(texts(&arguments["args"]));
-        if let Some(directory) = arguments["cwd"].as_str() {
+        if let Some(directory) = directory {
             command.current_dir(directory);
         }
         let variables = arguments["env"].as_object().into_iter().flatten();
@@ -240,8 +262,8 @@ impl Adapter<'_> {
         if let Some(kind) = kind.filter(|_| can) {
             self.ask_for_terminal(kind, &command, arguments);
             let stream = wait_for_program(&listener, None);
-            let _ = std::fs::remove_file(&path);
-            return Ok((stream?, None));
+            let reruns = Reruns::new(listener, path, is_recording);
+            return Ok((stream?, None, reruns));
         }
         command.stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -256,8 +278,8 @@ impl Adapter<'_> {
         self.show(child.stdout.take(), "stdout");
         self.show(child.stderr.take(), "stderr");
         let stream = wait_for_program(&listener, Some(&mut child));
-        let _ = std::fs::remove_file(&path);
-        Ok((stream?, Some(Arc::new(Mutex::new(child)))))
+        let reruns = Reruns::new(listener, path, is_recording);
+        Ok((stream?, Some(Arc::new(Mutex::new(child))), reruns))
     }
 
     /// Has the editor start a command in a terminal. If it does not, the program never connects.
@@ -309,63 +331,15 @@ impl Adapter<'_> {
         });
     }
 
-    /// Sends what the program says to the editor, and at the end that it has ended.
-    fn relay(
-        &self,
-        stream: UnixStream,
-        child: Option<SharedChild>,
-        is_ended: Arc<AtomicBool>,
-        pending: Pending,
-    ) -> JoinHandle<()> {
-        let output = self.output.clone();
-        thread::spawn(move || {
-            let mut reader = MessageReader::new(BufReader::new(stream));
-            while let Ok(Some(incoming)) = reader.read() {
-                match incoming {
-                    // The answer to the adapter's own request.
-                    Incoming::Message(message) if message["request_seq"] == 0 => {}
-                    Incoming::Message(message) => {
-                        let answered = message["request_seq"].as_i64();
-                        if let Some(number) = answered
-                            && let Some(answer) = pending.lock().remove(&number)
-                        {
-                            answer.leave();
-                        }
-                        output.send(message);
-                    }
-                    Incoming::Malformed(problem) => output.say("stderr", &problem),
-                }
-            }
-            if let Some(child) = child {
-                let status = wait_for_end(&child);
-                let code = status.and_then(|status| status.code()).unwrap_or(-1);
-                // Its last output is on its way.
-                thread::sleep(5 * TICK);
-                output.event("exited", json!({"exitCode": code}));
-            }
-            let was_ended = is_ended.swap(true, Ordering::SeqCst);
-            for (_, answer) in pending.lock().drain() {
-                answer.give(Err("the program has ended".to_owned()));
-            }
-            if !was_ended {
-                output.event("terminated", json!({}));
-            }
-        })
-    }
-
     /// Leaves the program, which ends if that is wished.
     fn end(&mut self, ends_program: bool) {
         let Some(mut session) = self.session.take() else {
             return;
         };
         session.is_ended.store(true, Ordering::SeqCst);
-        let bye = json!({
-            "seq": 0,
-            "type": "request",
-            "command": "disconnect",
-            "arguments": {"terminateDebuggee": ends_program},
-        });
-        let _ = write_message(&mut session.to_program, &bye);
+        let wish = json!({"terminateDebuggee": ends_program});
+        let bye = own_request("disconnect", &wish);
+        let _ = write_message(&mut *session.to_program.lock(), &bye);
         if ends_program && let Some(child) = &session.child {
             ask_to_end(&child.lock());
             let end = Instant::now() + END_TIME;
@@ -378,10 +352,144 @@ impl Adapter<'_> {
                 thread::sleep(TICK);
             }
         }
-        let _ = session.to_program.shutdown(std::net::Shutdown::Both);
+        let stream = session.to_program.lock();
+        let _ = stream.shutdown(std::net::Shutdown::Both);
+        drop(stream);
         if let Some(relay) = session.relay.take() {
             let _ = relay.join();
         }
+    }
+}
+
+/// A program that was started: the connection, the process if it is a child, and where other runs of a
+/// replay connect.
+type Launched = (UnixStream, Option<SharedChild>, Option<Reruns>);
+
+/// Where other runs of a replay connect.
+struct Reruns {
+    listener: UnixListener,
+    path: PathBuf,
+}
+
+impl Reruns {
+    /// None if the program is no replay: then nobody else connects.
+    fn new(listener: UnixListener, path: PathBuf, is_replay: bool) -> Option<Reruns> {
+        let reruns = Reruns { listener, path };
+        is_replay.then_some(reruns)
+    }
+}
+
+impl Drop for Reruns {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// A request of the adapter's own, whose answer goes to nobody.
+fn own_request(command: &str, arguments: &Json) -> Json {
+    json!({"seq": 0, "type": "request", "command": command, "arguments": arguments})
+}
+
+/// Keeps a request that another run of the program has to get, in the place of the one before.
+fn keep_setting(settings: &mut Vec<Json>, message: &Json) {
+    let command = message["command"].as_str().unwrap_or_default();
+    let is_setting = command.starts_with("set") && command.ends_with("Breakpoints");
+    if !is_setting && !["launch", "configurationDone"].contains(&command) {
+        return;
+    }
+    let source = |message: &Json| message["arguments"]["source"]["path"].clone();
+    let is_same = |other: &Json| other["command"] == command && source(other) == source(message);
+    settings.retain(|other| !is_same(other));
+    let kept = own_request(command, &message["arguments"]);
+    // The configuration is done behind all of it.
+    let end = settings
+        .iter()
+        .position(|other| other["command"] == "configurationDone");
+    settings.insert(end.unwrap_or(settings.len()), kept);
+}
+
+/// Passes on what a program says.
+struct Relay {
+    output: Arc<Output>,
+    to_program: ToProgram,
+    settings: Settings,
+    reruns: Option<Reruns>,
+    child: Option<SharedChild>,
+    is_ended: Arc<AtomicBool>,
+    pending: Pending,
+}
+
+impl Relay {
+    /// Sends what the program says to the editor, and at the end that it has ended.
+    fn run(self, stream: UnixStream) {
+        let mut next = self.pass_on(stream, false);
+        while let Some(stream) = next {
+            next = self.pass_on(stream, true);
+        }
+        if let Some(child) = &self.child {
+            let status = wait_for_end(child);
+            let code = status.and_then(|status| status.code()).unwrap_or(-1);
+            // Its last output is on its way.
+            thread::sleep(5 * TICK);
+            self.output.event("exited", json!({"exitCode": code}));
+        }
+        let was_ended = self.is_ended.swap(true, Ordering::SeqCst);
+        self.refuse_pending();
+        if !was_ended {
+            self.output.event("terminated", json!({}));
+        }
+    }
+
+    fn refuse_pending(&self) {
+        for (_, answer) in self.pending.lock().drain() {
+            answer.give(Err("the program has ended".to_owned()));
+        }
+    }
+
+    /// The same for one run; gives the connection of the next run if there is one. The editor need not
+    /// learn that another run begins.
+    fn pass_on(&self, stream: UnixStream, is_other: bool) -> Option<UnixStream> {
+        let mut reader = MessageReader::new(BufReader::new(stream));
+        while let Ok(Some(incoming)) = reader.read() {
+            match incoming {
+                // The answer to the adapter's own request.
+                Incoming::Message(message) if message["request_seq"] == 0 => {}
+                Incoming::Message(message) if message["event"] == RERUN => {
+                    return self.next_run();
+                }
+                Incoming::Message(message)
+                    if is_other
+                        && (message["event"] == "initialized"
+                            || message["event"] == "capabilities") => {}
+                Incoming::Message(message) => {
+                    let answered = message["request_seq"].as_i64();
+                    if let Some(number) = answered
+                        && let Some(answer) = self.pending.lock().remove(&number)
+                    {
+                        answer.leave();
+                    }
+                    self.output.send(message);
+                }
+                Incoming::Malformed(problem) => self.output.say("stderr", &problem),
+            }
+        }
+        None
+    }
+
+    /// Another run takes the place of the program: it gets the breakpoints and settings.
+    fn next_run(&self) -> Option<UnixStream> {
+        let reruns = self.reruns.as_ref()?;
+        // Requests of the editor wait.
+        let mut to_program = self.to_program.lock();
+        self.refuse_pending();
+        let stream = wait_for_program(&reruns.listener, None);
+        let stream = stream.inspect_err(|message| self.output.say("stderr", message));
+        let stream = stream.ok()?;
+        *to_program = stream.try_clone().ok()?;
+        for message in self.settings.lock().iter() {
+            write_message(&mut *to_program, message).ok()?;
+        }
+        Some(stream)
     }
 }
 

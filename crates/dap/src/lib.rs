@@ -22,4 +22,4 @@ mod stops;
 mod values;
 
 pub use server::Server;
-pub use shared::Ending;
+pub use shared::{Ending, Run};

@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use canny_lib::debug::rerun::Way;
 use canny_lib::debug::{self, Outcome, conditions, parts};
 use canny_value::Value;
 use canny_vm::debug::{
@@ -28,6 +29,9 @@ const FRAMES_MAX: usize = 1000;
 const SEARCHED_BYTES_MAX: u64 = 256 << 20;
 /// Bytes of the text of a raised object.
 const RAISED_BYTES: usize = 10_000;
+
+/// Frames of the library that may be above the newest one of the program.
+const LIBRARY_FRAMES_MAX: usize = 100;
 
 impl Shared {
     /// Does what a request asks for.
@@ -57,6 +61,7 @@ impl Shared {
             "cancel" => answer.give(Ok(Json::Null)),
             "scopes" => answer.give(self.scopes(request)),
             "continue" | "next" | "stepIn" | "stepOut" => self.resume(request, answer),
+            "stepBack" | "reverseContinue" => self.go_back(request, answer),
             "stackTrace" => self.stack(request, answer),
             "variables" => self.ask_for_parts(request, answer),
             "evaluate" => self.evaluate(request, answer),
@@ -201,6 +206,35 @@ impl Shared {
         self.ask_task(task, answer, move |_, _, answer| {
             answer.give(Ok(body));
             Next::Resume(resume)
+        });
+    }
+
+    /// Runs a replay anew, to an earlier place.
+    fn go_back(self: &Arc<Shared>, request: &Request, answer: Answer) {
+        if self.replay.get().is_none() {
+            let text = "only a recording that is replayed goes backwards";
+            return answer.give(Err(text.to_owned()));
+        }
+        let task = match request.number("threadId") {
+            Ok(thread) => task_of(thread),
+            Err(message) => return answer.give(Err(message)),
+        };
+        let is_fine = request.arguments["granularity"] == "instruction";
+        let way = match request.command.as_str() {
+            "reverseContinue" => Way::Continue,
+            _ if is_fine => Way::Step,
+            _ => Way::Next,
+        };
+        self.ask_task(task, answer, move |shared, stop, answer| {
+            answer.give(Ok(Json::Null));
+            let frames = stop.frames(0, LIBRARY_FRAMES_MAX);
+            let frame = frames.iter().position(|frame| !frame.is_library);
+            if let Some(replay) = shared.replay.get() {
+                let rerun = &replay.rerun;
+                let message = rerun.go_back(stop, frame.unwrap_or(0), way, &**shared);
+                shared.output.say("console", &message);
+            }
+            Next::Stay
         });
     }
 

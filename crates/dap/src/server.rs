@@ -5,13 +5,14 @@
 use std::io::{BufRead, Write};
 use std::sync::Arc;
 
+use canny_lib::debug::rerun::{Rerun, Resumption};
 use canny_messages::{Incoming, MessageReader};
-use canny_vm::Vm;
+use canny_vm::{Thread, Vm};
 use serde_json::{Value as Json, json};
 
 use crate::capabilities::capabilities;
 use crate::output::{Answer, Request};
-use crate::shared::{Ending, Phase, Shared};
+use crate::shared::{Ending, Phase, Replay, Run, Shared};
 
 /// A debugger's end of a connection with one client.
 #[derive(Clone)]
@@ -27,6 +28,28 @@ impl Server {
     pub fn take_over(&self) {
         if let Some(vm) = self.0.machine.upgrade() {
             vm.debugger().set_client(Some(self.0.clone()));
+        }
+    }
+
+    /// The program is a replay. To go backwards, `run` replaces the process by another run, to which this
+    /// may be the resumption.
+    pub fn replays(&self, resumption: Option<&Resumption>, run: Run) {
+        let rerun = Rerun::new(resumption);
+        let is_resumed = resumption.is_some();
+        let _ = self.0.replay.set(Replay {
+            rerun,
+            run,
+            is_resumed,
+        });
+    }
+
+    /// Gives the orders that lead a replay to its goal, or to its first place.
+    pub fn prepare_replay(&self, thread: &mut Thread, stops_on_entry: bool) {
+        if let Some(replay) = self.0.replay.get() {
+            replay.rerun.prepare(thread, stops_on_entry);
+            if replay.is_resumed {
+                self.0.settings.lock().stops_on_entry = false;
+            }
         }
     }
 
@@ -83,6 +106,10 @@ impl Shared {
                 settings.stops_all = request.arguments["stopAll"] == true;
                 drop(settings);
                 answer.give(Ok(Json::Null));
+                if self.replay.get().is_some() {
+                    let more = json!({"capabilities": {"supportsStepBack": true}});
+                    self.output.event("capabilities", more);
+                }
                 self.output.event("initialized", json!({}));
             }
             "configurationDone" => {

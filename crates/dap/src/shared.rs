@@ -3,13 +3,14 @@
 
 use std::collections::HashMap;
 use std::io::Write;
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
+use canny_lib::debug::rerun::{Rerun, Resumption, Runner};
 use canny_lib::evaluation::Evaluation;
 use canny_locks::{Condvar, Mutex};
 use canny_vm::debug::BreakpointId;
 use canny_vm::{Thread, Vm};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::numbers::Numbers;
 use crate::output::Output;
@@ -40,6 +41,16 @@ pub struct Breakpoints {
 }
 
 impl Breakpoints {
+    /// All of them, in the order in which they were set.
+    pub fn in_order(&self) -> Vec<BreakpointId> {
+        let files = self.by_file.values().flatten();
+        let others = [&self.procedures, &self.assignments, &self.raises];
+        let mut all: Vec<BreakpointId> = files.copied().collect();
+        all.extend(others.into_iter().flatten());
+        all.sort();
+        all
+    }
+
     /// All of them, to be taken away.
     pub fn take_all(&mut self) -> Vec<BreakpointId> {
         let files = self.by_file.drain().flat_map(|(_, ids)| ids);
@@ -66,7 +77,43 @@ pub struct Shared {
     pub(crate) settings: Mutex<Settings>,
     phase: Mutex<Phase>,
     changed: Condvar,
+    /// The program is replayed.
+    pub(crate) replay: OnceLock<Replay>,
 }
+
+/// A replay that a client looks at.
+pub(crate) struct Replay {
+    pub rerun: Rerun,
+    /// Replaces the process by the next run.
+    pub run: Run,
+    /// It goes to a place that another run has named.
+    pub is_resumed: bool,
+}
+
+/// Replaces the process by the next run; comes back with a message if that is not possible.
+pub type Run = Box<dyn Fn(&Resumption) -> String + Send + Sync>;
+
+impl Runner for Shared {
+    fn breakpoints(&self) -> Vec<String> {
+        // The adapter sets them again.
+        Vec::new()
+    }
+
+    fn run(&self, resumption: &Resumption) -> String {
+        let Some(replay) = self.replay.get() else {
+            return "The program is not replayed.".to_owned();
+        };
+        self.output.event(RERUN, json!({}));
+        (replay.run)(resumption)
+    }
+
+    fn say(&self, text: &str) {
+        self.output.say("console", text);
+    }
+}
+
+/// The event by which an adapter learns that another run takes the place of this one.
+pub const RERUN: &str = "canny.rerun";
 
 /// The client's wishes.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +154,7 @@ impl Shared {
             }),
             phase: Mutex::new(Phase::Configuring),
             changed: Condvar::new(),
+            replay: OnceLock::new(),
         })
     }
 

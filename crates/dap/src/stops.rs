@@ -16,6 +16,14 @@ use crate::shared::Shared;
 impl Client for Shared {
     fn stopped(&self, stop: &mut Stop<'_>) -> Resume {
         let task = stop.task();
+        if let Some(replay) = self.replay.get()
+            && stop.argument() == Value::FALSE
+        {
+            let known = self.breakpoints.lock().in_order();
+            if let Some(resume) = replay.rerun.meet(stop, &known, self) {
+                return resume;
+            }
+        }
         let evaluated = if stop.argument() == Value::FALSE {
             None
         } else {
@@ -57,6 +65,9 @@ impl Client for Shared {
                 Next::Resume(resume) => {
                     self.forget_values(stop.thread(), task);
                     let is_step = matches!(resume, Resume::Step(..));
+                    if let Some(replay) = self.replay.get() {
+                        replay.rerun.go_on(stop, is_step);
+                    }
                     self.tasks.lock().end(task, is_step);
                     return resume;
                 }
@@ -106,6 +117,7 @@ impl Shared {
                 let reason = match (is_step, is_entry) {
                     (true, _) => "step",
                     (false, true) => "entry",
+                    _ if self.replay.get().is_some() => "step",
                     (false, false) => "pause",
                 };
                 body["reason"] = reason.into();

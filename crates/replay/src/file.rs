@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::path::Path;
 
@@ -12,13 +12,22 @@ use super::answer::{Answer, Reading};
 use super::kinds::Kind;
 
 /// The first line of a file.
-const MAGIC: &[u8] = b"Canny recording 1\n";
+const MAGIC: [u8; 18] = *b"Canny recording 1\n";
 
 /// The kind of an entry that is a source file.
 const SOURCE: u8 = 0;
 
 /// Bytes that wait for being written, at most.
 const BUFFER_BYTES: usize = 64 * 1024;
+
+/// Whether a file begins like a recording.
+pub fn is_recording(path: &Path) -> bool {
+    let mut start = [0; MAGIC.len()];
+    let file = File::open(path);
+    file.and_then(|mut file| file.read_exact(&mut start))
+        .is_ok()
+        && start == MAGIC
+}
 
 /// How the recorded program was started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -150,7 +159,7 @@ impl Recording {
 
     /// A recording of the bytes of a file.
     pub fn of_bytes(bytes: Vec<u8>) -> Result<Recording, String> {
-        let Some(rest) = bytes.strip_prefix(MAGIC) else {
+        let Some(rest) = bytes.strip_prefix(&MAGIC) else {
             return Err("it is no recording, or one of another version of Canny".to_owned());
         };
         let mut reading = Reading::new(rest);

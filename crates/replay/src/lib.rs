@@ -39,7 +39,7 @@ use canny_locks::Mutex;
 use rustix::fs::{Mode as FileMode, OFlags};
 
 pub use answer::{Answer, Reading};
-pub use file::{Beginning, Recording};
+pub use file::{Beginning, Recording, is_recording};
 pub use kinds::Kind;
 
 use file::Writer;

@@ -63,7 +63,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("messages", &[]),
     (
         "dap",
-        &["locks", "tables", "value", "messages", "vm", "lib"],
+        &[
+            "locks", "replay", "tables", "value", "messages", "vm", "lib",
+        ],
     ),
     (
         "lsp",

@@ -1,6 +1,8 @@
 //! The commands of the debugger's prompt: their names, their arguments, and the meaning of a line. This
 //! module knows nothing of stops and frames.
 
+use canny_lib::debug::rerun::Way;
+
 /// A command with its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
@@ -25,19 +27,10 @@ pub enum Command {
     List,
     Tasks,
     Restart,
-    Back(Backwards),
+    Back(Way),
     Print(String),
     Help,
     Quit,
-}
-
-/// A way back in a replay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Backwards {
-    Step,
-    Next,
-    Finish,
-    Continue,
 }
 
 /// A breakpoint as somebody asks for it.
@@ -184,10 +177,10 @@ pub fn read(line: &str) -> Result<Command, String> {
         "list" => Command::List,
         "tasks" => Command::Tasks,
         "restart" => Command::Restart,
-        "reverse-step" => Command::Back(Backwards::Step),
-        "reverse-next" => Command::Back(Backwards::Next),
-        "reverse-finish" => Command::Back(Backwards::Finish),
-        "reverse-continue" => Command::Back(Backwards::Continue),
+        "reverse-step" => Command::Back(Way::Step),
+        "reverse-next" => Command::Back(Way::Next),
+        "reverse-finish" => Command::Back(Way::Finish),
+        "reverse-continue" => Command::Back(Way::Continue),
         "print" => Command::Print(rest.to_owned()),
         "quit" => Command::Quit,
         _ => Command::Help,

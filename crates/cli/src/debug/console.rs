@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use canny_lib::debug::conditions::{self, HitCount, Wishes};
+use canny_lib::debug::rerun::{Rerun, Resumption, Runner};
 use canny_lib::debug::{self, Expression};
 use canny_locks::Mutex;
 use canny_value::Value;
@@ -16,7 +17,7 @@ use canny_vm::debug::{
 };
 
 use super::commands::{self, Command};
-use super::rerun::{self, Rerun};
+use super::replayed::{self, Replayed};
 use super::texts;
 
 /// The prompt.
@@ -25,7 +26,42 @@ pub struct Console {
     program: String,
     terminal: Mutex<Terminal>,
     /// The program is replayed.
-    rerun: Option<Rerun>,
+    replay: Option<Replay>,
+}
+
+/// A replay at the prompt.
+struct Replay {
+    rerun: Rerun,
+    replayed: Replayed,
+}
+
+/// How the next run of a replay comes to its breakpoints.
+struct PromptRunner<'c> {
+    replayed: &'c Replayed,
+    commands: &'c [String],
+}
+
+impl Runner for PromptRunner<'_> {
+    fn breakpoints(&self) -> Vec<String> {
+        self.commands.to_vec()
+    }
+
+    fn run(&self, resumption: &Resumption) -> String {
+        self.replayed.run(resumption)
+    }
+
+    fn say(&self, text: &str) {
+        say(text);
+    }
+}
+
+impl Replay {
+    fn runner<'c>(&'c self, commands: &'c [String]) -> PromptRunner<'c> {
+        PromptRunner {
+            replayed: &self.replayed,
+            commands,
+        }
+    }
 }
 
 /// State of the terminal, for one task at a time.
@@ -53,11 +89,14 @@ enum Next {
 impl Client for Console {
     fn stopped(&self, stop: &mut Stop<'_>) -> Resume {
         let mut terminal = stop.wait(|| self.terminal.lock());
-        if let Some(rerun) = &self.rerun
+        if let Some(replay) = &self.replay
             && !is_answer(stop)
-            && let Some(resume) = rerun.meet(stop, &terminal.breakpoints, &terminal.commands)
         {
-            return resume;
+            let known: Vec<_> = terminal.breakpoints.iter().map(|(id, _)| *id).collect();
+            let runner = replay.runner(&terminal.commands);
+            if let Some(resume) = replay.rerun.meet(stop, &known, &runner) {
+                return resume;
+            }
         }
         let task = stop.task();
         let evaluated = terminal
@@ -116,20 +155,25 @@ impl Console {
         Console {
             program: program.to_owned(),
             terminal: Mutex::default(),
-            rerun: None,
+            replay: None,
         }
     }
 
     /// The prompt of a replay. Breakpoints that it had before are set again.
-    pub fn of_replay(program: &str, thread: &mut Thread, rerun: Rerun) -> Console {
+    pub fn of_replay(
+        program: &str,
+        thread: &mut Thread,
+        rerun: Rerun,
+        replayed: Replayed,
+        commands: &[String],
+    ) -> Console {
         let console = Console {
-            rerun: Some(rerun),
+            replay: Some(Replay { rerun, replayed }),
             ..Console::new(program)
         };
-        let rerun = console.rerun.as_ref().expect("it was given");
         let mut terminal = console.terminal.lock();
-        for command in rerun.commands() {
-            if let Ok(command) = commands::read(&command) {
+        for command in commands {
+            if let Ok(command) = commands::read(command) {
                 // Conditions were right when they were set.
                 let _ = console.set(thread, &mut terminal, command);
             }
@@ -138,11 +182,18 @@ impl Console {
         console
     }
 
+    /// Gives the orders that lead to the goal of a replay.
+    pub fn prepare(&self, thread: &mut Thread) {
+        if let Some(replay) = &self.replay {
+            replay.rerun.prepare(thread, false);
+        }
+    }
+
     /// A line of standard input; none at its end. In a replay no more than a line is taken from there: the
     /// next run reads on.
     fn read_line(&self) -> Option<String> {
-        if self.rerun.is_some() {
-            rerun::read_line()
+        if self.replay.is_some() {
+            replayed::read_line()
         } else {
             read_line()
         }
@@ -150,11 +201,12 @@ impl Console {
 
     /// The program that was replayed has ended: people may go back.
     pub fn end(&self, thread: &mut Thread) {
-        let Some(rerun) = &self.rerun else {
+        let Some(replay) = &self.replay else {
             return;
         };
         let mut terminal = self.terminal.lock();
-        if terminal.has_quit || !rerun.end(thread, &terminal.commands) {
+        let runner = replay.runner(&terminal.commands);
+        if terminal.has_quit || !replay.rerun.end(thread, &runner) {
             return;
         }
         // The recorded program wrote the rest of its output when it left.
@@ -167,7 +219,8 @@ impl Console {
             };
             match commands::read(&line) {
                 Ok(Command::Back(way)) => {
-                    say(&rerun.go_back_from_end(thread, way, &terminal.commands));
+                    let runner = replay.runner(&terminal.commands);
+                    say(&replay.rerun.go_back_from_end(thread, way, &runner));
                 }
                 Ok(Command::Quit | Command::Continue) => return,
                 Ok(Command::Help) => say(&texts::help()),
@@ -204,8 +257,11 @@ impl Console {
             }
             Command::Next => return self.resume(stop, Resume::Step(StepKind::Over, line)),
             Command::Finish => return self.resume(stop, Resume::Step(StepKind::Out, line)),
-            Command::Back(way) => match &self.rerun {
-                Some(rerun) => say(&rerun.go_back(stop, *frame, way, &terminal.commands)),
+            Command::Back(way) => match &self.replay {
+                Some(replay) => {
+                    let runner = replay.runner(&terminal.commands);
+                    say(&replay.rerun.go_back(stop, *frame, way, &runner));
+                }
                 None => say("Only a replay goes backwards: see 'canny record'."),
             },
             Command::Quit => {
@@ -264,7 +320,7 @@ impl Console {
             Command::Locals => say(&texts::locals(stop, *frame)),
             Command::List => say(&texts::around(stop, *frame)),
             Command::Tasks => say(&texts::tasks(stop)),
-            Command::Restart if self.rerun.is_some() => say("A replay goes on as it did."),
+            Command::Restart if self.replay.is_some() => say("A replay goes on as it did."),
             Command::Restart if stop.can_restart() => return Next::Resume(Resume::Restart),
             Command::Restart => say("The newest procedure cannot begin again: arguments are gone."),
             Command::Help => say(&texts::help()),
@@ -274,8 +330,8 @@ impl Console {
 
     /// The program goes on.
     fn resume(&self, stop: &mut Stop<'_>, resume: Resume) -> Next {
-        if let Some(rerun) = &self.rerun {
-            rerun.go_on(stop, matches!(resume, Resume::Step(..)));
+        if let Some(replay) = &self.replay {
+            replay.rerun.go_on(stop, matches!(resume, Resume::Step(..)));
         }
         Next::Resume(resume)
     }

@@ -4,10 +4,9 @@
 //! commands from standard input, writes to standard error, and belongs to one task at a time: others
 //! that stop meanwhile wait for it. The machine stops, steps and reads frames (`canny_vm::debug`).
 
-mod backwards;
 mod commands;
 mod console;
-mod rerun;
+mod replayed;
 mod served;
 mod texts;
 
@@ -15,7 +14,7 @@ use std::sync::Arc;
 
 use canny_vm::{InterruptState, Thread, Vm};
 
-pub use self::rerun::begin_replay;
+pub use self::replayed::{Replayed, begin_replay};
 pub use self::served::{connect, serve_attached, wait_for_client};
 
 /// Has Ctrl-C stop the program at its next place. If it has come to none since the last Ctrl-C, the

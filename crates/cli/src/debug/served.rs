@@ -10,23 +10,32 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use canny_dap::{Ending, Server};
 use canny_lib::ask;
+use canny_lib::debug::rerun::Resumption;
 use canny_lib::evaluation::Evaluation;
 use canny_vm::{Thread, Vm};
+
+use super::replayed::Replayed;
 
 /// Whether somebody debugs this process.
 static IS_DEBUGGED: AtomicBool = AtomicBool::new(false);
 
 /// Serves the client of an adapter that waits at a socket.
-pub fn connect(vm: &Arc<Vm>, socket: &Path) -> Result<Server, String> {
+pub fn connect(
+    vm: &Arc<Vm>,
+    socket: &Path,
+    replay: Option<(Replayed, Option<Resumption>)>,
+) -> Result<Server, String> {
     IS_DEBUGGED.store(true, Ordering::SeqCst);
     let stream = UnixStream::connect(socket).map_err(|error| error.to_string())?;
-    begin(vm, stream)
+    begin(vm, stream, replay)
 }
 
 /// Waits until the client has set its breakpoints; whether it is still there.
 pub fn wait_for_client(thread: &mut Thread, server: &Server) -> bool {
     let stops = thread.outside_heap(|| server.wait_until_configured());
-    if stops == Some(true) {
+    if canny_replay::is_replaying() {
+        server.prepare_replay(thread, stops == Some(true));
+    } else if stops == Some(true) {
         // The task of the program is known when the library of tasks was loaded.
         thread.vm().debugger().pause_all(true);
         thread.pause();
@@ -35,9 +44,17 @@ pub fn wait_for_client(thread: &mut Thread, server: &Server) -> bool {
 }
 
 /// Serves a client on a stream, in a thread of its own.
-fn begin(vm: &Arc<Vm>, stream: UnixStream) -> Result<Server, String> {
+fn begin(
+    vm: &Arc<Vm>,
+    stream: UnixStream,
+    replay: Option<(Replayed, Option<Resumption>)>,
+) -> Result<Server, String> {
     let output = stream.try_clone().map_err(|error| error.to_string())?;
     let server = Server::new(vm, Box::new(output));
+    if let Some((replayed, resumption)) = replay {
+        let run = move |resumption: &Resumption| replayed.run(resumption);
+        server.replays(resumption.as_ref(), Box::new(run));
+    }
     server.take_over();
     let serving = server.clone();
     let thread = std::thread::Builder::new().name("canny-debug".to_owned());
@@ -58,7 +75,7 @@ pub fn serve_attached() {
         if IS_DEBUGGED.swap(true, Ordering::SeqCst) {
             return Err("the process is being debugged already".to_owned());
         }
-        let begun = load(vm).and_then(|()| begin(vm, stream));
+        let begun = load(vm).and_then(|()| begin(vm, stream, None));
         if begun.is_err() {
             IS_DEBUGGED.store(false, Ordering::SeqCst);
         }

@@ -16,6 +16,10 @@ pub const TOOL: Tool = Tool {
     options: &[
         ("-t", "stop at the first line, and ask at the prompt"),
         (
+            "--connect SOCKET",
+            "be debugged by the adapter at this socket; 'canny dap' starts replays so",
+        ),
+        (
             "--resume PLACE",
             "stop there; the prompt uses it to go backwards",
         ),
@@ -30,9 +34,11 @@ fn replay(mut parser: Parser, environment: &'static Environment) -> Result<u8, S
     let mut file: Option<PathBuf> = None;
     let mut debugs = false;
     let mut resumption = None;
+    let mut socket: Option<PathBuf> = None;
     while let Some(argument) = parser.next().map_err(text_of)? {
         match argument {
             Arg::Short('t') => debugs = true,
+            Arg::Long("connect") => socket = Some(parser.value().map_err(text_of)?.into()),
             Arg::Long("resume") => {
                 let text = parser.value().map_err(text_of)?;
                 resumption = Some(text.to_string_lossy().into_owned());
@@ -48,7 +54,8 @@ fn replay(mut parser: Parser, environment: &'static Environment) -> Result<u8, S
     options.replay = ReplayWish::Replay(file);
     // A debugger stops at places that do not depend on when something was compiled.
     options.compiles = false;
-    options.debugs = debugs;
+    options.debugs = debugs || socket.is_some();
+    options.debug_socket = socket;
     options.resumption = resumption;
     Ok(crate::perform(options))
 }

@@ -2,11 +2,13 @@
 //! and the parts of values.
 //!
 //! Below: [`expressions`] are compiled for a frame and called by the task that stands there;
-//! [`conditions`] decide whether a task stops at a breakpoint; [`parts`] are what an object consists of.
+//! [`conditions`] decide whether a task stops at a breakpoint; [`parts`] are what an object consists of;
+//! [`rerun`] lets replays go backwards.
 
 pub mod conditions;
 mod expressions;
 pub mod parts;
+pub mod rerun;
 mod simple;
 
 pub use expressions::{

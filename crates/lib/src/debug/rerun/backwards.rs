@@ -66,7 +66,7 @@ pub enum Goal {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resumption {
     pub goal: Goal,
-    /// Commands that set the breakpoints, in order.
+    /// Commands or the like that set the breakpoints, in order.
     pub breakpoints: Vec<String>,
     /// Bytes on standard output and standard error that were shown.
     pub shown: [u64; 2],
@@ -131,6 +131,16 @@ impl Goal {
 }
 
 impl Resumption {
+    /// The first run: to the first place of the program.
+    pub fn beginning(breakpoints: Vec<String>) -> Resumption {
+        Resumption {
+            goal: Goal::BEGINNING,
+            breakpoints,
+            shown: [0; 2],
+            note: None,
+        }
+    }
+
     /// As one argument of a command line.
     pub fn text(&self) -> String {
         let mut text = String::new();
