@@ -3,9 +3,10 @@
 //! by name. Nothing is read behind a damaged entry, or one that was cut off.
 
 use std::collections::HashMap;
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::ops::Range;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use super::answer::{Answer, Reading};
@@ -77,7 +78,13 @@ pub(crate) struct Writer {
 impl Writer {
     pub(crate) fn create(path: &Path, beginning: &Beginning) -> io::Result<Writer> {
         let mut writer = Writer {
-            file: File::create(path)?,
+            // It has what the program reads: passwords, for example.
+            file: OpenOptions::new()
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .mode(0o600)
+                .open(path)?,
             buffer: MAGIC.to_vec(),
             payload: Vec::new(),
             sources: HashMap::new(),

@@ -4,6 +4,7 @@ use std::io;
 
 use super::answer::{Answer, Reading};
 use super::*;
+use std::os::unix::fs::PermissionsExt;
 
 fn kept<T: Answer + PartialEq + std::fmt::Debug>(value: T) {
     let mut bytes = Vec::new();
@@ -100,6 +101,8 @@ fn a_program_gets_the_same_answers_again() {
         .unwrap();
     let count = answers();
     flush().unwrap();
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o077, 0, "only its owner reads it");
     let bytes = std::fs::read(&file).unwrap();
     let recording = Recording::of_bytes(bytes.clone()).unwrap();
     assert_eq!(recording.beginning(), &beginning);
