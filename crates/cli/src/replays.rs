@@ -51,7 +51,7 @@ fn this_build() -> String {
     env!("CARGO_PKG_VERSION").to_owned()
 }
 
-/// Begins to record or to replay, before the machine is made.
+/// Begins to record or to replay, on the thread of the program and before the machine is made.
 pub fn begin(wish: &ReplayWish, command_line: &[String]) -> Result<(), String> {
     match wish {
         ReplayWish::Live => Ok(()),

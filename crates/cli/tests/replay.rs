@@ -336,6 +336,40 @@ fn expressions_do_not_disturb_a_replay() {
 }
 
 #[test]
+fn breakpoints_may_go_before_a_step_back() {
+    let (directory, _) = recorded(FAILURE, "apple\nplum\n");
+    // The recording is named relative to another directory than the program's.
+    let elsewhere = scratch();
+    let recording = elsewhere.join("it.recording");
+    std::fs::copy(directory.join("canny.recording"), recording).unwrap();
+    let commands = [
+        "break 12",
+        "break 18",
+        "continue",
+        "continue",
+        "delete 2",
+        "reverse-step",
+        "continue",
+        "delete 2",
+        "reverse-step",
+        "quit",
+    ];
+    let words = ["replay", "-t", "it.recording"];
+    let outcome = run(&elsewhere, &words, &(commands.join("\n") + "\n"));
+    let text = outcome.errors.replace("(debug) ", "");
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let shown = [
+        "the program at program.scm:2:16",
+        "Breakpoint 2, run at program.scm:12:20",
+        "Breakpoint 3, run at program.scm:18:12",
+        "run at program.scm:17:11",
+        "Breakpoint 2, run at program.scm:18:12",
+    ];
+    assert_eq!(places(&lines), shown, "{text}");
+    assert!(text.contains("It is not known where this is"), "{text}");
+}
+
+#[test]
 fn only_a_replay_goes_backwards() {
     let directory = scratch();
     std::fs::write(directory.join("program.scm"), FAILURE).unwrap();

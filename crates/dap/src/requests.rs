@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use canny_lib::debug::rerun::Way;
+use canny_lib::debug::rerun::{UNKNOWN_PLACE, Way};
 use canny_lib::debug::{self, Outcome, conditions, parts};
 use canny_value::Value;
 use canny_vm::debug::{
@@ -226,12 +226,18 @@ impl Shared {
             _ => Way::Next,
         };
         self.ask_task(task, answer, move |shared, stop, answer| {
+            let known = shared.breakpoints.lock().in_order();
+            let replay = shared.replay.get();
+            if !replay.is_some_and(|replay| replay.rerun.knows_place(&known)) {
+                answer.give(Err(UNKNOWN_PLACE.to_owned()));
+                return Next::Stay;
+            }
             answer.give(Ok(Json::Null));
             let frames = stop.frames(0, LIBRARY_FRAMES_MAX);
             let frame = frames.iter().position(|frame| !frame.is_library);
-            if let Some(replay) = shared.replay.get() {
-                let rerun = &replay.rerun;
-                let message = rerun.go_back(stop, frame.unwrap_or(0), way, &**shared);
+            if let Some(replay) = replay {
+                let (rerun, frame) = (&replay.rerun, frame.unwrap_or(0));
+                let message = rerun.go_back(stop, frame, way, &known, &**shared);
                 shared.output.say("console", &message);
             }
             Next::Stay

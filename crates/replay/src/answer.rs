@@ -4,6 +4,7 @@
 //! file may be damaged, and allocates no more than the file has.
 
 use std::io;
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -140,6 +141,16 @@ impl Answer for String {
         let length = usize::read(bytes)?;
         let text = std::str::from_utf8(bytes.take(length)?).ok()?;
         Some(text.to_owned())
+    }
+}
+
+impl Answer for SocketAddr {
+    fn write(&self, bytes: &mut Vec<u8>) {
+        self.to_string().write(bytes);
+    }
+
+    fn read(bytes: &mut Reading<'_>) -> Option<SocketAddr> {
+        String::read(bytes)?.parse().ok()
     }
 }
 

@@ -8,6 +8,7 @@ use std::io::{self, Read, Write};
 use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use super::answer::{Answer, Reading};
 use super::kinds::Kind;
@@ -64,6 +65,9 @@ impl Answer for Beginning {
     }
 }
 
+/// Answers wait for so long at most where the program waits.
+const FLUSH_AFTER: Duration = Duration::from_millis(100);
+
 /// A file that is being written.
 pub(crate) struct Writer {
     file: File,
@@ -73,6 +77,7 @@ pub(crate) struct Writer {
     sources: HashMap<String, u64>,
     /// The disk is full or the like: nothing more is written.
     fault: Option<io::Error>,
+    flushed: Instant,
 }
 
 impl Writer {
@@ -89,6 +94,7 @@ impl Writer {
             payload: Vec::new(),
             sources: HashMap::new(),
             fault: None,
+            flushed: Instant::now(),
         };
         let mut bytes = Vec::new();
         beginning.write(&mut bytes);
@@ -113,6 +119,15 @@ impl Writer {
         name.to_owned().write(&mut self.payload);
         self.payload.extend_from_slice(bytes);
         self.entry(SOURCE);
+        // A program that is killed leaves its text at least. The end tells of a failure.
+        let _ = self.flush();
+    }
+
+    /// Writes what waits, if it waits for long: the program may be killed.
+    pub(crate) fn flush_now_and_then(&mut self) {
+        if self.flushed.elapsed() >= FLUSH_AFTER {
+            let _ = self.flush();
+        }
     }
 
     fn entry(&mut self, kind: u8) {
@@ -129,6 +144,7 @@ impl Writer {
         if let Some(fault) = &self.fault {
             return Err(io::Error::new(fault.kind(), fault.to_string()));
         }
+        self.flushed = Instant::now();
         let outcome = self.file.write_all(&self.buffer);
         self.buffer.clear();
         if let Err(error) = &outcome {

@@ -64,9 +64,6 @@ static OBSERVER: OnceLock<Observer> = OnceLock::new();
 /// Learns how many answers were given.
 type Observer = Box<dyn Fn(u64) + Send + Sync>;
 
-/// Called with a message when the program does something else than it did.
-static DIVERGENCE: OnceLock<fn(&str)> = OnceLock::new();
-
 /// Bytes on standard output and standard error: those that a replay has written, and those from which on
 /// people see them.
 static WRITTEN: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
@@ -147,14 +144,6 @@ pub fn answers() -> u64 {
     ANSWERS.load(Ordering::Relaxed)
 }
 
-/// How many answers the recording has that is replayed.
-pub fn recorded_answers() -> u64 {
-    match &*STATE.lock() {
-        Some(State::Replaying { recording, .. }) => recording.answers(),
-        _ => 0,
-    }
-}
-
 /// Output of a replay that people have seen, and do not see again: bytes on standard output and on
 /// standard error.
 pub fn set_shown(bytes: [u64; 2]) {
@@ -182,11 +171,6 @@ pub fn unseen(stream: usize, bytes: &[u8]) -> &[u8] {
 /// Sets who learns of each answer in a replay, before it is given.
 pub fn observe(observer: Observer) {
     let _ = OBSERVER.set(observer);
-}
-
-/// Sets who learns that the program does something else than it did. It should not return.
-pub fn set_divergence(divergence: fn(&str)) {
-    let _ = DIVERGENCE.set(divergence);
 }
 
 /// Does something that is not a part of the program, such as the work of a debugger.
@@ -382,6 +366,9 @@ fn keep(kind: Kind, write: &dyn Fn(&mut Vec<u8>)) {
     ANSWERS.fetch_add(1, Ordering::Relaxed);
     if let Some(State::Recording(writer)) = &mut *STATE.lock() {
         writer.answer(kind, write);
+        if matches!(kind, Kind::Events | Kind::Ready) {
+            writer.flush_now_and_then();
+        }
     }
 }
 
@@ -423,9 +410,6 @@ fn diverge(message: &str) -> ! {
         "the replay cannot go on after {} answers: {message}",
         answers()
     );
-    if let Some(divergence) = DIVERGENCE.get() {
-        divergence(&text);
-    }
     eprintln!("canny: {text}");
     std::process::exit(70);
 }

@@ -80,6 +80,13 @@ struct Terminal {
     expressions: HashMap<TaskKey, Vec<Expression>>,
 }
 
+impl Terminal {
+    /// The breakpoints in the order in which they were set.
+    fn known(&self) -> Vec<BreakpointId> {
+        self.breakpoints.iter().map(|(id, _)| *id).collect()
+    }
+}
+
 /// The effect of a command on the prompt.
 enum Next {
     Ask,
@@ -92,7 +99,7 @@ impl Client for Console {
         if let Some(replay) = &self.replay
             && !is_answer(stop)
         {
-            let known: Vec<_> = terminal.breakpoints.iter().map(|(id, _)| *id).collect();
+            let known = terminal.known();
             let runner = replay.runner(&terminal.commands);
             if let Some(resume) = replay.rerun.meet(stop, &known, &runner) {
                 return resume;
@@ -260,7 +267,8 @@ impl Console {
             Command::Back(way) => match &self.replay {
                 Some(replay) => {
                     let runner = replay.runner(&terminal.commands);
-                    say(&replay.rerun.go_back(stop, *frame, way, &runner));
+                    let known = terminal.known();
+                    say(&replay.rerun.go_back(stop, *frame, way, &known, &runner));
                 }
                 None => say("Only a replay goes backwards: see 'canny record'."),
             },

@@ -51,6 +51,8 @@ fn replay(mut parser: Parser, environment: &'static Environment) -> Result<u8, S
     let words = replays::words(&replays::read(&file)?);
     let parser = Parser::from_args(words);
     let mut options = options::parse_rest(parser, Some(Verb::Record), environment)?;
+    // The current directory changes.
+    let file = std::path::absolute(&file).unwrap_or(file);
     options.replay = ReplayWish::Replay(file);
     // A debugger stops at places that do not depend on when something was compiled.
     options.compiles = false;

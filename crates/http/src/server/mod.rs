@@ -298,8 +298,7 @@ fn accept(listener: &OwnedFd) -> Result<(OwnedFd, Option<SocketAddr>), Errno> {
         peer = address.and_then(|peer| SocketAddr::try_from(peer).ok());
         Ok::<_, Errno>(descriptor)
     })?;
-    let peer = canny_replay::ask(Kind::Connection, || peer.map(|peer| peer.to_string()));
-    Ok((descriptor, peer.and_then(|peer| peer.parse().ok())))
+    Ok((descriptor, canny_replay::ask(Kind::Connection, || peer)))
 }
 
 impl Server {

@@ -45,9 +45,21 @@ pub(super) struct Counting {
     until: Option<u64>,
     back: Option<Back>,
     found: Option<u64>,
+    /// The one that was found before that.
+    found_before: Option<u64>,
     /// Depth, source and line of the place at which each task was last.
     last: HashMap<TaskKey, (usize, u32, u32)>,
     places: HashMap<u64, Arc<Places>>,
+}
+
+impl Counting {
+    /// The present place is of the kind that is looked for.
+    fn find(&mut self) {
+        if self.found != Some(self.count) {
+            self.found_before = self.found;
+            self.found = Some(self.count);
+        }
+    }
 }
 
 /// A count as its client sees it.
@@ -55,8 +67,10 @@ pub(super) struct Counting {
 pub struct Counted {
     /// Places that were passed, the present one included.
     pub count: u64,
-    /// The number of the last place of the kind that was looked for, before the last one.
+    /// The number of the last place of the kind that was looked for, before the present one.
     pub found: Option<u64>,
+    /// The same, where the present one counts too: at the end of the program it is behind.
+    pub last: Option<u64>,
     /// The place at which the thread was to stop.
     pub is_end: bool,
 }
@@ -72,6 +86,7 @@ impl Thread {
                     until,
                     back,
                     found: None,
+                    found_before: None,
                     last: HashMap::new(),
                     places: HashMap::new(),
                 }));
@@ -99,7 +114,11 @@ impl Thread {
         let counting = self.debug.counting.as_ref()?;
         Some(Counted {
             count: counting.count,
-            found: counting.found,
+            found: counting
+                .found
+                .filter(|found| *found < counting.count)
+                .or(counting.found_before),
+            last: counting.found,
             is_end: counting.until == Some(counting.count),
         })
     }
@@ -107,7 +126,7 @@ impl Thread {
     /// Keeps the present place as the one that was looked for.
     pub fn find_counted(&mut self) {
         if let Some(counting) = &mut self.debug.counting {
-            counting.found = Some(counting.count);
+            counting.find();
         }
     }
 
@@ -154,7 +173,7 @@ impl Thread {
                 Some(Back::Out(of, limit)) => task == of && depth < limit,
             };
             if is_line && is_wanted && !stops {
-                counting.found = Some(counting.count);
+                counting.find();
             }
         }
         self.debug.counting = Some(counting);

@@ -40,6 +40,10 @@ pub trait Runner: Send + Sync {
     fn say(&self, text: &str);
 }
 
+/// The answer to who wants to go back from a place that another run does not find: it was a pause, or
+/// the breakpoint is gone.
+pub const UNKNOWN_PLACE: &str = "It is not known where this is: go on to a breakpoint first.";
+
 /// A replay.
 pub struct Rerun {
     state: Mutex<State>,
@@ -54,7 +58,8 @@ struct State {
     /// How often each breakpoint was met since there were so many answers.
     hits: HashMap<BreakpointId, u64>,
     answers: u64,
-    /// Where the program stands, if that is known.
+    /// Where the program stands, if that is known. Breakpoints are named by their numbers here, since
+    /// others may come and go before the next run.
     here: Option<Position>,
 }
 
@@ -149,17 +154,14 @@ impl Rerun {
                 base,
                 count: counted.count,
             }),
-            (_, _, Some(id)) => {
-                let breakpoint = known.iter().position(|known| known == id);
-                breakpoint.map(|breakpoint| Position {
-                    base: Base::Hit {
-                        answers,
-                        breakpoint,
-                        hits: state.hits.get(id).copied().unwrap_or(1),
-                    },
-                    count: 0,
-                })
-            }
+            (_, _, Some(id)) => Some(Position {
+                base: Base::Hit {
+                    answers,
+                    breakpoint: id.0 as usize,
+                    hits: state.hits.get(id).copied().unwrap_or(1),
+                },
+                count: 0,
+            }),
             _ => None,
         };
         None
@@ -180,6 +182,20 @@ impl Rerun {
         }
     }
 
+    /// Where the program stands, as another run with these breakpoints finds it.
+    fn here(&self, known: &[BreakpointId]) -> Option<Position> {
+        let mut here = self.state.lock().here?;
+        if let Base::Hit { breakpoint, .. } = &mut here.base {
+            *breakpoint = known.iter().position(|id| id.0 as usize == *breakpoint)?;
+        }
+        Some(here)
+    }
+
+    /// Whether another run with these breakpoints finds the place where the program stands.
+    pub fn knows_place(&self, known: &[BreakpointId]) -> bool {
+        self.here(known).is_some()
+    }
+
     /// Runs the program anew to a place before the one of a frame; comes back with a message if that is
     /// not possible.
     pub fn go_back(
@@ -187,10 +203,11 @@ impl Rerun {
         stop: &mut Stop<'_>,
         frame: usize,
         way: Way,
+        known: &[BreakpointId],
         runner: &dyn Runner,
     ) -> String {
-        let Some(here) = self.state.lock().here else {
-            return "It is not known where this is: go on to a breakpoint first.".to_owned();
+        let Some(here) = self.here(known) else {
+            return UNKNOWN_PLACE.to_owned();
         };
         let task = stop.task();
         let depth = stop.depth(frame).unwrap_or(0);
@@ -210,7 +227,7 @@ impl Rerun {
         match goal {
             None => true,
             Some(goal @ Goal::Before { end, .. }) if end.base == Base::End => {
-                let found = thread.counted().and_then(|counted| counted.found);
+                let found = thread.counted().and_then(|counted| counted.last);
                 runner.say(&next_run(goal, found, runner));
                 false
             }
