@@ -63,8 +63,8 @@ pub const ROWS: &[(&[&str], &str, &str)] = &[
     ),
     (
         &["watch"],
-        "NAME [hits COUNT] [if EXPRESSION]",
-        "stop where a variable of the program is assigned",
+        "NAME [PART…] [hits COUNT] [if EXPRESSION]",
+        "stop where a variable or a part of its value changes",
     ),
     (&["breakpoints"], "", "list the breakpoints"),
     (&["delete"], "NUMBER", "remove a breakpoint"),

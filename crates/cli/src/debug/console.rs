@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use canny_lib::debug::conditions::{self, HitCount, Wishes};
 use canny_lib::debug::rerun::{Rerun, Resumption, Runner};
-use canny_lib::debug::{self, Expression};
+use canny_lib::debug::{self, Expression, watching};
 use canny_locks::Mutex;
 use canny_value::Value;
 use canny_vm::Thread;
@@ -16,7 +16,7 @@ use canny_vm::debug::{
     Breakpoint, BreakpointId, Client, Granularity, Location, Resume, StepKind, Stop, TaskKey,
 };
 
-use super::commands::{self, Command};
+use super::commands::{self, Command, Wish};
 use super::replayed::{self, Replayed};
 use super::texts;
 
@@ -127,7 +127,7 @@ impl Client for Console {
                 for id in std::mem::take(&mut terminal.passing) {
                     stop.thread().remove_breakpoint(id);
                 }
-                say(&texts::described_stop(stop, frame));
+                say(&texts::described_stop(stop, frame, &terminal.breakpoints));
             }
         }
         loop {
@@ -288,10 +288,11 @@ impl Console {
                 }
                 Err(message) => say(&message),
             },
-            command @ (Command::Watch(_)
-            | Command::Break(_)
-            | Command::Log(_)
-            | Command::Catch(..)) => {
+            Command::Watch(wish) => {
+                let text = self.watch(stop, terminal, *frame, wish);
+                say(&text.unwrap_or_else(|message| message));
+            }
+            command @ (Command::Break(_) | Command::Log(_) | Command::Catch(..)) => {
                 let text = self.set(stop.thread(), terminal, command);
                 say(&text.unwrap_or_else(|message| message));
             }
@@ -352,9 +353,18 @@ impl Console {
         command: Command,
     ) -> Result<String, String> {
         let written = commands::written(&command);
-        let (location, wish) = match command {
-            Command::Watch(wish) => (Location::Assignment(wish.place.clone()), wish),
-            Command::Break(wish) | Command::Log(wish) => (self.location(&wish.place), wish),
+        match command {
+            Command::Watch(wish) if wish.place.contains(char::is_whitespace) => {
+                Err("parts can be watched where the program stands still".to_owned())
+            }
+            Command::Watch(wish) => {
+                let location = Location::Assignment(wish.place.clone());
+                self.set_at(thread, terminal, &location, (&wish, written))
+            }
+            Command::Break(wish) | Command::Log(wish) => {
+                let location = self.location(&wish.place);
+                self.set_at(thread, terminal, &location, (&wish, written))
+            }
             Command::Catch(only_uncaught, kinds) => {
                 let breakpoint = Breakpoint {
                     condition: Some(conditions::of_raised(only_uncaught, &kinds)),
@@ -369,10 +379,43 @@ impl Console {
                 let text = format!("where {what} are raised {kinds}");
                 terminal.breakpoints.push((id, text.trim_end().to_owned()));
                 terminal.commands.push(written);
-                return Ok(format!("Breakpoint {} {}.", id.0, text.trim_end()));
+                Ok(format!("Breakpoint {} {}.", id.0, text.trim_end()))
             }
-            _ => return Ok(String::new()),
+            _ => Ok(String::new()),
+        }
+    }
+
+    /// Watches what a name, or the way to a part, means in a frame.
+    fn watch(
+        &self,
+        stop: &mut Stop<'_>,
+        terminal: &mut Terminal,
+        frame: usize,
+        wish: Wish,
+    ) -> Result<String, String> {
+        let location = watching::location(stop, frame, &wish.place)?;
+        let thread = stop.thread();
+        let Location::Part(object, _) = location else {
+            return self.set(thread, terminal, Command::Watch(wish));
         };
+        let text = if self.replay.is_some() {
+            // Another run does not know the object.
+            Err("a replay watches variables of the program only".to_owned())
+        } else {
+            self.set_at(thread, terminal, &location, (&wish, String::new()))
+        };
+        thread.debug_forget(object);
+        text
+    }
+
+    /// Sets a breakpoint for a wish whose place was found.
+    fn set_at(
+        &self,
+        thread: &mut Thread,
+        terminal: &mut Terminal,
+        location: &Location,
+        (wish, written): (&Wish, String),
+    ) -> Result<String, String> {
         let hits = wish.hits.as_deref().map(HitCount::read).transpose()?;
         let wishes = Wishes {
             condition: wish.condition.clone(),
@@ -381,12 +424,12 @@ impl Console {
         };
         let breakpoint = Breakpoint {
             condition: conditions::condition(&wishes, Arc::new(say)),
-            ..Breakpoint::new(location)
+            ..Breakpoint::new(location.clone())
         };
         let id = thread.set_breakpoint(breakpoint);
         terminal
             .breakpoints
-            .push((id, texts::described_wish(&wish)));
+            .push((id, texts::described_wish(wish)));
         terminal.commands.push(written);
         let state = thread.vm().debugger().breakpoint(id).unwrap_or_default();
         Ok(match (state.places, state.line) {

@@ -100,7 +100,11 @@ pub fn around(stop: &Stop<'_>, frame: usize) -> String {
 }
 
 /// Why and where a task has stopped.
-pub fn described_stop(stop: &mut Stop<'_>, frame: usize) -> String {
+pub fn described_stop(
+    stop: &mut Stop<'_>,
+    frame: usize,
+    names: &[(BreakpointId, String)],
+) -> String {
     let raised = raised(stop);
     let reason = match (stop.reason(), raised) {
         (_, Some(object)) => format!("Raised: {object}\n"),
@@ -123,7 +127,38 @@ pub fn described_stop(stop: &mut Stop<'_>, frame: usize) -> String {
     let place = stop.frames(frame, 1).pop();
     let place = place.map_or_else(|| "?".to_owned(), |frame| with_source(&frame));
     let assignment = assignment.unwrap_or_default();
-    format!("{reason}{task}{place}\n{assignment}")
+    let changes = changes(stop, names);
+    format!("{reason}{task}{place}\n{assignment}{changes}")
+}
+
+/// What becomes of the parts whose breakpoints were met.
+fn changes(stop: &mut Stop<'_>, names: &[(BreakpointId, String)]) -> String {
+    let Reason::Breakpoints(ids) = stop.reason() else {
+        return String::new();
+    };
+    let mut text = String::new();
+    for id in ids {
+        let Some(change) = stop.change(id) else {
+            continue;
+        };
+        let wish = names.iter().find(|(known, _)| *known == id);
+        let name = wish.and_then(|(_, wish)| wish.strip_prefix("at "));
+        let name = name.map_or("it", |name| {
+            let ends = [" hits ", " if "].into_iter();
+            let end = ends.filter_map(|word| name.find(word)).min();
+            &name[..end.unwrap_or(name.len())]
+        });
+        let old = stop.thread().protect(change.old);
+        let new = written(stop, change.new);
+        let old = stop.thread().protected(old);
+        let old = written(stop, old);
+        text.push_str(&if change.is_done {
+            format!("{name} was {old}, is {new} now\n")
+        } else {
+            format!("{name} is {old}, will be {new}\n")
+        });
+    }
+    text
 }
 
 /// The object that is about to be raised, if that is why the task stopped.

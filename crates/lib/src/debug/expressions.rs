@@ -188,11 +188,9 @@ pub(super) fn are_usual(stop: &mut Stop<'_>, frame: usize, words: &[&str]) -> bo
     {
         return false;
     }
-    let unit = stop.frames(frame, 1).pop().map(|frame| frame.unit);
     let vm = stop.thread().vm().clone();
     let evaluation = Evaluation::of(&vm);
-    let environment = environment_of(evaluation, &unit.unwrap_or_default());
-    environment.is_ok_and(|(id, _)| {
+    environment_in_frame(stop, frame).is_some_and(|id| {
         words
             .iter()
             .all(|word| match evaluation.name_info(id, word) {
@@ -206,11 +204,17 @@ pub(super) fn are_usual(stop: &mut Stop<'_>, frame: usize, words: &[&str]) -> bo
 
 /// Names that an expression in a frame can use, those of the program or library.
 pub fn names_in_force(stop: &mut Stop<'_>, frame: usize) -> Vec<String> {
+    let vm = stop.thread().vm().clone();
+    let environment = environment_in_frame(stop, frame);
+    environment.map_or_else(Vec::new, |id| Evaluation::of(&vm).bound_names(id))
+}
+
+/// The environment of the program or library that a frame belongs to.
+pub(super) fn environment_in_frame(stop: &mut Stop<'_>, frame: usize) -> Option<EnvironmentId> {
     let unit = stop.frames(frame, 1).pop().map(|frame| frame.unit);
     let vm = stop.thread().vm().clone();
-    let evaluation = Evaluation::of(&vm);
-    let environment = environment_of(evaluation, &unit.unwrap_or_default());
-    environment.map_or_else(|_| Vec::new(), |(id, _)| evaluation.bound_names(id))
+    let environment = environment_of(Evaluation::of(&vm), &unit.unwrap_or_default());
+    environment.ok().map(|(id, _)| id)
 }
 
 /// The list of thunks whose last one gives the procedure.

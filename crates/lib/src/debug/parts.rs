@@ -7,6 +7,7 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::record_type;
 use canny_value::{ObjectRef, Value};
 use canny_vm::Thread;
+use canny_vm::debug::PartName;
 use canny_vm::symbols::symbol_name;
 
 use crate::hash_table::Table;
@@ -201,4 +202,47 @@ pub fn elements(thread: &Thread, value: Value, first: usize, count: usize) -> Ve
         }),
         _ => Vec::new(),
     }
+}
+
+/// The object that has a part of this name, and the part there: an element of a list belongs to a pair of
+/// it. Only parts that can be stored in have such names.
+pub fn part_name(thread: &Thread, value: Value, name: &str) -> Option<(Value, PartName)> {
+    let index = || name.parse::<usize>().ok();
+    if value.is_pair() {
+        return match (name, list_length(value)) {
+            ("car", _) => Some((value, PartName::Car)),
+            ("cdr", _) => Some((value, PartName::Cdr)),
+            (_, Some(length)) => {
+                let index = index().filter(|index| *index < length)?;
+                let mut rest = value;
+                for _ in 0..index {
+                    rest = rest.cdr()?;
+                }
+                Some((rest, PartName::Car))
+            }
+            (_, None) => None,
+        };
+    }
+    let object = value.as_object()?;
+    let part = match object.kind() {
+        Kind::Vector => PartName::Field(index()?),
+        Kind::Bytevector => PartName::Byte(index()?),
+        Kind::Record => {
+            let fields = record_fields(object).into_iter();
+            let names = fields.map(|(name, _)| name);
+            PartName::Field(1 + names.collect::<Vec<_>>().iter().position(|one| one == name)?)
+        }
+        Kind::Box => {
+            let mut names = object.kind().row().fields.iter();
+            PartName::Field(names.position(|one| *one == name)?)
+        }
+        _ => return None,
+    };
+    thread.debug_part(value, part).map(|_| (value, part))
+}
+
+/// The value of a part with a name.
+pub fn part(thread: &Thread, value: Value, name: &str) -> Option<Value> {
+    let (object, part) = part_name(thread, value, name)?;
+    thread.debug_part(object, part)
 }

@@ -13,7 +13,9 @@ use canny_tables::kinds::Kind;
 use canny_tables::opcodes::{Opcode, field_a, field_wide};
 use canny_value::Value;
 
+use super::kept::Kept;
 use super::places::{Place, Places, first_possible, is_file};
+use super::watched::{Change, PartName, Watched};
 use super::{Debugger, Verdict, patches};
 use crate::code::{CodeRef, UnitMetadata};
 use crate::data::symbols::symbol_name;
@@ -40,6 +42,8 @@ pub enum Location {
     Raise,
     /// Where a variable of the program or of a library with this name is assigned, before that happens.
     Assignment(String),
+    /// Where a part of an object is changed: before a store, or behind what has changed it otherwise.
+    Part(Kept, PartName),
 }
 
 /// Looks at a stop before anybody else does: whether it is to happen.
@@ -86,6 +90,8 @@ pub(super) struct Known {
     places: Vec<(CodeWord, u32)>,
     line: Option<u32>,
     pub(super) hits: Arc<AtomicU64>,
+    /// The part of an object that is watched.
+    pub(super) watched: Option<Arc<Watched>>,
 }
 
 impl Known {
@@ -96,6 +102,7 @@ impl Known {
             places: Vec::new(),
             line: None,
             hits: Arc::default(),
+            watched: None,
         }
     }
 
@@ -136,6 +143,12 @@ const RAISERS_UNIT: &str = "(canny machine control)";
 impl Thread {
     /// Sets a breakpoint, in code that is loaded and in code that will be.
     pub fn set_breakpoint(&mut self, breakpoint: Breakpoint) -> BreakpointId {
+        let watched = match breakpoint.location {
+            Location::Part(object, part) => self.watch_part(object, part),
+            _ => None,
+        };
+        let watched = watched.map(Arc::new);
+        let object = watched.as_deref().map(|watched| self.watched_object(watched));
         let codes = self.loaded_codes(None);
         let debugger = &self.vm.debugger;
         debugger.turn_on();
@@ -143,7 +156,8 @@ impl Thread {
         state.breakpoints_made += 1;
         let id = BreakpointId(state.breakpoints_made);
         let mut known = Known::new(id, breakpoint);
-        find(&mut known, &codes);
+        known.watched = watched;
+        find(&mut known, object, &codes);
         let changed: BTreeSet<CodeWord> = known.places.iter().map(|(code, _)| *code).collect();
         state.breakpoints.push(known);
         drop(state);
@@ -162,6 +176,9 @@ impl Thread {
         drop(state);
         let changed: BTreeSet<CodeWord> = known.places.iter().map(|(code, _)| *code).collect();
         self.put_breaks(&changed);
+        if let Some(watched) = &known.watched {
+            self.unwatch_part(watched);
+        }
         true
     }
 
@@ -172,7 +189,9 @@ impl Thread {
         let mut changed = BTreeSet::new();
         for known in &mut state.breakpoints {
             let before = known.places.len();
-            find(known, &codes);
+            let watched = known.watched.as_deref();
+            let object = watched.map(|watched| self.watched_object(watched));
+            find(known, object, &codes);
             changed.extend(known.places[before..].iter().map(|(code, _)| *code));
         }
         drop(state);
@@ -247,6 +266,15 @@ impl Thread {
     }
 }
 
+impl Thread {
+    /// What a breakpoint on a part of an object has met here.
+    pub(super) fn debug_change_at(&self, id: BreakpointId) -> Option<Change> {
+        let seen = self.break_at_hand()?;
+        let asked = seen.asked.iter().find(|asked| asked.id == id)?;
+        self.change_of(asked.watched.as_deref()?, &seen)
+    }
+}
+
 impl Debugger {
     /// The state of a breakpoint, if there is one with this name.
     pub fn breakpoint(&self, id: BreakpointId) -> Option<BreakpointState> {
@@ -256,8 +284,8 @@ impl Debugger {
     }
 }
 
-/// Adds the instructions of some codes that belong to a breakpoint.
-fn find(known: &mut Known, codes: &[Loaded]) {
+/// Adds the instructions of some codes that belong to a breakpoint. `object` is the one that is watched.
+fn find(known: &mut Known, object: Option<Value>, codes: &[Loaded]) {
     match &known.breakpoint.location {
         Location::Line { file, line } => {
             let (places, line) = find_line(file, *line, known.line, codes);
@@ -278,6 +306,17 @@ fn find(known: &mut Known, codes: &[Loaded]) {
         Location::Assignment(name) => {
             for (_, _, code) in codes {
                 let own = assignments(*code, name).into_iter();
+                known
+                    .places
+                    .extend(own.map(|at| (CodeWord(code.word()), at)));
+            }
+        }
+        Location::Part(..) => {
+            let Some((watched, object)) = known.watched.as_deref().zip(object) else {
+                return;
+            };
+            for (_, _, code) in codes {
+                let own = watched.places(object, *code).into_iter();
                 known
                     .places
                     .extend(own.map(|at| (CodeWord(code.word()), at)));

@@ -131,7 +131,7 @@ impl Thread {
             && !self.is_critical()
         {
             let mut met = self.take_met();
-            seen.meet(&mut met);
+            self.meet(seen, &mut met);
             let outcome = self.stop_at(seen, &met, None, step_ends);
             self.give_met(met);
             return outcome;

@@ -392,6 +392,17 @@ impl Thread {
         (value, again)
     }
 
+    /// The box of a variable of a frame.
+    pub(super) fn debug_holder(&self, frame: usize, name: &str) -> Option<Value> {
+        let mut holder = None;
+        self.find_variables(Origin::Thread, frame, &mut |_, found| {
+            let one = found.iter().find(|one| one.scope.name.as_str() == name);
+            let held = one.filter(|one| one.scope.is_boxed).and_then(|one| one.held);
+            holder = held.filter(|held| held.is_kind(Kind::Box));
+        });
+        holder
+    }
+
     /// Changes a variable of a frame.
     pub(super) fn debug_assign(
         &mut self,

@@ -27,6 +27,7 @@ mod seen;
 mod step;
 mod stop;
 mod tasks;
+mod watched;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -45,6 +46,7 @@ pub use kept::Kept;
 pub use step::{Granularity, StepKind};
 pub use stop::{Reason, Stop};
 pub use tasks::{TaskDescription, TaskState};
+pub use watched::{Change, PartName};
 
 use breakpoints::Known;
 use seen::Seen;

@@ -13,6 +13,7 @@ use canny_spesh::code_map::FastMap;
 use canny_tables::opcodes::Opcode;
 
 use super::breakpoints::{BreakpointId, Condition};
+use super::watched::Watched;
 use super::{Debugger, patches};
 use crate::thread::Thread;
 
@@ -20,6 +21,8 @@ use crate::thread::Thread;
 pub(super) struct Asked {
     pub(super) id: BreakpointId,
     pub(super) condition: Option<Condition>,
+    /// The part of an object that it watches.
+    pub(super) watched: Option<Arc<Watched>>,
     passes: u64,
     hits: Arc<AtomicU64>,
 }
@@ -82,6 +85,7 @@ impl Thread {
         let asked = asked.map(|known| Asked {
             id: known.id,
             condition: known.breakpoint.condition.clone(),
+            watched: known.watched.clone(),
             passes: known.breakpoint.passes,
             hits: known.hits.clone(),
         });
@@ -100,6 +104,20 @@ impl Thread {
         // SAFETY: stubs save pc behind the first word of the instruction.
         let at = unsafe { self.pc.sub(1) };
         self.debug.seen.at(at)
+    }
+
+    /// Counts the hits of all breakpoints of a break, and adds those that have passed often enough.
+    pub(super) fn meet(&mut self, seen: &SeenBreak, met: &mut Vec<BreakpointId>) {
+        for asked in &seen.asked {
+            if let Some(watched) = &asked.watched
+                && !self.is_changed(watched, seen.opcode, seen.at as *const u32)
+            {
+                continue;
+            }
+            if asked.hits.fetch_add(1, Ordering::Relaxed) >= asked.passes {
+                met.push(asked.id);
+            }
+        }
     }
 
     /// An empty list for breakpoints, which is to be given back.
@@ -124,15 +142,6 @@ impl Seen {
 }
 
 impl SeenBreak {
-    /// Counts the hits of all breakpoints, and adds those that have passed often enough.
-    pub(super) fn meet(&self, met: &mut Vec<BreakpointId>) {
-        for asked in &self.asked {
-            if asked.hits.fetch_add(1, Ordering::Relaxed) >= asked.passes {
-                met.push(asked.id);
-            }
-        }
-    }
-
     /// The place of a variable, if it is remembered.
     pub(super) fn variable(&self, name: &str) -> Option<SeenVariable> {
         let variables = self.variables.borrow();

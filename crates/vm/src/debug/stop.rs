@@ -9,6 +9,7 @@ use canny_value::Value;
 
 use super::breakpoints::BreakpointId;
 use super::frames::{Assignment, DebugFrame, DebugVariable, Origin};
+use super::watched::Change;
 use super::{Debugger, Resume, TaskKey};
 use crate::frames::Position;
 use crate::thread::{Protected, Thread};
@@ -125,6 +126,11 @@ impl<'t> Stop<'t> {
         self.thread.debug_value(frame, name)
     }
 
+    /// The box of a variable of a frame, if it has one.
+    pub fn holder(&self, frame: usize, name: &str) -> Option<Value> {
+        self.thread.debug_holder(frame, name)
+    }
+
     /// The object that is about to be raised, at a breakpoint where objects are raised.
     pub fn raised(&self) -> Value {
         // SAFETY: the procedure that raises has its object in the first register.
@@ -135,6 +141,11 @@ impl<'t> Stop<'t> {
     /// stands before such an instruction.
     pub fn assignment(&self) -> Option<(String, Value, Value)> {
         self.thread.debug_assignment()
+    }
+
+    /// The change of a part of an object that a breakpoint has met here.
+    pub fn change(&self, id: BreakpointId) -> Option<Change> {
+        self.thread.debug_change_at(id)
     }
 
     /// Whether a handler of the program will be called with it.
