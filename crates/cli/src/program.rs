@@ -154,14 +154,16 @@ fn run_for_adapter(
     prepared: Result<Prepared, Vec<Diagnostic>>,
     replay: Option<(Replayed, Option<Resumption>)>,
 ) -> Result<Value, Failure> {
-    let server = match crate::debug::connect(&session.vm, socket, replay) {
-        Ok(server) => server,
-        Err(message) => {
-            eprintln!("canny: cannot reach the debug adapter: {message}");
-            return Err(Failure::Exit(Exit::Uncaught));
-        }
-    };
+    // A program that cannot be loaded does not connect, by which the adapter knows.
     session.run_after(prepared, |thread| {
+        let vm = thread.vm().clone();
+        let server = match crate::debug::connect(&vm, socket, replay) {
+            Ok(server) => server,
+            Err(message) => {
+                eprintln!("canny: cannot reach the debug adapter: {message}");
+                return Err(Failure::Exit(Exit::Uncaught));
+            }
+        };
         if crate::debug::wait_for_client(thread, &server) {
             Ok(())
         } else {

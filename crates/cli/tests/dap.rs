@@ -2,6 +2,10 @@
 
 #[path = "dap/client.rs"]
 mod client;
+#[path = "dap/code.rs"]
+mod code;
+#[path = "dap/parts.rs"]
+mod parts;
 mod support;
 
 use std::path::PathBuf;
@@ -617,6 +621,19 @@ fn wrong_requests_are_refused() {
         ("source", json!({"sourceReference": 99})),
         ("restartFrame", json!({"frameId": 99})),
         ("exceptionInfo", json!({"threadId": thread})),
+        ("disassemble", json!({"memoryReference": "0x1"})),
+        (
+            "disassemble",
+            json!({"memoryReference": "0xffffffffffffffff", "offset": i64::MAX, "instructionCount": i64::MAX}),
+        ),
+        ("readMemory", json!({"memoryReference": "bytes:9", "offset": i64::MIN})),
+        ("writeMemory", json!({})),
+        ("gotoTargets", json!({"line": 3})),
+        ("goto", json!({"threadId": thread, "targetId": 7})),
+        ("stepInTargets", json!({"frameId": -1})),
+        ("stepIn", json!({"threadId": thread, "targetId": 7})),
+        ("dataBreakpointInfo", json!({"variablesReference": 99, "name": "x"})),
+        ("cancel", json!({})),
         ("nonsense", json!({})),
         ("launch", json!({"program": file})),
     ];

@@ -53,26 +53,13 @@ pub fn disassemble_code(unit: &CompiledUnit, index: usize) -> String {
         let _ = write!(text, " ; {}", position(unit, span));
     }
     text.push('\n');
-    let labels = labels(code);
-    let mut positions = code.positions.iter().peekable();
-    for decoded in instructions(&code.instructions) {
-        let Ok(instruction) = decoded else {
-            let _ = writeln!(text, "    undecodable");
-            break;
-        };
-        if let Some(label) = labels.get(&instruction.pc) {
+    for row in rows(unit, code) {
+        if let Some(label) = row.label {
             let _ = writeln!(text, "  L{label}:");
         }
-        let line = show_instruction(unit, code, &instruction, &labels);
-        let here = positions.next_if(|(pc, _)| *pc as usize <= instruction.pc);
-        // A record that is repeated says how the call is written.
-        while let Some((pc, _)) = here
-            && positions.next_if(|(next, _)| *next == pc).is_some()
-        {}
-        // Code of the machine has positions without a text.
-        let here = here.filter(|(_, span)| span.start < span.end || !unit.sources.is_empty());
-        match here {
-            Some((_, span)) => {
+        let line = &row.text;
+        match row.span {
+            Some(span) => {
                 let _ = writeln!(text, "    {line:<36} ; {}", position(unit, span));
             }
             None => {
@@ -81,6 +68,57 @@ pub fn disassemble_code(unit: &CompiledUnit, index: usize) -> String {
         }
     }
     text
+}
+
+/// An instruction as text.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Index of its first word.
+    pub pc: usize,
+    /// Number of its words.
+    pub words: usize,
+    /// The number of its label, if a branch leads to it.
+    pub label: Option<usize>,
+    /// Its name and operands.
+    pub text: String,
+    /// The expression that begins with it.
+    pub span: Option<UnitSpan>,
+}
+
+/// The instructions of a code, in order. What cannot be decoded is the last row.
+pub fn rows(unit: &CompiledUnit, code: &CodeBlock) -> Vec<Row> {
+    let labels = labels(code);
+    let mut positions = code.positions.iter().peekable();
+    let mut rows = Vec::new();
+    let mut end = 0;
+    for decoded in instructions(&code.instructions) {
+        let Ok(instruction) = decoded else {
+            rows.push(Row {
+                pc: end,
+                words: 1,
+                label: None,
+                text: "undecodable".to_owned(),
+                span: None,
+            });
+            break;
+        };
+        let here = positions.next_if(|(pc, _)| *pc as usize <= instruction.pc);
+        // A record that is repeated says how the call is written.
+        while let Some((pc, _)) = here
+            && positions.next_if(|(next, _)| *next == pc).is_some()
+        {}
+        // Code of the machine has positions without a text.
+        let here = here.filter(|(_, span)| span.start < span.end || !unit.sources.is_empty());
+        end = instruction.next_pc();
+        rows.push(Row {
+            pc: instruction.pc,
+            words: end - instruction.pc,
+            label: labels.get(&instruction.pc).copied(),
+            text: show_instruction(unit, code, &instruction, &labels),
+            span: here.map(|(_, span)| span),
+        });
+    }
+    rows
 }
 
 fn parameters(parameters: &Parameters) -> String {

@@ -14,11 +14,10 @@ use serde_json::{Value as Json, json};
 use crate::output::Request;
 use crate::shared::Shared;
 
-/// The beginning of names of variables among the things that are watched.
-pub const VARIABLE: &str = "variable:";
-
 /// Bytes of the text of a raised object.
 const RAISED_BYTES: usize = 1000;
+/// Bytes of the text of a value that is changed.
+const CHANGE_BYTES: usize = 100;
 
 /// The conditions that a request wishes, or what is wrong with them.
 fn wishes_of(wish: &Json) -> Result<Wishes, String> {
@@ -135,28 +134,27 @@ impl Shared {
         Ok(json!({"breakpoints": described}))
     }
 
-    /// `setDataBreakpoints`: all on variables.
+    /// `setDataBreakpoints`: all on variables and parts of values.
     pub fn set_on_data(
         self: &Arc<Shared>,
         thread: &mut Thread,
         request: &Request,
     ) -> Result<Json, String> {
-        let old = std::mem::take(&mut self.breakpoints.lock().assignments);
-        for id in old {
+        let old = std::mem::take(&mut self.breakpoints.lock().data);
+        for (id, _) in old {
             thread.remove_breakpoint(id);
         }
         let wishes = request.arguments["breakpoints"].as_array();
         let mut described = Vec::new();
         for wish in wishes.into_iter().flatten() {
-            let name = wish["dataId"]
-                .as_str()
-                .and_then(|id| id.strip_prefix(VARIABLE));
-            let Some(name) = name else {
+            let watched = wish["dataId"].as_str().and_then(|id| self.watched(id));
+            let Some((location, name)) = watched else {
                 described.push(json!({"verified": false, "message": "there is no such variable"}));
                 continue;
             };
-            let (id, row) = self.set(thread, Location::Assignment(name.to_owned()), wish);
-            self.breakpoints.lock().assignments.extend(id);
+            let (id, row) = self.set(thread, location, wish);
+            let named = id.map(|id| (id, name));
+            self.breakpoints.lock().data.extend(named);
             described.push(row);
         }
         Ok(json!({"breakpoints": described}))
@@ -168,7 +166,13 @@ impl Shared {
         thread: &mut Thread,
         request: &Request,
     ) -> Result<Json, String> {
-        let old = std::mem::take(&mut self.breakpoints.lock().raises);
+        let old = {
+            let mut breakpoints = self.breakpoints.lock();
+            let tasks = std::mem::take(&mut breakpoints.tasks).into_iter();
+            let mut old = std::mem::take(&mut breakpoints.raises);
+            old.extend(tasks.map(|(id, _)| id));
+            old
+        };
         for id in old {
             thread.remove_breakpoint(id);
         }
@@ -189,18 +193,19 @@ impl Shared {
         });
         let mut described = Vec::new();
         for (filter, kinds) in plain.chain(options) {
-            let is_known = ["raised", "uncaught"].contains(&filter.as_str());
-            if !is_known {
+            let Some(breakpoint) = of_filter(&filter, &kinds) else {
                 let message = format!("there is no filter '{filter}'");
                 described.push(json!({"verified": false, "message": message}));
                 continue;
-            }
-            let breakpoint = Breakpoint {
-                condition: Some(conditions::of_raised(filter == "uncaught", &kinds)),
-                ..Breakpoint::new(Location::Raise)
             };
+            let is_raise = breakpoint.location == Location::Raise;
             let id = thread.set_breakpoint(breakpoint);
-            self.breakpoints.lock().raises.push(id);
+            let mut breakpoints = self.breakpoints.lock();
+            if is_raise {
+                breakpoints.raises.push(id);
+            } else {
+                breakpoints.tasks.push((id, filter));
+            }
             described.push(json!({"id": id.0, "verified": true}));
         }
         Ok(json!({"breakpoints": described}))
@@ -218,33 +223,46 @@ impl Shared {
         }
     }
 
-    /// The reason for the client, and the object that is about to be raised, if that is the reason.
+    /// The reason for the client, and what more there is to say: the object that is about to be raised, or
+    /// what is changed.
     pub fn reason_of_breakpoints(
         &self,
         stop: &mut Stop<'_>,
         ids: &[BreakpointId],
-    ) -> (&'static str, Option<String>) {
-        let (is_raise, is_procedure, is_data) = {
+    ) -> (String, Option<String>) {
+        let (is_raise, is_procedure, task, data) = {
             let breakpoints = self.breakpoints.lock();
             let has = |all: &[BreakpointId]| ids.iter().any(|id| all.contains(id));
+            let task = breakpoints.tasks.iter().find(|(id, _)| ids.contains(id));
+            let data = breakpoints.data.iter().filter(|(id, _)| ids.contains(id));
             (
                 has(&breakpoints.raises),
                 has(&breakpoints.procedures),
-                has(&breakpoints.assignments),
+                task.map(|(_, filter)| filter.replace('-', " ")),
+                data.cloned().collect::<Vec<_>>(),
             )
         };
         if is_raise {
             let raised = stop.raised();
             let text = parts::brief(stop.thread(), raised, RAISED_BYTES);
-            return ("exception", Some(text));
+            return ("exception".to_owned(), Some(text));
         }
-        if is_data {
-            ("data breakpoint", None)
-        } else if is_procedure {
-            ("function breakpoint", None)
+        if let Some(filter) = task {
+            return (filter, None);
+        }
+        if !data.is_empty() {
+            let texts: Vec<String> = data
+                .into_iter()
+                .filter_map(|(id, name)| change(stop, id, &name))
+                .collect();
+            return ("data breakpoint".to_owned(), Some(texts.join(", ")));
+        }
+        let reason = if is_procedure {
+            "function breakpoint"
         } else {
-            ("breakpoint", None)
-        }
+            "breakpoint"
+        };
+        (reason.to_owned(), None)
     }
 
     /// Whether a task stands where an object is raised.
@@ -255,4 +273,39 @@ impl Shared {
         let breakpoints = self.breakpoints.lock();
         ids.iter().any(|id| breakpoints.raises.contains(id))
     }
+}
+
+/// The breakpoint of a filter for what is raised, or for tasks.
+fn of_filter(filter: &str, kinds: &str) -> Option<Breakpoint> {
+    let raise = |only_uncaught: bool, kinds: &str| Breakpoint {
+        condition: Some(conditions::of_raised(only_uncaught, kinds)),
+        ..Breakpoint::new(Location::Raise)
+    };
+    Some(match filter {
+        "uncaught" => raise(true, kinds),
+        "raised" => raise(false, kinds),
+        "cancelled" => raise(false, "cancelled timeout"),
+        "deadlock" => raise(false, "deadlock"),
+        "task-start" => Breakpoint::new(Location::TaskBegin),
+        "task-end" => Breakpoint::new(Location::TaskEnd),
+        _ => return None,
+    })
+}
+
+/// What becomes of a variable or a part that is watched.
+fn change(stop: &mut Stop<'_>, id: BreakpointId, name: &str) -> Option<String> {
+    let (old, new, is_done) = match (stop.change(id), stop.assignment()) {
+        (Some(change), _) => (change.old, change.new, change.is_done),
+        (None, Some((_, old, new))) => (old, new, false),
+        (None, None) => return None,
+    };
+    let thread = stop.thread();
+    let (old, new) = (thread.protect(old), thread.protect(new));
+    let value = thread.protected(old);
+    let before = parts::brief(thread, value, CHANGE_BYTES);
+    let value = thread.protected(new);
+    let after = parts::brief(thread, value, CHANGE_BYTES);
+    thread.release(old);
+    let verbs = if is_done { ("was", "is") } else { ("is", "will be") };
+    Some(format!("{name} {} {before}, {} {after}", verbs.0, verbs.1))
 }

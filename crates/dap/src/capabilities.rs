@@ -15,6 +15,11 @@ pub fn capabilities() -> Json {
         "supportsSetVariable": true,
         "supportsSetExpression": true,
         "supportsRestartFrame": true,
+        "supportsGotoTargetsRequest": true,
+        "supportsStepInTargetsRequest": true,
+        "supportsDisassembleRequest": true,
+        "supportsReadMemoryRequest": true,
+        "supportsWriteMemoryRequest": true,
         "supportsCompletionsRequest": true,
         "supportsExceptionInfoRequest": true,
         "supportsExceptionFilterOptions": true,
@@ -27,23 +32,47 @@ pub fn capabilities() -> Json {
         "supportsSingleThreadExecutionRequests": true,
         "supportsCancelRequest": true,
         "supportsValueFormattingOptions": false,
-        "exceptionBreakpointFilters": [
-            {
-                "filter": "uncaught",
-                "label": "Uncaught",
-                "description": "Objects that are raised and that no handler takes",
-                "default": true,
-                "supportsCondition": true,
-                "conditionDescription": "kinds of conditions, such as file, read"
-            },
-            {
-                "filter": "raised",
-                "label": "Raised",
-                "description": "All objects that are raised",
-                "default": false,
-                "supportsCondition": true,
-                "conditionDescription": "kinds of conditions, such as file, read"
-            }
-        ]
+        "exceptionBreakpointFilters": filters(),
     })
+}
+
+/// What can be stopped at besides places of the text.
+fn filters() -> Json {
+    let filter = |name: &str, label: &str, description: &str| {
+        json!({
+            "filter": name,
+            "label": label,
+            "description": description,
+            "default": name == "uncaught",
+        })
+    };
+    let of_kinds = |mut filter: Json| {
+        filter["supportsCondition"] = true.into();
+        filter["conditionDescription"] = "kinds of conditions, such as file, read".into();
+        filter
+    };
+    json!([
+        of_kinds(filter(
+            "uncaught",
+            "Uncaught",
+            "Objects that are raised and that no handler takes",
+        )),
+        of_kinds(filter("raised", "Raised", "All objects that are raised")),
+        filter(
+            "cancelled",
+            "Cancelled Tasks",
+            "Where a task raises that it was cancelled, or that its time is over",
+        ),
+        filter(
+            "deadlock",
+            "Deadlocks",
+            "Where a task learns that what it waits for cannot happen",
+        ),
+        filter("task-start", "Tasks Begin", "Where a task begins, in that task"),
+        filter(
+            "task-end",
+            "Tasks End",
+            "Where a task has ended, with a value, a failure, or since it was cancelled",
+        ),
+    ])
 }

@@ -12,12 +12,17 @@
 pub mod adapter;
 mod breakpoints;
 mod capabilities;
+mod code;
+mod data;
+mod evaluating;
 mod numbers;
 mod output;
+mod progress;
 mod queues;
 mod requests;
 mod server;
 mod shared;
+mod stacks;
 mod stops;
 mod values;
 

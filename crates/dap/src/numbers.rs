@@ -29,6 +29,8 @@ pub enum Target {
     Captured(Place),
     /// A value.
     Value(Kept),
+    /// An instruction of the newest frame, by its word index: a call, or where the frame can continue.
+    Instruction(u32),
 }
 
 /// The numbers that the client knows.

@@ -10,6 +10,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use canny_lib::debug::{Expression, Outcome};
 use canny_vm::debug::{Resume, Stop, TaskKey};
 
+use crate::progress::Progress;
+
 /// Work for the thread of a task that stands still.
 pub type Job = Box<dyn FnOnce(&mut Stop<'_>) -> Next + Send>;
 
@@ -32,8 +34,14 @@ pub struct Evaluation {
     pub expression: Expression,
     /// For its outcome.
     pub finish: Finish,
+    /// The request that wants it.
+    pub request: i64,
     /// The task has stopped in the middle of it.
     pub is_interrupted: bool,
+    /// Nobody wants its value any more.
+    pub is_cancelled: bool,
+    /// Tells the client of its end, if the client was told of its beginning.
+    pub progress: Option<Progress>,
 }
 
 /// The jobs of a task.
@@ -42,6 +50,9 @@ struct Queue {
     /// Unless the task has it.
     receiver: Option<Receiver<Job>>,
 }
+
+/// Cancelled requests that are remembered.
+const CANCELLED_MAX: usize = 100;
 
 /// The tasks that stand still.
 #[derive(Default)]
@@ -55,8 +66,12 @@ pub struct Tasks {
     asked: HashSet<TaskKey>,
     /// The task for whose sake all others stand still, if they do.
     leader: Option<TaskKey>,
-    /// Tasks whose next stop is the end of a step.
-    steps: HashSet<TaskKey>,
+    /// Tasks whose next stop is the end of a step or the like, and the reason for that stop.
+    steps: HashMap<TaskKey, &'static str>,
+    /// The task that has stopped last.
+    last: Option<TaskKey>,
+    /// Requests that were cancelled before they began.
+    cancelled: HashSet<i64>,
     /// The client has gone: nobody stops any more.
     is_closed: bool,
 }
@@ -70,6 +85,11 @@ impl Tasks {
     /// A task that stands still.
     pub fn any_stopped(&self) -> Option<TaskKey> {
         self.queues.keys().min().copied()
+    }
+
+    /// The task that has stopped last, of those that stand still.
+    pub fn stopped_last(&self) -> Option<TaskKey> {
+        self.last.filter(|task| self.is_stopped(*task)).or_else(|| self.any_stopped())
     }
 
     /// Those that stand still.
@@ -98,6 +118,7 @@ impl Tasks {
             return None;
         }
         self.parked.remove(&task);
+        self.last = Some(task);
         let queue = self.queues.entry(task).or_insert_with(|| {
             let (sender, receiver) = channel();
             Queue {
@@ -127,12 +148,43 @@ impl Tasks {
         self.evaluations.get_mut(&task)?.pop()
     }
 
-    /// A task evaluates an expression; its jobs wait meanwhile.
-    pub fn evaluate(&mut self, task: TaskKey, evaluation: Evaluation, jobs: Receiver<Job>) {
+    /// The expression of a request is to end; gives the task that evaluates it.
+    pub fn cancel(&mut self, request: i64) -> Option<TaskKey> {
+        for (task, evaluations) in &mut self.evaluations {
+            let own = evaluations.iter_mut().find(|one| one.request == request);
+            if let Some(own) = own {
+                own.is_cancelled = true;
+                return Some(*task);
+            }
+        }
+        // It has not begun, or is no expression.
+        if self.cancelled.len() == CANCELLED_MAX {
+            self.cancelled.clear();
+        }
+        self.cancelled.insert(request);
+        None
+    }
+
+    /// Whether the expression that a task evaluates is to end.
+    pub fn is_cancelled(&self, task: TaskKey) -> bool {
+        let innermost = self.evaluations.get(&task).and_then(|all| all.last());
+        innermost.is_some_and(|one| one.is_cancelled)
+    }
+
+    /// A task evaluates an expression; its jobs wait meanwhile. Whether nobody wants its value any more.
+    pub fn evaluate(
+        &mut self,
+        task: TaskKey,
+        mut evaluation: Evaluation,
+        jobs: Receiver<Job>,
+    ) -> bool {
+        let is_cancelled = self.cancelled.remove(&evaluation.request);
+        evaluation.is_cancelled = is_cancelled;
         self.evaluations.entry(task).or_default().push(evaluation);
         if let Some(queue) = self.queues.get_mut(&task) {
             queue.receiver = Some(jobs);
         }
+        is_cancelled
     }
 
     /// A task that waits is shown as if it had stopped.
@@ -158,20 +210,20 @@ impl Tasks {
     /// Whether a task that was paused stands still for another one's sake; none if that has gone on, or
     /// if the task has a reason of its own.
     pub fn follows(&mut self, task: TaskKey) -> Option<bool> {
-        let own = self.asked.remove(&task) || self.steps.contains(&task);
+        let own = self.asked.remove(&task) || self.steps.contains_key(&task);
         (!own).then(|| self.leader.is_some_and(|leader| leader != task))
     }
 
-    /// A task goes on.
-    pub fn end(&mut self, task: TaskKey, is_step: bool) {
+    /// A task goes on; the reason of its next stop, if that is known.
+    pub fn end(&mut self, task: TaskKey, reason: Option<&'static str>) {
         self.queues.remove(&task);
-        if is_step {
-            self.steps.insert(task);
+        if let Some(reason) = reason {
+            self.steps.insert(task, reason);
         }
     }
 
-    /// Whether a task that has stopped was going a step.
-    pub fn take_step(&mut self, task: TaskKey) -> bool {
+    /// The reason of a task's stop, if it was going a step or the like.
+    pub fn take_step(&mut self, task: TaskKey) -> Option<&'static str> {
         self.steps.remove(&task)
     }
 }

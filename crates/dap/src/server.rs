@@ -96,6 +96,7 @@ impl Shared {
                 let from = |name: &str| i64::from(request.arguments[name] != false);
                 settings.first_line = from("linesStartAt1");
                 settings.first_column = from("columnsStartAt1");
+                settings.shows_progress = request.arguments["supportsProgressReporting"] == true;
                 drop(settings);
                 answer.give(Ok(capabilities()));
             }
@@ -144,6 +145,9 @@ impl Shared {
                     thread.remove_breakpoint(id);
                 }
                 self.forget_waiting(&mut thread);
+                for (kept, _) in self.watchables.lock().drain(..) {
+                    thread.debug_forget(kept);
+                }
             }
             vm.debugger().set_client(None);
         }

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use canny_lib::debug::rerun::{Rerun, Resumption, Runner};
 use canny_lib::evaluation::Evaluation;
 use canny_locks::{Condvar, Mutex};
-use canny_vm::debug::BreakpointId;
+use canny_vm::debug::{BreakpointId, Kept, PartName};
 use canny_vm::{Thread, Vm};
 use serde_json::{Value as Json, json};
 
@@ -32,8 +32,10 @@ pub struct Breakpoints {
     pub by_file: HashMap<String, Vec<BreakpointId>>,
     /// At the beginning of procedures.
     pub procedures: Vec<BreakpointId>,
-    /// Where variables are assigned.
-    pub assignments: Vec<BreakpointId>,
+    /// Where variables are assigned and parts of values change, with their names.
+    pub data: Vec<(BreakpointId, String)>,
+    /// Where tasks begin and end, with the client's filters.
+    pub tasks: Vec<(BreakpointId, String)>,
     /// Where objects are raised.
     pub raises: Vec<BreakpointId>,
     /// Those whose code was not loaded when they were set.
@@ -44,21 +46,17 @@ impl Breakpoints {
     /// All of them, in the order in which they were set.
     pub fn in_order(&self) -> Vec<BreakpointId> {
         let files = self.by_file.values().flatten();
-        let others = [&self.procedures, &self.assignments, &self.raises];
-        let mut all: Vec<BreakpointId> = files.copied().collect();
-        all.extend(others.into_iter().flatten());
+        let others = self.procedures.iter().chain(&self.raises);
+        let named = self.data.iter().chain(&self.tasks).map(|(id, _)| id);
+        let mut all: Vec<BreakpointId> = files.chain(others).chain(named).copied().collect();
         all.sort();
         all
     }
 
     /// All of them, to be taken away.
     pub fn take_all(&mut self) -> Vec<BreakpointId> {
-        let files = self.by_file.drain().flat_map(|(_, ids)| ids);
-        let mut all: Vec<BreakpointId> = files.collect();
-        all.append(&mut self.procedures);
-        all.append(&mut self.assignments);
-        all.append(&mut self.raises);
-        self.waiting.clear();
+        let all = self.in_order();
+        *self = Breakpoints::default();
         all
     }
 }
@@ -72,6 +70,8 @@ pub struct Shared {
     pub(crate) breakpoints: Mutex<Breakpoints>,
     /// One thread at a time keeps values.
     pub(crate) keeping: Mutex<()>,
+    /// Parts of values that the client may watch, by number.
+    pub(crate) watchables: Mutex<Vec<(Kept, PartName)>>,
     /// Names of texts without files; their numbers count from one.
     texts: Mutex<Vec<String>>,
     pub(crate) settings: Mutex<Settings>,
@@ -123,6 +123,8 @@ pub(crate) struct Settings {
     pub stops_on_entry: bool,
     /// All tasks stop when one does.
     pub stops_all: bool,
+    /// It wants to know of work that takes long.
+    pub shows_progress: bool,
 }
 
 /// How far the client is.
@@ -145,12 +147,14 @@ impl Shared {
             numbers: Mutex::default(),
             breakpoints: Mutex::default(),
             keeping: Mutex::default(),
+            watchables: Mutex::default(),
             texts: Mutex::default(),
             settings: Mutex::new(Settings {
                 first_line: 1,
                 first_column: 1,
                 stops_on_entry: false,
                 stops_all: false,
+                shows_progress: false,
             }),
             phase: Mutex::new(Phase::Configuring),
             changed: Condvar::new(),

@@ -30,6 +30,11 @@ impl Client for Shared {
             self.tasks.lock().take_evaluation(task)
         };
         self.tasks.lock().forget_escaped(task, stop.pending_calls());
+        let is_cancelled = evaluated.is_none() && self.tasks.lock().is_cancelled(task);
+        if is_cancelled && stop.reason() == Reason::Step {
+            let text = "the debugger has cancelled the expression";
+            return Resume::Raise(stop.thread().condition("cancelled", text, &[], None));
+        }
         let Some(receiver) = self.tasks.lock().begin(task) else {
             return Resume::Continue;
         };
@@ -37,6 +42,7 @@ impl Client for Shared {
             Some(evaluation) => {
                 let outcome = debug::end(stop, &evaluation.expression);
                 (evaluation.finish)(stop, outcome);
+                drop(evaluation.progress);
                 if evaluation.is_interrupted {
                     self.announce(stop);
                 }
@@ -59,16 +65,25 @@ impl Client for Shared {
             match next {
                 Next::Stay => {}
                 Next::Evaluate(resume, evaluation) => {
-                    self.tasks.lock().evaluate(task, evaluation, receiver);
+                    let mut tasks = self.tasks.lock();
+                    let is_cancelled = tasks.evaluate(task, evaluation, receiver);
+                    drop(tasks);
+                    if is_cancelled {
+                        stop.debugger().pause(task);
+                    }
                     return resume;
                 }
                 Next::Resume(resume) => {
                     self.forget_values(stop.thread(), task);
-                    let is_step = matches!(resume, Resume::Step(..));
+                    let is_step = matches!(resume, Resume::Step(..) | Resume::Into(_));
+                    let reason = match resume {
+                        Resume::Jump(_) => Some("goto"),
+                        _ => is_step.then_some("step"),
+                    };
                     if let Some(replay) = self.replay.get() {
                         replay.rerun.go_on(stop, is_step);
                     }
-                    self.tasks.lock().end(task, is_step);
+                    self.tasks.lock().end(task, reason);
                     return resume;
                 }
             }
@@ -88,7 +103,7 @@ impl Shared {
         let mut tasks = self.tasks.lock();
         let follows = tasks.follows(task);
         if follows == Some(false) {
-            tasks.end(task, false);
+            tasks.end(task, None);
         }
         follows.is_some()
     }
@@ -99,7 +114,7 @@ impl Shared {
         self.forget_waiting(stop.thread());
         let stops_all = self.settings.lock().stops_all;
         stop.debugger().pause_all(stops_all);
-        let is_step = {
+        let step = {
             let mut tasks = self.tasks.lock();
             tasks.lead(stops_all.then_some(task));
             tasks.interrupt(task);
@@ -113,21 +128,28 @@ impl Shared {
         });
         match stop.reason() {
             Reason::Step => {
-                let is_entry = !is_step && self.take_entry();
-                let reason = match (is_step, is_entry) {
-                    (true, _) => "step",
-                    (false, true) => "entry",
-                    _ if self.replay.get().is_some() => "step",
-                    (false, false) => "pause",
+                let reason = match step {
+                    Some(reason) => reason,
+                    None if self.take_entry() => "entry",
+                    None if self.replay.get().is_some() => "step",
+                    None => "pause",
                 };
                 body["reason"] = reason.into();
             }
             Reason::Breakpoints(ids) => {
                 let (reason, text) = self.reason_of_breakpoints(stop, &ids);
+                let description = match reason.as_str() {
+                    "exception" => Some("Paused where an object is raised"),
+                    "task start" => Some("Paused where a task begins"),
+                    "task end" => Some("Paused where a task has ended"),
+                    _ => None,
+                };
                 body["reason"] = reason.into();
                 if let Some(text) = text {
-                    body["text"] = text.clone().into();
-                    body["description"] = "Paused where an object is raised".into();
+                    body["text"] = text.into();
+                }
+                if let Some(description) = description {
+                    body["description"] = description.into();
                 }
                 let ids: Vec<u32> = ids.iter().map(|id| id.0).collect();
                 body["hitBreakpointIds"] = ids.into();

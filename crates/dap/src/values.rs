@@ -2,6 +2,7 @@
 //! given in pages, so that no value is too large to be looked at.
 
 use canny_lib::debug::parts::{self, Part};
+use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::Thread;
 use canny_vm::debug::{DebugVariable, Home, Kept, Stop, TaskKey};
@@ -12,6 +13,8 @@ use crate::shared::Shared;
 
 /// Bytes of a value's text.
 const TEXT_BYTES: usize = 200;
+/// The beginning of references to the bytes of bytevectors; the number of the value follows.
+pub const BYTES: &str = "bytes:";
 /// Bytes where the whole text is wanted.
 const CLIPBOARD_BYTES: usize = 1 << 20;
 
@@ -65,18 +68,26 @@ impl Shared {
         let text = parts::brief(thread, value, bytes);
         let shape = parts::shape(thread, value);
         let has_parts = shape.named + shape.indexed > 0;
-        let number = if has_parts {
+        let place = thread.protect(value);
+        let code = code_rows(thread, value);
+        let number = if has_parts || !code.is_empty() {
             self.number_of(thread, task, value)
         } else {
             0
         };
+        let value = thread.protected(place);
+        thread.release(place);
         let mut described = json!({
             "text": text,
             "type": shape.type_name,
             "variablesReference": number,
         });
-        if shape.named > 0 {
-            described["namedVariables"] = shape.named.into();
+        if let Some(reference) = memory_reference(thread, value, number) {
+            described["memoryReference"] = reference.into();
+        }
+        let named = shape.named + code.len();
+        if named > 0 {
+            described["namedVariables"] = named.into();
         }
         if shape.indexed > 0 {
             described["indexedVariables"] = shape.indexed.into();
@@ -133,7 +144,9 @@ impl Shared {
             }
             Target::Value(kept) => self.parts_of_value(thread, task, kept, wanted),
             // The task stood still before.
-            Target::Locals(Place::Stopped(_)) | Target::Captured(Place::Stopped(_)) => Vec::new(),
+            Target::Locals(Place::Stopped(_))
+            | Target::Captured(Place::Stopped(_))
+            | Target::Instruction(_) => Vec::new(),
         }
     }
 
@@ -183,9 +196,11 @@ impl Shared {
     ) -> Vec<Json> {
         let value = thread.debug_kept(kept);
         let mut parts = Vec::new();
+        let mut code = Vec::new();
         if wanted.named {
             let fields = parts::fields(thread, value).into_iter();
             parts.extend(fields.skip(wanted.first).take(wanted.count));
+            code = code_rows(thread, value);
         }
         if wanted.indexed {
             let elements = parts::elements(thread, value, wanted.first, wanted.count);
@@ -207,6 +222,37 @@ impl Shared {
             }
             Err(text) => json!({"name": name, "value": text, "variablesReference": 0}),
         });
-        shown.collect()
+        shown.chain(code).collect()
     }
+}
+
+/// Rows about the code of a procedure, from which a client may ask for its instructions.
+fn code_rows(thread: &Thread, value: Value) -> Vec<Json> {
+    if !value.is_kind(Kind::Closure) {
+        return Vec::new();
+    }
+    let row = |name: &str, address: u64, bytes: u64| {
+        json!({
+            "name": name,
+            "value": format!("{bytes} bytes"),
+            "variablesReference": 0,
+            "memoryReference": format!("{address:#x}"),
+            "presentationHint": {"kind": "virtual", "attributes": ["readOnly"]},
+        })
+    };
+    let vm = thread.vm();
+    let bytecode = vm.bytecode_of(value).into_iter();
+    let bytecode = bytecode.map(|range| row("(bytecode)", range.start, range.end - range.start));
+    let native = vm.machine_code_of(value).into_iter();
+    let native = native.map(|(address, bytes)| row("(machine code)", address, bytes as u64));
+    bytecode.chain(native).collect()
+}
+
+/// By which name a client reads the bytes of a value, or the instructions of a procedure.
+fn memory_reference(thread: &Thread, value: Value, number: i64) -> Option<String> {
+    if value.is_kind(Kind::Bytevector) {
+        return Some(format!("{BYTES}{number}"));
+    }
+    let code = thread.vm().bytecode_of(value)?;
+    Some(format!("{:#x}", code.start))
 }

@@ -25,7 +25,7 @@ pub fn handle_interrupts(vm: &Arc<Vm>, interrupts: Arc<InterruptState>) {
         let Some(vm) = machine.upgrade() else {
             return;
         };
-        if vm.debugger().pause_all(true) {
+        if vm.debugger().interrupt_all() {
             interrupts.interrupt();
         }
     };

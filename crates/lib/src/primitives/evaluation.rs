@@ -296,7 +296,7 @@ pub fn bytecode_text(thread: &Thread, procedure: Value) -> Option<String> {
 }
 
 /// The datum that shows an object of a code's pool.
-fn literal(value: Value) -> Datum {
+pub(crate) fn literal(value: Value) -> Datum {
     let mut builder = SyntaxBuilder::new();
     convert(value, &mut builder, |builder, object| {
         let kind = object

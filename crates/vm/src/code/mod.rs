@@ -408,7 +408,7 @@ impl UnitMetadata {
         self.line(next.map(|(_, span)| span))
     }
 
-    fn position(&self, span: UnitSpan) -> Option<Position> {
+    pub(crate) fn position(&self, span: UnitSpan) -> Option<Position> {
         let source = self.sources.get(span.source as usize)?;
         let (line, column) = source.line_and_column(span.start)?;
         let (end_line, end_column) = source.line_and_column(span.end)?;

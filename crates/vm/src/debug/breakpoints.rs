@@ -40,6 +40,10 @@ pub enum Location {
     Procedure(String),
     /// Where an object is raised, by the machine or by the program.
     Raise,
+    /// Where a task begins, in that task.
+    TaskBegin,
+    /// Where a task has ended, in that task: with a value, a failure, or since it was cancelled.
+    TaskEnd,
     /// Where a variable of the program or of a library with this name is assigned, before that happens.
     Assignment(String),
     /// Where a part of an object is changed: before a store, or behind what has changed it otherwise.
@@ -135,10 +139,24 @@ type Loaded = (Arc<UnitMetadata>, usize, CodeRef);
 /// Field of a cell with its name.
 const CELL_NAME: usize = 1;
 
-/// Names of the procedures that are called with every object that is raised.
-const RAISERS: [&str; 2] = ["raise", "raise-continuable"];
-/// Their unit.
-const RAISERS_UNIT: &str = "(canny machine control)";
+/// Procedures of a unit of the library that are called where something happens.
+struct Witnesses {
+    unit: &'static str,
+    names: &'static [&'static str],
+}
+
+impl Location {
+    /// The procedures of the library that are called there, for places that are no text of the program.
+    fn witnesses(&self) -> Option<Witnesses> {
+        let (unit, names): (_, &[_]) = match self {
+            Location::Raise => ("(canny machine control)", &["raise", "raise-continuable"]),
+            Location::TaskBegin => ("(canny tasks)", &["run-task"]),
+            Location::TaskEnd => ("(canny tasks)", &["%end-task"]),
+            _ => return None,
+        };
+        Some(Witnesses { unit, names })
+    }
+}
 
 impl Thread {
     /// Sets a breakpoint, in code that is loaded and in code that will be.
@@ -322,15 +340,23 @@ fn find(known: &mut Known, object: Option<Value>, codes: &[Loaded]) {
                     .extend(own.map(|at| (CodeWord(code.word()), at)));
             }
         }
-        Location::Raise => {
-            let raisers = codes.iter().filter(|(unit, index, _)| {
+        Location::Raise | Location::TaskBegin | Location::TaskEnd => {
+            let Some(witnesses) = known.breakpoint.location.witnesses() else {
+                return;
+            };
+            for (unit, index, code) in codes.iter().filter(|(unit, ..)| unit.name == witnesses.unit) {
+                let word = CodeWord(code.word());
                 let name = unit.codes[*index].name.as_deref();
-                unit.name == RAISERS_UNIT && name.is_some_and(|name| RAISERS.contains(&name))
-            });
-            for (_, _, code) in raisers {
-                let first = first_possible(*code);
-                let place = first.map(|first| (CodeWord(code.word()), first));
-                known.places.extend(place);
+                if name.is_some_and(|name| witnesses.names.contains(&name)) {
+                    let first = first_possible(*code);
+                    known.places.extend(first.map(|first| (word, first)));
+                }
+                // The copy of a procedure that raises has its object anywhere.
+                let copied = (known.breakpoint.location != Location::Raise).then_some(witnesses.names);
+                for name in copied.into_iter().flatten() {
+                    let copies = first_of_copies(unit, *index, *code, name).into_iter();
+                    known.places.extend(copies.map(|at| (word, at)));
+                }
             }
         }
     }

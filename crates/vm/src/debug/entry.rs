@@ -296,6 +296,17 @@ impl Thread {
                 self.step_from_here(kind, granularity);
                 Outcome::Execute
             }
+            Resume::Into(index) => {
+                self.step_into(index);
+                Outcome::Execute
+            }
+            Resume::Jump(index) => match self.jump(index) {
+                Some(at) => {
+                    self.pause();
+                    Outcome::Elsewhere(at)
+                }
+                None => self.stop(Kind::Step, Value::FALSE),
+            },
             Resume::Call(procedure, argument) => {
                 self.call(procedure, argument, reason, None, is_break)
             }
@@ -305,6 +316,7 @@ impl Thread {
                 None => Outcome::Execute,
             },
             Resume::Raise(object) => {
+                self.await_last_call();
                 self.pending = object;
                 Outcome::Elsewhere(self.begin_raise(crate::primitive::Raise(())))
             }

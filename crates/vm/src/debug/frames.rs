@@ -44,12 +44,15 @@ pub struct DebugFrame {
     pub tail_callers: Vec<TailCaller>,
     /// Name of the library or program that it belongs to.
     pub unit: String,
+    /// The address of the bytecode instruction that it is in, or stands before.
+    pub address: Option<u64>,
 }
 
 impl DebugFrame {
-    fn of((frame, unit): (FrameDescription, String)) -> DebugFrame {
+    fn of((frame, (unit, address)): (FrameDescription, (String, Option<u64>))) -> DebugFrame {
         DebugFrame {
             unit,
+            address,
             name: frame.name,
             position: frame.position,
             is_library: frame.is_library,
@@ -284,7 +287,11 @@ impl Thread {
             let code = CodeRef::of_closure(physical.closure);
             let unit = code.and_then(|code| self.vm.metadata(code));
             let unit = unit.map_or_else(String::new, |(unit, _)| unit.name.clone());
-            units.resize(frames.len(), unit);
+            let address = code.map(|code| {
+                let index = physical.index(code) as u64;
+                (code.start() as u64).wrapping_add(4 * index)
+            });
+            units.resize(frames.len(), (unit, address));
             // One more, so that the tail calls before the last one are known.
             frames.len() <= wanted
         });

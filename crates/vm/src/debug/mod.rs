@@ -20,6 +20,7 @@ mod callees;
 mod counting;
 mod entry;
 mod frames;
+mod jumps;
 mod kept;
 pub(crate) mod patches;
 mod places;
@@ -42,6 +43,7 @@ use crate::thread::interrupt::{DEBUG, InterruptState};
 pub use breakpoints::{Breakpoint, BreakpointId, BreakpointState, Condition, Location};
 pub use counting::{Back, CountOrder, Counted};
 pub use frames::{Assignment, DebugFrame, DebugVariable, Home};
+pub use jumps::Ahead;
 pub use kept::Kept;
 pub use step::{Granularity, StepKind};
 pub use stop::{Reason, Stop};
@@ -53,7 +55,7 @@ use seen::Seen;
 use step::Step;
 
 /// Names a task: the number of its record, or none for what runs as no task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskKey(pub Option<i64>);
 
 /// The answer of a condition.
@@ -78,6 +80,10 @@ pub enum Resume {
     /// It calls a procedure with one argument in the middle of the instruction at which it stands, and
     /// stops there again, with the argument.
     Call(Value, Value),
+    /// Into one of the calls of [`Stop::calls`]: to the first place of the procedure that it calls.
+    Into(u32),
+    /// The newest frame continues at one of the places of [`Stop::jumps`], and stops there.
+    Jump(u32),
     /// It returns a value from the newest frame.
     Return(Value),
     /// It begins the newest frame again, if [`Stop::can_restart`] says so.
@@ -122,6 +128,8 @@ struct State {
     /// Tasks that are to stop soon.
     pauses: HashSet<TaskKey>,
     pauses_all: bool,
+    /// Counts how often everything was told to stop.
+    interrupts: usize,
     /// By task, the innermost last.
     calls: HashMap<TaskKey, Vec<Call>>,
     calls_made: i64,
@@ -232,6 +240,12 @@ impl Debugger {
         before
     }
 
+    /// The same, and steps that go on end there, too.
+    pub fn interrupt_all(&self) -> bool {
+        self.lock().interrupts += 1;
+        self.pause_all(true)
+    }
+
     fn ask_threads(&self) {
         let threads: Vec<_> = self.lock().threads.clone();
         for thread in threads.iter().filter_map(Weak::upgrade) {
@@ -249,6 +263,8 @@ pub(crate) struct ThreadDebug {
     seen: Seen,
     /// The places that it passes are counted.
     counting: Option<Box<counting::Counting>>,
+    /// The task that the thread has left last.
+    left: TaskKey,
     /// The instruction and the frame to which a call in the middle of an instruction has just returned.
     resumed: Option<(usize, usize)>,
 }

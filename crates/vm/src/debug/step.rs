@@ -10,16 +10,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use canny_llint::DispatchTable;
-use canny_tables::kinds::Kind;
 use canny_tables::opcodes::{
     Flow, NATIVE_ENTER_ENTRY, Opcode, OpcodeFlags, TABLE_ENTRIES, field_a,
 };
-use canny_tables::protocols::task;
 use canny_value::Value;
 
 use super::TaskKey;
 use super::callees::Rests;
 use super::places::{Place, Places};
+use super::tasks::key_of;
 use crate::code::CodeRef;
 use crate::thread::Thread;
 
@@ -47,6 +46,8 @@ pub enum Granularity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Goal {
     Step(StepKind, Granularity),
+    /// Into the call by the instruction with this word index in the frame where the step began.
+    Into(u32),
     /// Any place.
     Pause,
     /// The instruction at an address, in a frame of this depth, after a call that the debugger made.
@@ -71,6 +72,8 @@ pub(super) struct Step {
     task: TaskKey,
     goal: Goal,
     start: Start,
+    /// How often everything was told to stop before it began.
+    interrupts: usize,
     /// Places of code, by its word.
     places: HashMap<u64, Arc<Places>>,
     pub(super) rests: Rests,
@@ -83,7 +86,7 @@ impl Step {
         match self.goal {
             // In a frame with copies of procedures it may end there.
             Goal::Step(StepKind::Out, _) if start.inlined == 0 => depth >= start.depth,
-            Goal::Step(StepKind::Over | StepKind::Out, _) => depth > start.depth,
+            Goal::Step(StepKind::Over | StepKind::Out, _) | Goal::Into(_) => depth > start.depth,
             Goal::Return(_, of) => depth > of,
             Goal::Step(StepKind::In, _) | Goal::Pause => false,
         }
@@ -114,11 +117,7 @@ impl Thread {
 
     /// The task that runs.
     pub fn task_key(&self) -> TaskKey {
-        let record = self.tasks.current.as_kind(Kind::Record);
-        let number = record
-            .filter(|record| record.length() > task::NUMBER)
-            .and_then(|record| record.field(task::NUMBER).as_fixnum());
-        TaskKey(number)
+        key_of(self.tasks.current)
     }
 
     /// Bytes of the frames below fp.
@@ -142,10 +141,13 @@ impl Thread {
         let is_asked = state.pauses.remove(&task);
         let pauses = is_asked || state.pauses_all;
         let step = state.steps.remove(&task);
+        let is_older = step
+            .as_ref()
+            .is_some_and(|step| step.interrupts < state.interrupts);
         drop(state);
         self.debug.step = step;
-        // A step over a long call ends with a pause of its task.
-        if is_asked || pauses && self.debug.step.is_none() {
+        // A step over a long call ends with a pause of its task, or of everything.
+        if is_asked || pauses && (is_older || self.debug.step.is_none()) {
             self.begin(Goal::Pause);
         }
         self.use_table(self.specializer.log.table());
@@ -159,12 +161,14 @@ impl Thread {
 
     fn begin(&mut self, goal: Goal) {
         // SAFETY: a thread steps where it stands in a frame, whose closure is alive.
-        let code = matches!(goal, Goal::Step(..))
+        let code = matches!(goal, Goal::Step(..) | Goal::Into(_))
             .then(|| CodeRef::of_closure(unsafe { Thread::closure_of(self.fp) }));
         let code = code.flatten();
+        let interrupts = self.vm.debugger.lock().interrupts;
         let mut step = Box::new(Step {
             task: self.task_key(),
             goal,
+            interrupts,
             start: Start {
                 depth: self.depth(),
                 code: code.map_or(0, CodeRef::word),
@@ -191,6 +195,11 @@ impl Thread {
     /// Begins a step from where the thread stands.
     pub(super) fn step_from_here(&mut self, kind: StepKind, granularity: Granularity) {
         self.begin(Goal::Step(kind, granularity));
+    }
+
+    /// Begins a step into one of the calls of the line at hand.
+    pub(super) fn step_into(&mut self, index: u32) {
+        self.begin(Goal::Into(index));
     }
 
     /// Waits for the end of a call that the debugger makes here.
@@ -273,11 +282,23 @@ impl Thread {
         let index = unsafe { here.at.offset_from(here.code.start()) } as u32;
         let own = places.by_index.get(&index).copied();
         let start = step.start;
+        if step.goal == Goal::Into(index) && here.depth == start.depth && here.code.word() == start.code {
+            // From here on it is a step in: the next place of the program is in the callee.
+            step.goal = Goal::Step(StepKind::In, Granularity::Line);
+            step.start.place = places.in_force(index);
+            self.note_loops(step, here);
+            return false;
+        }
         let ends = match step.goal {
             Goal::Pause => own.is_some(),
             Goal::Step(StepKind::Out, _) => start.is_older(here, places.in_force(index)),
             Goal::Step(StepKind::Over, _) if start.is_older(here, places.in_force(index)) => true,
-            Goal::Step(StepKind::Over, granularity) => {
+            Goal::Into(_) if start.is_older(here, places.in_force(index)) => true,
+            Goal::Step(StepKind::Over, _) | Goal::Into(_) => {
+                let granularity = match step.goal {
+                    Goal::Step(_, granularity) => granularity,
+                    _ => Granularity::Line,
+                };
                 let is_same = here.depth == start.depth && here.code.word() == start.code;
                 is_same && !start.is_gone && own.is_some_and(|own| start.is_left(own, granularity))
             }

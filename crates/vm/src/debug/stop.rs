@@ -9,6 +9,7 @@ use canny_value::Value;
 
 use super::breakpoints::BreakpointId;
 use super::frames::{Assignment, DebugFrame, DebugVariable, Origin};
+use super::jumps::Ahead;
 use super::watched::Change;
 use super::{Debugger, Resume, TaskKey};
 use crate::frames::Position;
@@ -172,6 +173,16 @@ impl<'t> Stop<'t> {
         let request = self.thread.protected(place);
         self.thread.release(place);
         Some(Resume::Call(runner?, request))
+    }
+
+    /// The calls of procedures that are still to come on the line at hand.
+    pub fn calls(&self) -> Vec<Ahead> {
+        self.thread.debug_calls()
+    }
+
+    /// Where on a line of its own code the newest frame can continue.
+    pub fn jumps(&self, line: u32) -> Vec<Ahead> {
+        self.thread.debug_jumps(line)
     }
 
     /// Whether the newest frame can begin again with the arguments that it was called with.

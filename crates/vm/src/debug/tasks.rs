@@ -4,6 +4,7 @@
 //! has its frames in its continuation; one that runs shows them when it stops.
 
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 
 use canny_tables::kinds::Kind;
 use canny_tables::protocols::{task, waiter};
@@ -56,6 +57,15 @@ pub struct TaskDescription {
 #[derive(Debug, Default)]
 pub(super) struct Starts(HashMap<i64, (TaskKey, Vec<DebugFrame>)>);
 
+/// The name of a task by its record; none for what is no task.
+pub(super) fn key_of(record: Value) -> TaskKey {
+    let record = record.as_kind(Kind::Record);
+    let number = record
+        .filter(|record| record.length() > task::NUMBER)
+        .and_then(|record| record.field(task::NUMBER).as_fixnum());
+    TaskKey(number)
+}
+
 impl Thread {
     /// The tasks that have not ended, by number. Collects the whole heap.
     pub fn debug_tasks(&mut self) -> Vec<TaskDescription> {
@@ -105,14 +115,33 @@ impl Thread {
         }
     }
 
-    /// The task that runs has come to its end.
+    /// The thread has left a task, whose record this is.
+    pub(crate) fn debug_leave_task(&mut self, record: Value) {
+        self.debug.left = key_of(record);
+    }
+
+    /// The task that was left last has come to its end.
     #[inline]
-    pub(crate) fn debug_end_of_task(&self) {
-        if self.vm.debugger.is_on()
-            && let TaskKey(Some(number)) = self.task_key()
-        {
-            self.vm.debugger.lock().starts.0.remove(&number);
+    pub(crate) fn debug_end_of_task(&mut self) {
+        if self.vm.debugger.is_on() {
+            self.forget_ended_task();
         }
+    }
+
+    /// Nobody asks for the start of a task that has ended, nor waits for a step of it.
+    #[cold]
+    fn forget_ended_task(&mut self) {
+        let task = self.debug.left;
+        let TaskKey(Some(number)) = task else {
+            return;
+        };
+        let mut state = self.vm.debugger.lock();
+        state.starts.0.remove(&number);
+        state.steps.remove(&task);
+        state.pauses.remove(&task);
+        state.repetitions.remove(&task);
+        let left = state.repetitions.len();
+        self.vm.debugger.repetitions.store(left, Ordering::Relaxed);
     }
 
     fn each_task(&mut self, visit: &mut dyn FnMut(&Thread, ObjectRef)) {
@@ -171,6 +200,7 @@ impl DebugFrame {
     fn without_unit(frame: FrameDescription) -> DebugFrame {
         DebugFrame {
             unit: String::new(),
+            address: None,
             name: frame.name,
             position: frame.position,
             is_library: frame.is_library,

@@ -201,19 +201,25 @@ impl Thread {
             return false;
         };
         let known = self.debug_kept(watched.known);
-        let was_expected = watched.is_expected.swap(false, Ordering::Relaxed);
-        let is_expected = was_expected && now == self.debug_kept(watched.expected);
-        let stored = self.stored_by(opcode, at, object, watched.part);
-        if now != known {
-            self.debug_change(watched.before, known);
-            self.debug_change(watched.known, now);
+        // The instruction that was about to store may not have been executed yet.
+        let is_pending = watched.is_expected.load(Ordering::Relaxed);
+        let expected = is_pending.then(|| self.debug_kept(watched.expected));
+        let is_changed = now != known && Some(now) != expected;
+        if is_changed {
+            self.debug_change(watched.before, expected.unwrap_or(known));
         }
-        if let Some(new) = stored {
+        if now != known {
+            self.debug_change(watched.known, now);
+            watched.is_expected.store(false, Ordering::Relaxed);
+        }
+        let is_constant = object.as_object().is_some_and(|one| one.is_immutable());
+        let stored = self.stored_by(opcode, at, object, watched.part);
+        if let Some(new) = stored.filter(|_| !is_constant) {
             self.debug_change(watched.expected, new);
             watched.is_expected.store(true, Ordering::Relaxed);
             return true;
         }
-        now != known && !is_expected
+        is_changed
     }
 
     /// The value that an instruction stores in a part of an object, if it does.

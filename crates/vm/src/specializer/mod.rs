@@ -156,6 +156,27 @@ impl Specializer {
         sums
     }
 
+    /// Where the machine code of a code object is, and how long, by address.
+    pub(crate) fn segments_of(&self, code: CodeWord) -> Vec<(u64, usize)> {
+        let registry = self.lock();
+        let own = registry.segments().filter(|(of, ..)| *of == code);
+        let mut own: Vec<_> = own.map(|(_, start, length)| (start as u64, length)).collect();
+        own.sort();
+        own
+    }
+
+    /// The machine code that an address is in: where that begins, and its bytes.
+    pub fn machine_code_at(&self, address: u64) -> Option<(u64, Vec<u8>)> {
+        let registry = self.lock();
+        let address = usize::try_from(address).ok()?;
+        let mut segments = registry.segments();
+        let (_, start, length) =
+            segments.find(|(_, start, length)| (*start..start + length).contains(&address))?;
+        // SAFETY: the machine code of a candidate, which stays where it is while the registry is locked.
+        let bytes = unsafe { std::slice::from_raw_parts(start as *const u8, length) };
+        Some((start as u64, bytes.to_vec()))
+    }
+
     pub(crate) fn new(
         heap: Arc<Heap>,
         leaves: &'static [LeafFunction],

@@ -27,9 +27,10 @@ impl Thread {
     /// Changes it.
     pub fn set_current_task(&mut self, task: Value) {
         self.profile_task(task);
-        self.tasks.current = task;
+        let before = std::mem::replace(&mut self.tasks.current, task);
         self.use_account_of(task);
         if self.vm.debugger.is_on() {
+            self.debug_leave_task(before);
             self.meet_debugger();
         }
     }

@@ -205,6 +205,14 @@ impl Registry {
         })
     }
 
+    /// The machine code that is there: the code object's word, where it begins, and its bytes.
+    pub(super) fn segments(&self) -> impl Iterator<Item = (CodeWord, usize, usize)> + '_ {
+        self.candidates.values().map(|candidate| {
+            let installed = &candidate.installed;
+            (candidate.code, installed.code_address, installed.code_bytes)
+        })
+    }
+
     /// The snapshot of a code, if there is one now; else somebody will make it soon. The second result tells
     /// whether this is the first wish for it.
     pub(super) fn snapshot_or_wish(&mut self, code: CodeWord) -> (Option<Arc<CodeSnapshot>>, bool) {

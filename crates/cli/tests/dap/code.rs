@@ -1,0 +1,219 @@
+//! Code: its instructions, the calls of a line, other places to continue, and expressions that are
+//! cancelled. Tasks that begin and end.
+
+use serde_json::{Value as Json, json};
+
+use super::client::Client;
+use super::program;
+
+const CALLS: &str = "\
+(import (scheme base) (scheme write))
+(define (one x)
+  (+ x 1))
+(define (two x)
+  (* x 2))
+(define (work n)
+  (let ((sum (+ (one n) (two (one n)))))
+    (display sum)
+    (newline)
+    (display \"end\")))
+(work 5)
+";
+
+fn at_line(text: &str, line: u32) -> (Client, i64, i64) {
+    let file = program(text);
+    let mut client = Client::launch(&file, json!({"cannyArgs": []}));
+    client.set(&file, json!([{"line": line}]));
+    client.ask("configurationDone", json!({}));
+    let (_, thread) = client.stop();
+    client.set(&file, json!([]));
+    let frame = client.frame(thread);
+    (client, thread, frame)
+}
+
+fn instructions(client: &mut Client, reference: &Json, offset: i64, count: i64) -> Vec<Json> {
+    let wish = json!({
+        "memoryReference": reference,
+        "instructionOffset": offset,
+        "instructionCount": count,
+    });
+    let rows = client.ask("disassemble", wish)["instructions"].clone();
+    rows.as_array().expect("rows").clone()
+}
+
+fn address(row: &Json) -> u64 {
+    let text = row["address"].as_str().expect("an address");
+    u64::from_str_radix(text.trim_start_matches("0x"), 16).expect("a number")
+}
+
+#[test]
+fn code_is_disassembled() {
+    let (mut client, thread, frame) = at_line(CALLS, 7);
+    let stack = client.ask("stackTrace", json!({"threadId": thread}));
+    let reference = stack["stackFrames"][0]["instructionPointerReference"].clone();
+    let rows = instructions(&mut client, &reference, -50, 100);
+    assert_eq!(rows.len(), 100);
+    assert!(rows.windows(2).all(|two| address(&two[0]) < address(&two[1])));
+    let own = &rows[50];
+    assert_eq!(own["address"], reference);
+    assert_eq!(own["line"], 7);
+    let named = rows.iter().find(|row| row["symbol"] == "work");
+    let entry = named.expect("the beginning of the procedure");
+    assert_eq!(entry["instruction"], "global-ref r1 program 1:one");
+    assert_eq!(rows[0]["presentationHint"], "invalid");
+    let calls = rows.iter().filter(|row| {
+        let text = row["instruction"].as_str().expect("a text");
+        text.starts_with("call ")
+    });
+    assert_eq!(calls.count(), 3);
+    // A procedure is a value with code.
+    let procedure = client.evaluate(frame, "one");
+    let rows = instructions(&mut client, &procedure["memoryReference"], 0, 1);
+    assert_eq!(rows[0]["symbol"], "one");
+    let message = client.refused("disassemble", json!({
+        "memoryReference": "0x10", "instructionCount": 1,
+    }));
+    assert!(message.contains("no code"), "{message}");
+    assert_eq!(client.run_to_end(thread), 0);
+}
+
+/// Where there is machine code.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn machine_code_is_disassembled() {
+    let text = "\
+(import (scheme base))
+(define (count n)
+  (let loop ((i 0))
+    (if (< i n) (loop (+ i 1)) i)))
+(define (look) 'stop)
+(let loop ()
+  (count 100000)
+  (look)
+  (loop))
+";
+    let (mut client, thread, frame) = at_line(text, 8);
+    // The code is compiled by another thread.
+    let rows = loop {
+        let number = client.evaluate(frame, "count")["variablesReference"].clone();
+        let wish = json!({"variablesReference": number});
+        let parts = client.ask("variables", wish)["variables"].clone();
+        let parts = parts.as_array().expect("parts").clone();
+        let native = parts.iter().find(|part| part["name"] == "(machine code)");
+        if let Some(native) = native {
+            break instructions(&mut client, &native["memoryReference"], 0, 3);
+        }
+        client.evaluate(frame, "(count 100000)");
+    };
+    for row in rows {
+        assert_ne!(row["instruction"], "(bad)");
+        let bytes = row["instructionBytes"].as_str().expect("bytes");
+        assert!((1..=15).contains(&bytes.split(' ').count()), "{bytes}");
+    }
+    client.ask("terminate", json!({"threadId": thread}));
+}
+
+#[test]
+fn one_of_the_calls_of_a_line_is_stepped_into() {
+    let (mut client, thread, frame) = at_line(CALLS, 7);
+    let targets = client.ask("stepInTargets", json!({"frameId": frame}))["targets"].clone();
+    let labels: Vec<&str> = targets
+        .as_array()
+        .expect("targets")
+        .iter()
+        .filter_map(|target| target["label"].as_str())
+        .collect();
+    assert_eq!(labels.len(), 3);
+    let two = labels.iter().position(|label| *label == "(two (one n))");
+    let two = targets[two.expect("the outer call")]["id"].clone();
+    client.ask("stepIn", json!({"threadId": thread, "targetId": two}));
+    assert_eq!(client.stop().0, "step");
+    assert_eq!(client.frames(thread)[0], ("two".to_owned(), 5));
+    let message = client.refused("stepIn", json!({"threadId": thread, "targetId": two}));
+    assert!(message.contains("no such call"), "{message}");
+    assert_eq!(client.run_to_end(thread), 0);
+    assert_eq!(client.output("stdout"), "18\nend");
+}
+
+#[test]
+fn a_frame_continues_at_another_line() {
+    let file = program(CALLS);
+    let mut client = Client::launch(&file, json!({}));
+    client.set(&file, json!([{"line": 8}]));
+    client.ask("configurationDone", json!({}));
+    let (_, thread) = client.stop();
+    client.set(&file, json!([]));
+    let target = |line: i64| json!({"source": {"path": file}, "line": line});
+    // `sum` has no value yet at its own line, and other procedures are not this one.
+    for line in [3, 99] {
+        let targets = client.ask("gotoTargets", target(line))["targets"].clone();
+        assert_eq!(targets, json!([]), "{line}");
+    }
+    let skip = client.ask("gotoTargets", target(10))["targets"][0].clone();
+    assert_eq!(skip["line"], 10);
+    client.ask("goto", json!({"threadId": thread, "targetId": skip["id"]}));
+    assert_eq!(client.stop().0, "goto");
+    assert_eq!(client.frames(thread)[0], ("work".to_owned(), 10));
+    // Back again, with the variable that it had.
+    let back = client.ask("gotoTargets", target(8))["targets"][0].clone();
+    client.ask("goto", json!({"threadId": thread, "targetId": back["id"]}));
+    client.stop();
+    let frame = client.frame(thread);
+    assert_eq!(client.evaluate(frame, "sum")["result"], "18");
+    assert_eq!(client.run_to_end(thread), 0);
+    assert_eq!(client.output("stdout"), "18\nend");
+}
+
+#[test]
+fn an_expression_is_cancelled() {
+    let (mut client, thread, frame) = at_line(CALLS, 8);
+    let endless = json!({"expression": "(let loop () (one 1) (loop))", "frameId": frame});
+    let number = client.send("evaluate", endless);
+    client.ask("cancel", json!({"requestId": number}));
+    let answer = client.answer(number);
+    assert_eq!(answer["success"], false, "{answer}");
+    let message = answer["message"].as_str().expect("a message");
+    assert!(message.contains("cancelled"), "{message}");
+    // The task stands where it stood.
+    assert_eq!(client.evaluate(frame, "sum")["result"], "18");
+    assert_eq!(client.run_to_end(thread), 0);
+}
+
+#[test]
+fn tasks_stop_where_they_begin_and_end() {
+    let file = program(
+        "(import (scheme base) (canny tasks))
+(define (job) 'done)
+(define task (spawn job #:name 'worker))
+(await task)
+(define stuck (spawn (lambda () (sleep 1000))))
+(cancel! stuck)
+(guard (failure (#t 'cancelled)) (await stuck))
+",
+    );
+    let mut client = Client::launch(&file, json!({}));
+    let filters = json!({"filters": ["task-start", "task-end", "cancelled"]});
+    let set = client.ask("setExceptionBreakpoints", filters)["breakpoints"].clone();
+    assert!(set.as_array().expect("rows").iter().all(|row| row["verified"] == true));
+    client.ask("configurationDone", json!({}));
+    let mut reasons = Vec::new();
+    loop {
+        let body = client.event("stopped");
+        let thread = body["threadId"].as_i64().expect("a task");
+        let reason = body["reason"].as_str().expect("a reason").to_owned();
+        let is_last = reason == "exception";
+        if is_last {
+            client.ask("setExceptionBreakpoints", json!({"filters": []}));
+        }
+        reasons.push((reason, thread));
+        client.ask("continue", json!({"threadId": thread}));
+        if is_last {
+            break;
+        }
+    }
+    assert_eq!(client.end(), 0);
+    let reason = |name: &str, task: i64| (name.to_owned(), task + 1);
+    let beginning = [reason("task start", 1), reason("task end", 1), reason("task start", 2)];
+    assert_eq!(reasons[..3], beginning);
+    assert_eq!(reasons.last(), Some(&reason("exception", 2)));
+}
