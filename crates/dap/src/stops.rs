@@ -144,7 +144,10 @@ impl Shared {
                     "task end" => Some("Paused where a task has ended"),
                     _ => None,
                 };
-                body["reason"] = reason.into();
+                body["reason"] = match step {
+                    Some("goto") => "goto".into(),
+                    _ => reason.into(),
+                };
                 if let Some(text) = text {
                     body["text"] = text.into();
                 }

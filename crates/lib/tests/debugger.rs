@@ -9,6 +9,8 @@ mod callees;
 mod conditions;
 #[path = "debugger/continuations.rs"]
 mod continuations;
+#[path = "debugger/elsewhere.rs"]
+mod elsewhere;
 #[path = "debugger/escapes.rs"]
 mod escapes;
 
