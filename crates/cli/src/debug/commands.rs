@@ -17,6 +17,10 @@ pub enum Command {
     Continue,
     Step,
     StepExpression,
+    /// The number of a call of the line, or none to list them.
+    Into(Option<usize>),
+    /// A line.
+    Jump(u32),
     Next,
     Finish,
     Backtrace,
@@ -59,7 +63,7 @@ pub const ROWS: &[(&[&str], &str, &str)] = &[
     (
         &["catch"],
         "[uncaught] [KIND…]",
-        "stop where an object is raised",
+        "stop where an object is raised; task-start and task-end: where tasks begin and end",
     ),
     (
         &["watch"],
@@ -85,6 +89,16 @@ pub const ROWS: &[(&[&str], &str, &str)] = &[
         "run to another line of this procedure, or to its end",
     ),
     (&["finish", "f"], "", "run to the end of this procedure"),
+    (
+        &["into"],
+        "[NUMBER]",
+        "step into one of the calls of this line; without a number, list them",
+    ),
+    (
+        &["jump"],
+        "NUMBER",
+        "continue at a line of this procedure, and stop there",
+    ),
     (
         &["backtrace", "bt"],
         "",
@@ -167,6 +181,9 @@ pub fn read(line: &str) -> Result<Command, String> {
         "continue" => Command::Continue,
         "step" => Command::Step,
         "stepi" => Command::StepExpression,
+        "into" if rest.is_empty() => Command::Into(None),
+        "into" => Command::Into(Some(number()? as usize)),
+        "jump" => Command::Jump(number()?),
         "next" => Command::Next,
         "finish" => Command::Finish,
         "backtrace" => Command::Backtrace,

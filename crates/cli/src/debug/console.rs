@@ -4,33 +4,31 @@
 //! it was doing, by task.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use canny_lib::debug::conditions::{self, HitCount, Wishes};
 use canny_lib::debug::rerun::{Rerun, Resumption, Runner};
-use canny_lib::debug::{self, Expression, watching};
+use canny_lib::debug::{self, Expression};
 use canny_locks::Mutex;
 use canny_value::Value;
 use canny_vm::Thread;
 use canny_vm::debug::{
-    Breakpoint, BreakpointId, Client, Granularity, Location, Resume, StepKind, Stop, TaskKey,
+    Breakpoint, BreakpointId, Client, Granularity, Resume, StepKind, Stop, TaskKey,
 };
 
-use super::commands::{self, Command, Wish};
+use super::commands::{self, Command};
 use super::replayed::{self, Replayed};
 use super::texts;
 
 /// The prompt.
 pub struct Console {
-    /// The file of the program.
-    program: String,
+    /// The file of the program; empty for the prompt of the language.
+    pub(super) program: String,
     terminal: Mutex<Terminal>,
     /// The program is replayed.
-    replay: Option<Replay>,
+    pub(super) replay: Option<Replay>,
 }
 
 /// A replay at the prompt.
-struct Replay {
+pub(super) struct Replay {
     rerun: Rerun,
     replayed: Replayed,
 }
@@ -66,12 +64,12 @@ impl Replay {
 
 /// State of the terminal, for one task at a time.
 #[derive(Default)]
-struct Terminal {
+pub(super) struct Terminal {
     /// The last line, which an empty one repeats.
     last: String,
     /// Breakpoints, how they were asked for, and the commands.
-    breakpoints: Vec<(BreakpointId, String)>,
-    commands: Vec<String>,
+    pub(super) breakpoints: Vec<(BreakpointId, String)>,
+    pub(super) commands: Vec<String>,
     /// Somebody has ended the program.
     has_quit: bool,
     /// Breakpoints that the next stop removes.
@@ -134,8 +132,7 @@ impl Client for Console {
             eprint!("(debug) ");
             let line = stop.wait(|| self.read_line());
             let Some(line) = line else {
-                terminal.has_quit = true;
-                return Resume::Exit(0);
+                return self.quit(stop, &mut terminal);
             };
             if !line.trim().is_empty() {
                 terminal.last = line;
@@ -272,10 +269,7 @@ impl Console {
                 }
                 None => say("Only a replay goes backwards: see 'canny record'."),
             },
-            Command::Quit => {
-                terminal.has_quit = true;
-                return Next::Resume(Resume::Exit(0));
-            }
+            Command::Quit => return Next::Resume(self.quit(stop, terminal)),
             Command::Print(text) => match debug::begin(stop, *frame, &text) {
                 Ok((resume, expression)) => {
                     let task = stop.task();
@@ -307,21 +301,10 @@ impl Console {
                     return self.resume(stop, Resume::Continue);
                 }
             }
-            Command::Breakpoints => say(&texts::breakpoints(stop, &terminal.breakpoints)),
-            Command::Delete(number) => {
-                let id = BreakpointId(number);
-                let known = terminal
-                    .breakpoints
-                    .iter()
-                    .position(|(known, _)| *known == id);
-                if let Some(index) = known {
-                    terminal.breakpoints.remove(index);
-                    terminal.commands.remove(index);
-                }
-                if !stop.thread().remove_breakpoint(id) {
-                    say(&format!("There is no breakpoint {number}."));
-                }
-            }
+            Command::Breakpoints => {
+                say(&texts::breakpoints(stop.debugger(), &terminal.breakpoints));
+            },
+            Command::Delete(number) => say(&delete(stop.thread(), terminal, number)),
             Command::Backtrace => say(&texts::backtrace(stop, *frame)),
             Command::Frame(number) => go(stop, frame, number),
             Command::Up => go(stop, frame, *frame + 1),
@@ -329,12 +312,57 @@ impl Console {
             Command::Locals => say(&texts::locals(stop, *frame)),
             Command::List => say(&texts::around(stop, *frame)),
             Command::Tasks => say(&texts::tasks(stop)),
+            Command::Into(number) => {
+                let calls = stop.calls();
+                match number.and_then(|number| calls.get(number.checked_sub(1)?)) {
+                    Some(_) if self.replay.is_some() => say("A replay goes on as it did."),
+                    Some(call) => return self.resume(stop, Resume::Into(call.index)),
+                    None => say(&texts::calls(&calls)),
+                }
+            }
+            Command::Jump(_) if self.replay.is_some() => say("A replay goes on as it did."),
+            Command::Jump(line) => match stop.jumps(line).first() {
+                Some(place) => return Next::Resume(Resume::Jump(place.index)),
+                None => say(&format!(
+                    "The procedure cannot continue at line {line}: it is not there, or variables \
+                     have no values yet."
+                )),
+            },
             Command::Restart if self.replay.is_some() => say("A replay goes on as it did."),
             Command::Restart if stop.can_restart() => return Next::Resume(Resume::Restart),
             Command::Restart => say("The newest procedure cannot begin again: arguments are gone."),
             Command::Help => say(&texts::help()),
         }
         Next::Ask
+    }
+
+    /// The program ends; at the prompt of the language, the evaluation does.
+    fn quit(&self, stop: &mut Stop<'_>, terminal: &mut Terminal) -> Resume {
+        if self.program.is_empty() {
+            let text = "the evaluation was ended in the debugger";
+            return Resume::Raise(stop.thread().condition("interrupt", text, &[], None));
+        }
+        terminal.has_quit = true;
+        Resume::Exit(0)
+    }
+
+    /// Keeps tasks from using the terminal, as long as the result lives.
+    pub fn hold(&self) -> impl Sized {
+        self.terminal.lock()
+    }
+
+    /// Does a command about breakpoints where nothing stands still; gives what is to be said.
+    pub fn command(&self, thread: &mut Thread, line: &str) -> String {
+        let mut terminal = self.terminal.lock();
+        let text = match commands::read(line) {
+            Ok(Command::Breakpoints) => {
+                Ok(texts::breakpoints(thread.vm().debugger(), &terminal.breakpoints))
+            }
+            Ok(Command::Delete(number)) => Ok(delete(thread, &mut terminal, number)),
+            Ok(command) => self.set(thread, &mut terminal, command),
+            Err(message) => Err(message),
+        };
+        text.unwrap_or_else(|message| message)
     }
 
     /// The program goes on.
@@ -344,115 +372,21 @@ impl Console {
         }
         Next::Resume(resume)
     }
+}
 
-    /// Sets a breakpoint; says where it is, or what is wrong.
-    fn set(
-        &self,
-        thread: &mut Thread,
-        terminal: &mut Terminal,
-        command: Command,
-    ) -> Result<String, String> {
-        let written = commands::written(&command);
-        match command {
-            Command::Watch(wish) if wish.place.contains(char::is_whitespace) => {
-                Err("parts can be watched where the program stands still".to_owned())
-            }
-            Command::Watch(wish) => {
-                let location = Location::Assignment(wish.place.clone());
-                self.set_at(thread, terminal, &location, (&wish, written))
-            }
-            Command::Break(wish) | Command::Log(wish) => {
-                let location = self.location(&wish.place);
-                self.set_at(thread, terminal, &location, (&wish, written))
-            }
-            Command::Catch(only_uncaught, kinds) => {
-                let breakpoint = Breakpoint {
-                    condition: Some(conditions::of_raised(only_uncaught, &kinds)),
-                    ..Breakpoint::new(Location::Raise)
-                };
-                let id = thread.set_breakpoint(breakpoint);
-                let what = if only_uncaught {
-                    "uncaught objects"
-                } else {
-                    "objects"
-                };
-                let text = format!("where {what} are raised {kinds}");
-                terminal.breakpoints.push((id, text.trim_end().to_owned()));
-                terminal.commands.push(written);
-                Ok(format!("Breakpoint {} {}.", id.0, text.trim_end()))
-            }
-            _ => Ok(String::new()),
-        }
+/// Removes a breakpoint; gives what is to be said.
+fn delete(thread: &mut Thread, terminal: &mut Terminal, number: u32) -> String {
+    let id = BreakpointId(number);
+    let known = terminal.breakpoints.iter();
+    let known = known.map(|(known, _)| *known).position(|known| known == id);
+    if let Some(index) = known {
+        terminal.breakpoints.remove(index);
+        terminal.commands.remove(index);
     }
-
-    /// Watches what a name, or the way to a part, means in a frame.
-    fn watch(
-        &self,
-        stop: &mut Stop<'_>,
-        terminal: &mut Terminal,
-        frame: usize,
-        wish: Wish,
-    ) -> Result<String, String> {
-        let location = watching::location(stop, frame, &wish.place)?;
-        let thread = stop.thread();
-        let Location::Part(object, _) = location else {
-            return self.set(thread, terminal, Command::Watch(wish));
-        };
-        let text = if self.replay.is_some() {
-            // Another run does not know the object.
-            Err("a replay watches variables of the program only".to_owned())
-        } else {
-            self.set_at(thread, terminal, &location, (&wish, String::new()))
-        };
-        thread.debug_forget(object);
-        text
-    }
-
-    /// Sets a breakpoint for a wish whose place was found.
-    fn set_at(
-        &self,
-        thread: &mut Thread,
-        terminal: &mut Terminal,
-        location: &Location,
-        (wish, written): (&Wish, String),
-    ) -> Result<String, String> {
-        let hits = wish.hits.as_deref().map(HitCount::read).transpose()?;
-        let wishes = Wishes {
-            condition: wish.condition.clone(),
-            hits,
-            message: wish.message.clone(),
-        };
-        let breakpoint = Breakpoint {
-            condition: conditions::condition(&wishes, Arc::new(say)),
-            ..Breakpoint::new(location.clone())
-        };
-        let id = thread.set_breakpoint(breakpoint);
-        terminal
-            .breakpoints
-            .push((id, texts::described_wish(wish)));
-        terminal.commands.push(written);
-        let state = thread.vm().debugger().breakpoint(id).unwrap_or_default();
-        Ok(match (state.places, state.line) {
-            (0, _) => format!("Breakpoint {} waits for code that is loaded later.", id.0),
-            (_, Some(line)) => format!("Breakpoint {} at line {line}.", id.0),
-            (_, None) => format!("Breakpoint {} at {}.", id.0, wish.place),
-        })
-    }
-
-    /// `FILE:LINE`, a line of the program, or a procedure.
-    fn location(&self, place: &str) -> Location {
-        let line_of = |text: &str| text.parse::<u32>().ok();
-        match (place.rsplit_once(':'), line_of(place)) {
-            (_, Some(line)) => Location::Line {
-                file: self.program.clone(),
-                line,
-            },
-            (Some((file, line)), None) if line_of(line).is_some() => Location::Line {
-                file: file.to_owned(),
-                line: line_of(line).unwrap_or(0),
-            },
-            _ => Location::Procedure(place.to_owned()),
-        }
+    if thread.remove_breakpoint(id) {
+        String::new()
+    } else {
+        format!("There is no breakpoint {number}.")
     }
 }
 
@@ -469,7 +403,7 @@ fn first_shown(stop: &Stop<'_>) -> usize {
 }
 
 /// Says something, if there is anything to say.
-fn say(text: &str) {
+pub(super) fn say(text: &str) {
     let text = text.trim_end();
     if !text.is_empty() {
         eprintln!("{text}");

@@ -8,9 +8,12 @@ mod commands;
 mod console;
 mod replayed;
 mod served;
+mod setting;
 mod texts;
 
 use std::sync::Arc;
+
+pub use self::console::Console;
 
 use canny_vm::{InterruptState, Thread, Vm};
 
@@ -40,4 +43,11 @@ pub fn begin(thread: &mut Thread, program: &str) {
     // The task of the program is known when the library of tasks was loaded.
     debugger.pause_all(true);
     thread.pause();
+}
+
+/// The debugger of the prompt of the language: tasks stop at the breakpoints that are set there.
+pub fn at_prompt(thread: &Thread) -> Arc<Console> {
+    let console = Arc::new(Console::new(""));
+    thread.vm().debugger().set_client(Some(console.clone()));
+    console
 }

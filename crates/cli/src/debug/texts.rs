@@ -5,7 +5,9 @@
 use canny_lib::debug::Outcome;
 use canny_lib::printer;
 use canny_value::Value;
-use canny_vm::debug::{Assignment, BreakpointId, DebugFrame, Reason, Stop, TaskKey, TaskState};
+use canny_vm::debug::{
+    Ahead, Assignment, BreakpointId, DebugFrame, Debugger, Reason, Stop, TaskKey, TaskState,
+};
 
 use super::commands::{self, Wish};
 use crate::report;
@@ -31,9 +33,9 @@ pub fn described_wish(wish: &Wish) -> String {
 }
 
 /// The breakpoints that were asked for, with their hits.
-pub fn breakpoints(stop: &Stop<'_>, known: &[(BreakpointId, String)]) -> String {
+pub fn breakpoints(debugger: &Debugger, known: &[(BreakpointId, String)]) -> String {
     let rows = known.iter().map(|(id, text)| {
-        let state = stop.debugger().breakpoint(*id).unwrap_or_default();
+        let state = debugger.breakpoint(*id).unwrap_or_default();
         let waits = if state.places == 0 {
             ", not loaded"
         } else {
@@ -47,6 +49,27 @@ pub fn breakpoints(stop: &Stop<'_>, known: &[(BreakpointId, String)]) -> String 
     } else {
         text
     }
+}
+
+/// The calls of a line, to choose from.
+pub fn calls(calls: &[Ahead]) -> String {
+    if calls.is_empty() {
+        return "No procedure is called on the rest of this line.".to_owned();
+    }
+    let rows = calls.iter().enumerate().map(|(index, call)| {
+        let place = &call.position;
+        let source = std::fs::read_to_string(&place.file).unwrap_or_default();
+        let line = source.lines().nth(place.line as usize - 1).unwrap_or_default();
+        let end = if place.end_line == place.line {
+            place.end_column as usize
+        } else {
+            usize::MAX
+        };
+        let first = place.column as usize;
+        let text = line.chars().skip(first - 1).take(end.saturating_sub(first));
+        format!("{:3}  {}\n", index + 1, text.collect::<String>().trim_end())
+    });
+    rows.collect()
 }
 
 /// The tasks, and what each waits for.

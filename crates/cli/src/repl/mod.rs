@@ -83,7 +83,12 @@ fn read_and_answer(prompt: &mut Prompt) -> u8 {
     let mut source = Source::new(vm, prompt.session.thread.interrupts(), history);
     source.greet();
     loop {
-        let line = match source.next(&prompt.text(), prompt.environment()) {
+        // Tasks that stop meanwhile wait for the terminal.
+        let debugger = prompt.debugger.clone();
+        let held = debugger.as_ref().map(|console| console.hold());
+        let next = source.next(&prompt.text(), prompt.environment());
+        drop(held);
+        let line = match next {
             Ok(line) => line,
             Err(error) => {
                 eprintln!("canny: cannot read standard input: {error}");

@@ -4,6 +4,8 @@
 //! which keeps the failed frames until it is left. The terminal, plain input and the nREPL server
 //! all use this state, one at a time.
 
+use std::sync::Arc;
+
 use canny_lib::evaluation::{EnvironmentId, FormPosition, INTERACTION};
 use canny_lib::failure;
 use canny_syntax::reader::{SourceForms, read_source};
@@ -13,6 +15,7 @@ use canny_vm::Exit;
 
 use super::commands;
 use super::results::{self, Printing};
+use crate::debug::Console;
 use crate::report;
 use crate::session::{Failure, Session};
 
@@ -32,6 +35,8 @@ pub struct Prompt {
     /// The frame that is looked at, among those of the newest failure.
     pub(super) frame: usize,
     pub(super) printing: Printing,
+    /// Begins with its first use.
+    pub(super) debugger: Option<Arc<Console>>,
     /// Numbers of the last input and of the last result.
     inputs: u64,
     pub(super) results: u64,
@@ -46,6 +51,7 @@ impl Prompt {
             module: None,
             frame: 0,
             printing: Printing::default(),
+            debugger: None,
             inputs: 0,
             results: 0,
         }

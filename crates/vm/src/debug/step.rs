@@ -159,6 +159,14 @@ impl Thread {
         self.begin(Goal::Pause);
     }
 
+    /// A pause that was wanted, and to which nothing has come, is wanted no more.
+    pub fn end_pause(&mut self) {
+        let step = self.debug.step.as_ref();
+        if step.is_some_and(|step| step.goal == Goal::Pause) {
+            self.end_step();
+        }
+    }
+
     fn begin(&mut self, goal: Goal) {
         // SAFETY: a thread steps where it stands in a frame, whose closure is alive.
         let code = matches!(goal, Goal::Step(..) | Goal::Into(_))

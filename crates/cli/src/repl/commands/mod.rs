@@ -3,6 +3,7 @@
 //! One table has each command with its usage, help and function; help and completion derive from
 //! it. Names follow Guile's. A command returns a [`Reply`] and never ends the process itself.
 
+mod debug;
 mod language;
 mod look;
 mod modules;
@@ -42,6 +43,7 @@ pub(super) enum Reply {
 const HELP: &str = "Help";
 const LIBRARIES: &str = "Libraries";
 const LANGUAGE: &str = "Language";
+const DEBUGGER: &str = "Debugger";
 const FAILURES: &str = "After a failure";
 const SYSTEM: &str = "System";
 
@@ -82,6 +84,18 @@ commands! {
     LANGUAGE: "trace" ["tr"] "EXPR"
         "tell the calls that an expression makes; of a name: from now on" => trace::trace;
     LANGUAGE: "untrace" [] "[NAME ...]" "tell calls no more" => trace::untrace;
+    DEBUGGER: "break" [] "PLACE [hits COUNT] [if EXPR]"
+        "stop at the beginning of a procedure, or at FILE:LINE"
+        => |prompt, rest| debug::breakpoints(prompt, "break", rest);
+    DEBUGGER: "watch" [] "NAME [hits COUNT] [if EXPR]"
+        "stop where a variable is assigned" => |prompt, rest| debug::breakpoints(prompt, "watch", rest);
+    DEBUGGER: "catch" [] "[uncaught] [KIND ...]"
+        "stop where an object is raised" => |prompt, rest| debug::breakpoints(prompt, "catch", rest);
+    DEBUGGER: "breakpoints" [] ""
+        "list the breakpoints" => |prompt, rest| debug::breakpoints(prompt, "breakpoints", rest);
+    DEBUGGER: "delete" [] "NUMBER"
+        "remove a breakpoint" => |prompt, rest| debug::breakpoints(prompt, "delete", rest);
+    DEBUGGER: "step" [] "EXPR" "evaluate an expression step by step" => debug::step;
     FAILURES: "backtrace" ["bt"] ""
         "the frames of the failed evaluation" => |prompt, _| Reply::Text(frames::backtrace(prompt));
     FAILURES: "frame" ["fr"] "[NUMBER]" "look at a frame" => look::frame;
