@@ -35,29 +35,44 @@ function positions(text, word) {
   return found;
 }
 
-// The lines, from 0 on, of tests with these names in this order; undefined where none is found. A name
-// that comes several times is looked for behind the place before.
-function linesOf(text, names) {
-  const source = squeezed(text);
-  const next = new Map();
-  let last = 0;
-  return names.map((name) => {
+// The places of one text.
+class Places {
+  constructor(text) {
+    this.source = squeezed(text);
+    // By name, where to look for its next use.
+    this.next = new Map();
+    this.last = 0;
+  }
+
+  // The line, from 0 on, of the next test with this name; undefined if there is none. A name that comes
+  // several times is looked for behind the place before.
+  line(name) {
     const start = name.endsWith("...") ? name.slice(0, -3) : name;
-    let places = positions(source.text, written(name));
+    const { text, lines } = this.source;
+    let places = positions(text, written(name));
     if (places.length === 0) {
-      places = positions(source.text, start);
+      places = positions(text, start);
     }
-    const least = next.get(name) ?? 0;
+    const least = this.next.get(name) ?? 0;
     const left = places.filter((place) => place >= least);
     // Tests are mostly told in the order of the text.
-    const place = left.find((one) => one >= last) ?? left[0] ?? places.at(-1);
+    const place = left.find((one) => one >= this.last) ?? left[0] ?? places.at(-1);
     if (place === undefined) {
       return undefined;
     }
-    next.set(name, place + 1);
-    last = place;
-    return source.lines[place];
-  });
+    this.next.set(name, place + 1);
+    this.last = place;
+    return lines[place];
+  }
+
+  // The line of a group whose first test is in `line`: the last place of its name up to there.
+  lineOfGroup(name, line) {
+    if (line === undefined) {
+      return undefined;
+    }
+    const lines = positions(this.source.text, written(name)).map((place) => this.source.lines[place]);
+    return lines.filter((one) => one <= line).at(-1) ?? line;
+  }
 }
 
-module.exports = { linesOf };
+module.exports = { Places };

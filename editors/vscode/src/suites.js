@@ -108,7 +108,7 @@ function commandLine(run, options = []) {
 // The message of a test that failed.
 function messageOf(event) {
   const lines = [];
-  if (event.expression && event.expression !== event.name) {
+  if (event.expression) {
     lines.push(event.expression);
   }
   for (const difference of event.differences ?? []) {

@@ -10,7 +10,7 @@ const path = require("node:path");
 const { spawn } = require("node:child_process");
 const vscode = require("vscode");
 const coverage = require("./coverage");
-const places = require("./places");
+const { Places } = require("./places");
 const settings = require("./settings");
 const suites = require("./suites");
 
@@ -111,20 +111,21 @@ class Tests {
     item.error = problem ?? failure;
     // What fails half-way keeps the tests of before.
     if (item.error === undefined || listed.length > 0) {
-      const lines = places.linesOf(text, listed.map((test) => test.name));
-      const kept = new Set(listed.map((test, index) => this.place(item, test, lines[index])));
+      item.children.forEach((child) => this.each(child, (one) => (one.range = undefined)));
+      const places = new Places(text);
+      const kept = new Set(listed.map((test) => this.place(item, places, test, places.line(test.name))));
       this.forgetOthers(item, kept);
     }
   }
 
-  // The item of a test; it is made if it is not there.
-  place(suite, test, line) {
+  // The item of a test of a suite with these places; it is made if it is not there.
+  place(suite, places, test, line) {
     let parent = suite;
     const data = this.data.get(suite);
     test.groups.forEach((group, index) => {
       const words = test.groups.slice(0, index + 1);
       parent = this.child(parent, `group ${group}`, group, { ...data, kind: "group", words });
-      this.spread(parent, line);
+      this.spread(parent, places.lineOfGroup(group, line));
     });
     const label = test.count > 1 ? `${test.name} (${test.count})` : test.name;
     const words = [...test.groups, test.name];
@@ -146,15 +147,12 @@ class Tests {
     return item;
   }
 
-  // Moves an item to a line. A group is where its first test is.
+  // Moves an item to a line, if that is known. A group of several parts is where the first one is.
   spread(item, line) {
-    if (line === undefined) {
-      return;
-    }
     const isGroup = this.data.get(item).kind === "group";
-    const old = isGroup ? item.range?.start.line : undefined;
-    const first = old === undefined ? line : Math.min(line, old);
-    item.range = new vscode.Range(first, 0, first, 0);
+    if (line !== undefined && !(isGroup && item.range && item.range.start.line < line)) {
+      item.range = new vscode.Range(line, 0, line, 0);
+    }
   }
 
   forgetOthers(parent, kept) {
@@ -229,10 +227,10 @@ class Tests {
 
   async runPart(session, folder, part, withCoverage) {
     const { run, token } = session;
-    const state = { paths: new suites.Paths(), tests: new Map(), text: new Map(), files: new Set() };
+    const state = { paths: new suites.Paths(), places: new Map(), files: new Set() };
     for (const file of part.files) {
       const uri = vscode.Uri.joinPath(folder, file);
-      state.text.set(file, (await this.read(uri)) ?? "");
+      state.places.set(file, new Places((await this.read(uri)) ?? ""));
       const item = this.controller.items.get(uri.toString());
       if (item && part.filters.length === 0 && this.isWanted(session, item)) {
         run.started(item);
@@ -274,9 +272,12 @@ class Tests {
       return;
     }
     const test = state.paths.of(event);
-    const tests = state.tests.get(event.file) ?? [];
-    state.tests.set(event.file, [...tests, test.name]);
-    const item = this.place(suite, test, this.lineOf(state, tests, event, test.name));
+    const places = state.places.get(event.file) ?? new Places("");
+    const found = places.line(test.name);
+    // The line of a failure is known. Tests that run alone were listed, and found better, before.
+    const isKnown = event.line !== undefined && event.source === event.file;
+    const other = part.filters.length > 0 ? undefined : found;
+    const item = this.place(suite, places, test, isKnown ? event.line - 1 : other);
     if (!this.isWanted(session, item)) {
       return;
     }
@@ -290,14 +291,6 @@ class Tests {
       run.failed(item, message, time);
       run.appendOutput(`${event.file}:${event.line ?? "?"}: ${[...event.groups, event.name].join(": ")}\r\n`, message.location, item);
     }
-  }
-
-  // The line of a failure is known; others are looked for.
-  lineOf(state, before, event, name) {
-    if (event.line !== undefined && event.source === event.file) {
-      return event.line - 1;
-    }
-    return places.linesOf(state.text.get(event.file) ?? "", [...before, name]).at(-1);
   }
 
   message(folder, item, event) {

@@ -2,7 +2,12 @@
 
 const assert = require("node:assert/strict");
 const test = require("node:test");
-const { linesOf } = require("../src/places");
+const { Places } = require("../src/places");
+
+function linesOf(text, names) {
+  const places = new Places(text);
+  return names.map((name) => places.line(name));
+}
 
 test("named tests are at their names, others at their expressions", () => {
   const text = `(import (canny test))
@@ -29,4 +34,12 @@ test("unknown names have no line; more uses than places stay at the last", () =>
 test("comments, characters and strings do not confuse", () => {
   const text = '#| (test "x" |#\n(define c #\\")\n(define d #\\;)\n(define s ";")\n(test "x" 1 1)\n';
   assert.deepEqual(linesOf(text, ["x"]), [4]);
+});
+
+test("groups are at their names, or at their first tests", () => {
+  const text = '(test-group "g"\n  (test "a" 1 1))\n(test-group "g"\n  (test "b" 1 1))\n';
+  const places = new Places(text);
+  assert.deepEqual([1, 3].map((line) => places.lineOfGroup("g", line)), [0, 2]);
+  assert.equal(places.lineOfGroup("made by a macro", 3), 3);
+  assert.equal(places.lineOfGroup("g", undefined), undefined);
 });

@@ -58,6 +58,6 @@ test("whole files run together, parts of files alone", () => {
 test("messages have what the editor does not show by itself", () => {
   const failed = { name: "sum", expression: "(+ 1 1)", expected: "3", actual: "2", differences: ["at [2]", "- 3", "+ 2"] };
   assert.equal(messageOf(failed), "(+ 1 1)\nat [2]\n- 3\n+ 2");
-  assert.equal(messageOf({ name: "(f)", expression: "(f)", actual: "it raised 1" }), "it raised 1");
+  assert.equal(messageOf({ name: "(f)", expression: "(f)", actual: "it raised 1" }), "(f)\nit raised 1");
   assert.equal(messageOf({ name: "(f)" }), "The test failed.");
 });

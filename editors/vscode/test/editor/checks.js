@@ -162,6 +162,45 @@ const checks = {
     child.kill();
     stop.dispose();
   },
+  async "a program in a terminal reads from there"() {
+    await open("reader.scm");
+    const stop = stops();
+    const breakpoint = new vscode.SourceBreakpoint(new vscode.Location(uriOf("reader.scm"), new vscode.Position(2, 0)));
+    vscode.debug.addBreakpoints([breakpoint]);
+    const wish = { type: "canny", request: "launch", name: "read", program: "${file}", console: "integratedTerminal" };
+    assert.ok(await vscode.debug.startDebugging(vscode.workspace.workspaceFolders[0], wish));
+    const terminal = await until("a terminal", () => vscode.window.terminals.find((one) => one.name === "Canny"));
+    terminal.sendText("word");
+    const first = await stop.next();
+    assert.equal((await look(first)).values.line, '"word"');
+    const ended = new Promise((resolve) => vscode.debug.onDidTerminateDebugSession(resolve));
+    await first.session.customRequest("continue", { threadId: first.threadId });
+    await ended;
+    vscode.debug.removeBreakpoints([breakpoint]);
+    stop.dispose();
+  },
+  async "a recording is stepped through backwards"() {
+    const { execFileSync } = require("node:child_process");
+    const command = vscode.workspace.getConfiguration("canny").get("path");
+    const cwd = vscode.workspace.workspaceFolders[0].uri.fsPath;
+    execFileSync(command, ["record", "program.scm"], { cwd, stdio: "ignore" });
+    await open("program.scm");
+    const stop = stops();
+    const breakpoint = new vscode.SourceBreakpoint(new vscode.Location(uriOf("program.scm"), new vscode.Position(5, 0)));
+    vscode.debug.addBreakpoints([breakpoint]);
+    const wish = { type: "canny", request: "launch", name: "replay", program: path.join(cwd, "canny.recording") };
+    assert.ok(await vscode.debug.startDebugging(vscode.workspace.workspaceFolders[0], wish));
+    const first = await stop.next();
+    assert.equal((await look(first)).frame.line, 6);
+    await vscode.commands.executeCommand("workbench.action.debug.stepBack");
+    const second = await stop.next();
+    assert.equal((await look(second)).frame.line, 5);
+    const ended = new Promise((resolve) => vscode.debug.onDidTerminateDebugSession(resolve));
+    await vscode.debug.stopDebugging(second.session);
+    await ended;
+    vscode.debug.removeBreakpoints([breakpoint]);
+    stop.dispose();
+  },
   async "tests are found, listed and run"({ tests }) {
     const all = reports(tests);
     await tests.findAll();
@@ -169,6 +208,7 @@ const checks = {
     const item = [...tests.controller.items].map(([, one]) => one).find((one) => one.label === "tests/numbers.scm");
     await tests.resolve(item);
     const group = item.children.get("group numbers");
+    assert.equal(group.range.start.line, 1);
     assert.deepEqual([...group.children].map(([, one]) => [one.label, one.range?.start.line]), [["sum", 2], ["product", 3]]);
     await vscode.commands.executeCommand("testing.runAll");
     await until("the end of a run", () => all.some((one) => one.what === "end"));

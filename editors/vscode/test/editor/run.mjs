@@ -18,6 +18,11 @@ const root = join(here, "../..");
 const { CANNY, CODE_SERVER, CHROMIUM = "/usr/bin/chromium" } = process.env;
 const WAIT = 240000;
 
+if (!CANNY || !CODE_SERVER) {
+  console.log("CANNY and CODE_SERVER have to name the command and code-server's entry.js");
+  process.exit(2);
+}
+
 const files = {
   "program.scm": `(import (scheme base) (scheme write))
 (define (twice x)
@@ -25,6 +30,11 @@ const files = {
   (* 2 x))
 (display (twice 4))
 (newline)
+`,
+  "reader.scm": `(import (scheme base) (scheme write))
+(define (show line)
+  (display line))
+(show (read-line))
 `,
   "service.scm": `(import (scheme base) (scheme write) (canny tasks))
 (define (work n)
