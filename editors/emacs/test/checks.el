@@ -266,13 +266,18 @@
         (should (equal (result (ask '(:eval (:scm "(* 6 7)") :f))) "42"))
         ;; Names of a library that it does not export.
         (should (equal (result (ask '(:eval (:scm "(price secret)")))) "9"))
+        ;; Symbols and numbers of the reader of older versions are no others' symbols and numbers.
+        (write-region "(define (made-here x)\n  (* 2 x))\n" nil "made.scm" nil 'silent)
+        (ask '(:eval (:ge load-file "made.scm")))
+        (let ((place (geiser-eval--send/result '(:eval (:ge symbol-location (quote made-here))))))
+          (should (equal (file-name-nondirectory (cdr (assoc "file" place))) "made.scm"))
+          (should (equal (format "%s" (cdr (assoc "line" place))) "1")))
         (let ((failure (ask '(:eval (:scm "(car 1)") :f))))
           (should (eq (geiser-eval--error-key (geiser-eval--retort-error failure)) 'type))
           (should (string-match-p "not a pair" (geiser-eval--retort-output failure))))
         (should (member "vector-fill!"
                         (geiser-eval--send/result '(:eval (:ge completions "vector-f")))))
         (let ((signature (car (geiser-eval--send/result '(:eval (:ge autodoc (quote (car))))))))
-          ;; Symbols of Geiser's reader may be others than Emacs's.
           (should (equal (format "%s" (cdr (assoc "module" signature))) "(canny base)")))
         (should (equal (result (ask '(:eval (:scm "(+ 1 1)") :f))) "2")))
       (let ((kill-buffer-query-functions nil))

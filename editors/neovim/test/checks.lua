@@ -236,6 +236,23 @@ table.insert(dap_checks, { "a process is attached to, and left", function()
   vim.fn.jobstop(job)
 end })
 
+table.insert(dap_checks, { "a recording is stepped through backwards", function()
+  vim.fn.system({ canny, "record", "program.scm" })
+  breakpoint("program.scm", 6)
+  local wish = vim.tbl_extend("force", named("Canny: a recording"), { program = directory .. "/canny.recording" })
+  debugged(wish, {
+    function(stop)
+      expect(stop.frame.line, 6, "line")
+      require("dap").step_back()
+    end,
+    function(stop)
+      expect(stop.frame.line, 5, "line")
+      require("dap").clear_breakpoints()
+      require("dap").continue()
+    end,
+  })
+end })
+
 if has_dap then
   vim.list_extend(checks, dap_checks)
 end

@@ -1,5 +1,5 @@
 // Checks of the extension in a real editor: it runs in the editor's extension host, works on the folder
-// that is open, and writes what it found to the file that CANNY_CHECKS names, as JSON.
+// that is open, and writes what it found to the file that CHECKS_REPORT names, as JSON.
 "use strict";
 
 const assert = require("node:assert/strict");
@@ -240,7 +240,7 @@ const checks = {
 };
 
 async function activate() {
-  const file = process.env.CANNY_CHECKS;
+  const file = process.env.CHECKS_REPORT;
   if (!file) {
     return;
   }

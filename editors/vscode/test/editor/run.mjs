@@ -98,7 +98,7 @@ async function main() {
   const port = await freePort();
   const settings = ["--auth", "none", "--bind-addr", `127.0.0.1:${port}`, "--disable-telemetry", "--disable-update-check"];
   const server = [...common, ...settings, "--disable-workspace-trust", place("work")];
-  children.push(spawn(process.execPath, server, { env: { ...process.env, CANNY_CHECKS: report }, stdio: "ignore" }));
+  children.push(spawn(process.execPath, server, { env: { ...process.env, CHECKS_REPORT: report }, stdio: "ignore" }));
   await new Promise((resolve) => setTimeout(resolve, 3000));
   children.push(spawn(CHROMIUM, [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
