@@ -151,7 +151,7 @@
             (let* ((value (value-of name))
                    (library (list-ref information name-information/library))
                    (module (if library
-                               (list (list "module" (string->library library)))
+                               (list (cons "module" (string->library library)))
                                '())))
               (cond ((procedure? value)
                      (cons name
