@@ -234,3 +234,29 @@ fn a_history_that_cannot_be_kept_is_told_once() {
     terminal.keys(CONTROL_D);
     assert_eq!(terminal.end(), Some(0));
 }
+
+#[test]
+fn evaluations_stop_at_breakpoints() {
+    let mut terminal = window().open();
+    terminal.keys("(define (square x) (* x x))\r");
+    terminal.keys(",break 3\r");
+    terminal.wait_for("a line wants its file");
+    terminal.keys(",break square if (= x 4)\r");
+    terminal.wait_for("Breakpoint 1 at square.");
+    terminal.keys("(+ (square 3) (square 4))\r");
+    terminal.wait_for("(debug)");
+    terminal.keys("locals\r");
+    terminal.wait_for("x = 4");
+    terminal.keys("print (* x 100)\r");
+    terminal.wait_for("400");
+    terminal.keys("continue\r");
+    terminal.wait_for("$1 = 25");
+    terminal.keys(",delete 1\r");
+    terminal.keys(",step (square 5)\r");
+    terminal.wait_for("(debug)");
+    // The evaluation ends, not the prompt.
+    terminal.keys("quit\r");
+    terminal.wait_for("the evaluation was ended in the debugger");
+    terminal.keys("(square 6)\r");
+    terminal.wait_for("$2 = 36");
+}
