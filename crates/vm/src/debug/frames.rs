@@ -366,6 +366,7 @@ impl Thread {
                 // SAFETY: the frame is live.
                 captured(unsafe { Thread::closure_of(self.fp) }, slot)?
             }
+            VariablePlace::Nowhere => return None,
         };
         value_of(held, variable.is_boxed)
     }
@@ -416,6 +417,7 @@ impl Thread {
             }
             outcome = match (one.scope.place, physical.registers) {
                 (VariablePlace::Captured(_), _) => Assignment::NeverAssigned,
+                (VariablePlace::Nowhere, _) => Assignment::Gone,
                 (VariablePlace::Register(_), Registers::Sealed(..)) => Assignment::InContinuation,
                 (VariablePlace::Register(register), Registers::Stack(fp, callee)) => {
                     self.leave_compiled_code(callee);
@@ -499,7 +501,7 @@ impl Found<'_> {
     fn home(&self) -> Home {
         match self.scope.place {
             _ if self.scope.is_boxed => Home::Box,
-            VariablePlace::Register(_) => Home::Register,
+            VariablePlace::Register(_) | VariablePlace::Nowhere => Home::Register,
             VariablePlace::Captured(_) => Home::Closure,
         }
     }
@@ -553,6 +555,7 @@ fn variables_of<'s>(
                 is_live.then(|| physical.register(register))
             }
             VariablePlace::Captured(slot) => captured(physical.closure, slot),
+            VariablePlace::Nowhere => None,
         };
         found.push(Found { scope, held });
     }
