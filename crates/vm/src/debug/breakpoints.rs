@@ -40,6 +40,8 @@ pub enum Location {
     Raise,
     /// Where a variable of the program or of a library with this name is assigned, before that happens.
     Assignment(String),
+    /// Every place of the program and of its own libraries: for tests that stop everywhere.
+    Everywhere,
 }
 
 /// Looks at a stop before anybody else does: whether it is to happen.
@@ -281,6 +283,13 @@ fn find(known: &mut Known, codes: &[Loaded]) {
                 known
                     .places
                     .extend(own.map(|at| (CodeWord(code.word()), at)));
+            }
+        }
+        Location::Everywhere => {
+            for (unit, index, code) in codes.iter().filter(|(_, _, code)| !code.is_library()) {
+                let places = Places::of(unit, *index, *code).by_index.into_keys();
+                let word = CodeWord(code.word());
+                known.places.extend(places.map(|at| (word, at)));
             }
         }
         Location::Raise => {
