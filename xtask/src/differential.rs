@@ -95,7 +95,7 @@ const STITCHED: Mode = Mode::new(
 );
 
 /// One program in so many stops everywhere in the CI share.
-const DEBUGGED_SHARE: usize = 4;
+const DEBUGGED_SHARE: usize = 8;
 
 /// The modes of the CI share.
 const SHARE: &[Mode] = &[
