@@ -213,6 +213,11 @@ const EXCEPTIONS: &[Exception] = &[
         reason: "counts call sites, which depend on the optimizer",
     },
     Exception {
+        program: "tests/regress/continuations-of-tasks.scm",
+        only_if_debugged: false,
+        reason: "reports the numbers of tasks, which depend on the order of requests",
+    },
+    Exception {
         program: "tests/regress/limits.scm",
         only_if_debugged: true,
         reason: "without the optimizer a clause with 300 parameters takes more arguments than it says",
