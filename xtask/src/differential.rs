@@ -22,6 +22,8 @@ Runs tests/conformance, tests/srfi, tests/torture, tests/regress and examples, o
 under collector stress, and compares what they do.
   --all          every mode, also collection at very many allocations, and the specializer
                  off, eager, and leaving its code at random; takes minutes
+  --debugger     the programs stop everywhere, or are stepped through, also as `canny debug`
+                 compiles them; those of crates/cli/tests/run too
   --timeout N    seconds for one run (300)
   --canny PATH   the binary to test; without it, cargo builds a debug binary
   --release      let cargo build a release binary
@@ -36,18 +38,35 @@ const DIRECTORIES: &[&str] = &[
     "examples",
 ];
 
+/// Programs of one file whose errors are compared, too.
+const RUN_DIRECTORY: &str = "crates/cli/tests/run";
+
 pub struct Mode {
     pub name: &'static str,
     /// A collection at every so many allocations.
     pub stress: Option<u64>,
     pub environment: &'static [(&'static str, &'static str)],
+    /// The program is run by `canny debug`. Its backtraces show more, so standard error may differ.
+    pub is_debugged: bool,
 }
 
-const PLAIN: Mode = Mode {
-    name: "plain",
-    stress: None,
-    environment: &[],
-};
+impl Mode {
+    /// A mode of programs that nobody debugs.
+    pub const fn new(
+        name: &'static str,
+        stress: Option<u64>,
+        environment: &'static [(&'static str, &'static str)],
+    ) -> Mode {
+        Mode {
+            name,
+            stress,
+            environment,
+            is_debugged: false,
+        }
+    }
+}
+
+const PLAIN: Mode = Mode::new("plain", None, &[]);
 
 /// A program under which every collection is expensive.
 struct Slow {
@@ -69,79 +88,139 @@ const SLOW: &[Slow] = &[Slow {
 }];
 
 /// Code is stitched as soon as a log has it, and nothing is compiled.
-const STITCHED: Mode = Mode {
-    name: "stitched",
-    stress: None,
-    environment: &[("CANNY_SPESH_EAGER", "1"), ("CANNY_SPESH_LIMIT", "0")],
-};
+const STITCHED: Mode = Mode::new(
+    "stitched",
+    None,
+    &[("CANNY_SPESH_EAGER", "1"), ("CANNY_SPESH_LIMIT", "0")],
+);
+
+/// One program in so many stops everywhere in the CI share.
+const DEBUGGED_SHARE: usize = 8;
 
 /// The modes of the CI share.
 const SHARE: &[Mode] = &[
-    Mode {
-        name: "stress",
-        stress: Some(997),
-        environment: &[("CANNY_GC_POISON", "1"), ("CANNY_NURSERY", "262144")],
-    },
+    Mode::new(
+        "stress",
+        Some(997),
+        &[("CANNY_GC_POISON", "1"), ("CANNY_NURSERY", "262144")],
+    ),
     STITCHED,
 ];
 
 /// The modes of `--all`.
 const ALL: &[Mode] = &[
-    Mode {
-        name: "stress-often",
-        stress: Some(61),
-        environment: &[("CANNY_GC_POISON", "1")],
-    },
-    Mode {
-        name: "verify",
-        stress: Some(4999),
-        environment: &[("CANNY_GC_VERIFY", "1"), ("CANNY_GC_POISON", "1")],
-    },
-    Mode {
-        name: "small-nursery",
-        stress: None,
-        environment: &[("CANNY_NURSERY", "65536")],
-    },
-    Mode {
-        name: "stress",
-        stress: Some(997),
-        environment: &[("CANNY_GC_POISON", "1")],
-    },
-    Mode {
-        name: "interpreter",
-        stress: None,
-        environment: &[("CANNY_JIT", "0")],
-    },
+    Mode::new("stress-often", Some(61), &[("CANNY_GC_POISON", "1")]),
+    Mode::new(
+        "verify",
+        Some(4999),
+        &[("CANNY_GC_VERIFY", "1"), ("CANNY_GC_POISON", "1")],
+    ),
+    Mode::new("small-nursery", None, &[("CANNY_NURSERY", "65536")]),
+    Mode::new("stress", Some(997), &[("CANNY_GC_POISON", "1")]),
+    Mode::new("interpreter", None, &[("CANNY_JIT", "0")]),
     STITCHED,
     // Everything that runs twice is compiled, before the program continues.
-    Mode {
-        name: "eager",
-        stress: Some(4999),
-        environment: &[
+    Mode::new(
+        "eager",
+        Some(4999),
+        &[
             ("CANNY_SPESH_EAGER", "1"),
             ("CANNY_SPESH_BLOCKING", "1"),
             ("CANNY_SPESH_VERIFY", "1"),
             ("CANNY_GC_POISON", "1"),
         ],
-    },
-    Mode {
-        name: "leave-often",
-        stress: Some(997),
-        environment: &[
+    ),
+    Mode::new(
+        "leave-often",
+        Some(997),
+        &[
             ("CANNY_SPESH_EAGER", "1"),
             ("CANNY_SPESH_BLOCKING", "1"),
             ("CANNY_SPESH_STRESS", "20"),
             ("CANNY_GC_POISON", "1"),
         ],
-    },
-    Mode {
-        name: "leave-always",
-        stress: None,
-        environment: &[
+    ),
+    Mode::new(
+        "leave-always",
+        None,
+        &[
             ("CANNY_SPESH_EAGER", "1"),
             ("CANNY_SPESH_BLOCKING", "1"),
             ("CANNY_SPESH_STRESS", "1"),
         ],
+    ),
+];
+
+/// The modes of `--debugger`.
+const DEBUGGER: &[Mode] = &[
+    BREAKS,
+    Mode::new(
+        "breaks in compiled code",
+        None,
+        &[
+            ("CANNY_DEBUG_BREAKS", "2"),
+            ("CANNY_SPESH_EAGER", "1"),
+            ("CANNY_SPESH_BLOCKING", "1"),
+        ],
+    ),
+    Mode::new(
+        "breaks and collections",
+        Some(997),
+        &[("CANNY_DEBUG_BREAKS", "2"), ("CANNY_GC_POISON", "1")],
+    ),
+    Mode::new("steps", None, &[("CANNY_DEBUG_STEPS", "3000")]),
+    Mode {
+        is_debugged: true,
+        ..Mode::new("breaks for debugging", None, &[("CANNY_DEBUG_BREAKS", "3")])
+    },
+    Mode {
+        is_debugged: true,
+        ..Mode::new(
+            "steps for debugging",
+            None,
+            &[("CANNY_DEBUG_STEPS", "3000")],
+        )
+    },
+];
+
+/// Each place of the program stops a few times.
+const BREAKS: Mode = Mode::new("breaks", None, &[("CANNY_DEBUG_BREAKS", "3")]);
+
+/// The variables of these modes.
+const DEBUGGING: [&str; 2] = ["CANNY_DEBUG_BREAKS", "CANNY_DEBUG_STEPS"];
+
+/// A program that notices the debugger.
+struct Exception {
+    program: &'static str,
+    /// Only if it is compiled for debugging.
+    only_if_debugged: bool,
+    #[expect(
+        dead_code,
+        reason = "the table must say why, the program does not need to"
+    )]
+    reason: &'static str,
+}
+
+const EXCEPTIONS: &[Exception] = &[
+    Exception {
+        program: "tests/conformance/supplies.scm",
+        only_if_debugged: false,
+        reason: "counts what an emitter that is being cancelled emits meanwhile",
+    },
+    Exception {
+        program: "tests/conformance/generic-functions.scm",
+        only_if_debugged: true,
+        reason: "counts call sites, which depend on the optimizer",
+    },
+    Exception {
+        program: "tests/regress/continuations-of-tasks.scm",
+        only_if_debugged: false,
+        reason: "reports the numbers of tasks, which depend on the order of requests",
+    },
+    Exception {
+        program: "tests/regress/limits.scm",
+        only_if_debugged: true,
+        reason: "without the optimizer a clause with 300 parameters takes more arguments than it says",
     },
 ];
 
@@ -151,23 +230,37 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
         return Ok(());
     }
     let all = arguments.flag("--all");
+    let debugger = arguments.flag("--debugger");
     let time_limit = Duration::from_secs(arguments.number("--timeout", 300)?);
     let canny = workspace::canny(arguments, Profile::Debug)?;
     let given = arguments.finish()?;
     let programs = if given.is_empty() {
-        programs()
+        let mut programs = programs();
+        if debugger {
+            let directory = workspace::root().join(RUN_DIRECTORY);
+            programs.extend(workspace::files(&directory, "scm"));
+        }
+        programs
     } else {
         given
             .iter()
             .map(|file| std::fs::canonicalize(file).map_err(|error| format!("{file}: {error}")))
             .collect::<Result<_, _>>()?
     };
-    compare_all(&canny, &programs, if all { ALL } else { SHARE }, time_limit)
+    let modes = match (debugger, all) {
+        (true, _) => DEBUGGER,
+        (false, true) => ALL,
+        (false, false) => SHARE,
+    };
+    compare_all(&canny, &programs, modes, time_limit)
 }
 
 /// The share that `cargo xtask test` runs.
 pub fn share(canny: &Path) -> Result<(), String> {
-    compare_all(canny, &programs(), SHARE, Duration::from_secs(300))
+    let limit = Duration::from_secs(300);
+    compare_all(canny, &programs(), SHARE, limit)?;
+    let debugged: Vec<PathBuf> = programs().into_iter().step_by(DEBUGGED_SHARE).collect();
+    compare_all(canny, &debugged, &[BREAKS], limit)
 }
 
 fn programs() -> Vec<PathBuf> {
@@ -244,8 +337,14 @@ fn compare(
             program.display()
         )]);
     }
-    for mode in modes {
+    for mode in modes.iter().filter(|mode| !is_exception(program, mode)) {
         let other = run_in_mode(canny, program, mode, time_limit, place)?;
+        let errors = if mode.is_debugged {
+            plain.errors.clone()
+        } else {
+            other.errors.clone()
+        };
+        let other = Outcome { errors, ..other };
         if let Some(difference) = difference(&plain, &other) {
             differences.push(format!(
                 "{} in mode {}: {difference}",
@@ -255,6 +354,16 @@ fn compare(
         }
     }
     Ok(differences)
+}
+
+/// Whether a program is known to behave in another way in a mode of the debugger.
+fn is_exception(program: &Path, mode: &Mode) -> bool {
+    let is_debugger = |(name, _): &(&str, &str)| DEBUGGING.contains(name);
+    mode.environment.iter().any(is_debugger)
+        && EXCEPTIONS.iter().any(|exception| {
+            program.ends_with(exception.program)
+                && (mode.is_debugged || !exception.only_if_debugged)
+        })
 }
 
 /// The first difference between two runs of a program.
@@ -304,7 +413,11 @@ fn run_in_mode(
 ) -> Result<Outcome, String> {
     std::fs::create_dir_all(place).map_err(|error| format!("{}: {error}", place.display()))?;
     let mut command = Command::new(canny);
+    if mode.is_debugged {
+        command.arg("debug");
+    }
     command
+        .args(options_of(program))
         .arg(program)
         .current_dir(place)
         .env("CANNY_CACHE_DIR", place.join("cache"))
@@ -322,6 +435,15 @@ fn run_in_mode(
         time_limit,
     }
     .run()
+}
+
+/// A first line `;;; options: WORD…` gives options that stand before the file name.
+fn options_of(program: &Path) -> Vec<String> {
+    let text = std::fs::read(program).unwrap_or_default();
+    let first = text.split(|byte| *byte == b'\n').next();
+    let first = String::from_utf8_lossy(first.unwrap_or_default());
+    let options = first.strip_prefix(";;; options: ").unwrap_or_default();
+    options.split_whitespace().map(str::to_owned).collect()
 }
 
 fn stress_factor(program: &Path) -> u64 {

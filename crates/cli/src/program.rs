@@ -65,6 +65,9 @@ pub fn run(options: &Options, source: &Source) -> u8 {
             return exit_code::OS;
         }
     };
+    if options.environment.automatic.is_wanted() {
+        options.environment.automatic.begin(&mut session.thread);
+    }
     let result = if matches!(source, Source::Expressions(_)) {
         crate::repl::evaluate_and_print(&mut session, &name, &bytes)
     } else {
@@ -141,7 +144,9 @@ fn run_debugged(
             result
         }
         (None, _) => {
-            crate::debug::begin(&mut session.thread, name);
+            if !options.environment.automatic.is_wanted() {
+                crate::debug::begin(&mut session.thread, name);
+            }
             session.run(prepared)
         }
     })

@@ -297,3 +297,40 @@ fn breakpoints_on_every_line_change_nothing() {
         assert!(places > 10, "{name}: {}", outcome.errors);
     }
 }
+
+/// A debugger without people stops at each place of a program, or steps through it.
+#[test]
+fn programs_do_not_notice_a_debugger_without_people() {
+    let program = "\
+(import (scheme base) (scheme write))
+(define (square x)
+  (* x x))
+(define (sum n)
+  (let loop ((i 0) (s 0))
+    (if (= i n)
+        s
+        (loop (+ i 1) (+ s (square i))))))
+(display (sum 300000))
+";
+    for (variable, verb) in [
+        ("CANNY_DEBUG_BREAKS", "run"),
+        ("CANNY_DEBUG_BREAKS", "debug"),
+        ("CANNY_DEBUG_STEPS", "run"),
+        ("CANNY_DEBUG_STEPS", "debug"),
+    ] {
+        let directory = scratch();
+        let log = directory.join("stops");
+        Canny::new(directory, &[verb, "program.scm"])
+            .file("program.scm", program)
+            .environment(variable, "40")
+            .environment("CANNY_DEBUG_LOG", log.to_str().expect("UTF-8"))
+            .run()
+            .exits_with(0)
+            .prints("8999955000050000");
+        let stops = std::fs::read_to_string(&log).expect("there is a log");
+        let stops: Vec<&str> = stops.lines().collect();
+        assert!(stops.len() >= 40, "{variable} {verb}: {stops:#?}");
+        let is_inside = |stop: &&str| stop.ends_with("program.scm:8");
+        assert!(stops.iter().any(is_inside), "{variable} {verb}: {stops:#?}");
+    }
+}

@@ -7,6 +7,7 @@
 //! instruction), so that distances are known at once; [`Assembler::finish`] turns the order round.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use canny_tables::layout::frame::WIDE_MAP;
 use canny_tables::opcodes::{
@@ -16,8 +17,17 @@ use canny_tables::opcodes::{
 use crate::instruction::Instruction;
 use crate::liveness::{LivenessTable, encode_live_map};
 use crate::unit::{
-    PoolEntry, PositionTable, PositionTableBuilder, UnitSpan, VariableScope, Written,
+    PoolEntry, PositionTable, PositionTableBuilder, UnitSpan, VariablePlace, VariableScope, Written,
 };
+
+/// The reason why a variable has no value in a range of its scope.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gap {
+    /// Its value is not there.
+    Unknown,
+    /// The source has other variables in scope there.
+    Elsewhere,
+}
 
 /// A place in the code, bound at most once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,17 +211,38 @@ impl Assembler {
         }
     }
 
+    /// The positions from a word on, and the one in force there.
+    pub fn positions_from(&self, start: u32) -> &[(u32, UnitSpan, Written)] {
+        let behind = self.positions.partition_point(|(at, ..)| *at <= start);
+        &self.positions[behind.saturating_sub(1)..]
+    }
+
     /// The index of the next word.
     pub fn here(&self) -> u32 {
         self.words.len() as u32
     }
 
-    /// Says where a variable is from `scope.start` up to here.
-    pub fn variable(&mut self, scope: VariableScope) {
-        let end = self.here();
-        if scope.start < end {
-            self.variables.push(VariableScope { end, ..scope });
+    /// Says where a variable is from `scope.start` up to here. In some ranges, in their order, it is
+    /// nowhere, or not in scope.
+    pub fn variable(&mut self, scope: VariableScope, gaps: &[(Range<u32>, Gap)]) {
+        let mut rows = Vec::new();
+        let mut start = scope.start;
+        for (range, gap) in gaps {
+            rows.push((scope.place, start..range.start));
+            if *gap == Gap::Unknown {
+                rows.push((VariablePlace::Nowhere, range.clone()));
+            }
+            start = start.max(range.end);
         }
+        rows.push((scope.place, start..self.here()));
+        let rows = rows.into_iter().filter(|(_, range)| !range.is_empty());
+        self.variables
+            .extend(rows.map(|(place, range)| VariableScope {
+                place,
+                start: range.start,
+                end: range.end,
+                ..scope.clone()
+            }));
     }
 
     fn emit(&mut self, opcode: Opcode, words: &[u32]) {

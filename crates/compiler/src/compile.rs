@@ -21,6 +21,7 @@ use crate::ir::{ProcedureId, Program};
 use crate::lower::lower;
 use crate::optimize;
 use crate::optimize::globals::Imports;
+use crate::shadowing::Shadowing;
 use crate::unit::CompiledUnit;
 
 /// The options of a compilation.
@@ -74,6 +75,12 @@ pub fn compile_unit(mut unit: Unit, options: &Options) -> Result<Compilation, Ve
     {
         instrument::run(&mut unit, options.counting, sources, is_standard);
     }
+    let shadowing = if options.names_variables && !is_standard {
+        // Without optimization no variable is removed.
+        Shadowing::of(&unit, options.optimize.limit != Some(0))
+    } else {
+        Shadowing::default()
+    };
     let report = optimize::optimize_unit(&mut unit, &options.optimize);
     warnings.extend(report.warnings);
     warnings.sort_by_key(|one| (one.span.source.0, one.span.start));
@@ -81,6 +88,7 @@ pub fn compile_unit(mut unit: Unit, options: &Options) -> Result<Compilation, Ve
     // No backtrace shows frames of the standard library.
     let inlinings = (!options.optimize.is_standard).then_some(report.inlinings);
     let mut builder = UnitBuilder::new(&program, inlinings);
+    builder.shadowing = shadowing;
     builder.keeps_variables = options.keeps_variables;
     builder.names_variables = options.names_variables;
     let mut codes = Vec::with_capacity(program.procedures.len());

@@ -35,6 +35,8 @@ pub struct Program {
     pub known: Vec<Option<ProcedureId>>,
     /// For each local variable its name.
     pub names: Vec<Name>,
+    /// For each local variable the place where it is bound.
+    pub bound: Vec<Span>,
     /// The variables that imported procedures brought, whose names say nothing to the programmer.
     pub imported: Vec<bool>,
 }

@@ -21,6 +21,7 @@ pub(crate) mod lower;
 pub mod optimize;
 pub(crate) mod parallel_move;
 pub mod primitive_code;
+mod shadowing;
 pub mod unit;
 pub(crate) mod variables;
 pub mod verifier;

@@ -76,6 +76,7 @@ pub fn lower(unit: &mut Unit, inlinings: &Inlinings, keeps_last_frame: bool) -> 
     };
     pass.close(entry, Some(Name::new("body")), span, vec![clause]);
     let names = pass.locals.iter().map(|(_, row)| row.name).collect();
+    let bound = pass.locals.iter().map(|(_, row)| row.span).collect();
     let rows = pass.locals.iter();
     let imported = rows
         .map(|(_, row)| inlinings.is_imported(row.span))
@@ -87,6 +88,7 @@ pub fn lower(unit: &mut Unit, inlinings: &Inlinings, keeps_last_frame: bool) -> 
         assigned: pass.assigned,
         known: pass.known,
         names,
+        bound,
         imported,
     }
 }

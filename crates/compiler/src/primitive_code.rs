@@ -143,6 +143,7 @@ fn program(id: PrimitiveId, counts: &[usize]) -> Program {
         assigned: vec![false; count],
         known: vec![None; count],
         names: vec![Name::new("x"); count],
+        bound: vec![Span::NONE; count],
         imported: vec![false; count],
     }
 }

@@ -123,6 +123,8 @@ pub enum VariablePlace {
     Register(u8),
     /// A captured value of the frame's closure.
     Captured(u16),
+    /// Nowhere: its register has another value already.
+    Nowhere,
 }
 
 /// The parameters of one clause.

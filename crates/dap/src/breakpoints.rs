@@ -306,6 +306,10 @@ fn change(stop: &mut Stop<'_>, id: BreakpointId, name: &str) -> Option<String> {
     let value = thread.protected(new);
     let after = parts::brief(thread, value, CHANGE_BYTES);
     thread.release(old);
-    let verbs = if is_done { ("was", "is") } else { ("is", "will be") };
+    let verbs = if is_done {
+        ("was", "is")
+    } else {
+        ("is", "will be")
+    };
     Some(format!("{name} {} {before}, {} {after}", verbs.0, verbs.1))
 }

@@ -68,7 +68,11 @@ fn filters() -> Json {
             "Deadlocks",
             "Where a task learns that what it waits for cannot happen",
         ),
-        filter("task-start", "Tasks Begin", "Where a task begins, in that task"),
+        filter(
+            "task-start",
+            "Tasks Begin",
+            "Where a task begins, in that task"
+        ),
         filter(
             "task-end",
             "Tasks End",

@@ -60,7 +60,9 @@ impl Shared {
         let wanted = (first..).take(count.min(INSTRUCTIONS_MAX));
         let instructions: Vec<Json> = wanted
             .map(|index| {
-                let row = usize::try_from(index).ok().and_then(|index| rows.get(index));
+                let row = usize::try_from(index)
+                    .ok()
+                    .and_then(|index| rows.get(index));
                 row.map_or_else(|| invalid(index), |(_, row)| row.clone())
             })
             .collect();
@@ -184,14 +186,21 @@ impl Shared {
         let text = self.source_text(&place.file);
         let text = text.or_else(|| std::fs::read_to_string(&place.file).ok());
         let text = text.unwrap_or_default();
-        let line = text.lines().nth(place.line as usize - 1).unwrap_or_default();
+        let line = text
+            .lines()
+            .nth(place.line as usize - 1)
+            .unwrap_or_default();
         let first = place.column as usize - 1;
         let length = if place.end_line == place.line {
             place.end_column.saturating_sub(place.column) as usize
         } else {
             CALL_CHARACTERS + 1
         };
-        let shown: String = line.chars().skip(first).take(length.min(CALL_CHARACTERS)).collect();
+        let shown: String = line
+            .chars()
+            .skip(first)
+            .take(length.min(CALL_CHARACTERS))
+            .collect();
         let is_cut = length > CALL_CHARACTERS || place.end_line != place.line;
         let mark = if is_cut { "…" } else { "" };
         format!("{}{mark}", shown.trim_end())

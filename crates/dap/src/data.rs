@@ -100,19 +100,13 @@ impl Shared {
     }
 
     /// A part for the client to watch: it is kept, and has a name of its own.
-    fn watchable(
-        &self,
-        thread: &mut Thread,
-        part: Option<(Value, PartName)>,
-        name: &str,
-    ) -> Json {
+    fn watchable(&self, thread: &mut Thread, part: Option<(Value, PartName)>, name: &str) -> Json {
         let Some((object, part)) = part else {
             return unwatchable("this part of a value cannot be watched");
         };
         let known = self.watchables.lock().clone();
-        let is_known = |(kept, of): &(Kept, PartName)| {
-            *of == part && thread.debug_kept(*kept) == object
-        };
+        let is_known =
+            |(kept, of): &(Kept, PartName)| *of == part && thread.debug_kept(*kept) == object;
         let known = known.iter().position(is_known);
         let index = match known {
             Some(index) => index,
@@ -172,7 +166,12 @@ impl Shared {
         let data = request.text("data").map(str::to_owned);
         self.with_bytes_of(request, answer, move |_, bytes| {
             let first = usize::try_from(offset).map_err(|_| before_beginning())?;
-            let data = decode(data?.as_bytes(), Alphabet::Standard, Padding::Optional, true);
+            let data = decode(
+                data?.as_bytes(),
+                Alphabet::Standard,
+                Padding::Optional,
+                true,
+            );
             let data = data.map_err(|_| "the data is no base64".to_owned())?;
             if bytes.is_immutable() {
                 return Err("the bytevector is a constant".to_owned());

@@ -89,7 +89,9 @@ impl Tasks {
 
     /// The task that has stopped last, of those that stand still.
     pub fn stopped_last(&self) -> Option<TaskKey> {
-        self.last.filter(|task| self.is_stopped(*task)).or_else(|| self.any_stopped())
+        self.last
+            .filter(|task| self.is_stopped(*task))
+            .or_else(|| self.any_stopped())
     }
 
     /// Those that stand still.

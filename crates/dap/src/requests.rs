@@ -7,9 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use canny_lib::debug::rerun::{UNKNOWN_PLACE, Way};
-use canny_vm::debug::{
-    Granularity, Resume, StepKind, Stop, TaskDescription, TaskKey, TaskState,
-};
+use canny_vm::debug::{Granularity, Resume, StepKind, Stop, TaskDescription, TaskKey, TaskState};
 use serde_json::{Value as Json, json};
 
 use crate::numbers::Place;

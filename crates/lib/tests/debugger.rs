@@ -13,6 +13,8 @@ mod continuations;
 mod elsewhere;
 #[path = "debugger/escapes.rs"]
 mod escapes;
+#[path = "debugger/variables/mod.rs"]
+mod variables;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -39,6 +41,10 @@ enum Mode {
     Collecting,
     /// The optimizer inlines and folds.
     Optimized,
+    OptimizedUsual,
+    OptimizedInterpreted,
+    /// As `canny serve` compiles for development.
+    Served,
 }
 
 const MODES: [Mode; 5] = [
@@ -113,9 +119,15 @@ fn written(thread: &mut Thread, value: Value) -> String {
 }
 
 fn machine(mode: Mode) -> (Arc<Vm>, Box<Thread>) {
+    machine_for(mode, true)
+}
+
+/// A machine whose programs are compiled for people to look into them, or not.
+fn machine_for(mode: Mode, is_for_debugging: bool) -> (Arc<Vm>, Box<Thread>) {
+    let compiles = !matches!(mode, Mode::Interpreted | Mode::OptimizedInterpreted);
     let mut config = VmConfig {
         stack_bytes: 64 << 20,
-        compiles: mode != Mode::Interpreted,
+        compiles,
         ..VmConfig::default()
     };
     if mode == Mode::Eager {
@@ -135,24 +147,33 @@ fn machine(mode: Mode) -> (Arc<Vm>, Box<Thread>) {
         canny_lib::leaf_table(),
     )
     .expect("a machine");
-    if mode != Mode::Interpreted {
+    if compiles {
         let compiler = Compiler::new(vm.specializer().clone(), CompilerOptions::default());
         let options = WorkerOptions {
-            is_eager: mode != Mode::Usual,
+            is_eager: !matches!(mode, Mode::Usual | Mode::OptimizedUsual),
             ..WorkerOptions::default()
         };
         vm.set_compiler(options, Box::new(compiler));
     }
-    let limit = (mode != Mode::Optimized).then_some(0);
+    let is_optimized = matches!(
+        mode,
+        Mode::Optimized | Mode::OptimizedUsual | Mode::OptimizedInterpreted | Mode::Served
+    );
+    let limit = (!is_optimized).then_some(0);
+    let disabled: &[&str] = match mode {
+        Mode::Served => &["remove-globals", "propagate", "inline", "simplify"],
+        _ => &[],
+    };
     let evaluation = EvaluationConfig {
-        is_interactive: true,
+        is_interactive: is_for_debugging,
         optimizer: Switches {
             limit,
-            ..Switches::default()
+            disabled: disabled.iter().map(|pass| (*pass).to_owned()).collect(),
         },
         ..EvaluationConfig::default()
     };
     vm.host(|| Evaluation::new(&evaluation));
+    canny_lib::host::set_command_line(&vm, vec!["test".to_owned()]);
     let mut thread = vm.attach().expect("a thread");
     let prepared = Evaluation::of(&vm).prepare_machine();
     run(&vm, &mut thread, prepared);

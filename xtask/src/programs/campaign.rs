@@ -41,11 +41,7 @@ struct FlipMode {
     pause: Option<&'static str>,
 }
 
-const INTERPRETER: Mode = Mode {
-    name: "interpreter",
-    stress: None,
-    environment: &[("CANNY_JIT", "0")],
-};
+const INTERPRETER: Mode = Mode::new("interpreter", None, &[("CANNY_JIT", "0")]);
 
 const fn mode(
     name: &'static str,
@@ -54,11 +50,7 @@ const fn mode(
     turn: (u64, u64),
 ) -> FlipMode {
     FlipMode {
-        mode: Mode {
-            name,
-            stress: None,
-            environment,
-        },
+        mode: Mode::new(name, None, environment),
         pace,
         turn,
         pause: None,
@@ -84,11 +76,11 @@ const MODES: &[FlipMode] = &[
         (2, 0),
     ),
     FlipMode {
-        mode: Mode {
-            name: "blocking-collections",
-            stress: Some(499),
-            environment: &[("CANNY_SPESH_BLOCKING", "1"), ("CANNY_GC_POISON", "1")],
-        },
+        mode: Mode::new(
+            "blocking-collections",
+            Some(499),
+            &[("CANNY_SPESH_BLOCKING", "1"), ("CANNY_GC_POISON", "1")],
+        ),
         pace: Pace::Hot,
         turn: (4, 1),
         pause: None,

@@ -47,35 +47,27 @@ fields, elements, captured variables, arguments and results after code is hot, m
 A program that differs is kept in target/programs.
 ";
 
-const INTERPRETER: Mode = Mode {
-    name: "interpreter",
-    stress: None,
-    environment: &[("CANNY_JIT", "0")],
-};
+const INTERPRETER: Mode = Mode::new("interpreter", None, &[("CANNY_JIT", "0")]);
 
 /// All but the last are deterministic: the program waits for the specializer. In the last one the choice
 /// of stitched code depends on time, which must not matter.
 const MODES: &[Mode] = &[
-    Mode {
-        name: "specializer",
-        stress: None,
-        environment: &[("CANNY_SPESH_BLOCKING", "1")],
-    },
-    Mode {
-        name: "specializer, collections",
-        stress: Some(499),
-        environment: &[("CANNY_SPESH_BLOCKING", "1"), ("CANNY_GC_POISON", "1")],
-    },
-    Mode {
-        name: "specializer, leaving at random",
-        stress: None,
-        environment: &[("CANNY_SPESH_BLOCKING", "1"), ("CANNY_SPESH_STRESS", "20")],
-    },
-    Mode {
-        name: "stitched",
-        stress: None,
-        environment: &[("CANNY_SPESH_EAGER", "1"), ("CANNY_SPESH_LIMIT", "0")],
-    },
+    Mode::new("specializer", None, &[("CANNY_SPESH_BLOCKING", "1")]),
+    Mode::new(
+        "specializer, collections",
+        Some(499),
+        &[("CANNY_SPESH_BLOCKING", "1"), ("CANNY_GC_POISON", "1")],
+    ),
+    Mode::new(
+        "specializer, leaving at random",
+        None,
+        &[("CANNY_SPESH_BLOCKING", "1"), ("CANNY_SPESH_STRESS", "20")],
+    ),
+    Mode::new(
+        "stitched",
+        None,
+        &[("CANNY_SPESH_EAGER", "1"), ("CANNY_SPESH_LIMIT", "0")],
+    ),
 ];
 
 pub fn run(arguments: &mut Arguments) -> Result<(), String> {

@@ -303,7 +303,7 @@ impl Console {
             }
             Command::Breakpoints => {
                 say(&texts::breakpoints(stop.debugger(), &terminal.breakpoints));
-            },
+            }
             Command::Delete(number) => say(&delete(stop.thread(), terminal, number)),
             Command::Backtrace => say(&texts::backtrace(stop, *frame)),
             Command::Frame(number) => go(stop, frame, number),
@@ -355,9 +355,10 @@ impl Console {
     pub fn command(&self, thread: &mut Thread, line: &str) -> String {
         let mut terminal = self.terminal.lock();
         let text = match commands::read(line) {
-            Ok(Command::Breakpoints) => {
-                Ok(texts::breakpoints(thread.vm().debugger(), &terminal.breakpoints))
-            }
+            Ok(Command::Breakpoints) => Ok(texts::breakpoints(
+                thread.vm().debugger(),
+                &terminal.breakpoints,
+            )),
             Ok(Command::Delete(number)) => Ok(delete(thread, &mut terminal, number)),
             Ok(command) => self.set(thread, &mut terminal, command),
             Err(message) => Err(message),

@@ -4,6 +4,7 @@
 //! commands from standard input, writes to standard error, and belongs to one task at a time: others
 //! that stop meanwhile wait for it. The machine stops, steps and reads frames (`canny_vm::debug`).
 
+mod automatic;
 mod commands;
 mod console;
 mod replayed;
@@ -17,6 +18,7 @@ pub use self::console::Console;
 
 use canny_vm::{InterruptState, Thread, Vm};
 
+pub use self::automatic::Automatic;
 pub use self::replayed::{Replayed, begin_replay};
 pub use self::served::{connect, serve_attached, wait_for_client};
 

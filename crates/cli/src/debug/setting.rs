@@ -39,8 +39,14 @@ impl Console {
                     "objects"
                 };
                 let (breakpoint, text) = match kinds.as_str() {
-                    "task-start" => (Breakpoint::new(Location::TaskBegin), "where tasks begin".to_owned()),
-                    "task-end" => (Breakpoint::new(Location::TaskEnd), "where tasks have ended".to_owned()),
+                    "task-start" => (
+                        Breakpoint::new(Location::TaskBegin),
+                        "where tasks begin".to_owned(),
+                    ),
+                    "task-end" => (
+                        Breakpoint::new(Location::TaskEnd),
+                        "where tasks have ended".to_owned(),
+                    ),
                     kinds => {
                         let breakpoint = Breakpoint {
                             condition: Some(conditions::of_raised(only_uncaught, kinds)),
@@ -100,9 +106,7 @@ impl Console {
             ..Breakpoint::new(location.clone())
         };
         let id = thread.set_breakpoint(breakpoint);
-        terminal
-            .breakpoints
-            .push((id, texts::described_wish(wish)));
+        terminal.breakpoints.push((id, texts::described_wish(wish)));
         terminal.commands.push(written);
         let state = thread.vm().debugger().breakpoint(id).unwrap_or_default();
         Ok(match (state.places, state.line) {

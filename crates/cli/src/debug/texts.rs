@@ -59,7 +59,10 @@ pub fn calls(calls: &[Ahead]) -> String {
     let rows = calls.iter().enumerate().map(|(index, call)| {
         let place = &call.position;
         let source = std::fs::read_to_string(&place.file).unwrap_or_default();
-        let line = source.lines().nth(place.line as usize - 1).unwrap_or_default();
+        let line = source
+            .lines()
+            .nth(place.line as usize - 1)
+            .unwrap_or_default();
         let end = if place.end_line == place.line {
             place.end_column as usize
         } else {

@@ -27,6 +27,8 @@ use canny_vm::specializer::SpecializerConfig;
 use canny_vm::specializer::compiler::CompilerOptions;
 use canny_vm::specializer::worker::WorkerOptions;
 
+use crate::debug::Automatic;
+
 use table::{ROWS, Takes, Variable};
 
 /// With this prefix a name is one of ours.
@@ -77,6 +79,8 @@ pub struct Environment {
     pub compiler: CompilerOptions,
     pub tasks: TasksConfig,
     pub heap: HeapConfig,
+    /// The program is debugged by nobody.
+    pub automatic: Automatic,
     pub optimizer: Switches,
     /// This process serves one version of a program.
     pub is_serve_worker: bool,
@@ -103,6 +107,7 @@ impl Default for Environment {
             compiler: CompilerOptions::default(),
             tasks: TasksConfig::default(),
             heap: HeapConfig::default(),
+            automatic: Automatic::default(),
             optimizer: Switches::default(),
             is_serve_worker: false,
             is_forwarded: false,

@@ -53,7 +53,10 @@ fn code_is_disassembled() {
     let reference = stack["stackFrames"][0]["instructionPointerReference"].clone();
     let rows = instructions(&mut client, &reference, -50, 100);
     assert_eq!(rows.len(), 100);
-    assert!(rows.windows(2).all(|two| address(&two[0]) < address(&two[1])));
+    assert!(
+        rows.windows(2)
+            .all(|two| address(&two[0]) < address(&two[1]))
+    );
     let own = &rows[50];
     assert_eq!(own["address"], reference);
     assert_eq!(own["line"], 7);
@@ -70,9 +73,12 @@ fn code_is_disassembled() {
     let procedure = client.evaluate(frame, "one");
     let rows = instructions(&mut client, &procedure["memoryReference"], 0, 1);
     assert_eq!(rows[0]["symbol"], "one");
-    let message = client.refused("disassemble", json!({
-        "memoryReference": "0x10", "instructionCount": 1,
-    }));
+    let message = client.refused(
+        "disassemble",
+        json!({
+            "memoryReference": "0x10", "instructionCount": 1,
+        }),
+    );
     assert!(message.contains("no code"), "{message}");
     assert_eq!(client.run_to_end(thread), 0);
 }
@@ -194,7 +200,12 @@ fn tasks_stop_where_they_begin_and_end() {
     let mut client = Client::launch(&file, json!({}));
     let filters = json!({"filters": ["task-start", "task-end", "cancelled"]});
     let set = client.ask("setExceptionBreakpoints", filters)["breakpoints"].clone();
-    assert!(set.as_array().expect("rows").iter().all(|row| row["verified"] == true));
+    assert!(
+        set.as_array()
+            .expect("rows")
+            .iter()
+            .all(|row| row["verified"] == true)
+    );
     client.ask("configurationDone", json!({}));
     let mut reasons = Vec::new();
     loop {
@@ -213,7 +224,11 @@ fn tasks_stop_where_they_begin_and_end() {
     }
     assert_eq!(client.end(), 0);
     let reason = |name: &str, task: i64| (name.to_owned(), task + 1);
-    let beginning = [reason("task start", 1), reason("task end", 1), reason("task start", 2)];
+    let beginning = [
+        reason("task start", 1),
+        reason("task end", 1),
+        reason("task start", 2),
+    ];
     assert_eq!(reasons[..3], beginning);
     assert_eq!(reasons.last(), Some(&reason("exception", 2)));
 }

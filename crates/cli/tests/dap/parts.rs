@@ -42,7 +42,11 @@ fn reference(client: &mut Client, frame: i64, name: &str) -> Json {
 #[test]
 fn elements_and_fields_are_changed() {
     let (mut client, thread, frame) = at_line(14);
-    for (value, part, new) in [("v", "0", "'one"), ("l", "2", "(+ n 1)"), ("p", "x", "'west")] {
+    for (value, part, new) in [
+        ("v", "0", "'one"),
+        ("l", "2", "(+ n 1)"),
+        ("p", "x", "'west"),
+    ] {
         let number = reference(&mut client, frame, value);
         let wish = json!({"variablesReference": number, "name": part, "value": new});
         client.ask("setVariable", wish);
@@ -112,11 +116,12 @@ fn bytes_are_read_and_written() {
     let (mut client, thread, frame) = at_line(14);
     let bytes = client.evaluate(frame, "b");
     let reference = bytes["memoryReference"].clone();
-    let read = |offset: i64, count: i64| {
-        json!({"memoryReference": reference, "offset": offset, "count": count})
-    };
+    let read = |offset: i64, count: i64| json!({"memoryReference": reference, "offset": offset, "count": count});
     let answer = client.ask("readMemory", read(1, 10));
-    assert_eq!((&answer["data"], &answer["unreadableBytes"]), (&json!("AgM="), &json!(8)));
+    assert_eq!(
+        (&answer["data"], &answer["unreadableBytes"]),
+        (&json!("AgM="), &json!(8))
+    );
     assert_eq!(client.ask("readMemory", read(7, 2))["unreadableBytes"], 2);
     let message = client.refused("readMemory", read(-1, 2));
     assert!(message.contains("before the beginning"), "{message}");

@@ -5,11 +5,15 @@
 //! its register. For debuggers the scopes are recorded, and with `keeps_variables` the registers
 //! stay live to the end of the scope.
 
+use std::ops::Range;
+
 use canny_syntax::core::{GlobalName, VarId};
 use canny_syntax::datum::Datum;
 use canny_syntax::span::Span;
 use canny_tables::layout;
 use canny_tables::opcodes::Opcode;
+
+use crate::assembler::{AssemblyError, Gap};
 
 use super::closures::Slot;
 use super::{Destination, Generator, Outcome, Place, register};
@@ -40,11 +44,7 @@ impl Generator<'_> {
     }
 
     /// The register that holds the box of a variable, loading it at `top` if need be.
-    fn box_register(
-        &mut self,
-        var: VarId,
-        top: usize,
-    ) -> Result<u8, crate::assembler::AssemblyError> {
+    fn box_register(&mut self, var: VarId, top: usize) -> Result<u8, AssemblyError> {
         match self.place(var) {
             Place::Register(from) => Ok(from),
             place => {
@@ -99,6 +99,18 @@ impl Generator<'_> {
         self.position(span);
         self.assembler.abc(Opcode::CellRef, scratch, scratch, 0);
         self.assembler.bind(defined);
+        Ok(())
+    }
+
+    pub(super) fn assign_register(&mut self, to: u8, value: &Node, top: usize) -> Outcome {
+        if !self.unit.keeps_variables {
+            return self.node(value, Destination::Register(to), top);
+        }
+        // A debugger shows the value in force until the other one is there.
+        let at = register(top)?;
+        self.node(value, Destination::Register(at), top)?;
+        self.keep_live(to);
+        self.copy(to, at);
         Ok(())
     }
 
@@ -222,7 +234,9 @@ impl Generator<'_> {
         }
         let (start, outer) = (self.assembler.here(), self.kept.len());
         self.kept.extend(variables.iter().map(|(_, at)| *at));
-        let outcome = self.node(body, destination, top);
+        // The value must not take the place of a variable that is still in scope.
+        let (inner, copies) = self.elsewhere(variables, destination, top)?;
+        let outcome = self.node(body, inner, top);
         self.kept.truncate(outer);
         outcome?;
         for (_, at) in variables {
@@ -231,7 +245,47 @@ impl Generator<'_> {
         for (var, at) in variables {
             self.keep_variable(*var, *at, start, span);
         }
+        for (to, from) in copies {
+            self.copy(to, from);
+        }
         Ok(())
+    }
+
+    /// A destination whose registers are those of no variable, and what is to be copied then.
+    fn elsewhere(
+        &self,
+        variables: &[(VarId, u8)],
+        destination: Destination,
+        top: usize,
+    ) -> Result<(Destination, Vec<(u8, u8)>), AssemblyError> {
+        let is_variable = |register: u8| variables.iter().any(|(_, at)| *at == register);
+        match destination {
+            Destination::Register(to) if is_variable(to) => {
+                let at = register(top)?;
+                Ok((Destination::Register(at), vec![(to, at)]))
+            }
+            Destination::Values {
+                base,
+                required,
+                rest,
+            } => {
+                let count = required + u8::from(rest);
+                let mut own = base..base + count;
+                if !own.any(is_variable) {
+                    return Ok((destination, Vec::new()));
+                }
+                register(top + usize::from(count))?;
+                let from = register(top)?;
+                let elsewhere = Destination::Values {
+                    base: from,
+                    required,
+                    rest,
+                };
+                let copies = (0..count).map(|index| (base + index, from + index));
+                Ok((elsewhere, copies.collect()))
+            }
+            _ => Ok((destination, Vec::new())),
+        }
     }
 
     /// Reads a register to no effect, which makes it live until here.
@@ -253,14 +307,42 @@ impl Generator<'_> {
             return;
         }
         let inlining = self.unit.copy_number(span);
-        self.assembler.variable(VariableScope {
+        let scope = VariableScope {
             name: self.program.names[var.0 as usize],
             place: VariablePlace::Register(at),
             is_boxed: self.program.boxed[var.0 as usize],
             start,
             end: start,
             inlining,
-        });
+        };
+        self.place_variable(var, scope);
+    }
+
+    /// Keeps the place of a variable up to here, except where its register has its next value already,
+    /// where another variable of its name is in force, and where it is not in scope.
+    pub(super) fn place_variable(&mut self, var: VarId, scope: VariableScope) {
+        let end = self.assembler.here();
+        let mut gaps: Vec<(Range<u32>, Gap)> = Vec::new();
+        if let VariablePlace::Register(at) = scope.place {
+            let is_its = |(register, range): &&(u8, Range<u32>)| {
+                *register == at && range.start >= scope.start
+            };
+            let ahead = self.ahead.iter().filter(is_its);
+            gaps.extend(ahead.map(|(_, range)| (range.clone(), Gap::Unknown)));
+        }
+        if let Some(visibility) = self
+            .unit
+            .visibility(scope.name, self.program.bound[var.0 as usize])
+        {
+            let positions = self.assembler.positions_from(scope.start);
+            for (index, (at, span, _)) in positions.iter().enumerate() {
+                let next = positions.get(index + 1).map_or(end, |(next, ..)| *next);
+                let gap = self.unit.gap(visibility, *span);
+                gaps.extend(gap.map(|gap| (scope.start.max(*at)..next, gap)));
+            }
+        }
+        gaps.sort_by_key(|(range, _)| range.start);
+        self.assembler.variable(scope, &gaps);
     }
 
     /// Makes the value in a register the value of a variable.

@@ -157,6 +157,8 @@ impl Generator<'_> {
             .map(|index| target.parameters[*index])
             .collect();
         let mut plans: Vec<Argument> = Vec::with_capacity(arguments.len());
+        // Parameters with their next value, and since when.
+        let mut ahead: Vec<(u8, u32)> = Vec::new();
         for (index, argument) in ordered.iter().copied().enumerate() {
             let rest = &ordered[index + 1..];
             let plan = match self.postponed(argument, rest) {
@@ -170,9 +172,12 @@ impl Generator<'_> {
                             Argument::Late(node) => self.reads(node, to),
                             _ => false,
                         })
-                        && !rest.iter().any(|later| self.reads(later, to));
+                        && !rest.iter().any(|later| self.reads(later, to))
+                        // A debugger shows the values in force.
+                        && !self.unit.keeps_variables;
                     if free {
                         self.node(argument, Destination::Register(to), top)?;
+                        ahead.push((to, self.assembler.here()));
                         Argument::Done
                     } else {
                         let at = register(top)?;
@@ -183,6 +188,9 @@ impl Generator<'_> {
                 }
             };
             plans.push(plan);
+        }
+        if self.unit.keeps_variables {
+            self.keep_scopes_live();
         }
         let mut moves = Vec::new();
         for (plan, to) in plans.iter().zip(&parameters) {
@@ -197,11 +205,17 @@ impl Generator<'_> {
         for step in sequentialise(&moves, scratch) {
             self.copy(step.to, step.from);
         }
+        let moved = moves.iter().map(|step| (step.to, self.assembler.here()));
+        ahead.extend(moved);
         for (plan, to) in plans.iter().zip(&parameters) {
             if let Argument::Late(node) = plan {
                 self.node(node, Destination::Register(*to), top)?;
             }
         }
+        let end = self.assembler.here();
+        let ahead = ahead.into_iter().map(|(at, start)| (at, start..end));
+        self.ahead
+            .extend(ahead.filter(|(_, range)| !range.is_empty()));
         if let Some(function) = target.function {
             self.count_edge(span, Callee::Function(function));
         }

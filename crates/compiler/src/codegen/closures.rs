@@ -241,6 +241,15 @@ impl Generator<'_> {
         for (var, id) in bindings.iter().filter(|(_, id)| !self.unit.is_closed(*id)) {
             open.push((*var, *id, self.captured(*id)));
         }
+        if self.unit.keeps_variables {
+            // Their code refers to the constants.
+            for (var, id) in bindings.iter().filter(|(_, id)| self.unit.is_closed(*id)) {
+                let at = register(top)?;
+                self.assembler.load_pool(at, PoolEntry::Closure(id.0));
+                variables.push((*var, at));
+                top += 1;
+            }
+        }
         for (_, _, captured) in &open {
             let (vars, above) = self.preload_boxes(captured, 0, top)?;
             preloaded.extend(vars);

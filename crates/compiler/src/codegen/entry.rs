@@ -39,6 +39,7 @@ pub(crate) fn generate_procedure(
         labels: HashMap::new(),
         self_target: None,
         kept: Vec::new(),
+        ahead: Vec::new(),
         counted: Default::default(),
     };
     let fixed = match procedure.clauses.as_slice() {
@@ -187,14 +188,18 @@ impl Generator<'_> {
         }
         let inlining = self.unit.copy_number(self.procedure.span);
         for (slot, var) in captures.direct.iter().enumerate() {
-            self.assembler.variable(VariableScope {
+            if self.program.imported[var.0 as usize] {
+                continue;
+            }
+            let scope = VariableScope {
                 name: self.program.names[var.0 as usize],
                 place: VariablePlace::Captured(slot as u16),
                 is_boxed: self.program.boxed[var.0 as usize],
                 start: 0,
                 end: 0,
                 inlining,
-            });
+            };
+            self.place_variable(*var, scope);
         }
     }
 

@@ -23,6 +23,7 @@ mod tests_and_branches;
 mod unit_builder;
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use canny_syntax::core::VarId;
 use canny_syntax::datum::Datum;
@@ -109,6 +110,8 @@ pub(crate) struct Generator<'a> {
     self_target: Option<JumpTarget>,
     /// Registers of variables in scope that are kept live until the procedure returns.
     kept: Vec<u8>,
+    /// Registers that have the next value of a loop's variable already, and where that is so.
+    ahead: Vec<(u8, Range<u32>)>,
     counted: CountedFunctions,
 }
 
@@ -307,7 +310,7 @@ impl Generator<'_> {
             Kind::Unbox { var, check } => self.unbox(*var, *check, destination, top, node.span),
             Kind::SetLocal(var, value) => {
                 if let Place::Register(to) = self.place(*var) {
-                    self.node(value, Destination::Register(to), top)?;
+                    self.assign_register(to, value, top)?;
                 }
                 self.constant(&Datum::Unspecified, destination, top, node.span)
             }

@@ -11,10 +11,12 @@ use canny_syntax::datum::Datum;
 use canny_syntax::name::Name;
 use canny_syntax::span::{SourceId, SourceMap, Span};
 
+use crate::assembler::Gap;
 use crate::counting::FunctionId;
 use crate::ir::{ProcedureId, Program};
 use crate::optimize::inlinings::Inlinings;
-use crate::unit::{InlinedCall, SourceFile, UnitSpan};
+use crate::shadowing::{Shadowing, Visibility};
+use crate::unit::{InlinedCall, SourceFile, UnitSpan, inlined_calls};
 
 /// Identity of a constant: equal keys may share one object.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -37,6 +39,8 @@ pub(crate) struct UnitBuilder {
     /// The unit's number of a row by the compiler's.
     inlined_index: HashMap<u32, u32>,
     closed: Vec<bool>,
+    /// Where variables are hidden.
+    pub shadowing: Shadowing,
     /// Whether to keep where variables are, and to keep them live.
     pub keeps_variables: bool,
     /// Whether to keep where they are.
@@ -58,6 +62,7 @@ impl UnitBuilder {
             inlinings,
             inlined_index: HashMap::new(),
             closed: find_closed(program),
+            shadowing: Shadowing::default(),
             keeps_variables: false,
             names_variables: false,
             is_counting: false,
@@ -142,6 +147,32 @@ impl UnitBuilder {
     /// The unit's number of the copy that a span lies in.
     pub fn copy_number(&mut self, span: Span) -> u32 {
         self.inlining(span.inlining)
+    }
+
+    /// Where a variable is in force, if that is not all of the code in which its binding form puts it.
+    pub fn visibility(&self, name: Name, bound: Span) -> Option<&Visibility> {
+        self.shadowing.of_variable(name, bound)
+    }
+
+    /// Whether a variable is not in force in code with a position, or in code whose copy has it.
+    pub fn gap(&self, visibility: &Visibility, at: UnitSpan) -> Option<Gap> {
+        let contains = |span: &Span| {
+            let source = self.source_index.get(&span.source);
+            let is_inside = |at: UnitSpan| {
+                source == Some(&at.source) && span.start <= at.start && at.end <= span.end
+            };
+            let mut calls = inlined_calls(&self.inlined, at).map(|row| row.call);
+            is_inside(at) || calls.any(is_inside)
+        };
+        if visibility
+            .limit
+            .as_ref()
+            .is_some_and(|limit| !contains(limit))
+        {
+            return Some(Gap::Elsewhere);
+        }
+        let is_hidden = visibility.hidden.iter().any(contains);
+        is_hidden.then_some(Gap::Unknown)
     }
 
     /// Gives the sources their names and lines.

@@ -230,7 +230,12 @@ pub fn part_name(thread: &Thread, value: Value, name: &str) -> Option<(Value, Pa
         Kind::Record => {
             let fields = record_fields(object).into_iter();
             let names = fields.map(|(name, _)| name);
-            PartName::Field(1 + names.collect::<Vec<_>>().iter().position(|one| one == name)?)
+            PartName::Field(
+                1 + names
+                    .collect::<Vec<_>>()
+                    .iter()
+                    .position(|one| one == name)?,
+            )
         }
         Kind::Box => {
             let mut names = object.kind().row().fields.iter();

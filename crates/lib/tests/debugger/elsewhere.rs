@@ -210,7 +210,13 @@ fn one_of_the_calls_of_a_line_is_stepped_into() {
 fn a_frame_continues_at_another_line() {
     for mode in &MODES[..4] {
         // Over the second line of the body, and back to the first one.
-        let acts = [Act::Jump(9), Act::Over, Act::Over, Act::Jump(8), Act::Continue];
+        let acts = [
+            Act::Jump(9),
+            Act::Over,
+            Act::Over,
+            Act::Jump(8),
+            Act::Continue,
+        ];
         let (seen, value) = act(*mode, LINES, at_line(8), &acts, &["sum", "next"]);
         let expected = [
             "break work:8 sum=12",

@@ -7,11 +7,11 @@
 use canny_compiler::unit::{
     CodeBlock, CompiledUnit, PoolEntry, PositionTableBuilder, position_records,
 };
+use canny_spesh::snapshot::CodeWord;
 use canny_syntax::core::{GlobalName, LibraryKey, UnitKind};
 use canny_syntax::datum::Datum;
 use canny_syntax::name::Name;
 use canny_tables::kinds::Kind;
-use canny_spesh::snapshot::CodeWord;
 use canny_value::Value;
 
 use crate::Vm;
@@ -28,7 +28,9 @@ impl Vm {
     ) -> Option<CompiledUnit> {
         let code = CodeRef::of_closure(procedure)?;
         let name = self.procedure_name(procedure);
-        let captured = procedure.as_object().map_or(0, |closure| closure.length() - 1);
+        let captured = procedure
+            .as_object()
+            .map_or(0, |closure| closure.length() - 1);
         self.unit_of_code(code, (name, captured), &literal)
     }
 

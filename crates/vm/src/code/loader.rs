@@ -66,9 +66,6 @@ impl Thread {
             }
         }
         self.vm.units.finish(unit_number, &self.scratch[codes..]);
-        if self.vm.debugger.is_on() {
-            self.set_breaks_of_unit(unit_number);
-        }
         let constants = self.scratch.len();
         for datum in &unit.constants {
             let value = match datum {
@@ -119,6 +116,10 @@ impl Thread {
                 let object = self.scratch[codes + index];
                 self.mutator().store_code_pool(object, slot, value);
             }
+        }
+        if self.vm.debugger.is_on() {
+            // Breakpoints on assignments look at the cells.
+            self.set_breaks_of_unit(unit_number);
         }
         Ok(self.scratch[closure_of[&unit.entry]])
     }

@@ -243,9 +243,27 @@ impl CodeRef {
         let at = (pc as usize).wrapping_sub(self.start() as usize) / 4;
         let word = self.instructions().get(at.wrapping_sub(1));
         let opcode = word.and_then(|word| Opcode::from_byte(*word as u8));
-        opcode.is_some_and(|opcode| {
+        let looks_so = opcode.is_some_and(|opcode| {
             opcode.has(OpcodeFlags::BEFORE_ENTRY) && opcode.row().window.reads_arguments()
-        })
+        });
+        // Before a return address is a live map, which may look like any instruction.
+        looks_so && self.is_instruction(at - 1)
+    }
+
+    /// Whether an instruction begins at the word with an index.
+    fn is_instruction(self, index: usize) -> bool {
+        let words = self.readable_instructions();
+        let mut at = 0;
+        while at < index {
+            let opcode = words
+                .get(at)
+                .and_then(|word| Opcode::from_byte(*word as u8));
+            let Some(opcode) = opcode else {
+                return false;
+            };
+            at += opcode.words();
+        }
+        at == index
     }
 
     /// Live registers of a frame of this code stopped in the instruction whose first word ends before

@@ -48,6 +48,8 @@ pub enum Location {
     Assignment(String),
     /// Where a part of an object is changed: before a store, or behind what has changed it otherwise.
     Part(Kept, PartName),
+    /// Every place of the program and of its own libraries: for tests that stop everywhere.
+    Everywhere,
 }
 
 /// Looks at a stop before anybody else does: whether it is to happen.
@@ -166,7 +168,9 @@ impl Thread {
             _ => None,
         };
         let watched = watched.map(Arc::new);
-        let object = watched.as_deref().map(|watched| self.watched_object(watched));
+        let object = watched
+            .as_deref()
+            .map(|watched| self.watched_object(watched));
         let codes = self.loaded_codes(None);
         let debugger = &self.vm.debugger;
         debugger.turn_on();
@@ -329,6 +333,13 @@ fn find(known: &mut Known, object: Option<Value>, codes: &[Loaded]) {
                     .extend(own.map(|at| (CodeWord(code.word()), at)));
             }
         }
+        Location::Everywhere => {
+            for (unit, index, code) in codes.iter().filter(|(_, _, code)| !code.is_library()) {
+                let places = Places::of(unit, *index, *code).by_index.into_keys();
+                let word = CodeWord(code.word());
+                known.places.extend(places.map(|at| (word, at)));
+            }
+        }
         Location::Part(..) => {
             let Some((watched, object)) = known.watched.as_deref().zip(object) else {
                 return;
@@ -344,7 +355,10 @@ fn find(known: &mut Known, object: Option<Value>, codes: &[Loaded]) {
             let Some(witnesses) = known.breakpoint.location.witnesses() else {
                 return;
             };
-            for (unit, index, code) in codes.iter().filter(|(unit, ..)| unit.name == witnesses.unit) {
+            for (unit, index, code) in codes
+                .iter()
+                .filter(|(unit, ..)| unit.name == witnesses.unit)
+            {
                 let word = CodeWord(code.word());
                 let name = unit.codes[*index].name.as_deref();
                 if name.is_some_and(|name| witnesses.names.contains(&name)) {
@@ -352,7 +366,8 @@ fn find(known: &mut Known, object: Option<Value>, codes: &[Loaded]) {
                     known.places.extend(first.map(|first| (word, first)));
                 }
                 // The copy of a procedure that raises has its object anywhere.
-                let copied = (known.breakpoint.location != Location::Raise).then_some(witnesses.names);
+                let copied =
+                    (known.breakpoint.location != Location::Raise).then_some(witnesses.names);
                 for name in copied.into_iter().flatten() {
                     let copies = first_of_copies(unit, *index, *code, name).into_iter();
                     known.places.extend(copies.map(|at| (word, at)));

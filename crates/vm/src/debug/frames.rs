@@ -373,6 +373,7 @@ impl Thread {
                 // SAFETY: the frame is live.
                 captured(unsafe { Thread::closure_of(self.fp) }, slot)?
             }
+            VariablePlace::Nowhere => return None,
         };
         value_of(held, variable.is_boxed)
     }
@@ -404,7 +405,9 @@ impl Thread {
         let mut holder = None;
         self.find_variables(Origin::Thread, frame, &mut |_, found| {
             let one = found.iter().find(|one| one.scope.name.as_str() == name);
-            let held = one.filter(|one| one.scope.is_boxed).and_then(|one| one.held);
+            let held = one
+                .filter(|one| one.scope.is_boxed)
+                .and_then(|one| one.held);
             holder = held.filter(|held| held.is_kind(Kind::Box));
         });
         holder
@@ -434,6 +437,7 @@ impl Thread {
             }
             outcome = match (one.scope.place, physical.registers) {
                 (VariablePlace::Captured(_), _) => Assignment::NeverAssigned,
+                (VariablePlace::Nowhere, _) => Assignment::Gone,
                 (VariablePlace::Register(_), Registers::Sealed(..)) => Assignment::InContinuation,
                 (VariablePlace::Register(register), Registers::Stack(fp, callee)) => {
                     self.leave_compiled_code(callee);
@@ -517,7 +521,7 @@ impl Found<'_> {
     fn home(&self) -> Home {
         match self.scope.place {
             _ if self.scope.is_boxed => Home::Box,
-            VariablePlace::Register(_) => Home::Register,
+            VariablePlace::Register(_) | VariablePlace::Nowhere => Home::Register,
             VariablePlace::Captured(_) => Home::Closure,
         }
     }
@@ -571,6 +575,7 @@ fn variables_of<'s>(
                 is_live.then(|| physical.register(register))
             }
             VariablePlace::Captured(slot) => captured(physical.closure, slot),
+            VariablePlace::Nowhere => None,
         };
         found.push(Found { scope, held });
     }

@@ -120,9 +120,7 @@ impl Thread {
             })
         };
         let mut can = true;
-        let there = own
-            .code
-            .live_at(behind(target), 0, &self.vm.liveness);
+        let there = own.code.live_at(behind(target), 0, &self.vm.liveness);
         there.each(|register| {
             let is_there = has_value.get(register).copied().unwrap_or(false);
             can &= is_there && is_variable(register);

@@ -290,7 +290,10 @@ impl Thread {
         let index = unsafe { here.at.offset_from(here.code.start()) } as u32;
         let own = places.by_index.get(&index).copied();
         let start = step.start;
-        if step.goal == Goal::Into(index) && here.depth == start.depth && here.code.word() == start.code {
+        if step.goal == Goal::Into(index)
+            && here.depth == start.depth
+            && here.code.word() == start.code
+        {
             // From here on it is a step in: the next place of the program is in the callee.
             step.goal = Goal::Step(StepKind::In, Granularity::Line);
             step.start.place = places.in_force(index);

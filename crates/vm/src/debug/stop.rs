@@ -112,6 +112,11 @@ impl<'t> Stop<'t> {
         self.thread.debug_depth(frame)
     }
 
+    /// The address of the instruction before which the task stands.
+    pub fn address(&self) -> usize {
+        self.thread.pc as usize - size_of::<u32>()
+    }
+
     /// Where the task stands.
     pub fn position(&self) -> Option<Position> {
         self.frames(0, 1).pop()?.position

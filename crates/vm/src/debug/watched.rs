@@ -190,12 +190,7 @@ impl Thread {
     }
 
     /// Whether the part was changed, or is by the instruction with a break at an address.
-    pub(super) fn is_changed(
-        &mut self,
-        watched: &Watched,
-        opcode: Opcode,
-        at: *const u32,
-    ) -> bool {
+    pub(super) fn is_changed(&mut self, watched: &Watched, opcode: Opcode, at: *const u32) -> bool {
         let object = self.debug_kept(watched.object);
         let Some(now) = self.debug_part(object, watched.part) else {
             return false;

@@ -215,7 +215,7 @@ impl Thread {
                 index: value.map(&mut *keep),
                 register: match scope.place {
                     VariablePlace::Register(register) => Some(register),
-                    VariablePlace::Captured(_) => None,
+                    VariablePlace::Captured(_) | VariablePlace::Nowhere => None,
                 },
             });
         }
@@ -241,6 +241,7 @@ fn value_of(scope: &VariableScope, step: &Step, closure: Value, live: &[bool]) -
             }
             object.field(field)
         }
+        VariablePlace::Nowhere => return None,
     };
     let value = match value.as_kind(Kind::Box) {
         Some(holder) if scope.is_boxed => holder.field(0),

@@ -160,7 +160,9 @@ impl Specializer {
     pub(crate) fn segments_of(&self, code: CodeWord) -> Vec<(u64, usize)> {
         let registry = self.lock();
         let own = registry.segments().filter(|(of, ..)| *of == code);
-        let mut own: Vec<_> = own.map(|(_, start, length)| (start as u64, length)).collect();
+        let mut own: Vec<_> = own
+            .map(|(_, start, length)| (start as u64, length))
+            .collect();
         own.sort();
         own
     }

@@ -24,7 +24,10 @@ fn console(prompt: &mut Prompt) -> Result<Arc<Console>, Reply> {
 
 /// A command about breakpoints: `,break`, `,watch`, `,catch`, `,breakpoints` or `,delete`.
 pub(super) fn breakpoints(prompt: &mut Prompt, word: &str, rest: &str) -> Reply {
-    let is_line = rest.split_whitespace().next().is_some_and(|place| place.parse::<u32>().is_ok());
+    let is_line = rest
+        .split_whitespace()
+        .next()
+        .is_some_and(|place| place.parse::<u32>().is_ok());
     if word == "break" && is_line {
         return Reply::Text("; a line wants its file: FILE:LINE\n".to_owned());
     }
