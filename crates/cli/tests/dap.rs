@@ -4,6 +4,8 @@
 mod client;
 #[path = "dap/code.rs"]
 mod code;
+#[path = "dap/network.rs"]
+mod network;
 #[path = "dap/parts.rs"]
 mod parts;
 mod support;
@@ -624,7 +626,11 @@ fn wrong_requests_are_refused() {
         ("disassemble", json!({"memoryReference": "0x1"})),
         (
             "disassemble",
-            json!({"memoryReference": "0xffffffffffffffff", "offset": i64::MAX, "instructionCount": i64::MAX}),
+            json!({
+                "memoryReference": "0xffffffffffffffff",
+                "offset": i64::MAX,
+                "instructionCount": i64::MAX,
+            }),
         ),
         (
             "readMemory",

@@ -253,7 +253,7 @@ fn evaluations_stop_at_breakpoints() {
     terminal.wait_for("$1 = 25");
     terminal.keys(",delete 1\r");
     terminal.keys(",step (square 5)\r");
-    terminal.wait_for("(debug)");
+    terminal.wait_for("the program at prompt 3:1:2\n(debug)");
     // The evaluation ends, not the prompt.
     terminal.keys("quit\r");
     terminal.wait_for("the evaluation was ended in the debugger");

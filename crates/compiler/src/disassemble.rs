@@ -85,7 +85,7 @@ pub struct Row {
     pub span: Option<UnitSpan>,
 }
 
-/// The instructions of a code, in order. What cannot be decoded is the last row.
+/// The instructions of a code, in order. The last row may be one that cannot be decoded.
 pub fn rows(unit: &CompiledUnit, code: &CodeBlock) -> Vec<Row> {
     let labels = labels(code);
     let mut positions = code.positions.iter().peekable();

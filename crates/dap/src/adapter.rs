@@ -19,6 +19,7 @@ use canny_messages::{Incoming, MessageReader, write_message};
 use serde_json::{Value as Json, json};
 
 use crate::capabilities::capabilities;
+use crate::connection::Connection;
 use crate::output::{Answer, Output, Request};
 use crate::shared::RERUN;
 
@@ -96,7 +97,7 @@ struct Session {
 }
 
 type Pending = Arc<Mutex<HashMap<i64, Answer>>>;
-type ToProgram = Arc<Mutex<UnixStream>>;
+type ToProgram = Arc<Mutex<Connection>>;
 type Settings = Arc<Mutex<Vec<Json>>>;
 type SharedChild = Arc<Mutex<Child>>;
 
@@ -125,7 +126,7 @@ impl Adapter<'_> {
             "launch" | "attach" => match self.open(&request) {
                 Ok(session) => {
                     self.session = Some(session);
-                    self.pass_on(message, answer);
+                    self.pass_on(&without_address(message), answer);
                 }
                 Err(message) => answer.give(Err(message)),
             },
@@ -175,7 +176,13 @@ impl Adapter<'_> {
     /// Starts a program or finds it.
     fn open(&mut self, request: &Request) -> Result<Session, String> {
         let is_ended = Arc::new(AtomicBool::new(false));
-        let (stream, child, reruns) = if request.command == "attach" {
+        let remote = request.arguments["address"].as_str();
+        let (stream, child, reruns) = if let Some(address) = remote {
+            let token = request.arguments["token"].as_str().unwrap_or_default();
+            // Terminals of the editor are on this machine.
+            self.initialize["supportsRunInTerminalRequest"] = false.into();
+            (Connection::to_adapter(address, token)?, None, None)
+        } else if request.command == "attach" {
             let number = |name: &str| {
                 let argument = &request.arguments[name];
                 let text = argument.as_str().and_then(|text| text.trim().parse().ok());
@@ -184,7 +191,8 @@ impl Adapter<'_> {
             let process = number("pid").or_else(|| number("processId"));
             let process = process.and_then(|number| u32::try_from(number).ok());
             let process = process.ok_or("'attach' wants the number of a process: 'pid'")?;
-            ((self.surroundings.attach)(process)?, None, None)
+            let stream = (self.surroundings.attach)(process)?;
+            (Connection::Local(stream), None, None)
         } else {
             self.launch(request)?
         };
@@ -202,6 +210,8 @@ impl Adapter<'_> {
             child: child.clone(),
             is_ended: is_ended.clone(),
             pending: pending.clone(),
+            address: remote.map(str::to_owned),
+            is_heard: AtomicBool::new(false),
         };
         let relay = thread::spawn(move || relay.run(stream));
         Ok(Session {
@@ -353,7 +363,7 @@ impl Adapter<'_> {
             }
         }
         let stream = session.to_program.lock();
-        let _ = stream.shutdown(std::net::Shutdown::Both);
+        stream.shut_down();
         drop(stream);
         if let Some(relay) = session.relay.take() {
             let _ = relay.join();
@@ -363,7 +373,7 @@ impl Adapter<'_> {
 
 /// A program that was started: the connection, the process if it is a child, and where other runs of a
 /// replay connect.
-type Launched = (UnixStream, Option<SharedChild>, Option<Reruns>);
+type Launched = (Connection, Option<SharedChild>, Option<Reruns>);
 
 /// Where other runs of a replay connect.
 struct Reruns {
@@ -383,6 +393,16 @@ impl Drop for Reruns {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+/// A request as an adapter on another machine gets it.
+fn without_address(message: &Json) -> Json {
+    let mut message = message.clone();
+    if let Some(arguments) = message["arguments"].as_object_mut() {
+        arguments.remove("address");
+        arguments.remove("token");
+    }
+    message
 }
 
 /// A request of the adapter's own, whose answer goes to nobody.
@@ -417,11 +437,14 @@ struct Relay {
     child: Option<SharedChild>,
     is_ended: Arc<AtomicBool>,
     pending: Pending,
+    /// The address of an adapter on another machine, and whether it has said anything.
+    address: Option<String>,
+    is_heard: AtomicBool,
 }
 
 impl Relay {
     /// Sends what the program says to the editor, and at the end that it has ended.
-    fn run(self, stream: UnixStream) {
+    fn run(self, stream: Connection) {
         let mut next = self.pass_on(stream, false);
         while let Some(stream) = next {
             next = self.pass_on(stream, true);
@@ -441,16 +464,23 @@ impl Relay {
     }
 
     fn refuse_pending(&self) {
+        let text = match &self.address {
+            Some(address) if !self.is_heard.load(Ordering::SeqCst) => {
+                format!("{address} has closed the connection: the token may be wrong")
+            }
+            _ => "the program has ended".to_owned(),
+        };
         for (_, answer) in self.pending.lock().drain() {
-            answer.give(Err("the program has ended".to_owned()));
+            answer.give(Err(text.clone()));
         }
     }
 
     /// The same for one run; gives the connection of the next run if there is one. The editor need not
     /// learn that another run begins.
-    fn pass_on(&self, stream: UnixStream, is_other: bool) -> Option<UnixStream> {
+    fn pass_on(&self, stream: Connection, is_other: bool) -> Option<Connection> {
         let mut reader = MessageReader::new(BufReader::new(stream));
         while let Ok(Some(incoming)) = reader.read() {
+            self.is_heard.store(true, Ordering::SeqCst);
             match incoming {
                 // The answer to the adapter's own request.
                 Incoming::Message(message) if message["request_seq"] == 0 => {}
@@ -477,7 +507,7 @@ impl Relay {
     }
 
     /// Another run takes the place of the program: it gets the breakpoints and settings.
-    fn next_run(&self) -> Option<UnixStream> {
+    fn next_run(&self) -> Option<Connection> {
         let reruns = self.reruns.as_ref()?;
         // Requests of the editor wait.
         let mut to_program = self.to_program.lock();
@@ -497,7 +527,7 @@ impl Relay {
 fn wait_for_program(
     listener: &UnixListener,
     mut child: Option<&mut Child>,
-) -> Result<UnixStream, String> {
+) -> Result<Connection, String> {
     listener
         .set_nonblocking(true)
         .map_err(|error| error.to_string())?;
@@ -506,7 +536,8 @@ fn wait_for_program(
         match listener.accept() {
             Ok((stream, _)) => {
                 let set = stream.set_nonblocking(false);
-                return set.map(|()| stream).map_err(|error| error.to_string());
+                let stream = set.map(|()| Connection::Local(stream));
+                return stream.map_err(|error| error.to_string());
             }
             Err(error) if error.kind() != io::ErrorKind::WouldBlock => {
                 return Err(error.to_string());

@@ -292,7 +292,7 @@ fn of_filter(filter: &str, kinds: &str) -> Option<Breakpoint> {
     })
 }
 
-/// What becomes of a variable or a part that is watched.
+/// The change of a variable or a part that is watched.
 fn change(stop: &mut Stop<'_>, id: BreakpointId, name: &str) -> Option<String> {
     let (old, new, is_done) = match (stop.change(id), stop.assignment()) {
         (Some(change), _) => (change.old, change.new, change.is_done),

@@ -1,4 +1,5 @@
-//! The abilities of the debugger, which a client asks for first.
+//! The abilities of the debugger, which a client asks for first, and the filters of its exception
+//! breakpoints.
 
 use serde_json::{Value as Json, json};
 
@@ -36,7 +37,7 @@ pub fn capabilities() -> Json {
     })
 }
 
-/// What can be stopped at besides places of the text.
+/// The filters for stops that are at no place of the text.
 fn filters() -> Json {
     let filter = |name: &str, label: &str, description: &str| {
         json!({

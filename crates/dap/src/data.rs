@@ -1,4 +1,5 @@
-//! Data of the program: parts of values, what can be watched, and bytes.
+//! Data of the program: parts of values, bytes, and what can be watched. A part that a client may
+//! watch is kept until the client leaves.
 
 use std::sync::Arc;
 
@@ -129,7 +130,7 @@ impl Shared {
         })
     }
 
-    /// What is to be watched by the name that a client has got for it, and how it calls it.
+    /// The thing to be watched that a client has got a name for, and what the client calls it.
     pub fn watched(&self, id: &str) -> Option<(Location, String)> {
         if let Some(name) = id.strip_prefix(VARIABLE) {
             return Some((Location::Assignment(name.to_owned()), name.to_owned()));

@@ -13,6 +13,7 @@ pub mod adapter;
 mod breakpoints;
 mod capabilities;
 mod code;
+pub mod connection;
 mod data;
 mod evaluating;
 mod numbers;

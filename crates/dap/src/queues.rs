@@ -107,11 +107,24 @@ impl Tasks {
         }
     }
 
-    /// Nobody asks any more: all go on.
-    pub fn close(&mut self) {
+    /// Nobody asks any more: all go on, and expressions that are being evaluated end. Gives their tasks.
+    pub fn close(&mut self) -> Vec<TaskKey> {
         self.is_closed = true;
         self.queues.clear();
-        self.evaluations.clear();
+        let mut tasks = Vec::new();
+        for (task, evaluations) in &mut self.evaluations {
+            for evaluation in evaluations.iter_mut() {
+                evaluation.is_cancelled = true;
+                tasks.push(*task);
+            }
+        }
+        tasks.dedup();
+        tasks
+    }
+
+    /// Nobody asks any more, and no expression is being evaluated.
+    pub fn is_over(&self) -> bool {
+        self.is_closed && self.evaluations.values().all(Vec::is_empty)
     }
 
     /// A task stops: its jobs come from here; none if nobody asks any more.

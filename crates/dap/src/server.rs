@@ -149,9 +149,17 @@ impl Shared {
                     thread.debug_forget(kept);
                 }
             }
-            vm.debugger().set_client(None);
         }
-        self.tasks.lock().close();
+        // Expressions end where their tasks stop for the last time.
+        let evaluating = self.tasks.lock().close();
+        if let Some(vm) = self.machine.upgrade() {
+            if evaluating.is_empty() {
+                vm.debugger().set_client(None);
+            }
+            for task in evaluating {
+                vm.debugger().pause(task);
+            }
+        }
         self.change_phase(Phase::Gone(ending));
     }
 }

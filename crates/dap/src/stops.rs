@@ -36,6 +36,9 @@ impl Client for Shared {
             return Resume::Raise(stop.thread().condition("cancelled", text, &[], None));
         }
         let Some(receiver) = self.tasks.lock().begin(task) else {
+            if self.tasks.lock().is_over() {
+                stop.debugger().set_client(None);
+            }
             return Resume::Continue;
         };
         match evaluated {

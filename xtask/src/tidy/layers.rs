@@ -64,7 +64,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "dap",
         &[
-            "locks", "replay", "tables", "value", "messages", "vm", "lib",
+            "locks", "replay", "tables", "value", "messages", "formats", "vm", "lib",
         ],
     ),
     (

@@ -1,4 +1,5 @@
-//! How breakpoints are set at the prompt of the debugger: the meaning of the places that people write.
+//! How breakpoints are set at the prompt of the debugger: the meaning of the places that people
+//! write. The prompt itself is in `console`.
 
 use std::sync::Arc;
 

@@ -157,7 +157,7 @@ pub fn described_stop(
     format!("{reason}{task}{place}\n{assignment}{changes}")
 }
 
-/// What becomes of the parts whose breakpoints were met.
+/// The changes of the parts whose breakpoints were met.
 fn changes(stop: &mut Stop<'_>, names: &[(BreakpointId, String)]) -> String {
     let Reason::Breakpoints(ids) = stop.reason() else {
         return String::new();

@@ -66,6 +66,8 @@ pub struct Environment {
     pub coverage: Option<PathBuf>,
     /// Report ports that were left open.
     pub reports_open_ports: bool,
+    /// The token of a debug adapter that other machines reach.
+    pub debugger_token: Option<String>,
     /// Where a suite reports.
     pub test_report: Option<PathBuf>,
     /// How often a suite is run between two counts of what is left behind.
@@ -98,6 +100,7 @@ impl Default for Environment {
             counts_calls: false,
             coverage: None,
             reports_open_ports: false,
+            debugger_token: None,
             test_report: None,
             test_leaks: None,
             compiles: true,
@@ -230,7 +233,7 @@ fn take(row: &Variable, value: &OsStr, environment: &mut Environment) -> Result<
                 return wrong(&format!("'{word}'"));
             }
         }
-        (Takes::Text(set), _) => set(environment),
+        (Takes::Text(set), _) => set(environment, value.to_string_lossy().into_owned()),
     }
     Ok(())
 }

@@ -31,7 +31,7 @@ pub enum Takes {
     /// This word.
     Word(&'static str),
     /// Anything.
-    Text(fn(&mut Environment)),
+    Text(fn(&mut Environment, String)),
 }
 
 /// For whom a variable is.
@@ -87,7 +87,7 @@ fn elsewhere<T>(_: &mut Environment, _: T) {}
 const FLAG_ELSEWHERE: Takes = Flag(elsewhere::<bool>);
 const NUMBER_ELSEWHERE: Takes = Number(elsewhere::<u64>);
 const FILE_ELSEWHERE: Takes = File(elsewhere::<PathBuf>);
-const TEXT_ELSEWHERE: Takes = Text(|_| ());
+const TEXT_ELSEWHERE: Takes = Text(|_, _| ());
 
 /// A number for a setting of another size, which is as large as that allows.
 fn at_most<T: TryFrom<u64>>(number: u64, most: T) -> T {
@@ -124,6 +124,8 @@ pub const ROWS: &[Variable] = &[
         "where the random values of `(canny test properties)` begin", "another number each time"),
     row(Users, "CANNY_DEBUG_PORTS", "=1", Flag(|to, value| to.reports_open_ports = value),
         "report ports that are closed because nothing holds them any more", "0"),
+    row(Users, "CANNY_DAP_TOKEN", "=TOKEN", Text(|to, value| to.debugger_token = Some(value)),
+        "the token of `canny dap --listen HOST:PORT`", "a new one each time"),
     row(Users, "CANNY_POOL_CORES", "=N", Number(|to, value| to.tasks.cores = Some(count(value))),
         "run tasks on `N` threads at once", "one for each processor that the process may use"),
     row(Users, "CANNY_POOL_THREADS", "=N", Number(|to, value| to.tasks.threads_max = Some(count(value))),
@@ -173,9 +175,9 @@ pub const ROWS: &[Variable] = &[
     row(Work, "CANNY_COMPILE_LIMIT", "=N", Number(|to, value| to.optimizer.limit = Some(value)),
         "allow the optimizer `N` rewriting steps, to find a wrong one by bisection", "any number"),
 
-    row(Canny, SERVE_WORKER, "=NAME", Text(|to| to.is_serve_worker = true),
+    row(Canny, SERVE_WORKER, "=NAME", Text(|to, _| to.is_serve_worker = true),
         "the process serves one version of a program for `canny serve`, which listens at `NAME`", ""),
-    row(Canny, FORWARDED, "=1", Text(|to| to.is_forwarded = true),
+    row(Canny, FORWARDED, "=1", Text(|to, _| to.is_forwarded = true),
         "`compile-r7rs` was called by the program that `COMPILE_R7RS` names", ""),
     row(Canny, TEST_REPORT, "=FILE", File(|to, value| to.test_report = Some(value)),
         "where a suite reports to `canny test`", ""),

@@ -232,3 +232,32 @@ fn tasks_stop_where_they_begin_and_end() {
     assert_eq!(reasons[..3], beginning);
     assert_eq!(reasons.last(), Some(&reason("exception", 2)));
 }
+
+#[test]
+fn an_expression_ends_with_its_client() {
+    let file = program(
+        "(import (scheme base) (scheme file))
+(define (one x)
+  (+ x 1))
+(define (work)
+  (one 5)
+  (call-with-output-file \"done\" (lambda (port) (write-string \"done\" port))))
+(work)
+",
+    );
+    let mut client = Client::launch(&file, json!({}));
+    client.set(&file, json!([{"line": 5}]));
+    client.ask("configurationDone", json!({}));
+    let (_, thread) = client.stop();
+    let frame = client.frame(thread);
+    let endless = json!({"expression": "(let loop () (one 1) (loop))", "frameId": frame});
+    client.send("evaluate", endless);
+    client.kill();
+    // The program goes on to its end.
+    let done = file.with_file_name("done");
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(120);
+    while std::fs::read_to_string(&done).ok().as_deref() != Some("done") {
+        assert!(std::time::Instant::now() < end, "the program did not go on");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+}

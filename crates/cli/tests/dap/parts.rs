@@ -100,7 +100,7 @@ fn elements_fields_and_variables_of_procedures_are_watched() {
         );
         assert_eq!(client.frames(thread)[0].1, line, "{text}");
     }
-    // What cannot be watched says so.
+    // A variable that is never assigned, and a row that is no part, cannot be watched.
     let frame = client.frame(thread);
     let wish = json!({"name": "n", "frameId": frame});
     let info = client.ask("dataBreakpointInfo", wish);
@@ -116,7 +116,11 @@ fn bytes_are_read_and_written() {
     let (mut client, thread, frame) = at_line(14);
     let bytes = client.evaluate(frame, "b");
     let reference = bytes["memoryReference"].clone();
-    let read = |offset: i64, count: i64| json!({"memoryReference": reference, "offset": offset, "count": count});
+    let read = |offset: i64, count: i64| {
+        let mut wish = json!({"memoryReference": reference, "offset": offset});
+        wish["count"] = count.into();
+        wish
+    };
     let answer = client.ask("readMemory", read(1, 10));
     assert_eq!(
         (&answer["data"], &answer["unreadableBytes"]),

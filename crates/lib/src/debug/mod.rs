@@ -2,7 +2,8 @@
 //! and the parts of values.
 //!
 //! Below: [`expressions`] are compiled for a frame and called by the task that stands there;
-//! [`conditions`] decide whether a task stops at a breakpoint; [`parts`] are what an object consists of; [`listing`] shows bytecode;
+//! [`conditions`] decide whether a task stops at a breakpoint; [`parts`] are what an object consists of;
+//! [`listing`] shows bytecode;
 //! [`rerun`] lets replays go backwards; [`watching`] finds what is to be watched.
 
 pub mod conditions;

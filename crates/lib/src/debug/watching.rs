@@ -1,5 +1,5 @@
-//! What somebody means who watches something: a variable of the program, a variable of a procedure that
-//! has a box, or a part of an object, named by the way that leads to it.
+//! The meaning of names of things that are watched: a variable of the program, a variable of a
+//! procedure that has a box, or a part of an object, named by the way that leads to it.
 
 use canny_syntax::core::{GlobalName, LibraryKey};
 use canny_syntax::name::Name;

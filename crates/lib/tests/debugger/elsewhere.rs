@@ -1,5 +1,5 @@
-//! Parts of values that are watched, steps into one of a line's calls, and frames that continue at another
-//! line.
+//! Parts of values that are watched, steps into one of a line's calls, and frames that continue at
+//! another line.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use canny_vm::debug::{Breakpoint, Client, Granularity, Location, Reason, Resume,
 
 use super::{MODES, Mode, at_line, describe, machine, run, written};
 
-/// What is done at a stop.
+/// An act at a stop.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     /// Watches what paths lead to, and goes on.

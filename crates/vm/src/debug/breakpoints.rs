@@ -289,7 +289,7 @@ impl Thread {
 }
 
 impl Thread {
-    /// What a breakpoint on a part of an object has met here.
+    /// The change that a breakpoint on a part of an object has met here.
     pub(super) fn debug_change_at(&self, id: BreakpointId) -> Option<Change> {
         let seen = self.break_at_hand()?;
         let asked = seen.asked.iter().find(|asked| asked.id == id)?;

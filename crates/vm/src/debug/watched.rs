@@ -34,9 +34,9 @@ pub enum PartName {
 /// A change of a part that is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// What it was.
+    /// The value before.
     pub old: Value,
-    /// What it will be, or is.
+    /// The value behind it.
     pub new: Value,
     /// It has happened already.
     pub is_done: bool,
@@ -47,10 +47,10 @@ pub struct Change {
 pub(super) struct Watched {
     object: Kept,
     part: PartName,
-    /// What it was when it was looked at last, and before its last change.
+    /// Its value when it was looked at last, and the one before its last change.
     known: Kept,
     before: Kept,
-    /// What an instruction was about to store.
+    /// The value that an instruction was about to store.
     expected: Kept,
     is_expected: AtomicBool,
 }
