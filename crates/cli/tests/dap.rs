@@ -492,8 +492,19 @@ fn a_service_is_attached_to() {
     let (_, thread) = client.stop();
     assert_eq!(client.frames(thread)[0], ("handle".to_owned(), 5));
     let frame = client.frame(thread);
-    // The names of the standard library are known, those of the program are not.
+    // The names of the standard library are known, and those of the program.
     assert_eq!(client.evaluate(frame, "(exact 2.0)")["result"], "2");
+    client.set(&file, json!([]));
+    // The optimizer has removed `handle`, whose body is where it was called.
+    let removed = json!({"expression": "(handle 7)", "frameId": frame});
+    assert!(client.refused("evaluate", removed).contains("no value"));
+    assert_eq!(client.evaluate(frame, "(procedure? serve)")["result"], "#t");
+    assert_eq!(
+        client.evaluate(frame, "(channel? requests)")["result"],
+        "#t"
+    );
+    let undefined = json!({"expression": "(nothing 1)", "frameId": frame});
+    assert!(client.refused("evaluate", undefined).contains("nothing"));
     // The others go on, and all do when the client has left.
     client.ask("disconnect", json!({}));
     assert!(service.0.try_wait().expect("it can be asked").is_none());

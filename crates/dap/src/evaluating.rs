@@ -71,7 +71,7 @@ impl Shared {
         match outcome.value {
             Ok(value) => Ok(self.described(stop, value, is_whole)),
             Err(raised) => {
-                let text = parts::brief(stop.thread(), raised, RAISED_BYTES);
+                let text = conditions::text_of_raised(stop.thread(), raised, RAISED_BYTES);
                 Err(format!("raised: {text}"))
             }
         }

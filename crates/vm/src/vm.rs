@@ -184,6 +184,17 @@ impl Vm {
         names.into_iter().collect()
     }
 
+    /// The first source of a unit with a name.
+    pub fn source_of_unit(&self, name: &str) -> Option<String> {
+        let mut found = None;
+        self.units.each_code(|unit, _, _| {
+            if unit.name == name && found.is_none() {
+                found = unit.sources.first().map(|source| source.name.to_string());
+            }
+        });
+        found
+    }
+
     /// The heap.
     pub fn heap(&self) -> &Arc<Heap> {
         &self.heap

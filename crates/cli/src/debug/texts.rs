@@ -2,7 +2,7 @@
 //!
 //! Nothing here changes a task; values are written as `write` does, and cut.
 
-use canny_lib::debug::Outcome;
+use canny_lib::debug::{Outcome, conditions};
 use canny_lib::printer;
 use canny_value::Value;
 use canny_vm::debug::{
@@ -270,7 +270,10 @@ pub fn described_outcome(stop: &mut Stop<'_>, outcome: &Outcome) -> String {
     let mut text = match outcome.value {
         Ok(Value::UNSPECIFIED) => String::new(),
         Ok(value) => format!("{}\n", written(stop, value)),
-        Err(object) => format!("raised: {}\n", written(stop, object)),
+        Err(object) => {
+            let text = conditions::text_of_raised(stop.thread(), object, VALUE_MAX);
+            format!("raised: {text}\n")
+        }
     };
     for (name, assignment) in &outcome.assigned {
         let sentence = match assignment {

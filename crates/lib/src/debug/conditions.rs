@@ -10,10 +10,13 @@ use std::sync::Arc;
 use canny_locks::Mutex;
 use canny_tables::kinds::Kind;
 use canny_value::Value;
+use canny_vm::Thread;
+use canny_vm::condition::field;
 use canny_vm::debug::{Condition, Resume, Stop, TaskKey, Verdict};
 use canny_vm::symbols::symbol_name;
 
 use super::expressions::{self, Compiled, Expression, PREFIX};
+use super::parts;
 use super::simple::Simple;
 use crate::printer;
 
@@ -263,14 +266,25 @@ impl Judge {
     }
 }
 
-/// Field of a condition with its kind.
-const CONDITION_TYPE: usize = 0;
-
 /// The kind of a condition, such as `file`, or the word `object` for anything else.
 pub fn kind_of_raised(raised: Value) -> String {
     let condition = raised.as_kind(Kind::Condition);
-    let kind = condition.and_then(|condition| symbol_name(condition.field(CONDITION_TYPE)));
+    let kind = condition.and_then(|condition| symbol_name(condition.field(field::KIND)));
     kind.unwrap_or_else(|| "object".to_owned())
+}
+
+/// The text of an object that an expression has raised: a condition with its irritants, such as the name
+/// of a variable without a value.
+pub fn text_of_raised(thread: &Thread, raised: Value, bytes_max: usize) -> String {
+    let mut text = parts::brief(thread, raised, bytes_max);
+    let condition = raised.as_kind(Kind::Condition);
+    let mut rest = condition.map_or(Value::NIL, |condition| condition.field(field::IRRITANTS));
+    while let Some(pair) = rest.as_pair().filter(|_| text.len() < bytes_max) {
+        text.push(' ');
+        text.push_str(&parts::brief(thread, pair.car(), bytes_max - text.len()));
+        rest = pair.cdr();
+    }
+    text
 }
 
 /// A condition on the object that is raised: nobody handles it, and it is of one of some kinds.

@@ -12,8 +12,8 @@ use canny_syntax::reader::read_source;
 use canny_syntax::span::Span;
 use canny_syntax::syntax::Syntax;
 use canny_value::Value;
-use canny_vm::Thread;
 use canny_vm::debug::{Assignment, Kept, Resume, Stop};
+use canny_vm::{Thread, Vm};
 
 use crate::evaluation::{
     EnvironmentId, Evaluation, FormPosition, LibraryWords, Prepared, is_standard_library,
@@ -116,7 +116,7 @@ pub fn procedure_for(
     }
     let forms = [import_form(), procedure_form(names, read.forms)];
     let prepared = thread.outside_heap(|| {
-        let (id, libraries) = environment_of(evaluation, unit)?;
+        let (id, libraries) = environment_of(&vm, unit)?;
         let prepared = evaluation
             .prepare_forms(id, &forms, FormPosition::Tail)
             .map_err(|diagnostics| complain(&diagnostics))?;
@@ -154,19 +154,19 @@ fn not_loaded() -> String {
 }
 
 /// The environment for expressions in a frame of a unit, and what must run before its first use.
-fn environment_of(
-    evaluation: &Evaluation,
-    unit: &str,
-) -> Result<(EnvironmentId, Option<Prepared>), String> {
-    if !unit.starts_with('(')
-        && let Some(program) = evaluation.program_environment(unit)
-    {
+fn environment_of(vm: &Vm, unit: &str) -> Result<(EnvironmentId, Option<Prepared>), String> {
+    let evaluation = Evaluation::of(vm);
+    let is_program = !unit.starts_with('(') && !unit.is_empty();
+    let program = is_program.then(|| {
+        let again = || evaluation.read_program_again(unit, &vm.source_of_unit(unit)?);
+        evaluation.program_environment(unit).or_else(again)
+    });
+    if let Some(program) = program.flatten() {
         return Ok((program, None));
     }
     let (_, name) = read_source(evaluation.sources(), "a unit", unit.as_bytes(), false);
     let words = name.forms.first().map(LibraryWords::of);
-    // The names of a program that was not started in the debugger are not known, those of the
-    // standard library are.
+    // The names of a program whose file is gone are not known, those of the standard library are.
     let standard = || LibraryWords::of(&list(vec![symbol("scheme"), symbol("base")]));
     let words = match words {
         Some(Ok(words)) => Ok(words),
@@ -213,7 +213,7 @@ pub fn names_in_force(stop: &mut Stop<'_>, frame: usize) -> Vec<String> {
 pub(super) fn environment_in_frame(stop: &mut Stop<'_>, frame: usize) -> Option<EnvironmentId> {
     let unit = stop.frames(frame, 1).pop().map(|frame| frame.unit);
     let vm = stop.thread().vm().clone();
-    let environment = environment_of(Evaluation::of(&vm), &unit.unwrap_or_default());
+    let environment = environment_of(&vm, &unit.unwrap_or_default());
     environment.ok().map(|(id, _)| id)
 }
 

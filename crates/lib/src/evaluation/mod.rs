@@ -305,6 +305,24 @@ impl Evaluation {
         own.map_or(inner.program, |(number, _)| Some(EnvironmentId(*number)))
     }
 
+    /// The environment of a program that runs, whose names were not kept: its file is read once more. None
+    /// if it is gone or has errors.
+    pub(crate) fn read_program_again(&self, key: &str, file: &str) -> Option<EnvironmentId> {
+        let bytes = std::fs::read(file).ok()?;
+        let (_, forms) = read_source(&self.sources, file, &bytes, false);
+        let mut inner = self.lock();
+        let mut environment = Environment::new(LibraryKey::new(key), EnvironmentKind::Program);
+        let imports = interaction_imports();
+        let libraries = &mut inner.libraries;
+        let expansion = expand_program_in(libraries, &mut environment, &forms.forms, &imports);
+        let mut diagnostics = forms.diagnostics.iter().chain(&expansion.diagnostics);
+        if diagnostics.any(Diagnostic::is_error) {
+            return None;
+        }
+        inner.keep_names(environment);
+        inner.program
+    }
+
     /// Prepares code that was compiled elsewhere, with the libraries that it needs and that are no
     /// standard ones.
     pub(crate) fn prepare_compiled(
