@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use canny_lib::debug::listing;
 use canny_vm::Thread;
-use canny_vm::debug::{Ahead, Resume, Stop, TaskKey};
+use canny_vm::debug::{Ahead, Resume, TaskKey};
 use serde_json::{Value as Json, json};
 
 use crate::numbers::Target;
@@ -107,7 +107,7 @@ impl Shared {
         self.ask_task(task, answer, move |shared, stop, answer| {
             // Only the newest frame has calls to come before it is left.
             let calls = if frame == 0 { stop.calls() } else { Vec::new() };
-            let targets = shared.targets(task, stop, &calls);
+            let targets = shared.targets(task, &calls);
             answer.give(Ok(json!({"targets": targets})));
             Next::Stay
         });
@@ -130,7 +130,7 @@ impl Shared {
             places.retain(is_there);
             // The first instruction of a line does all of it.
             places.truncate(1);
-            let targets = shared.targets(task, stop, &places);
+            let targets = shared.targets(task, &places);
             answer.give(Ok(json!({"targets": targets})));
             Next::Stay
         });
@@ -165,7 +165,7 @@ impl Shared {
         }
     }
 
-    fn targets(&self, task: TaskKey, stop: &Stop<'_>, places: &[Ahead]) -> Vec<Json> {
+    fn targets(&self, task: TaskKey, places: &[Ahead]) -> Vec<Json> {
         let targets = places.iter().map(|ahead| {
             let target = Target::Instruction(ahead.index);
             let number = self.numbers.lock().of_target(task, target);
@@ -176,7 +176,6 @@ impl Shared {
             }
             row
         });
-        let _ = stop;
         targets.collect()
     }
 
@@ -186,24 +185,7 @@ impl Shared {
         let text = self.source_text(&place.file);
         let text = text.or_else(|| std::fs::read_to_string(&place.file).ok());
         let text = text.unwrap_or_default();
-        let line = text
-            .lines()
-            .nth(place.line as usize - 1)
-            .unwrap_or_default();
-        let first = place.column as usize - 1;
-        let length = if place.end_line == place.line {
-            place.end_column.saturating_sub(place.column) as usize
-        } else {
-            CALL_CHARACTERS + 1
-        };
-        let shown: String = line
-            .chars()
-            .skip(first)
-            .take(length.min(CALL_CHARACTERS))
-            .collect();
-        let is_cut = length > CALL_CHARACTERS || place.end_line != place.line;
-        let mark = if is_cut { "…" } else { "" };
-        format!("{}{mark}", shown.trim_end())
+        place.text_in(&text, CALL_CHARACTERS)
     }
 }
 

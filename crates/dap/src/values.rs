@@ -68,9 +68,9 @@ impl Shared {
         let text = parts::brief(thread, value, bytes);
         let shape = parts::shape(thread, value);
         let has_parts = shape.named + shape.indexed > 0;
+        let code = thread.vm().bytecode_of(value).map(|code| code.start);
         let place = thread.protect(value);
-        let code = code_rows(thread, value);
-        let number = if has_parts || !code.is_empty() {
+        let number = if has_parts || code.is_some() {
             self.number_of(thread, task, value)
         } else {
             0
@@ -82,12 +82,14 @@ impl Shared {
             "type": shape.type_name,
             "variablesReference": number,
         });
-        if let Some(reference) = memory_reference(thread, value, number) {
-            described["memoryReference"] = reference.into();
+        if value.is_kind(Kind::Bytevector) {
+            described["memoryReference"] = format!("{BYTES}{number}").into();
+        } else if let Some(address) = code {
+            described["memoryReference"] = format!("{address:#x}").into();
         }
-        let named = shape.named + code.len();
-        if named > 0 {
-            described["namedVariables"] = named.into();
+        // A procedure has rows about its code besides, which are made when it is opened.
+        if shape.named > 0 && code.is_none() {
+            described["namedVariables"] = shape.named.into();
         }
         if shape.indexed > 0 {
             described["indexedVariables"] = shape.indexed.into();
@@ -246,13 +248,4 @@ fn code_rows(thread: &Thread, value: Value) -> Vec<Json> {
     let native = vm.machine_code_of(value).into_iter();
     let native = native.map(|(address, bytes)| row("(machine code)", address, bytes as u64));
     bytecode.chain(native).collect()
-}
-
-/// By which name a client reads the bytes of a value, or the instructions of a procedure.
-fn memory_reference(thread: &Thread, value: Value, number: i64) -> Option<String> {
-    if value.is_kind(Kind::Bytevector) {
-        return Some(format!("{BYTES}{number}"));
-    }
-    let code = thread.vm().bytecode_of(value)?;
-    Some(format!("{:#x}", code.start))
 }

@@ -57,20 +57,9 @@ pub fn calls(calls: &[Ahead]) -> String {
         return "No procedure is called on the rest of this line.".to_owned();
     }
     let rows = calls.iter().enumerate().map(|(index, call)| {
-        let place = &call.position;
-        let source = std::fs::read_to_string(&place.file).unwrap_or_default();
-        let line = source
-            .lines()
-            .nth(place.line as usize - 1)
-            .unwrap_or_default();
-        let end = if place.end_line == place.line {
-            place.end_column as usize
-        } else {
-            usize::MAX
-        };
-        let first = place.column as usize;
-        let text = line.chars().skip(first - 1).take(end.saturating_sub(first));
-        format!("{:3}  {}\n", index + 1, text.collect::<String>().trim_end())
+        let source = std::fs::read_to_string(&call.position.file).unwrap_or_default();
+        let text = call.position.text_in(&source, VALUE_MAX);
+        format!("{:3}  {text}\n", index + 1)
     });
     rows.collect()
 }

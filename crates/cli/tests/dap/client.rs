@@ -66,6 +66,17 @@ impl Client {
         client
     }
 
+    /// Launches a program that stands at a line, where no breakpoint is left; its task and frame.
+    pub fn at_line(program: &Path, line: u32) -> (Client, i64, i64) {
+        let mut client = Client::launch(program, json!({}));
+        client.set(program, json!([{"line": line}]));
+        client.ask("configurationDone", json!({}));
+        let (_, thread) = client.stop();
+        client.set(program, json!([]));
+        let frame = client.frame(thread);
+        (client, thread, frame)
+    }
+
     /// Writes bytes as they are.
     pub fn write(&mut self, bytes: &[u8]) {
         self.input.write_all(bytes).expect("the adapter reads");

@@ -20,17 +20,6 @@ const CALLS: &str = "\
 (work 5)
 ";
 
-fn at_line(text: &str, line: u32) -> (Client, i64, i64) {
-    let file = program(text);
-    let mut client = Client::launch(&file, json!({"cannyArgs": []}));
-    client.set(&file, json!([{"line": line}]));
-    client.ask("configurationDone", json!({}));
-    let (_, thread) = client.stop();
-    client.set(&file, json!([]));
-    let frame = client.frame(thread);
-    (client, thread, frame)
-}
-
 fn instructions(client: &mut Client, reference: &Json, offset: i64, count: i64) -> Vec<Json> {
     let wish = json!({
         "memoryReference": reference,
@@ -48,7 +37,7 @@ fn address(row: &Json) -> u64 {
 
 #[test]
 fn code_is_disassembled() {
-    let (mut client, thread, frame) = at_line(CALLS, 7);
+    let (mut client, thread, frame) = Client::at_line(&program(CALLS), 7);
     let stack = client.ask("stackTrace", json!({"threadId": thread}));
     let reference = stack["stackFrames"][0]["instructionPointerReference"].clone();
     let rows = instructions(&mut client, &reference, -50, 100);
@@ -98,7 +87,7 @@ fn machine_code_is_disassembled() {
   (look)
   (loop))
 ";
-    let (mut client, thread, frame) = at_line(text, 8);
+    let (mut client, thread, frame) = Client::at_line(&program(text), 8);
     // The code is compiled by another thread.
     let rows = loop {
         let number = client.evaluate(frame, "count")["variablesReference"].clone();
@@ -121,7 +110,7 @@ fn machine_code_is_disassembled() {
 
 #[test]
 fn one_of_the_calls_of_a_line_is_stepped_into() {
-    let (mut client, thread, frame) = at_line(CALLS, 7);
+    let (mut client, thread, frame) = Client::at_line(&program(CALLS), 7);
     let targets = client.ask("stepInTargets", json!({"frameId": frame}))["targets"].clone();
     let labels: Vec<&str> = targets
         .as_array()
@@ -172,7 +161,7 @@ fn a_frame_continues_at_another_line() {
 
 #[test]
 fn an_expression_is_cancelled() {
-    let (mut client, thread, frame) = at_line(CALLS, 8);
+    let (mut client, thread, frame) = Client::at_line(&program(CALLS), 8);
     let endless = json!({"expression": "(let loop () (one 1) (loop))", "frameId": frame});
     let number = client.send("evaluate", endless);
     client.ask("cancel", json!({"requestId": number}));

@@ -23,25 +23,13 @@ const DATA: &str = "\
 (work 5)
 ";
 
-/// A client whose program stands at a line of `DATA`, with its task and frame.
-fn at_line(line: u32) -> (Client, i64, i64) {
-    let file = program(DATA);
-    let mut client = Client::launch(&file, json!({}));
-    client.set(&file, json!([{"line": line}]));
-    client.ask("configurationDone", json!({}));
-    let (_, thread) = client.stop();
-    client.set(&file, json!([]));
-    let frame = client.frame(thread);
-    (client, thread, frame)
-}
-
 fn reference(client: &mut Client, frame: i64, name: &str) -> Json {
     client.evaluate(frame, name)["variablesReference"].clone()
 }
 
 #[test]
 fn elements_and_fields_are_changed() {
-    let (mut client, thread, frame) = at_line(14);
+    let (mut client, thread, frame) = Client::at_line(&program(DATA), 14);
     for (value, part, new) in [
         ("v", "0", "'one"),
         ("l", "2", "(+ n 1)"),
@@ -69,7 +57,7 @@ fn elements_and_fields_are_changed() {
 
 #[test]
 fn elements_fields_and_variables_of_procedures_are_watched() {
-    let (mut client, thread, frame) = at_line(9);
+    let (mut client, thread, frame) = Client::at_line(&program(DATA), 9);
     let mut watched = Vec::new();
     for (value, part) in [("v", "1"), ("p", "y"), ("v", "1")] {
         let number = reference(&mut client, frame, value);
@@ -113,7 +101,7 @@ fn elements_fields_and_variables_of_procedures_are_watched() {
 
 #[test]
 fn bytes_are_read_and_written() {
-    let (mut client, thread, frame) = at_line(14);
+    let (mut client, thread, frame) = Client::at_line(&program(DATA), 14);
     let bytes = client.evaluate(frame, "b");
     let reference = bytes["memoryReference"].clone();
     let read = |offset: i64, count: i64| {

@@ -31,18 +31,7 @@ pub fn bytecode_at(thread: &Thread, address: u64) -> Option<(String, Vec<Line>)>
         bytes: 4 * row.words as u64,
         text: row.text,
         label: row.label,
-        position: row.span.and_then(|span| {
-            let source = unit.sources.get(span.source as usize)?;
-            let (line, column) = source.line_and_column(span.start)?;
-            let (end_line, end_column) = source.line_and_column(span.end)?;
-            Some(Position {
-                file: source.name.clone(),
-                line,
-                column,
-                end_line,
-                end_column,
-            })
-        }),
+        position: row.span.and_then(|span| Position::of(&unit.sources, span)),
     });
     Some((name.to_owned(), lines.collect()))
 }

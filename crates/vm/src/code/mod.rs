@@ -427,15 +427,6 @@ impl UnitMetadata {
     }
 
     pub(crate) fn position(&self, span: UnitSpan) -> Option<Position> {
-        let source = self.sources.get(span.source as usize)?;
-        let (line, column) = source.line_and_column(span.start)?;
-        let (end_line, end_column) = source.line_and_column(span.end)?;
-        Some(Position {
-            file: source.name.clone(),
-            line,
-            column,
-            end_line,
-            end_column,
-        })
+        Position::of(&self.sources, span)
     }
 }

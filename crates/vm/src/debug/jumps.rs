@@ -69,8 +69,9 @@ impl Thread {
         let Some(here) = own.places.in_force(own.index) else {
             return Vec::new();
         };
+        let words = own.code.plain_instructions();
         let is_call = |index: u32| {
-            let word = own.code.plain_instructions().get(index as usize).copied();
+            let word = words.get(index as usize).copied();
             let opcode = word.and_then(|word| Opcode::from_byte(word as u8));
             opcode.is_some_and(|opcode| opcode.has(OpcodeFlags::CALLS))
         };

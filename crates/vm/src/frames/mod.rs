@@ -26,6 +26,7 @@ mod tail_calls;
 use std::sync::Arc;
 
 use canny_compiler::liveness::{RegisterSet, decode_live_map};
+use canny_compiler::unit::{SourceFile, UnitSpan};
 use canny_tables::layout::{descriptor, frame};
 use canny_tables::opcodes::Opcode;
 use canny_value::Value;
@@ -288,6 +289,40 @@ pub struct Position {
     pub end_line: u32,
     /// Column of the character behind the last one.
     pub end_column: u32,
+}
+
+impl Position {
+    /// The place of a span in a unit with these sources.
+    pub fn of(sources: &[SourceFile], span: UnitSpan) -> Option<Position> {
+        let source = sources.get(span.source as usize)?;
+        let (line, column) = source.line_and_column(span.start)?;
+        let (end_line, end_column) = source.line_and_column(span.end)?;
+        Some(Position {
+            file: source.name.clone(),
+            line,
+            column,
+            end_line,
+            end_column,
+        })
+    }
+
+    /// The text there, on one line and at most so many characters of it; `source` is that of the file.
+    pub fn text_in(&self, source: &str, characters_max: usize) -> String {
+        let line = source.lines().nth(self.line as usize - 1);
+        let own = line
+            .unwrap_or_default()
+            .chars()
+            .skip(self.column as usize - 1);
+        let is_whole = self.end_line == self.line;
+        let length = if is_whole {
+            self.end_column.saturating_sub(self.column) as usize
+        } else {
+            usize::MAX
+        };
+        let text: String = own.take(length.min(characters_max)).collect();
+        let is_cut = !is_whole || length > characters_max;
+        format!("{}{}", text.trim_end(), if is_cut { "…" } else { "" })
+    }
 }
 
 /// A frame for people to read. A procedure that was inlined has one too, though the stack has none.
