@@ -37,6 +37,32 @@
                 (list (f 1 2) (f ,@numbers) (f ,@numbers 1)))))
   (test-error (run `((lambda ,names v0) ,@(cdr numbers)))))
 
+(define (first count items)
+  (if (= count 0) '() (cons (car items) (first (- count 1) (cdr items)))))
+
+;; Nothing sees through the procedure, since it is an element of a vector that is assigned.
+(define (clauses . arguments)
+  (run
+   `(let ((procedures (make-vector 1 #f)))
+      (vector-set! procedures 0
+                   (case-lambda
+                     ((a) (list 'one a))
+                     (,(first 90 names) (list 'ninety v89))
+                     (,(first 80 names) (list 'eighty v79))
+                     ((,@(first 40 names) . rest) (list 'forty v39 (length rest)))
+                     (,names 'never)))
+      (apply (vector-ref procedures 0) ',arguments))))
+
+(test-group "clauses with many parameters"
+  (test '(one x) (clauses 'x))
+  (test-error (clauses 1 2))
+  (test '(forty 39 0) (apply clauses (first 40 numbers)))
+  (test '(forty 39 39) (apply clauses (first 79 numbers)))
+  (test '(eighty 79) (apply clauses (first 80 numbers)))
+  (test '(forty 39 41) (apply clauses (first 81 numbers)))
+  (test '(ninety 89) (apply clauses (first 90 numbers)))
+  (test '(forty 39 260) (apply clauses numbers)))
+
 (test-group "values"
   (test total (run `(call-with-values (lambda () (values ,@numbers)) (lambda ,names (+ ,@names)))))
   (test '(299 (1 2))

@@ -217,11 +217,6 @@ const EXCEPTIONS: &[Exception] = &[
         only_if_debugged: false,
         reason: "reports the numbers of tasks, which depend on the order of requests",
     },
-    Exception {
-        program: "tests/regress/limits.scm",
-        only_if_debugged: true,
-        reason: "without the optimizer a clause with 300 parameters takes more arguments than it says",
-    },
 ];
 
 pub fn run(arguments: &mut Arguments) -> Result<(), String> {

@@ -21,6 +21,7 @@ use canny_syntax::name::Name;
 use canny_syntax::span::Span;
 
 use super::build::{local, primitive, thunk};
+use super::large_clauses;
 use super::limits::OPERANDS_MAX;
 use crate::contify::find_labels;
 use crate::walk::is_fixed;
@@ -62,8 +63,9 @@ impl Splitting<'_> {
     fn visit(&mut self, expr: &mut Expr) {
         match &mut expr.kind {
             ExprKind::Lambda(lambda) => self.split_parameters(lambda),
-            ExprKind::CaseLambda(clauses) => {
-                clauses.iter_mut().for_each(|c| self.split_parameters(c));
+            ExprKind::CaseLambda(clauses) if clauses.iter().any(large_clauses::is_large) => {
+                let clauses = std::mem::take(clauses);
+                *expr = large_clauses::merge(self.locals, clauses, expr.span);
             }
             ExprKind::LetValues { .. } => self.split_formals(expr),
             ExprKind::Call { operands, .. } if operands.len() > OPERANDS_MAX => {

@@ -28,6 +28,7 @@ pub mod globals;
 pub mod inline;
 pub mod inlinings;
 pub mod known;
+mod large_clauses;
 pub mod limits;
 pub mod portable;
 pub mod propagate;
