@@ -27,7 +27,7 @@ use crate::handlers::{
     Implementation, Writer, continuations, control, implementation, logging, stencil_writers,
 };
 use crate::stencils::{Exit, Stencil, reads, take_apart};
-use crate::strip::strip_frame;
+use crate::strip::{Offsets, strip_frame};
 
 /// Why the interpreter could not be generated; the text names the opcode.
 #[derive(Debug)]
@@ -41,7 +41,8 @@ impl std::fmt::Display for GenerateError {
 
 impl std::error::Error for GenerateError {}
 
-fn error(what: impl std::fmt::Display) -> GenerateError {
+/// An error with a text.
+pub fn error(what: impl std::fmt::Display) -> GenerateError {
     GenerateError(what.to_string())
 }
 
@@ -192,7 +193,7 @@ impl StencilCutter {
                 ModuleReloc::from_mach_reloc(relocation, &context.func, self.exits[0])
             })
             .collect();
-        strip_frame(&mut code, &mut relocations).map_err(wrong)?;
+        strip_frame(&mut code, &mut relocations, Offsets::Moved).map_err(wrong)?;
         let mut exits = Vec::new();
         for relocation in &relocations {
             let named = self
@@ -458,7 +459,7 @@ impl Emitter {
             .map(|relocation| ModuleReloc::from_mach_reloc(relocation, &context.func, id))
             .collect();
         if self.strips {
-            strip_frame(&mut code, &mut relocations).map_err(|what| {
+            strip_frame(&mut code, &mut relocations, Offsets::Moved).map_err(|what| {
                 let listing = compiled.vcode.as_deref().unwrap_or_default();
                 error(format!("{name}: {what}\n{listing}"))
             })?;

@@ -7,12 +7,29 @@
 //! fails the build.
 
 use cranelift_module::ModuleReloc;
+use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 
 const PROLOGUE: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
 const EPILOGUE: [u8; 4] = [0x48, 0x89, 0xec, 0x5d];
 
+/// What happens to the places of everything behind the prologue.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Offsets {
+    /// They move to the beginning.
+    Moved,
+    /// They stay, so that constants in the code stay aligned, if there are any.
+    Kept,
+}
+
+/// An instruction of four bytes that does nothing.
+const NOTHING: [u8; 4] = [0x0f, 0x1f, 0x40, 0x00];
+
 /// Strips `code` in place; gives what is wrong with it otherwise.
-pub fn strip_frame(code: &mut Vec<u8>, relocations: &mut [ModuleReloc]) -> Result<(), String> {
+pub fn strip_frame(
+    code: &mut Vec<u8>,
+    relocations: &mut [ModuleReloc],
+    offsets: Offsets,
+) -> Result<(), String> {
     if !code.starts_with(&PROLOGUE) {
         return Err("no prologue to strip".into());
     }
@@ -46,11 +63,24 @@ pub fn strip_frame(code: &mut Vec<u8>, relocations: &mut [ModuleReloc]) -> Resul
     if exits == 0 {
         return Err("no exit found".into());
     }
+    if offsets == Offsets::Kept && reads_constants(code) {
+        code[..4].copy_from_slice(&NOTHING);
+        return Ok(());
+    }
     code.drain(..4);
     for relocation in relocations.iter_mut() {
         relocation.offset -= 4;
     }
     Ok(())
+}
+
+/// Whether some instruction reads memory that lies with the code.
+fn reads_constants(code: &[u8]) -> bool {
+    Decoder::new(64, code, DecoderOptions::NONE)
+        .iter()
+        .any(|instruction| {
+            instruction.is_ip_rel_memory_operand() && instruction.mnemonic() != Mnemonic::Lea
+        })
 }
 
 /// Whether the bytes are `sub rsp, imm`.
@@ -71,21 +101,21 @@ fn exit_length(code: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::strip_frame;
+    use super::{Offsets, strip_frame};
 
     #[test]
     fn moves_the_jump_over_the_epilogue() {
         let mut code = vec![
             0x55, 0x48, 0x89, 0xe5, 0x90, 0x48, 0x89, 0xec, 0x5d, 0xff, 0xe0,
         ];
-        strip_frame(&mut code, &mut []).unwrap();
+        strip_frame(&mut code, &mut [], Offsets::Moved).unwrap();
         assert_eq!(code, [0x90, 0xff, 0xe0, 0xcc, 0xcc, 0xcc, 0xcc]);
     }
 
     #[test]
     fn refuses_a_spilling_handler() {
         let mut code = vec![0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x10, 0x90, 0xc3];
-        assert!(strip_frame(&mut code, &mut []).is_err());
-        assert!(strip_frame(&mut vec![0x90, 0xc3], &mut []).is_err());
+        assert!(strip_frame(&mut code, &mut [], Offsets::Moved).is_err());
+        assert!(strip_frame(&mut vec![0x90, 0xc3], &mut [], Offsets::Moved).is_err());
     }
 }

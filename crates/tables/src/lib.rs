@@ -6,6 +6,7 @@
 //! This crate knows nothing of every other crate.
 #![forbid(unsafe_code)]
 
+pub mod guest;
 pub mod hashing;
 pub mod kinds;
 pub mod layout;

@@ -22,6 +22,7 @@ mod replay;
 mod serve;
 pub mod table;
 pub mod test;
+mod wasm;
 
 use std::ffi::OsString;
 
@@ -67,6 +68,7 @@ pub const TOOLS: &[Tool] = &[
     fmt::TOOL,
     lsp::TOOL,
     dap::TOOL,
+    wasm::TOOL,
     packages::ADD,
     packages::REMOVE,
     packages::LOCK,

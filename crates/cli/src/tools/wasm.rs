@@ -1,0 +1,199 @@
+//! `canny wasm`: calls functions of WebAssembly modules, and validates modules.
+
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use canny_wasm::{
+    Error, Extern, ExternType, FunctionType, Imports, Limits, Module, Store, ValueType,
+};
+use lexopt::{Arg, Parser};
+
+use super::Tool;
+use crate::environment::Environment;
+use crate::exit_code;
+
+pub const TOOL: Tool = Tool {
+    name: "wasm",
+    operands: "[OPTION…] FILE [ARGUMENT…]",
+    summary: "Calls a function of a WebAssembly module, or says what the module has",
+    options: &[
+        (
+            "--invoke NAME",
+            "call the exported function of that name with the arguments",
+        ),
+        ("--validate", "say only whether the module is valid"),
+        (
+            "--fuel COUNT",
+            "stop after so many jumps and calls; no limit unless given",
+        ),
+    ],
+    details: "Arguments are numbers; results are printed, one in a line.\n\
+        Without an option, imports and exports are listed with their types.\n\
+        Modules that need WASI or other imports are not run yet, nor those with vector instructions,\n\
+        exceptions, garbage-collected objects or threads.",
+    run,
+};
+
+fn run(mut parser: Parser, _: &'static Environment) -> Result<u8, String> {
+    let text_of = |error: lexopt::Error| error.to_string();
+    let mut name = None;
+    let mut validates = false;
+    let mut limits = Limits::default();
+    let mut file: Option<PathBuf> = None;
+    while file.is_none() {
+        match parser.next().map_err(text_of)? {
+            Some(Arg::Long("invoke")) => {
+                let value = parser.value().map_err(text_of)?;
+                name = Some(value.to_string_lossy().into_owned());
+            }
+            Some(Arg::Long("validate")) => validates = true,
+            Some(Arg::Long("fuel")) => {
+                let text = parser.value().map_err(text_of)?;
+                let fuel = text.to_string_lossy().parse();
+                limits.fuel = Some(fuel.map_err(|_| "'--fuel' takes a number".to_owned())?);
+            }
+            Some(Arg::Value(value)) => file = Some(value.into()),
+            Some(argument) => return Err(argument.unexpected().to_string()),
+            None => break,
+        }
+    }
+    let file = file.ok_or("which file?")?;
+    let arguments: Vec<OsString> = parser.raw_args().map_err(text_of)?.collect();
+    let bytes = match std::fs::read(&file) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            eprintln!("canny wasm: cannot read {}: {error}", file.display());
+            return Ok(exit_code::NO_INPUT);
+        }
+    };
+    let module = match Module::new(bytes) {
+        Ok(module) => module,
+        Err(error) => return Ok(complain(&file, &error)),
+    };
+    if validates {
+        return Ok(0);
+    }
+    match name {
+        Some(name) => invoke(&file, &module, &name, &arguments, limits),
+        None if arguments.is_empty() => {
+            crate::print_all(&listing(&module));
+            Ok(0)
+        }
+        None => Err("arguments need '--invoke NAME'".to_owned()),
+    }
+}
+
+fn complain(file: &Path, error: &Error) -> u8 {
+    eprintln!("canny wasm: {}: {error}", file.display());
+    match error {
+        Error::Invalid { .. } => exit_code::DATA,
+        _ => exit_code::SOFTWARE,
+    }
+}
+
+fn invoke(
+    file: &Path,
+    module: &Module,
+    name: &str,
+    arguments: &[OsString],
+    limits: Limits,
+) -> Result<u8, String> {
+    let mut store = Store::new();
+    let instance = match store.instantiate(module, &Imports::default()) {
+        Ok(instance) => instance,
+        Err(error) => return Ok(complain(file, &error)),
+    };
+    let Some(Extern::Function(function)) = instance.export(&store, name) else {
+        return Err(format!("the module exports no function '{name}'"));
+    };
+    let kind = store.function_type(function);
+    let arguments = parse_arguments(&kind, arguments)?;
+    match store.call_within(function, &arguments, limits) {
+        Ok(results) => {
+            let mut text = String::new();
+            for (kind, bits) in kind.results.iter().zip(results) {
+                // Writing to a string does not fail.
+                let _ = writeln!(text, "{}", value_text(*kind, bits));
+            }
+            crate::print_all(&text);
+            Ok(0)
+        }
+        Err(trap) => Ok(complain(file, &Error::Trap(trap))),
+    }
+}
+
+/// The bits of arguments.
+fn parse_arguments(kind: &FunctionType, words: &[OsString]) -> Result<Vec<u64>, String> {
+    if words.len() != kind.parameters.len() {
+        return Err(format!(
+            "the function is of type {}; it was given {} arguments",
+            kind.text(),
+            words.len()
+        ));
+    }
+    let pairs = kind.parameters.iter().zip(words);
+    pairs
+        .map(|(kind, word)| {
+            let word = word.to_string_lossy();
+            parse_argument(*kind, &word)
+                .ok_or_else(|| format!("'{word}' is no value of type {}", kind.text()))
+        })
+        .collect()
+}
+
+fn parse_argument(kind: ValueType, word: &str) -> Option<u64> {
+    match kind {
+        // Without a sign, too.
+        ValueType::I32 => {
+            let signed = word.parse::<i32>().map(|number| number as u32);
+            signed.or_else(|_| word.parse()).map(u64::from).ok()
+        }
+        ValueType::I64 => {
+            let signed = word.parse::<i64>().map(|number| number as u64);
+            signed.or_else(|_| word.parse()).ok()
+        }
+        ValueType::F32 => word.parse::<f32>().ok().map(|x| u64::from(x.to_bits())),
+        ValueType::F64 => word.parse::<f64>().ok().map(f64::to_bits),
+        ValueType::Reference { .. } => None,
+    }
+}
+
+fn value_text(kind: ValueType, bits: u64) -> String {
+    match kind {
+        ValueType::I32 => (bits as i32).to_string(),
+        ValueType::I64 => (bits as i64).to_string(),
+        ValueType::F32 => f32::from_bits(bits as u32).to_string(),
+        ValueType::F64 => f64::from_bits(bits).to_string(),
+        ValueType::Reference { .. } if bits == 0 => "null".to_owned(),
+        ValueType::Reference { .. } => "a reference".to_owned(),
+    }
+}
+
+/// Imports and exports with their types.
+fn listing(module: &Module) -> String {
+    let mut text = String::new();
+    for import in module.imports() {
+        let what = match &import.kind {
+            ExternType::Function(number) => {
+                format!("function {}", canny_wasm::function_type(*number).text())
+            }
+            ExternType::Table(_) => "table".to_owned(),
+            ExternType::Memory(_) => "memory".to_owned(),
+            ExternType::Global(kind) => format!("global {}", kind.value.text()),
+        };
+        let _ = writeln!(text, "import {} {}: {what}", import.module, import.name);
+    }
+    for (name, export) in module.exports() {
+        let what = match export {
+            canny_wasm::Export::Function(index) => {
+                format!("function {}", module.function_type(*index).text())
+            }
+            canny_wasm::Export::Table(_) => "table".to_owned(),
+            canny_wasm::Export::Memory(_) => "memory".to_owned(),
+            canny_wasm::Export::Global(_) => "global".to_owned(),
+        };
+        let _ = writeln!(text, "export {name}: {what}");
+    }
+    text
+}

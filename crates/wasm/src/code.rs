@@ -1,0 +1,97 @@
+//! Register code in memory: words with handlers' addresses and operands.
+
+use canny_tables::guest::Opcode;
+
+use crate::handlers;
+
+/// Code under construction. Places are numbers of words.
+#[derive(Default, Debug)]
+pub struct Code {
+    words: Vec<u64>,
+}
+
+impl Code {
+    /// Where the next instruction will be.
+    pub fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// Adds an instruction whose operands are zero; gives its place.
+    pub fn put(&mut self, opcode: Opcode) -> usize {
+        let place = self.words.len();
+        self.words.push(handlers::address(opcode) as u64);
+        self.words.resize(place + opcode.bytes() / 8, 0);
+        place
+    }
+
+    /// Adds a word behind a jump table.
+    pub fn extend(&mut self, words: usize) {
+        self.words.resize(self.words.len() + words, 0);
+    }
+
+    /// Forgets everything from a place on.
+    pub fn truncate(&mut self, place: usize) {
+        self.words.truncate(place);
+    }
+
+    fn set(&mut self, place: usize, at: usize, bits: u64, value: u64) {
+        let word = &mut self.words[place + at / 8];
+        let shift = 8 * (at % 8);
+        let mask = if bits == 64 {
+            u64::MAX
+        } else {
+            (1 << bits) - 1
+        };
+        *word = *word & !(mask << shift) | (value & mask) << shift;
+    }
+
+    /// Sets an operand of 16 bits of the instruction at a place.
+    pub fn set16(&mut self, place: usize, at: usize, value: u16) {
+        self.set(place, at, 16, u64::from(value));
+    }
+
+    /// Sets an operand of 32 bits.
+    pub fn set32(&mut self, place: usize, at: usize, value: u32) {
+        self.set(place, at, 32, u64::from(value));
+    }
+
+    /// Sets an operand of 64 bits.
+    pub fn set64(&mut self, place: usize, at: usize, value: u64) {
+        self.set(place, at, 64, value);
+    }
+
+    /// The finished words.
+    pub fn finish(self) -> Box<[u64]> {
+        self.words.into_boxed_slice()
+    }
+}
+
+/// An operand of 16 bits of an instruction.
+pub fn read16(words: &[u64], at: usize) -> u16 {
+    (words[at / 8] >> (8 * (at % 8))) as u16
+}
+
+/// An operand of 32 bits.
+pub fn read32(words: &[u64], at: usize) -> u32 {
+    (words[at / 8] >> (8 * (at % 8))) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Code, read16, read32};
+    use canny_tables::guest::{Opcode, Plain};
+
+    #[test]
+    fn operands_keep_their_neighbours() {
+        let mut code = Code::default();
+        let place = code.put(Opcode::Plain(Plain::Select));
+        code.set16(place, 8, 0xffff);
+        code.set16(place, 10, 0x1234);
+        code.set32(place, 12, 0x8765_4321);
+        code.set16(place, 10, 7);
+        let words = code.finish();
+        assert_eq!(read16(&words, 8), 0xffff);
+        assert_eq!(read16(&words, 10), 7);
+        assert_eq!(read32(&words, 12), 0x8765_4321);
+    }
+}

@@ -1,0 +1,94 @@
+//! What can go wrong with a guest.
+
+use std::fmt;
+
+use canny_tables::guest::Reason;
+
+/// Why a run ended before its function returned.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Trap {
+    /// Guest code did what the standard forbids.
+    Reason(Reason),
+    /// The run has used up what it may.
+    OutOfFuel,
+    /// A function of the host failed, with a text.
+    Host(String),
+}
+
+impl fmt::Display for Trap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Trap::Reason(reason) => match reason {
+                Reason::Finished | Reason::Operation | Reason::Budget => "no trap",
+                Reason::Unreachable => "unreachable code was reached",
+                Reason::DivideByZero => "integer divide by zero",
+                Reason::IntegerOverflow => "integer overflow",
+                Reason::InvalidConversion => "invalid conversion to integer",
+                Reason::OutOfBoundsMemory => "out of bounds memory access",
+                Reason::OutOfBoundsTable => "out of bounds table access",
+                Reason::UninitializedElement => "uninitialized element",
+                Reason::IndirectTypeMismatch => "indirect call type mismatch",
+                Reason::NullReference => "null reference",
+                Reason::UndefinedElement => "undefined element",
+                Reason::NullFunction => "null function reference",
+                Reason::StackExhausted => "call stack exhausted",
+            },
+            Trap::OutOfFuel => "all fuel is used up",
+            Trap::Host(text) => text,
+        })
+    }
+}
+
+impl std::error::Error for Trap {}
+
+impl From<Reason> for Trap {
+    fn from(reason: Reason) -> Trap {
+        Trap::Reason(reason)
+    }
+}
+
+/// Why a module or an instance could not be made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Error {
+    /// The bytes are no valid module: what is wrong, and at which offset.
+    Invalid {
+        /// What is wrong.
+        text: String,
+        /// Offset in bytes.
+        offset: u64,
+    },
+    /// Imports that were not given, or are of another type: one text for each.
+    Imports(Vec<String>),
+    /// A trap while the instance was made.
+    Trap(Trap),
+    /// The system did not give the memory.
+    NoMemory(String),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Invalid { text, offset } => write!(f, "{text} (at offset {offset:#x})"),
+            Error::Imports(texts) => f.write_str(&texts.join("; ")),
+            Error::Trap(trap) => trap.fmt(f),
+            Error::NoMemory(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<wasmparser::BinaryReaderError> for Error {
+    fn from(error: wasmparser::BinaryReaderError) -> Error {
+        Error::Invalid {
+            text: error.message().to_owned(),
+            offset: error.offset() as u64,
+        }
+    }
+}
+
+impl From<Trap> for Error {
+    fn from(trap: Trap) -> Error {
+        Error::Trap(trap)
+    }
+}

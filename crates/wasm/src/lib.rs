@@ -1,0 +1,37 @@
+//! WebAssembly guests.
+//!
+//! A [`Module`] is decoded and validated in one pass. Its functions are translated to register code
+//! when they are called first ([`translate`]); instances of a module share that code. An instance lives
+//! in a [`Store`] with the memories, tables and global variables that it shares with others. The
+//! interpreter's handlers are generated when Canny is built (`crates/llint-generator/src/guest`), and
+//! `canny_tables::guest` has the rows of the instructions.
+//!
+//! A run of guest code has frames of its own, apart from the stack of the thread. Code that meets
+//! something that it cannot do, or a call of a function of the host, returns to [`run`], so that no
+//! frame of Rust is between two frames of a guest.
+
+mod code;
+mod constant;
+mod error;
+mod handlers;
+mod instance;
+mod link;
+mod memory;
+mod module;
+mod operations;
+mod run;
+mod store;
+mod table;
+mod translate;
+mod types;
+
+pub use error::{Error, Trap};
+pub use instance::{Extern, Imports, Instance};
+pub use memory::Memory;
+pub use module::{Export, ExternType, Import, Module};
+pub use run::Limits;
+pub use store::{Function, Global, Store};
+pub use table::Table;
+pub use types::{
+    FunctionType, GlobalType, HeapType, MemoryType, TableType, ValueType, function_type,
+};

@@ -1,0 +1,215 @@
+//! Making an instance: imports are found and checked, memories and tables made and filled.
+
+use canny_tables::guest::Reason;
+
+use crate::constant::Constant;
+use crate::error::{Error, Trap};
+use crate::instance::{Extern, Imports, Instance, Record};
+use crate::module::{ExternType, Import, Module};
+use crate::store::{Function, FunctionRecord, Store};
+use crate::table::Table;
+use crate::types;
+
+impl Store {
+    /// Makes an instance of a module, and runs its start function.
+    pub fn instantiate(&mut self, module: &Module, imports: &Imports) -> Result<Instance, Error> {
+        let instance = self.link(module, imports)?;
+        self.fill(instance)?;
+        if let Some(start) = module.parts().start {
+            let number = self.instances[instance.0 as usize].functions[start as usize];
+            self.call(Function(number), &[])?;
+        }
+        Ok(instance)
+    }
+
+    fn link(&mut self, module: &Module, imports: &Imports) -> Result<Instance, Error> {
+        let parts = module.parts();
+        let mut record = Box::new(Record::of_host());
+        record.module = Some(module.clone());
+        let mut wrong = Vec::new();
+        for import in &parts.imports {
+            match self.find(import, imports) {
+                Ok(Extern::Function(function)) => record.functions.push(function.0),
+                Ok(Extern::Table(number)) => record.table_numbers.push(number),
+                Ok(Extern::Memory(number)) => record.memory_numbers.push(number),
+                Ok(Extern::Global(global)) => record.global_numbers.push(global.0),
+                Err(text) => wrong.push(text),
+            }
+        }
+        if !wrong.is_empty() {
+            return Err(Error::Imports(wrong));
+        }
+        let owner = &raw const *record;
+        for (index, kind) in parts.functions[parts.imported_functions..]
+            .iter()
+            .enumerate()
+        {
+            let function = self.add_function(FunctionRecord {
+                code: module.stub(index as u32),
+                instance: owner,
+                kind: *kind,
+                number: 0,
+                index: index as u32,
+            });
+            record.functions.push(function.0);
+        }
+        let imported = record.memory_numbers.len();
+        for kind in &parts.memories[imported..] {
+            let number = self.memory(*kind)?;
+            record.memory_numbers.push(number);
+        }
+        let imported = record.global_numbers.len();
+        for (kind, value) in parts.globals[imported..].iter().zip(&parts.global_values) {
+            let value = self.constant(&record, value);
+            let global = self.global(*kind, value);
+            record.global_numbers.push(global.0);
+        }
+        let imported = record.table_numbers.len();
+        for (kind, value) in parts.tables[imported..].iter().zip(&parts.table_values) {
+            let value = value
+                .as_ref()
+                .map_or(0, |value| self.constant(&record, value));
+            self.tables.push(Box::new(Table::new(*kind, value)?));
+            record.table_numbers.push(self.tables.len() as u32 - 1);
+        }
+        record.complete(self);
+        self.instances.push(record);
+        Ok(Instance(self.instances.len() as u32 - 1))
+    }
+
+    fn constant(&self, record: &Record, value: &Constant) -> u64 {
+        value.evaluate(
+            |index| self.globals[record.global_numbers[index as usize] as usize].value,
+            |index| self.reference(Function(record.functions[index as usize])),
+        )
+    }
+
+    /// Fills tables and memories; what was done before an error stays, as the standard says.
+    fn fill(&mut self, instance: Instance) -> Result<(), Error> {
+        let Some(module) = self.instances[instance.0 as usize].module.clone() else {
+            return Ok(());
+        };
+        let parts = module.parts();
+        for segment in &parts.elements {
+            let record = &self.instances[instance.0 as usize];
+            let items = segment.items.iter().map(|item| self.constant(record, item));
+            let items: Vec<u64> = match segment.is_declared {
+                true => Vec::new(),
+                false => items.collect(),
+            };
+            self.instances[instance.0 as usize].elements.push(items);
+        }
+        self.instances[instance.0 as usize].dropped_data = vec![false; parts.data.len()];
+        for (index, segment) in parts.elements.iter().enumerate() {
+            let Some((table, offset)) = &segment.active else {
+                continue;
+            };
+            let record = &mut self.instances[instance.0 as usize];
+            let items = std::mem::take(&mut record.elements[index]);
+            let record = &self.instances[instance.0 as usize];
+            let offset = self.constant(record, offset);
+            let number = record.table_numbers[*table as usize];
+            let elements = self.tables[number as usize].elements_mut();
+            let place = range(offset, items.len(), elements.len());
+            let place = place.ok_or(Trap::Reason(Reason::OutOfBoundsTable))?;
+            elements[place].copy_from_slice(&items);
+        }
+        for (index, segment) in parts.data.iter().enumerate() {
+            let Some((memory, offset)) = &segment.active else {
+                continue;
+            };
+            let record = &mut self.instances[instance.0 as usize];
+            record.dropped_data[index] = true;
+            let record = &self.instances[instance.0 as usize];
+            let offset = self.constant(record, offset);
+            let number = record.memory_numbers[*memory as usize];
+            let data = &module.bytes()[segment.bytes.clone()];
+            let bytes = self.memories[number as usize].bytes_mut();
+            let place = range(offset, data.len(), bytes.len());
+            let place = place.ok_or(Trap::Reason(Reason::OutOfBoundsMemory))?;
+            bytes[place].copy_from_slice(data);
+        }
+        Ok(())
+    }
+
+    /// The thing that an import names, or what is wrong.
+    fn find(&self, import: &Import, imports: &Imports) -> Result<Extern, String> {
+        let name = format!("\"{}\" \"{}\"", import.module, import.name);
+        let item = imports
+            .get(&import.module, &import.name)
+            .ok_or_else(|| format!("unknown import {name}"))?;
+        let found = self.extern_type(item);
+        match fits(&found, &import.kind) {
+            true => Ok(item),
+            false => Err(format!(
+                "incompatible import type for {name}: it is {}, and must be {}",
+                text(&found),
+                text(&import.kind)
+            )),
+        }
+    }
+}
+
+/// The range of so many places from an offset on, if it lies inside.
+pub fn range(offset: u64, count: usize, length: usize) -> Option<std::ops::Range<usize>> {
+    let start = usize::try_from(offset).ok()?;
+    let end = start.checked_add(count)?;
+    (end <= length).then_some(start..end)
+}
+
+/// Whether something may be imported where something of another type is wanted.
+fn fits(found: &ExternType, wanted: &ExternType) -> bool {
+    let limits = |initial: u64, maximum: Option<u64>, least: u64, most: Option<u64>| {
+        initial >= least && most.is_none_or(|most| maximum.is_some_and(|maximum| maximum <= most))
+    };
+    match (found, wanted) {
+        (ExternType::Function(found), ExternType::Function(wanted)) => found == wanted,
+        (ExternType::Table(found), ExternType::Table(wanted)) => {
+            found.element == wanted.element
+                && found.is_wide == wanted.is_wide
+                && limits(found.initial, found.maximum, wanted.initial, wanted.maximum)
+        }
+        (ExternType::Memory(found), ExternType::Memory(wanted)) => {
+            found.is_wide == wanted.is_wide
+                && limits(found.initial, found.maximum, wanted.initial, wanted.maximum)
+        }
+        (ExternType::Global(found), ExternType::Global(wanted)) => {
+            found.mutable == wanted.mutable
+                && match wanted.mutable {
+                    true => found.value == wanted.value,
+                    false => found.value.is_subtype_of(wanted.value),
+                }
+        }
+        _ => false,
+    }
+}
+
+/// How messages call a type.
+fn text(kind: &ExternType) -> String {
+    let limits = |initial: u64, maximum: Option<u64>| match maximum {
+        Some(maximum) => format!("{initial} to {maximum}"),
+        None => format!("{initial} or more"),
+    };
+    match kind {
+        ExternType::Function(number) => {
+            format!("a function {}", types::function_type(*number).text())
+        }
+        ExternType::Table(kind) => format!(
+            "a table of {} elements {}",
+            limits(kind.initial, kind.maximum),
+            kind.element.text()
+        ),
+        ExternType::Memory(kind) => {
+            format!("a memory of {} pages", limits(kind.initial, kind.maximum))
+        }
+        ExternType::Global(kind) => format!(
+            "a{} global variable of type {}",
+            if kind.mutable {
+                " mutable"
+            } else {
+                "n immutable"
+            },
+            kind.value.text()
+        ),
+    }
+}

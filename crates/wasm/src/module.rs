@@ -1,0 +1,537 @@
+//! Modules: decoded and validated bytes, and the code of functions that were called.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use canny_locks::Mutex;
+use canny_tables::guest::{Opcode, Runtime};
+use wasmparser::{
+    DataKind, ElementItems, ElementKind, ExternalKind, FuncValidatorAllocations, Imports, Parser,
+    Payload, TypeRef, ValidPayload, Validator, WasmFeatures,
+};
+
+use crate::code::Code;
+use crate::constant::Constant;
+use crate::error::Error;
+use crate::translate;
+use crate::types::{self, FunctionType, GlobalType, HeapType, MemoryType, TableType, ValueType};
+
+/// What can be imported and exported.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ExternType {
+    /// A function of a type with this number.
+    Function(u32),
+    /// A table.
+    Table(TableType),
+    /// A memory.
+    Memory(MemoryType),
+    /// A global variable.
+    Global(GlobalType),
+}
+
+/// An import.
+#[derive(Clone, Debug)]
+pub struct Import {
+    /// The module that it is from.
+    pub module: String,
+    /// Its name there.
+    pub name: String,
+    /// What it has to be.
+    pub kind: ExternType,
+}
+
+/// An export: its kind, and its index among the things of that kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Export {
+    /// A function.
+    Function(u32),
+    /// A table.
+    Table(u32),
+    /// A memory.
+    Memory(u32),
+    /// A global variable.
+    Global(u32),
+}
+
+/// Where a segment goes when an instance is made: an index and an offset.
+pub type Active = Option<(u32, Constant)>;
+
+/// A segment of elements.
+#[derive(Debug)]
+pub struct Elements {
+    pub items: Vec<Constant>,
+    pub active: Active,
+    /// Whether it is only there to declare functions.
+    pub is_declared: bool,
+}
+
+/// A segment of data: a range of the module's bytes.
+#[derive(Debug)]
+pub struct Data {
+    pub bytes: Range<usize>,
+    pub active: Active,
+}
+
+/// What the sections of a module say.
+#[derive(Default, Debug)]
+pub struct Parts {
+    /// Numbers of the module's types.
+    pub types: Vec<u32>,
+    pub imports: Vec<Import>,
+    /// Numbers of the types of all functions, imported ones first.
+    pub functions: Vec<u32>,
+    pub imported_functions: usize,
+    pub tables: Vec<TableType>,
+    /// Initial elements of the module's own tables.
+    pub table_values: Vec<Option<Constant>>,
+    pub memories: Vec<MemoryType>,
+    pub globals: Vec<GlobalType>,
+    /// Initial values of the module's own global variables.
+    pub global_values: Vec<Constant>,
+    pub exports: Vec<(String, Export)>,
+    pub elements: Vec<Elements>,
+    pub data: Vec<Data>,
+    pub start: Option<u32>,
+    /// Bytes of the bodies of the module's own functions.
+    pub bodies: Vec<Range<usize>>,
+    /// Names of functions, from the section of names.
+    pub names: HashMap<u32, String>,
+}
+
+/// A module. Clones are the same one.
+#[derive(Clone, Debug)]
+pub struct Module {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    bytes: Box<[u8]>,
+    parts: Parts,
+    code: FunctionCode,
+}
+
+/// The code of a module's own functions.
+#[derive(Debug)]
+struct FunctionCode {
+    /// Addresses of code, which handlers read; at first those of `stubs`.
+    entries: Box<[AtomicPtr<u64>]>,
+    /// Three words for each function: the instruction that translates it.
+    stubs: Box<[u64]>,
+    translated: Mutex<HashMap<u32, Box<[u64]>>>,
+}
+
+/// Words of the instruction that translates a function.
+const STUB_WORDS: usize = 3;
+
+fn features() -> WasmFeatures {
+    WasmFeatures::MUTABLE_GLOBAL
+        | WasmFeatures::SATURATING_FLOAT_TO_INT
+        | WasmFeatures::SIGN_EXTENSION
+        | WasmFeatures::REFERENCE_TYPES
+        | WasmFeatures::MULTI_VALUE
+        | WasmFeatures::BULK_MEMORY
+        | WasmFeatures::TAIL_CALL
+        | WasmFeatures::FLOATS
+        | WasmFeatures::MULTI_MEMORY
+        | WasmFeatures::MEMORY64
+        | WasmFeatures::EXTENDED_CONST
+        | WasmFeatures::GC_TYPES
+        | WasmFeatures::GC
+        | WasmFeatures::FUNCTION_REFERENCES
+}
+
+impl Module {
+    /// Decodes and validates a module.
+    pub fn new(bytes: Vec<u8>) -> Result<Module, Error> {
+        let mut reader = Reader {
+            parts: Parts::default(),
+            own_types: Vec::new(),
+        };
+        let mut validator = Validator::new_with_features(features());
+        let mut allocations = FuncValidatorAllocations::default();
+        for payload in Parser::new(0).parse_all(&bytes) {
+            let payload = payload?;
+            if let ValidPayload::Func(function, body) = validator.payload(&payload)? {
+                let mut function = function.into_validator(allocations);
+                function.validate(&body)?;
+                allocations = function.into_allocations();
+            }
+            reader.read(payload)?;
+        }
+        let parts = reader.parts;
+        let count = parts.bodies.len();
+        let mut stubs = Code::default();
+        for index in 0..count {
+            let place = stubs.put(Opcode::Runtime(Runtime::Translate));
+            stubs.set32(place, 8, index as u32);
+        }
+        let stubs = stubs.finish();
+        let entries = stubs
+            .chunks_exact(STUB_WORDS)
+            .map(|stub| AtomicPtr::new(stub.as_ptr().cast_mut()))
+            .collect();
+        let code = FunctionCode {
+            entries,
+            stubs,
+            translated: Mutex::default(),
+        };
+        Ok(Module {
+            shared: Arc::new(Shared {
+                bytes: bytes.into_boxed_slice(),
+                parts,
+                code,
+            }),
+        })
+    }
+
+    /// What the module imports.
+    pub fn imports(&self) -> &[Import] {
+        &self.shared.parts.imports
+    }
+
+    /// What the module exports.
+    pub fn exports(&self) -> &[(String, Export)] {
+        &self.shared.parts.exports
+    }
+
+    /// The type of a function, by its index.
+    pub fn function_type(&self, index: u32) -> FunctionType {
+        types::function_type(self.shared.parts.functions[index as usize])
+    }
+
+    /// The name of a function, by its index: from the section of names, or its export.
+    pub fn function_name(&self, index: u32) -> Option<&str> {
+        let parts = &self.shared.parts;
+        let exported = || {
+            let export = parts.exports.iter();
+            let mut export = export.filter(|(_, export)| *export == Export::Function(index));
+            export.next().map(|(name, _)| name)
+        };
+        parts
+            .names
+            .get(&index)
+            .or_else(exported)
+            .map(String::as_str)
+    }
+
+    pub(crate) fn parts(&self) -> &Parts {
+        &self.shared.parts
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.shared.bytes
+    }
+
+    /// Addresses of the code of the module's own functions.
+    pub(crate) fn code_entries(&self) -> &[AtomicPtr<u64>] {
+        &self.shared.code.entries
+    }
+
+    /// The code of one of the module's own functions, translated if that was not done before.
+    pub(crate) fn code(&self, own_index: u32) -> Result<*const u64, Error> {
+        let code = &self.shared.code;
+        let entry = &code.entries[own_index as usize];
+        let mut translated = code.translated.lock();
+        if let Some(words) = translated.get(&own_index) {
+            return Ok(words.as_ptr());
+        }
+        let words = translate::function(self, own_index)?;
+        let address = words.as_ptr();
+        translated.insert(own_index, words);
+        entry.store(address.cast_mut(), Ordering::Release);
+        Ok(address)
+    }
+
+    /// Translates all functions; gives the bytes of their code.
+    pub fn translate_all(&self) -> Result<usize, Error> {
+        for index in 0..self.shared.parts.bodies.len() {
+            self.code(index as u32)?;
+        }
+        let translated = self.shared.code.translated.lock();
+        Ok(translated.values().map(|words| 8 * words.len()).sum())
+    }
+
+    /// The instruction that translates a function when it is called.
+    pub(crate) fn stub(&self, own_index: u32) -> *const u64 {
+        self.shared.code.stubs[STUB_WORDS * own_index as usize..].as_ptr()
+    }
+}
+
+struct Reader {
+    parts: Parts,
+    own_types: Vec<u32>,
+}
+
+impl Reader {
+    fn read(&mut self, payload: Payload) -> Result<(), Error> {
+        match payload {
+            Payload::TypeSection(groups) => {
+                for group in groups {
+                    self.group(group?)?;
+                }
+                self.parts.types = self.own_types.clone();
+            }
+            Payload::ImportSection(imports) => {
+                for import in imports {
+                    match import? {
+                        Imports::Single(_, import) => self.import(import)?,
+                        _ => return Err(unsupported("compact imports", 0)),
+                    }
+                }
+            }
+            Payload::FunctionSection(functions) => {
+                for kind in functions {
+                    self.parts.functions.push(self.own_types[kind? as usize]);
+                }
+            }
+            Payload::TableSection(tables) => {
+                for table in tables {
+                    let table = table?;
+                    let value = match table.init {
+                        wasmparser::TableInit::RefNull => None,
+                        wasmparser::TableInit::Expr(value) => Some(Constant::read(&value)?),
+                    };
+                    let kind = self.table_type(table.ty)?;
+                    self.parts.tables.push(kind);
+                    self.parts.table_values.push(value);
+                }
+            }
+            Payload::MemorySection(memories) => {
+                for memory in memories {
+                    self.parts.memories.push(memory_type(memory?));
+                }
+            }
+            Payload::GlobalSection(globals) => {
+                for global in globals {
+                    let global = global?;
+                    let kind = self.global_type(global.ty)?;
+                    self.parts.globals.push(kind);
+                    let value = Constant::read(&global.init_expr)?;
+                    self.parts.global_values.push(value);
+                }
+            }
+            Payload::ExportSection(exports) => {
+                for export in exports {
+                    let export = export?;
+                    let what = match export.kind {
+                        ExternalKind::Func | ExternalKind::FuncExact => {
+                            Export::Function(export.index)
+                        }
+                        ExternalKind::Table => Export::Table(export.index),
+                        ExternalKind::Memory => Export::Memory(export.index),
+                        ExternalKind::Global => Export::Global(export.index),
+                        ExternalKind::Tag => return Err(unsupported("tags", 0)),
+                    };
+                    self.parts.exports.push((export.name.to_owned(), what));
+                }
+            }
+            Payload::StartSection { func, .. } => self.parts.start = Some(func),
+            Payload::ElementSection(segments) => {
+                for segment in segments {
+                    self.elements(segment?)?;
+                }
+            }
+            Payload::DataSection(segments) => {
+                for segment in segments {
+                    let segment = segment?;
+                    let active = match segment.kind {
+                        DataKind::Passive => None,
+                        DataKind::Active {
+                            memory_index,
+                            offset_expr,
+                        } => Some((memory_index, Constant::read(&offset_expr)?)),
+                    };
+                    let end = segment.range.end as usize;
+                    let bytes = end - segment.data.len()..end;
+                    self.parts.data.push(Data { bytes, active });
+                }
+            }
+            Payload::CodeSectionEntry(body) => {
+                let range = body.range();
+                let range = range.start as usize..range.end as usize;
+                self.parts.bodies.push(range);
+            }
+            Payload::CustomSection(section) => {
+                if let wasmparser::KnownCustom::Name(names) = section.as_known() {
+                    self.names(names);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn group(&mut self, group: wasmparser::RecGroup) -> Result<(), Error> {
+        let start = self.own_types.len() as u32;
+        let mut kinds = Vec::new();
+        for kind in group.types() {
+            let wasmparser::CompositeInnerType::Func(function) = &kind.composite_type.inner else {
+                return Err(unsupported("types of structs and arrays", 0));
+            };
+            let list = |types: &[wasmparser::ValType]| -> Result<Vec<ValueType>, Error> {
+                types.iter().map(|kind| self.value(*kind, start)).collect()
+            };
+            kinds.push(FunctionType {
+                parameters: list(function.params())?,
+                results: list(function.results())?,
+            });
+        }
+        let count = kinds.len() as u32;
+        let first = types::intern(kinds);
+        self.own_types.extend(first..first + count);
+        Ok(())
+    }
+
+    /// A type of a value, where types from `group` on are being defined.
+    fn value(&self, kind: wasmparser::ValType, group: u32) -> Result<ValueType, Error> {
+        value_type(kind, |index| match self.own_types.get(index as usize) {
+            Some(number) => HeapType::Type(*number),
+            None => HeapType::InGroup(index - group),
+        })
+    }
+
+    fn import(&mut self, import: wasmparser::Import) -> Result<(), Error> {
+        let kind = match import.ty {
+            TypeRef::Func(kind) | TypeRef::FuncExact(kind) => {
+                let number = self.own_types[kind as usize];
+                self.parts.functions.push(number);
+                self.parts.imported_functions += 1;
+                ExternType::Function(number)
+            }
+            TypeRef::Table(kind) => {
+                let kind = self.table_type(kind)?;
+                self.parts.tables.push(kind);
+                ExternType::Table(kind)
+            }
+            TypeRef::Memory(kind) => {
+                let kind = memory_type(kind);
+                self.parts.memories.push(kind);
+                ExternType::Memory(kind)
+            }
+            TypeRef::Global(kind) => {
+                let kind = self.global_type(kind)?;
+                self.parts.globals.push(kind);
+                ExternType::Global(kind)
+            }
+            TypeRef::Tag(_) => return Err(unsupported("tags", 0)),
+        };
+        self.parts.imports.push(Import {
+            module: import.module.to_owned(),
+            name: import.name.to_owned(),
+            kind,
+        });
+        Ok(())
+    }
+
+    fn table_type(&self, kind: wasmparser::TableType) -> Result<TableType, Error> {
+        Ok(TableType {
+            element: self.value(wasmparser::ValType::Ref(kind.element_type), 0)?,
+            initial: kind.initial,
+            maximum: kind.maximum,
+            is_wide: kind.table64,
+        })
+    }
+
+    fn global_type(&self, kind: wasmparser::GlobalType) -> Result<GlobalType, Error> {
+        Ok(GlobalType {
+            value: self.value(kind.content_type, 0)?,
+            mutable: kind.mutable,
+        })
+    }
+
+    fn elements(&mut self, segment: wasmparser::Element) -> Result<(), Error> {
+        let mut items = Vec::new();
+        match segment.items {
+            ElementItems::Functions(functions) => {
+                for function in functions {
+                    items.push(Constant::function(function?));
+                }
+            }
+            ElementItems::Expressions(_, expressions) => {
+                for expression in expressions {
+                    items.push(Constant::read(&expression?)?);
+                }
+            }
+        }
+        let is_declared = matches!(segment.kind, ElementKind::Declared);
+        let active = match segment.kind {
+            ElementKind::Active {
+                table_index,
+                offset_expr,
+            } => Some((table_index.unwrap_or(0), Constant::read(&offset_expr)?)),
+            _ => None,
+        };
+        self.parts.elements.push(Elements {
+            items,
+            active,
+            is_declared,
+        });
+        Ok(())
+    }
+
+    /// Takes names of functions; what is wrong with the section does not matter.
+    fn names(&mut self, names: wasmparser::NameSectionReader) {
+        for part in names {
+            let Ok(wasmparser::Name::Function(functions)) = part else {
+                continue;
+            };
+            for naming in functions.into_iter().flatten() {
+                self.parts
+                    .names
+                    .insert(naming.index, naming.name.to_owned());
+            }
+        }
+    }
+}
+
+fn unsupported(what: &str, offset: u64) -> Error {
+    Error::Invalid {
+        text: format!("{what} are not supported yet"),
+        offset,
+    }
+}
+
+fn memory_type(kind: wasmparser::MemoryType) -> MemoryType {
+    MemoryType {
+        initial: kind.initial,
+        maximum: kind.maximum,
+        is_wide: kind.memory64,
+    }
+}
+
+/// A type of a value; `concrete` gives the type with an index of the module.
+pub fn value_type(
+    kind: wasmparser::ValType,
+    concrete: impl Fn(u32) -> HeapType,
+) -> Result<ValueType, Error> {
+    use wasmparser::{AbstractHeapType, HeapType as Heap, ValType};
+    Ok(match kind {
+        ValType::I32 => ValueType::I32,
+        ValType::I64 => ValueType::I64,
+        ValType::F32 => ValueType::F32,
+        ValType::F64 => ValueType::F64,
+        ValType::V128 => return Err(unsupported("vectors", 0)),
+        ValType::Ref(reference) => {
+            let heap = match reference.heap_type() {
+                Heap::Abstract { ty, .. } => match ty {
+                    AbstractHeapType::Func => HeapType::Function,
+                    AbstractHeapType::NoFunc => HeapType::NoFunction,
+                    AbstractHeapType::Extern => HeapType::Extern,
+                    AbstractHeapType::NoExtern => HeapType::NoExtern,
+                    _ => return Err(unsupported("garbage-collected objects", 0)),
+                },
+                Heap::Concrete(index) | Heap::Exact(index) => {
+                    let index = index.as_module_index();
+                    concrete(index.ok_or_else(|| unsupported("this kind of type", 0))?)
+                }
+            };
+            ValueType::Reference {
+                nullable: reference.is_nullable(),
+                heap,
+            }
+        }
+    })
+}

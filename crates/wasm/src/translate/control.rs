@@ -1,0 +1,351 @@
+//! Blocks, branches and returns.
+
+use canny_tables::guest::{Compare, Opcode, Plain, Shape};
+use wasmparser::{BlockType, BrTable};
+
+use super::{Comparison, Entry, Translator};
+use crate::error::Error;
+use crate::types;
+
+/// What a block is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Block,
+    Loop,
+    /// With the instruction that jumps to the other branch.
+    If(usize),
+    Else,
+    Function,
+}
+
+/// A distance that is known when its block ends: the instruction, and where the distance is in it.
+#[derive(Clone, Copy, Debug)]
+struct Patch {
+    from: usize,
+    at: usize,
+}
+
+/// A block that is open.
+#[derive(Debug)]
+pub struct Control {
+    kind: Kind,
+    /// Entries of the stack below its parameters.
+    height: usize,
+    parameters: usize,
+    results: usize,
+    /// Where a loop begins.
+    start: usize,
+    patches: Vec<Patch>,
+}
+
+impl Control {
+    /// The block of a whole function.
+    pub fn function(results: usize) -> Control {
+        Control {
+            kind: Kind::Function,
+            height: 0,
+            parameters: 0,
+            results,
+            start: 0,
+            patches: Vec::new(),
+        }
+    }
+
+    /// How many values a branch to it takes.
+    fn arity(&self) -> usize {
+        match self.kind {
+            Kind::Loop => self.parameters,
+            _ => self.results,
+        }
+    }
+}
+
+impl Translator<'_> {
+    fn block_type(&self, kind: BlockType) -> (usize, usize) {
+        match kind {
+            BlockType::Empty => (0, 0),
+            BlockType::Type(_) => (0, 1),
+            BlockType::FuncType(index) => {
+                let number = self.module.parts().types[index as usize];
+                let kind = types::function_type(number);
+                (kind.parameters.len(), kind.results.len())
+            }
+        }
+    }
+
+    pub(super) fn open(&mut self, kind: Kind, block: BlockType) {
+        let (parameters, results) = self.block_type(block);
+        self.settle_locals(parameters);
+        self.open_settled(kind, parameters, results);
+    }
+
+    fn open_settled(&mut self, kind: Kind, parameters: usize, results: usize) {
+        self.last = None;
+        self.control.push(Control {
+            kind,
+            height: self.stack.len() - parameters,
+            parameters,
+            results,
+            start: self.code.len(),
+            patches: Vec::new(),
+        });
+    }
+
+    pub(super) fn open_if(&mut self, block: BlockType) {
+        let (parameters, results) = self.block_type(block);
+        // The condition is above the parameters, and must be decided after they are settled.
+        let condition = self.condition();
+        self.settle_locals(parameters);
+        let jump = self.branch_if(condition, false);
+        self.open_settled(Kind::If(jump), parameters, results);
+    }
+
+    pub(super) fn open_else(&mut self) {
+        let index = self.control.len() - 1;
+        if self.unreachable.take().is_none() {
+            self.fall_through();
+            let jump = self.code.put(Opcode::Plain(Plain::Jump));
+            let patch = Patch { from: jump, at: 12 };
+            self.control[index].patches.push(patch);
+        }
+        let control = &mut self.control[index];
+        let Kind::If(jump) = control.kind else { return };
+        control.kind = Kind::Else;
+        let (height, parameters) = (control.height, control.parameters);
+        self.bind(Patch { from: jump, at: 12 });
+        self.truncate(height);
+        self.stack.resize(height + parameters, Entry::Own);
+    }
+
+    pub(super) fn close(&mut self) {
+        if self.unreachable.take().is_none() {
+            self.fall_through();
+        }
+        let Some(control) = self.control.pop() else {
+            return;
+        };
+        if let Kind::If(jump) = control.kind {
+            // Without the other branch, parameters are results.
+            self.bind(Patch { from: jump, at: 12 });
+        }
+        for patch in control.patches {
+            self.bind(patch);
+        }
+        self.truncate(control.height);
+        self.stack
+            .resize(control.height + control.results, Entry::Own);
+        self.last = None;
+        if control.kind == Kind::Function {
+            self.write_return();
+        }
+    }
+
+    /// Moves the results of the innermost block to where they belong.
+    fn fall_through(&mut self) {
+        let Some(control) = self.control.last() else {
+            return;
+        };
+        let (height, results) = (control.height, control.results);
+        self.move_top(height, results);
+    }
+
+    fn truncate(&mut self, height: usize) {
+        while self.stack.len() > height {
+            self.pop();
+        }
+    }
+
+    /// Fixes a distance to lead here.
+    fn bind(&mut self, patch: Patch) {
+        let distance = 8 * (self.code.len() as i64 - patch.from as i64);
+        self.code
+            .set32(patch.from, patch.at, distance as i32 as u32);
+        self.last = None;
+    }
+
+    /// Copies the newest entries to the slots of others, without taking them.
+    fn move_top(&mut self, height: usize, count: usize) {
+        let first = self.stack.len() - count;
+        for index in 0..count {
+            let entry = self.stack[first + index];
+            let to = self.own_slot(height + index);
+            match entry {
+                Entry::Own => {
+                    let from = self.own_slot(first + index);
+                    self.copy(to, from);
+                }
+                Entry::Local(local) => self.copy(to, self.locals[local as usize]),
+                Entry::Constant(bits) => self.constant(to, bits),
+            }
+        }
+    }
+
+    /// Whether a branch with so many values copies something.
+    fn is_in_place(&self, height: usize, count: usize) -> bool {
+        let first = self.stack.len() - count;
+        count == 0
+            || first == height && self.stack[first..].iter().all(|entry| *entry == Entry::Own)
+    }
+
+    /// Lets the distance of an instruction lead to a block.
+    fn lead(&mut self, patch: Patch, depth: usize) {
+        let index = self.control.len() - 1 - depth;
+        let control = &mut self.control[index];
+        if control.kind == Kind::Loop {
+            let distance = 8 * (control.start as i64 - patch.from as i64);
+            self.code
+                .set32(patch.from, patch.at, distance as i32 as u32);
+        } else {
+            control.patches.push(patch);
+        }
+    }
+
+    /// Height and number of values of a branch.
+    fn target(&self, depth: usize) -> (usize, usize) {
+        let control = &self.control[self.control.len() - 1 - depth];
+        (control.height, control.arity())
+    }
+
+    fn jump(&mut self, depth: usize) {
+        let jump = self.code.put(Opcode::Plain(Plain::Jump));
+        self.lead(Patch { from: jump, at: 12 }, depth);
+        self.last = None;
+    }
+
+    pub(super) fn branch(&mut self, depth: u32) {
+        let (height, count) = self.target(depth as usize);
+        self.move_top(height, count);
+        self.jump(depth as usize);
+        self.unreachable = Some(0);
+    }
+
+    pub(super) fn branch_when(&mut self, depth: u32) {
+        let condition = self.condition();
+        self.branch_on(condition, depth);
+    }
+
+    /// Branches if a condition holds.
+    pub(super) fn branch_on(&mut self, condition: Comparison, depth: u32) {
+        let depth = depth as usize;
+        let (height, count) = self.target(depth);
+        if self.is_in_place(height, count) {
+            let jump = self.branch_if(condition, true);
+            self.lead(Patch { from: jump, at: 12 }, depth);
+            return;
+        }
+        let around = self.branch_if(condition, false);
+        self.move_top(height, count);
+        self.jump(depth);
+        self.bind(Patch {
+            from: around,
+            at: 12,
+        });
+    }
+
+    /// Takes the condition of a branch.
+    fn condition(&mut self) -> Comparison {
+        let last = self.last;
+        let entry = self.pop();
+        let place = self.stack.len();
+        if let (Entry::Own, Some(last)) = (entry, last)
+            && last.slot as usize == self.base + place
+            && let Some(comparison) = last.comparison
+        {
+            self.code.truncate(last.place);
+            self.last = None;
+            return comparison;
+        }
+        let x = self.slot_of(entry, place);
+        Comparison {
+            op: Compare::I32Ne,
+            shape: Shape::Right,
+            x,
+            y: 0,
+            constant: 0,
+        }
+    }
+
+    /// Writes a branch that is taken if a comparison gives `wanted`; gives its place.
+    pub(super) fn branch_if(&mut self, comparison: Comparison, wanted: bool) -> usize {
+        let Comparison {
+            mut op,
+            shape,
+            x,
+            y,
+            constant,
+        } = comparison;
+        let mut polarity = wanted;
+        if !wanted && let Some(negated) = op.negated() {
+            op = negated;
+            polarity = true;
+        }
+        let place = self.code.put(Opcode::Branch(op, shape, polarity));
+        self.code.set16(place, 8, x);
+        self.code.set16(place, 10, y);
+        if shape != Shape::Slots {
+            self.code.set64(place, 16, constant);
+        }
+        self.last = None;
+        place
+    }
+
+    pub(super) fn branch_table(&mut self, table: &BrTable) -> Result<(), Error> {
+        let index = self.pop_slot();
+        let mut depths = Vec::new();
+        for depth in table.targets() {
+            depths.push(depth? as usize);
+        }
+        depths.push(table.default() as usize);
+        let (_, count) = self.target(table.default() as usize);
+        self.settle_top(count);
+        let place = self.code.put(Opcode::Plain(Plain::JumpTable));
+        self.code.set16(place, 8, index);
+        self.code.set32(place, 12, depths.len() as u32 - 1);
+        self.code.extend(depths.len().div_ceil(2));
+        for (number, depth) in depths.into_iter().enumerate() {
+            let patch = Patch {
+                from: place,
+                at: 16 + 4 * number,
+            };
+            let (height, count) = self.target(depth);
+            if self.is_in_place(height, count) {
+                self.lead(patch, depth);
+            } else {
+                self.bind(patch);
+                self.move_top(height, count);
+                self.jump(depth);
+            }
+        }
+        self.unreachable = Some(0);
+        self.last = None;
+        Ok(())
+    }
+
+    /// Returns the newest operands.
+    pub(super) fn write_return(&mut self) {
+        let first = self.stack.len() - self.results;
+        // A result's slot may be that of a parameter which is a later result.
+        let clobbers = |place: usize| match self.stack[place] {
+            Entry::Local(local) => self.locals[local as usize] < (place - first) as u16,
+            _ => false,
+        };
+        if (first..self.stack.len()).any(clobbers) {
+            self.settle_top(self.results);
+        }
+        for index in 0..self.results {
+            let entry = self.stack[first + index];
+            let to = index as u16;
+            match entry {
+                Entry::Own => {
+                    let from = self.own_slot(first + index);
+                    self.copy(to, from);
+                }
+                Entry::Local(local) => self.copy(to, self.locals[local as usize]),
+                Entry::Constant(bits) => self.constant(to, bits),
+            }
+        }
+        let place = self.code.put(Opcode::Plain(Plain::Return));
+        self.code.set16(place, 8, self.link);
+        self.last = None;
+    }
+}

@@ -1,0 +1,398 @@
+//! Carrying a script out, directive by directive.
+
+use std::collections::HashMap;
+
+use canny_wasm::{
+    Error, Extern, FunctionType, GlobalType, Imports, Instance, MemoryType, Module, Store,
+    TableType, Trap, ValueType,
+};
+use wast::core::{AbstractHeapType, HeapType, NanPattern, WastArgCore, WastRetCore};
+use wast::parser::{self, ParseBuffer};
+use wast::token::Id;
+use wast::{QuoteWat, Wast, WastArg, WastDirective, WastExecute, WastInvoke, WastRet, Wat};
+
+/// What came of a script.
+#[derive(Default)]
+pub struct Report {
+    pub done: usize,
+    pub unsupported: usize,
+    /// Lines with what is wrong.
+    pub wrong: Vec<String>,
+}
+
+/// Why a directive does not hold.
+enum Failure {
+    /// The machine says that it does not support this.
+    Unsupported,
+    Wrong(String),
+}
+
+fn wrong(text: impl Into<String>) -> Failure {
+    Failure::Wrong(text.into())
+}
+
+struct Script {
+    store: Store,
+    imports: Imports,
+    named: HashMap<String, Instance>,
+    definitions: HashMap<String, Module>,
+    current: Option<Instance>,
+    last_definition: Option<Module>,
+}
+
+/// Runs a script.
+pub fn run(text: &str) -> Report {
+    let mut report = Report::default();
+    let mut lexer = wast::lexer::Lexer::new(text);
+    lexer.allow_confusing_unicode(true);
+    let buffer = match ParseBuffer::new_with_lexer(lexer) {
+        Ok(buffer) => buffer,
+        Err(error) => {
+            report.wrong.push(error.to_string());
+            return report;
+        }
+    };
+    let script: Wast = match parser::parse(&buffer) {
+        Ok(script) => script,
+        Err(error) => {
+            report.wrong.push(error.to_string());
+            return report;
+        }
+    };
+    let mut state = Script::new();
+    for directive in script.directives {
+        let (line, _) = directive.span().linecol_in(text);
+        match state.directive(directive) {
+            Ok(()) => report.done += 1,
+            Err(Failure::Unsupported) => report.unsupported += 1,
+            Err(Failure::Wrong(text)) => report.wrong.push(format!("{}: {text}", line + 1)),
+        }
+    }
+    report
+}
+
+/// Values as the suite names them.
+type Values = Vec<(ValueType, u64)>;
+
+impl Script {
+    fn new() -> Script {
+        let mut store = Store::new();
+        let mut imports = Imports::default();
+        let lists: [(&str, &[ValueType]); 7] = [
+            ("print", &[]),
+            ("print_i32", &[ValueType::I32]),
+            ("print_i64", &[ValueType::I64]),
+            ("print_f32", &[ValueType::F32]),
+            ("print_f64", &[ValueType::F64]),
+            ("print_i32_f32", &[ValueType::I32, ValueType::F32]),
+            ("print_f64_f64", &[ValueType::F64, ValueType::F64]),
+        ];
+        for (name, parameters) in lists {
+            let kind = FunctionType {
+                parameters: parameters.to_vec(),
+                results: Vec::new(),
+            };
+            let function = store.host_function(kind, Box::new(|_, _, _| Ok(())));
+            imports.add("spectest", name, Extern::Function(function));
+        }
+        for (name, value, bits) in [
+            ("global_i32", ValueType::I32, 666),
+            ("global_i64", ValueType::I64, 666),
+            ("global_f32", ValueType::F32, u64::from(666.6f32.to_bits())),
+            ("global_f64", ValueType::F64, 666.6f64.to_bits()),
+        ] {
+            let kind = GlobalType {
+                value,
+                mutable: false,
+            };
+            let global = store.global(kind, bits);
+            imports.add("spectest", name, Extern::Global(global));
+        }
+        for (name, is_wide) in [("table", false), ("table64", true)] {
+            let kind = TableType {
+                element: ValueType::FUNCTION,
+                initial: 10,
+                maximum: Some(20),
+                is_wide,
+            };
+            let table = store.table(kind).unwrap();
+            imports.add("spectest", name, Extern::Table(table));
+        }
+        let kind = MemoryType {
+            initial: 1,
+            maximum: Some(2),
+            is_wide: false,
+        };
+        let memory = store.memory(kind).unwrap();
+        imports.add("spectest", "memory", Extern::Memory(memory));
+        Script {
+            store,
+            imports,
+            named: HashMap::new(),
+            definitions: HashMap::new(),
+            current: None,
+            last_definition: None,
+        }
+    }
+
+    fn directive(&mut self, directive: WastDirective) -> Result<(), Failure> {
+        match directive {
+            WastDirective::Module(mut module) => {
+                let name = module.name().map(|id| id.name().to_owned());
+                self.current = None;
+                let module = decode(&mut module)?;
+                self.last_definition = Some(module.clone());
+                self.instantiate(&module, name)
+            }
+            WastDirective::ModuleDefinition(mut module) => {
+                let name = module.name().map(|id| id.name().to_owned());
+                let module = decode(&mut module)?;
+                if let Some(name) = name {
+                    self.definitions.insert(name, module.clone());
+                }
+                self.last_definition = Some(module);
+                Ok(())
+            }
+            WastDirective::ModuleInstance {
+                instance, module, ..
+            } => {
+                let module = match module {
+                    Some(id) => self.definitions.get(id.name()).cloned(),
+                    None => self.last_definition.clone(),
+                };
+                let module = module.ok_or(Failure::Unsupported)?;
+                self.instantiate(&module, instance.map(|id| id.name().to_owned()))
+            }
+            WastDirective::Register { name, module, .. } => {
+                let instance = self.instance(module)?;
+                for (export, item) in instance.exports(&self.store) {
+                    self.imports.add(name, &export, item);
+                }
+                Ok(())
+            }
+            WastDirective::Invoke(invoke) => match self.invoke(invoke)? {
+                Ok(_) => Ok(()),
+                Err(trap) => Err(wrong(format!("unexpected trap: {trap}"))),
+            },
+            WastDirective::AssertReturn { exec, results, .. } => match self.execute(exec)? {
+                Ok(values) => self.compare(&values, &results),
+                Err(trap) => Err(wrong(format!("unexpected trap: {trap}"))),
+            },
+            WastDirective::AssertTrap { exec, message, .. } => match self.execute(exec)? {
+                Ok(values) => Err(wrong(format!("gave {values:?}, should trap: {message}"))),
+                Err(trap) => expect_message(&trap.to_string(), message),
+            },
+            WastDirective::AssertExhaustion { call, message, .. } => match self.invoke(call)? {
+                Ok(values) => Err(wrong(format!("gave {values:?}, should trap: {message}"))),
+                Err(trap) => expect_message(&trap.to_string(), message),
+            },
+            WastDirective::AssertMalformed {
+                mut module,
+                message,
+                ..
+            }
+            | WastDirective::AssertInvalid {
+                mut module,
+                message,
+                ..
+            } => match module.encode() {
+                Err(_) => Ok(()),
+                Ok(bytes) => match Module::new(bytes) {
+                    Ok(_) => Err(wrong(format!("was taken, should be wrong: {message}"))),
+                    Err(_) => Ok(()),
+                },
+            },
+            WastDirective::AssertUnlinkable {
+                module: mut wat,
+                message,
+                ..
+            } => {
+                let bytes = wat.encode().map_err(|error| wrong(error.to_string()))?;
+                let module = new_module(bytes)?;
+                match self.store.instantiate(&module, &self.imports) {
+                    Ok(_) => Err(wrong(format!("was linked, should not: {message}"))),
+                    Err(error) => expect_message(&error.to_string(), message),
+                }
+            }
+            _ => Err(Failure::Unsupported),
+        }
+    }
+
+    fn instantiate(&mut self, module: &Module, name: Option<String>) -> Result<(), Failure> {
+        let instance = self
+            .store
+            .instantiate(module, &self.imports)
+            .map_err(|error| wrong(error.to_string()))?;
+        self.current = Some(instance);
+        if let Some(name) = name {
+            self.named.insert(name, instance);
+        }
+        Ok(())
+    }
+
+    fn instance(&self, name: Option<Id>) -> Result<Instance, Failure> {
+        let instance = match name {
+            Some(id) => self.named.get(id.name()).copied(),
+            None => self.current,
+        };
+        // A module that could not be made was told about already.
+        instance.ok_or(Failure::Unsupported)
+    }
+
+    fn execute(&mut self, execute: WastExecute) -> Result<Result<Values, Trap>, Failure> {
+        match execute {
+            WastExecute::Invoke(invoke) => self.invoke(invoke),
+            WastExecute::Get { module, global, .. } => {
+                let instance = self.instance(module)?;
+                match instance.export(&self.store, global) {
+                    Some(Extern::Global(global)) => {
+                        let canny_wasm::ExternType::Global(kind) =
+                            self.store.extern_type(Extern::Global(global))
+                        else {
+                            return Err(wrong("no global"));
+                        };
+                        Ok(Ok(vec![(kind.value, self.store.global_value(global))]))
+                    }
+                    _ => Err(wrong(format!("no global {global}"))),
+                }
+            }
+            WastExecute::Wat(mut wat) => {
+                let bytes = encode(&mut wat)?;
+                let module = new_module(bytes)?;
+                match self.store.instantiate(&module, &self.imports) {
+                    Ok(_) => Ok(Ok(Vec::new())),
+                    Err(Error::Trap(trap)) => Ok(Err(trap)),
+                    Err(error) => Ok(Err(Trap::Host(error.to_string()))),
+                }
+            }
+        }
+    }
+
+    fn invoke(&mut self, invoke: WastInvoke) -> Result<Result<Values, Trap>, Failure> {
+        let instance = self.instance(invoke.module)?;
+        let Some(Extern::Function(function)) = instance.export(&self.store, invoke.name) else {
+            return Err(wrong(format!("no function {}", invoke.name)));
+        };
+        let mut arguments = Vec::new();
+        for argument in invoke.args {
+            arguments.push(bits(argument)?);
+        }
+        let kinds = self.store.function_type(function).results;
+        let results = self.store.call(function, &arguments);
+        Ok(results.map(|values| kinds.into_iter().zip(values).collect()))
+    }
+
+    fn compare(&self, values: &Values, wanted: &[WastRet]) -> Result<(), Failure> {
+        if values.len() != wanted.len() {
+            return Err(wrong(format!("gave {values:?}, should give {wanted:?}")));
+        }
+        for ((kind, bits), wanted) in values.iter().zip(wanted) {
+            let WastRet::Core(wanted) = wanted else {
+                return Err(Failure::Unsupported);
+            };
+            if !matches(*kind, *bits, wanted)? {
+                return Err(wrong(format!("gave {bits:#x}, should give {wanted:?}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn encode(wat: &mut Wat) -> Result<Vec<u8>, Failure> {
+    wat.encode().map_err(|error| wrong(error.to_string()))
+}
+
+fn decode(module: &mut QuoteWat) -> Result<Module, Failure> {
+    let bytes = module.encode().map_err(|error| wrong(error.to_string()))?;
+    new_module(bytes)
+}
+
+fn new_module(bytes: Vec<u8>) -> Result<Module, Failure> {
+    let module = Module::new(bytes);
+    let module = module.and_then(|module| module.translate_all().map(|_| module));
+    module.map_err(|error| {
+        let text = error.to_string();
+        let unsupported = ["not supported", "not enabled", "required for", "proposal"];
+        match unsupported.iter().any(|part| text.contains(part)) {
+            true => Failure::Unsupported,
+            false => wrong(text),
+        }
+    })
+}
+
+fn expect_message(found: &str, wanted: &str) -> Result<(), Failure> {
+    // The suite's messages may say less or more than the machine's.
+    let same = found.contains(wanted) || wanted.contains(found);
+    match same {
+        true => Ok(()),
+        false => Err(wrong(format!(
+            "message is \"{found}\", should be \"{wanted}\""
+        ))),
+    }
+}
+
+/// The word of an object of the host: 0 is null.
+fn bits(argument: WastArg) -> Result<u64, Failure> {
+    let WastArg::Core(argument) = argument else {
+        return Err(Failure::Unsupported);
+    };
+    Ok(match argument {
+        WastArgCore::I32(value) => u64::from(value as u32),
+        WastArgCore::I64(value) => value as u64,
+        WastArgCore::F32(value) => u64::from(value.bits),
+        WastArgCore::F64(value) => value.bits,
+        WastArgCore::RefNull(_) => 0,
+        WastArgCore::RefExtern(number) => u64::from(number) + 1,
+        _ => return Err(Failure::Unsupported),
+    })
+}
+
+fn matches(kind: ValueType, bits: u64, wanted: &WastRetCore) -> Result<bool, Failure> {
+    let is_null_of = |heap: &Option<HeapType>| match heap {
+        Some(HeapType::Abstract { ty, .. }) => matches!(
+            ty,
+            AbstractHeapType::Func
+                | AbstractHeapType::Extern
+                | AbstractHeapType::NoFunc
+                | AbstractHeapType::NoExtern
+        ),
+        _ => true,
+    };
+    Ok(match wanted {
+        WastRetCore::I32(value) => kind == ValueType::I32 && bits as u32 == *value as u32,
+        WastRetCore::I64(value) => kind == ValueType::I64 && bits == *value as u64,
+        WastRetCore::F32(pattern) => {
+            let bits = bits as u32;
+            kind == ValueType::F32
+                && match pattern {
+                    NanPattern::CanonicalNan => bits & 0x7fff_ffff == 0x7fc0_0000,
+                    NanPattern::ArithmeticNan => bits & 0x7fc0_0000 == 0x7fc0_0000,
+                    NanPattern::Value(value) => bits == value.bits,
+                }
+        }
+        WastRetCore::F64(pattern) => {
+            kind == ValueType::F64
+                && match pattern {
+                    NanPattern::CanonicalNan => {
+                        bits & 0x7fff_ffff_ffff_ffff == 0x7ff8_0000_0000_0000
+                    }
+                    NanPattern::ArithmeticNan => {
+                        bits & 0x7ff8_0000_0000_0000 == 0x7ff8_0000_0000_0000
+                    }
+                    NanPattern::Value(value) => bits == value.bits,
+                }
+        }
+        WastRetCore::RefNull(heap) => bits == 0 && is_null_of(heap),
+        WastRetCore::RefExtern(Some(number)) => bits == u64::from(*number) + 1,
+        WastRetCore::RefExtern(None) | WastRetCore::RefFunc(None) => bits != 0,
+        WastRetCore::Either(choices) => {
+            for choice in choices {
+                if matches(kind, bits, choice)? {
+                    return Ok(true);
+                }
+            }
+            false
+        }
+        _ => return Err(Failure::Unsupported),
+    })
+}
