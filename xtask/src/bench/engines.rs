@@ -9,6 +9,7 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use super::guests::{self, Host};
 use super::programs::{Group, Program, defined_names, without_imports};
 use crate::process::{Outcome, Run};
 use crate::workspace;
@@ -29,6 +30,8 @@ pub struct Engine {
 
 enum Kind {
     Canny(PathBuf),
+    /// An engine for WebAssembly.
+    Host(Host),
     Guile {
         jit: bool,
     },
@@ -69,7 +72,7 @@ pub struct Prepared {
 }
 
 impl Prepared {
-    fn new(program: impl Into<PathBuf>, words: &[&str]) -> Prepared {
+    pub fn new(program: impl Into<PathBuf>, words: &[&str]) -> Prepared {
         Prepared {
             program: program.into(),
             words: words.iter().map(|word| (*word).to_owned()).collect(),
@@ -178,6 +181,14 @@ impl Engine {
         }
     }
 
+    /// An engine for WebAssembly guests.
+    pub fn host(name: &'static str, host: Host) -> Engine {
+        Engine {
+            name,
+            kind: Kind::Host(host),
+        }
+    }
+
     /// Whether it is a canny.
     pub fn is_canny(&self) -> bool {
         matches!(self.kind, Kind::Canny(_))
@@ -187,7 +198,11 @@ impl Engine {
     pub fn prepare(&self, program: &Program, directory: &Path) -> Result<Option<Prepared>, String> {
         let stem = directory.join(format!("{}.{}", program.name, self.name));
         match &self.kind {
+            Kind::Canny(binary) if program.guest.is_some() => {
+                guests::prepare(&Host::Canny(binary.clone()), program, &stem)
+            }
             Kind::Canny(binary) => prepare_canny(binary, program, &stem).map(Some),
+            Kind::Host(host) => guests::prepare(host, program, &stem),
             Kind::Guile { jit } => prepare_guile(*jit, program, &stem).map(Some),
             Kind::Chez => prepare_chez(program, &stem).map(Some),
             Kind::Gambit => prepare_gambit(program, &stem).map(Some),
@@ -223,7 +238,7 @@ fn closing(program: &Program, engine: &str) -> String {
 }
 
 /// Runs a compiler to its end.
-fn compile(command: Command, stem: &Path) -> Result<Outcome, String> {
+pub fn compile(command: Command, stem: &Path) -> Result<Outcome, String> {
     let program = command.get_program().to_string_lossy().into_owned();
     let run = Run {
         command,

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::engines::{CANNY, Engine, Prepared};
-use super::programs::{Group, Program, START_UP};
+use super::programs::{Group, Program, is_start_up};
 use crate::process::{Outcome, Run};
 use crate::workspace;
 
@@ -78,7 +78,7 @@ impl Table {
     pub fn start_up(&self, engine: usize) -> f64 {
         self.rows
             .iter()
-            .find(|row| row.program == START_UP && row.group != Group::Suite)
+            .find(|row| is_start_up(row.group, &row.program))
             .and_then(|row| row.cells[engine].samples())
             .map_or(0.0, Samples::cpu)
     }
@@ -86,7 +86,7 @@ impl Table {
     /// CPU seconds net of the engine's start-up. The start-up program itself is given whole.
     pub fn net(&self, row: &Row, engine: usize) -> Option<f64> {
         let cpu = row.cells[engine].samples()?.cpu();
-        if row.program == START_UP {
+        if is_start_up(row.group, &row.program) {
             return Some(cpu.max(SHORTEST_SECONDS));
         }
         Some((cpu - self.start_up(engine)).max(SHORTEST_SECONDS))
@@ -108,7 +108,7 @@ impl Table {
         let ratios: Vec<f64> = self
             .rows
             .iter()
-            .filter(|row| row.group == group && row.program != START_UP)
+            .filter(|row| row.group == group && !is_start_up(group, &row.program))
             .filter_map(|row| self.ratio(row, engine))
             .collect();
         match ratios.len() {
@@ -246,6 +246,7 @@ pub fn run_once(
 
 #[cfg(test)]
 mod tests {
+    use super::super::programs::START_UP;
     use super::*;
 
     fn measured(seconds: &[f64]) -> Cell {

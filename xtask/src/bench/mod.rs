@@ -9,6 +9,7 @@
 
 mod chart;
 pub mod engines;
+pub mod guests;
 mod inputs;
 pub mod measure;
 mod operations;
@@ -29,6 +30,8 @@ usage: cargo xtask bench [OPTION…]
   --suite-only    leave out our own programs
   --io            only input and output: the programs of benches/io beside Node, Python, Perl,
                   LuaJIT and the tools of the system; 400 MB of files are made for them
+  --wasm          only WebAssembly: the guests of benches/wasm beside wasmi, wasm3, wasmtime and
+                  Node; see benches/wasm/README.md
   --keep          leave those files where they are
   --second-runs   canny finds in its cache what a run before left: the compiled program and its
                   profile; otherwise each run has an empty cache
@@ -54,6 +57,7 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     }
     let suite = arguments.path("--suite")?;
     let input_output = arguments.flag("--io");
+    let wasm = arguments.flag("--wasm");
     let keep = arguments.flag("--keep");
     let second_runs = arguments.flag("--second-runs");
     let suite_only = arguments.flag("--suite-only");
@@ -70,17 +74,19 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
     let directory = workspace::scratch_directory("bench")?;
     let benches = workspace::root().join("benches");
     let place = directory.join("io");
-    let mut all = if input_output {
+    let mut all = if wasm {
+        guests::programs(&benches.join("wasm"))?
+    } else if input_output {
         programs::input_output(&benches.join("io"), &place)?
     } else {
         programs::own(&benches)?
     };
     if suite_only {
-        all.retain(|program| program.name == programs::START_UP);
+        all.retain(programs::Program::is_start_up);
     }
     if let Some(path) = &suite {
-        if input_output {
-            return Err("--io and --suite do not go together".to_owned());
+        if input_output || wasm {
+            return Err("--io, --wasm and --suite do not go together".to_owned());
         }
         all.extend(suite::programs(path, &directory, scale)?);
     }
@@ -92,9 +98,16 @@ pub fn run(arguments: &mut Arguments) -> Result<(), String> {
             return Err(format!("there is no program `{unknown}`"));
         }
         // The start-up program stays, since ratios are net of it.
-        all.retain(|program| names.contains(&program.name) || program.name == programs::START_UP);
+        all.retain(|program| names.contains(&program.name) || program.is_start_up());
     }
-    let engines = if input_output {
+    let engines = if wasm {
+        let hello = all
+            .iter()
+            .find(|program| program.name == programs::START_UP);
+        let hello = hello.ok_or("there is no guest for the start-up")?;
+        let wanted = wanted_engines.as_deref();
+        guests::engines(&canny, baseline.as_deref(), wanted, hello, &directory)?
+    } else if input_output {
         engines::input_output(&canny, baseline.as_deref(), wanted_engines.as_deref())
     } else {
         engines::all(&canny, baseline.as_deref(), wanted_engines.as_deref())

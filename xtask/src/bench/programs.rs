@@ -5,10 +5,14 @@
 
 use std::path::{Path, PathBuf};
 
+use super::guests::Guest;
 use crate::workspace;
 
 /// The program whose time every engine is given credit for.
 pub const START_UP: &str = "hello";
+
+/// The same among WebAssembly guests: a call that returns at once.
+pub const IDLE_GUEST: &str = "idle";
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Group {
@@ -16,12 +20,17 @@ pub enum Group {
     Suite,
     /// Input and output, beside other languages.
     InputOutput,
+    /// WebAssembly, beside other engines for it.
+    Guests,
 }
 
 #[derive(Clone, Debug)]
 pub enum Check {
     /// The whole standard output.
     Output(String),
+    /// The output ends with this word. If that is a number with a fraction, the printed one may be rounded,
+    /// since not every engine prints all digits.
+    LastWord(String),
     /// Some line starts with the first text and none contains the second.
     Lines {
         must_start: &'static str,
@@ -33,6 +42,10 @@ impl Check {
     pub fn accepts(&self, output: &str) -> bool {
         match self {
             Check::Output(expected) => output.trim_end() == expected,
+            Check::LastWord(expected) => {
+                let word = output.split_whitespace().last().unwrap_or_default();
+                word == expected || (expected.contains('.') && is_close(word, expected))
+            }
             Check::Lines {
                 must_start,
                 must_not_contain,
@@ -41,6 +54,14 @@ impl Check {
                     && !output.contains(must_not_contain)
             }
         }
+    }
+}
+
+/// Whether two texts are numbers that differ in the sixth digit at most.
+fn is_close(word: &str, expected: &str) -> bool {
+    match (word.parse::<f64>(), expected.parse::<f64>()) {
+        (Ok(word), Ok(expected)) => (word - expected).abs() <= 1e-5 * expected.abs(),
+        _ => false,
     }
 }
 
@@ -54,6 +75,8 @@ pub struct Program {
     pub closing: String,
     /// The same program in other languages: the extension of its file, and its text.
     pub versions: Vec<(&'static str, String)>,
+    /// A WebAssembly module in place of the source.
+    pub guest: Option<Guest>,
     pub input: Option<PathBuf>,
     /// The directory it runs in, if it opens files by relative names.
     pub directory: Option<PathBuf>,
@@ -61,10 +84,24 @@ pub struct Program {
 }
 
 impl Program {
+    /// Whether it is there for the start-up of the engines.
+    pub fn is_start_up(&self) -> bool {
+        is_start_up(self.group, &self.name)
+    }
+
     /// The program in the language whose files have this extension.
     pub fn version(&self, extension: &str) -> Option<&str> {
         let found = self.versions.iter().find(|(known, _)| *known == extension);
         found.map(|(_, text)| text.as_str())
+    }
+}
+
+/// Whether the program of this name measures the start-up of the engines of a group.
+pub fn is_start_up(group: Group, name: &str) -> bool {
+    match group {
+        Group::Suite => false,
+        Group::Guests => name == IDLE_GUEST,
+        Group::Own | Group::InputOutput => name == START_UP,
     }
 }
 
@@ -115,6 +152,7 @@ fn read(
             scheme,
             closing: String::new(),
             versions,
+            guest: None,
             input: None,
             directory: None,
             check: Check::Output(expected),
@@ -215,6 +253,15 @@ mod tests {
         let source =
             "(define (f x)\n  (define inner 1)\n  x)\n(define g 2)\n(begin\n  (define h 1))\n";
         assert_eq!(defined_names(source), ["f", "g", "h"]);
+    }
+
+    #[test]
+    fn results_may_be_rounded_if_they_have_a_fraction() {
+        let check = |text: &str| Check::LastWord(text.to_owned());
+        assert!(check("-0.16909656666616676").accepts("Result: -0.169097\n"));
+        assert!(!check("-0.16909656666616676").accepts("-0.1692\n"));
+        assert!(!check("4450945346278338076").accepts("4450945346278338077\n"));
+        assert!(!check("1").accepts(""));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 use std::fmt::Write as _;
 
 use super::engines::TOOLS;
+use super::guests;
 use super::measure::{Cell, Table};
 use super::programs::{Group, START_UP};
 
@@ -20,7 +21,11 @@ pub fn text(table: &Table) -> String {
     if table.rows.iter().any(|row| row.group == Group::InputOutput) {
         whole_text(table, &mut out);
     }
-    out.push_str(&start_up_text(table));
+    if table.rows.iter().any(|row| row.group == Group::Guests) {
+        out.push_str(&guests::text(table));
+    } else {
+        out.push_str(&start_up_text(table));
+    }
     let mut failures = String::new();
     for row in &table.rows {
         for (engine, cell) in table.engines.iter().zip(&row.cells) {
@@ -101,6 +106,7 @@ fn group_text(table: &Table, group: Group, out: &mut String) {
         Group::Own => "own programs",
         Group::Suite => "r7rs-benchmarks",
         Group::InputOutput => "input and output",
+        Group::Guests => "WebAssembly",
     };
     let _ = writeln!(
         out,

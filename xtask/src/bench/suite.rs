@@ -101,6 +101,7 @@ pub fn programs_with(
                 scheme: workspace::read(&sources.join(format!("{name}.scm")))?,
                 closing: format!("{common}\n{CLOSING}{start}"),
                 versions: Vec::new(),
+                guest: None,
                 input: Some(directory.join("inputs").join(format!("{name}.input"))),
                 directory: Some(directory.clone()),
                 check: Check::Lines {

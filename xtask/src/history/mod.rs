@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use crate::arguments::Arguments;
 use crate::bench::engines::Engine;
+use crate::bench::guests;
 use crate::bench::measure::run_once;
 use crate::bench::programs::{self, Program};
 use crate::bench::suite;
@@ -32,8 +33,8 @@ usage: cargo xtask history REV..REV BENCH… [OPTION…]
        cargo xtask history --improvement REV REV [BENCH…] [OPTION…]
 
 Builds each commit of a range, both ends included, runs the programs BENCH on it (names of benches/,
-suite:NAME for r7rs-benchmarks), and keeps the least of time, allocation and peak memory in a CSV file and a
-chart. Commits that the file has are not measured again.
+suite:NAME for r7rs-benchmarks, wasm:NAME for the guests of benches/wasm), and keeps the least of time,
+allocation and peak memory in a CSV file and a chart. Commits that the file has are not measured again.
   --every N       only every N-th commit, and the two ends
   --commits A,B   these commits in this order instead of a range
   --rounds N      runs of each program, of which the least figures count (5)
@@ -115,10 +116,13 @@ fn chosen_programs(
     scratch: &Path,
 ) -> Result<Vec<(String, Program)>, String> {
     const SUITE_PREFIX: &str = "suite:";
+    const GUEST_PREFIX: &str = "wasm:";
     if names.is_empty() {
         return Err("which benchmarks?".to_owned());
     }
-    let own = programs::own(&workspace::root().join("benches"))?;
+    let benches = workspace::root().join("benches");
+    let own = programs::own(&benches)?;
+    let guests = guests::programs(&benches.join("wasm"))?;
     let of_suite = match suite {
         Some(path) => suite::programs(path, scratch, scale)?,
         None => Vec::new(),
@@ -126,10 +130,15 @@ fn chosen_programs(
     names
         .iter()
         .map(|name| {
-            let (wanted, among) = match name.strip_prefix(SUITE_PREFIX) {
-                Some(_) if suite.is_none() => return Err(format!("{name} needs --suite PATH")),
-                Some(wanted) => (wanted, &of_suite),
-                None => (name.as_str(), &own),
+            let (wanted, among) = if let Some(wanted) = name.strip_prefix(SUITE_PREFIX) {
+                if suite.is_none() {
+                    return Err(format!("{name} needs --suite PATH"));
+                }
+                (wanted, &of_suite)
+            } else if let Some(wanted) = name.strip_prefix(GUEST_PREFIX) {
+                (wanted, &guests)
+            } else {
+                (name.as_str(), &own)
             };
             let found = among.iter().find(|program| program.name == wanted);
             match found {

@@ -53,6 +53,7 @@ pub fn measure(
             scheme: (*source).to_owned(),
             closing: String::new(),
             versions: Vec::new(),
+            guest: None,
             input: None,
             directory: None,
             check: Check::Output((*output).to_owned()),

@@ -136,6 +136,7 @@ impl Plan {
                 Group::Own => "own",
                 Group::Suite => "suite",
                 Group::InputOutput => "input and output",
+                Group::Guests => "WebAssembly",
             };
             // The two groups share names.
             let place = self.scratch.join(group).join("programs");

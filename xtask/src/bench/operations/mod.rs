@@ -248,6 +248,7 @@ fn prepare(
         scheme,
         closing: String::new(),
         versions: Vec::new(),
+        guest: None,
         input: None,
         directory: None,
         check: Check::Output(String::new()),
