@@ -3,7 +3,8 @@
 //! Each opcode's handler is written once in a small language over Cranelift's builder ([`dsl`],
 //! [`handlers`]), compiled in the tail-calling convention, relieved of the frame that Cranelift always
 //! builds on x86-64 ([`strip`]) and put into an object file with its slow stub and the dispatch tables
-//! ([`emit`]). The interpreter of WebAssembly guests is made in the same way ([`guest`]). The crate runs when `canny` is built; it knows the tables and nothing of the machine.
+//! ([`emit`]). The interpreter of WebAssembly guests is made in the same way ([`guest`]). The crate runs
+//! when `canny` is built; it knows the tables and nothing of the machine.
 #![forbid(unsafe_code)]
 
 mod archive;

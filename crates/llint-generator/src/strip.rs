@@ -12,7 +12,7 @@ use iced_x86::{Decoder, DecoderOptions, Mnemonic};
 const PROLOGUE: [u8; 4] = [0x55, 0x48, 0x89, 0xe5];
 const EPILOGUE: [u8; 4] = [0x48, 0x89, 0xec, 0x5d];
 
-/// What happens to the places of everything behind the prologue.
+/// The places of everything behind the prologue.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Offsets {
     /// They move to the beginning.

@@ -1,8 +1,8 @@
-//! What the numeric instructions of WebAssembly compute.
+//! The meaning of WebAssembly's numeric instructions.
 //!
 //! Each operation is written once, over Cranelift's builder: the generator of the interpreter's handlers
 //! uses it when Canny is built, with operands from slots of a frame, and the compiler of hot functions
-//! when a guest runs, with operands in registers. What happens at a trap is the user's matter.
+//! when a guest runs, with operands in registers. The user says how to trap.
 #![forbid(unsafe_code)]
 
 mod conversions;

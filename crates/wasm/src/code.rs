@@ -1,4 +1,6 @@
 //! Register code in memory: words with handlers' addresses and operands.
+//!
+//! Operands are written and read by their offset in bytes, as the rows of opcodes give them.
 
 use canny_tables::guest::Opcode;
 

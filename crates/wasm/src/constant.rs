@@ -1,4 +1,6 @@
 //! Constant expressions: initial values, offsets, elements.
+//!
+//! They are read once, and evaluated for each instance.
 
 use wasmparser::{ConstExpr, Operator};
 
@@ -58,7 +60,7 @@ impl Constant {
                 other => {
                     return Err(Error::Invalid {
                         text: format!("{other:?} is not supported in a constant expression"),
-                        offset: expression.get_binary_reader().original_position() as u64,
+                        offset: expression.get_binary_reader().original_position(),
                     });
                 }
             });

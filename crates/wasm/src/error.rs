@@ -1,10 +1,12 @@
-//! What can go wrong with a guest.
+//! Errors of guests: modules that are not valid, instances that cannot be made, and traps.
+//!
+//! The texts of traps are those of the standard's suite.
 
 use std::fmt;
 
 use canny_tables::guest::Reason;
 
-/// Why a run ended before its function returned.
+/// The reason for which a run ended before its function returned.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Trap {
     /// Guest code did what the standard forbids.
@@ -47,12 +49,12 @@ impl From<Reason> for Trap {
     }
 }
 
-/// Why a module or an instance could not be made.
+/// The reason for which a module or an instance could not be made.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Error {
-    /// The bytes are no valid module: what is wrong, and at which offset.
+    /// The bytes are no valid module.
     Invalid {
-        /// What is wrong.
+        /// The fault.
         text: String,
         /// Offset in bytes.
         offset: u64,
@@ -82,7 +84,7 @@ impl From<wasmparser::BinaryReaderError> for Error {
     fn from(error: wasmparser::BinaryReaderError) -> Error {
         Error::Invalid {
             text: error.message().to_owned(),
-            offset: error.offset() as u64,
+            offset: error.offset(),
         }
     }
 }

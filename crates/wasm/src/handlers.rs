@@ -1,4 +1,6 @@
 //! The generated handlers: their addresses, the way in, and faults in their accesses to memory.
+//!
+//! One signal handler serves the process. It hands faults elsewhere to who was there before.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Once};

@@ -10,6 +10,7 @@
 //! something that it cannot do, or a call of a function of the host, returns to [`run`], so that no
 //! frame of Rust is between two frames of a guest.
 
+mod arena;
 mod code;
 mod constant;
 mod error;
@@ -19,6 +20,7 @@ mod link;
 mod memory;
 mod module;
 mod operations;
+mod record;
 mod run;
 mod store;
 mod table;
@@ -32,6 +34,7 @@ pub use module::{Export, ExternType, Import, Module};
 pub use run::Limits;
 pub use store::{Function, Global, Store};
 pub use table::Table;
+pub use translate::translate_all;
 pub use types::{
     FunctionType, GlobalType, HeapType, MemoryType, TableType, ValueType, function_type,
 };

@@ -1,12 +1,15 @@
 //! Making an instance: imports are found and checked, memories and tables made and filled.
+//!
+//! All imports that are missing or of another type are told at once.
 
 use canny_tables::guest::Reason;
 
 use crate::constant::Constant;
 use crate::error::{Error, Trap};
-use crate::instance::{Extern, Imports, Instance, Record};
+use crate::instance::{Extern, Imports, Instance};
 use crate::module::{ExternType, Import, Module};
-use crate::store::{Function, FunctionRecord, Store};
+use crate::record::{FunctionRecord, InstanceRecord, Lists};
+use crate::store::{Function, Store};
 use crate::table::Table;
 use crate::types;
 
@@ -16,7 +19,7 @@ impl Store {
         let instance = self.link(module, imports)?;
         self.fill(instance)?;
         if let Some(start) = module.parts().start {
-            let number = self.instances[instance.0 as usize].functions[start as usize];
+            let number = self.instances[instance.0].functions[start as usize];
             self.call(Function(number), &[])?;
         }
         Ok(instance)
@@ -24,7 +27,9 @@ impl Store {
 
     fn link(&mut self, module: &Module, imports: &Imports) -> Result<Instance, Error> {
         let parts = module.parts();
-        let mut record = Box::new(Record::of_host());
+        let number = self.instances.add(InstanceRecord::of_host());
+        let owner = self.instances.address(number);
+        let mut record = InstanceRecord::of_host();
         record.module = Some(module.clone());
         let mut wrong = Vec::new();
         for import in &parts.imports {
@@ -39,7 +44,6 @@ impl Store {
         if !wrong.is_empty() {
             return Err(Error::Imports(wrong));
         }
-        let owner = &raw const *record;
         for (index, kind) in parts.functions[parts.imported_functions..]
             .iter()
             .enumerate()
@@ -69,47 +73,70 @@ impl Store {
             let value = value
                 .as_ref()
                 .map_or(0, |value| self.constant(&record, value));
-            self.tables.push(Box::new(Table::new(*kind, value)?));
-            record.table_numbers.push(self.tables.len() as u32 - 1);
+            let number = self.tables.add(Table::new(*kind, value)?);
+            record.table_numbers.push(number);
         }
-        record.complete(self);
-        self.instances.push(record);
-        Ok(Instance(self.instances.len() as u32 - 1))
+        self.complete(&mut record);
+        self.instances[number] = record;
+        Ok(Instance(number))
     }
 
-    fn constant(&self, record: &Record, value: &Constant) -> u64 {
+    /// Fills the lists that code reads from the numbers of things.
+    fn complete(&self, record: &mut InstanceRecord) {
+        let imported = record.module.as_ref();
+        let imported = imported.map_or(0, |module| module.parts().imported_functions);
+        let functions = &record.functions[..imported];
+        let lists = Lists {
+            memories: pointers(&record.memory_numbers, |n| {
+                self.memories.address(n).cast_const()
+            }),
+            imports: pointers(functions, |n| self.functions.address(n).cast_const()),
+            tables: pointers(&record.table_numbers, |n| {
+                self.tables.address(n).cast_const()
+            }),
+            globals: pointers(&record.global_numbers, |n| {
+                self.globals.address(n).cast::<u64>().cast_const()
+            }),
+        };
+        let first = record.memory_numbers.first();
+        let memory = first.map_or(std::ptr::null_mut(), |n| self.memories[*n].base());
+        record.complete(lists, memory);
+    }
+
+    fn constant(&self, record: &InstanceRecord, value: &Constant) -> u64 {
         value.evaluate(
-            |index| self.globals[record.global_numbers[index as usize] as usize].value,
+            |index| self.globals[record.global_numbers[index as usize]].value,
             |index| self.reference(Function(record.functions[index as usize])),
         )
     }
 
     /// Fills tables and memories; what was done before an error stays, as the standard says.
     fn fill(&mut self, instance: Instance) -> Result<(), Error> {
-        let Some(module) = self.instances[instance.0 as usize].module.clone() else {
+        let Some(module) = self.instances[instance.0].module.clone() else {
             return Ok(());
         };
         let parts = module.parts();
         for segment in &parts.elements {
-            let record = &self.instances[instance.0 as usize];
+            let record = &self.instances[instance.0];
             let items = segment.items.iter().map(|item| self.constant(record, item));
-            let items: Vec<u64> = match segment.is_declared {
-                true => Vec::new(),
-                false => items.collect(),
+            let items: Vec<u64> = if segment.is_declared {
+                Vec::new()
+            } else {
+                items.collect()
             };
-            self.instances[instance.0 as usize].elements.push(items);
+            self.instances[instance.0].elements.push(items);
         }
-        self.instances[instance.0 as usize].dropped_data = vec![false; parts.data.len()];
+        self.instances[instance.0].dropped_data = vec![false; parts.data.len()];
         for (index, segment) in parts.elements.iter().enumerate() {
             let Some((table, offset)) = &segment.active else {
                 continue;
             };
-            let record = &mut self.instances[instance.0 as usize];
+            let record = &mut self.instances[instance.0];
             let items = std::mem::take(&mut record.elements[index]);
-            let record = &self.instances[instance.0 as usize];
+            let record = &self.instances[instance.0];
             let offset = self.constant(record, offset);
             let number = record.table_numbers[*table as usize];
-            let elements = self.tables[number as usize].elements_mut();
+            let elements = self.tables[number].elements_mut();
             let place = range(offset, items.len(), elements.len());
             let place = place.ok_or(Trap::Reason(Reason::OutOfBoundsTable))?;
             elements[place].copy_from_slice(&items);
@@ -118,13 +145,13 @@ impl Store {
             let Some((memory, offset)) = &segment.active else {
                 continue;
             };
-            let record = &mut self.instances[instance.0 as usize];
+            let record = &mut self.instances[instance.0];
             record.dropped_data[index] = true;
-            let record = &self.instances[instance.0 as usize];
+            let record = &self.instances[instance.0];
             let offset = self.constant(record, offset);
             let number = record.memory_numbers[*memory as usize];
             let data = &module.bytes()[segment.bytes.clone()];
-            let bytes = self.memories[number as usize].bytes_mut();
+            let bytes = self.memories[number].bytes_mut();
             let place = range(offset, data.len(), bytes.len());
             let place = place.ok_or(Trap::Reason(Reason::OutOfBoundsMemory))?;
             bytes[place].copy_from_slice(data);
@@ -139,15 +166,20 @@ impl Store {
             .get(&import.module, &import.name)
             .ok_or_else(|| format!("unknown import {name}"))?;
         let found = self.extern_type(item);
-        match fits(&found, &import.kind) {
-            true => Ok(item),
-            false => Err(format!(
+        if fits(&found, &import.kind) {
+            Ok(item)
+        } else {
+            Err(format!(
                 "incompatible import type for {name}: it is {}, and must be {}",
                 text(&found),
                 text(&import.kind)
-            )),
+            ))
         }
     }
+}
+
+fn pointers<T>(numbers: &[u32], of: impl Fn(u32) -> *const T) -> Vec<*const T> {
+    numbers.iter().map(|number| of(*number)).collect()
 }
 
 /// The range of so many places from an offset on, if it lies inside.
@@ -175,9 +207,10 @@ fn fits(found: &ExternType, wanted: &ExternType) -> bool {
         }
         (ExternType::Global(found), ExternType::Global(wanted)) => {
             found.mutable == wanted.mutable
-                && match wanted.mutable {
-                    true => found.value == wanted.value,
-                    false => found.value.is_subtype_of(wanted.value),
+                && if wanted.mutable {
+                    found.value == wanted.value
+                } else {
+                    found.value.is_subtype_of(wanted.value)
                 }
         }
         _ => false,

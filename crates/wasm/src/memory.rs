@@ -11,7 +11,7 @@ use crate::types::MemoryType;
 /// Bytes of a page.
 pub const PAGE: u64 = 1 << memory::PAGE_SHIFT;
 
-/// What 32 bits of address and 32 bits of offset can reach, and the widest access.
+/// Bytes that 32 bits of address and 32 bits of offset can reach, and the widest access.
 const REACH: u64 = (1 << 33) + PAGE;
 
 /// Most bytes that a memory with addresses of 64 bits reserves, and may grow to.
@@ -37,14 +37,16 @@ unsafe impl Send for Memory {}
 
 impl Memory {
     pub(crate) fn new(kind: MemoryType) -> Result<Memory, Error> {
-        let limit = match kind.is_wide {
-            true => WIDE_MAX / PAGE,
-            false => 1 << 16,
+        let limit = if kind.is_wide {
+            WIDE_MAX / PAGE
+        } else {
+            1 << 16
         };
         let pages_max = kind.maximum.unwrap_or(limit).min(limit);
-        let reserved = match kind.is_wide {
-            true => (pages_max * PAGE).max(PAGE),
-            false => REACH,
+        let reserved = if kind.is_wide {
+            (pages_max * PAGE).max(PAGE)
+        } else {
+            REACH
         };
         let too_large = || {
             Error::NoMemory(format!(

@@ -1,4 +1,6 @@
 //! Modules: decoded and validated bytes, and the code of functions that were called.
+//!
+//! The code of a function is made when it is called first, and belongs to the module.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -15,10 +17,9 @@ use wasmparser::{
 use crate::code::Code;
 use crate::constant::Constant;
 use crate::error::Error;
-use crate::translate;
 use crate::types::{self, FunctionType, GlobalType, HeapType, MemoryType, TableType, ValueType};
 
-/// What can be imported and exported.
+/// Things that can be imported and exported.
 #[derive(Clone, PartialEq, Debug)]
 pub enum ExternType {
     /// A function of a type with this number.
@@ -38,7 +39,7 @@ pub struct Import {
     pub module: String,
     /// Its name there.
     pub name: String,
-    /// What it has to be.
+    /// The type that it has to have.
     pub kind: ExternType,
 }
 
@@ -74,7 +75,7 @@ pub struct Data {
     pub active: Active,
 }
 
-/// What the sections of a module say.
+/// The contents of a module's sections.
 #[derive(Default, Debug)]
 pub struct Parts {
     /// Numbers of the module's types.
@@ -187,12 +188,12 @@ impl Module {
         })
     }
 
-    /// What the module imports.
+    /// The module's imports.
     pub fn imports(&self) -> &[Import] {
         &self.shared.parts.imports
     }
 
-    /// What the module exports.
+    /// The module's exports.
     pub fn exports(&self) -> &[(String, Export)] {
         &self.shared.parts.exports
     }
@@ -230,28 +231,19 @@ impl Module {
         &self.shared.code.entries
     }
 
-    /// The code of one of the module's own functions, translated if that was not done before.
-    pub(crate) fn code(&self, own_index: u32) -> Result<*const u64, Error> {
-        let code = &self.shared.code;
-        let entry = &code.entries[own_index as usize];
-        let mut translated = code.translated.lock();
-        if let Some(words) = translated.get(&own_index) {
-            return Ok(words.as_ptr());
-        }
-        let words = translate::function(self, own_index)?;
-        let address = words.as_ptr();
-        translated.insert(own_index, words);
-        entry.store(address.cast_mut(), Ordering::Release);
-        Ok(address)
+    /// The code of one of the module's own functions, if it was translated.
+    pub(crate) fn code(&self, own_index: u32) -> Option<*const u64> {
+        let translated = self.shared.code.translated.lock();
+        translated.get(&own_index).map(|words| words.as_ptr())
     }
 
-    /// Translates all functions; gives the bytes of their code.
-    pub fn translate_all(&self) -> Result<usize, Error> {
-        for index in 0..self.shared.parts.bodies.len() {
-            self.code(index as u32)?;
-        }
-        let translated = self.shared.code.translated.lock();
-        Ok(translated.values().map(|words| 8 * words.len()).sum())
+    /// Takes the code of a function, unless another thread was faster; gives the code that is in force.
+    pub(crate) fn set_code(&self, own_index: u32, words: Box<[u64]>) -> *const u64 {
+        let code = &self.shared.code;
+        let mut translated = code.translated.lock();
+        let address = translated.entry(own_index).or_insert(words).as_ptr();
+        code.entries[own_index as usize].store(address.cast_mut(), Ordering::Release);
+        address
     }
 
     /// The instruction that translates a function when it is called.

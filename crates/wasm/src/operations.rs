@@ -1,16 +1,18 @@
 //! Instructions that the runtime carries out: growth, bulk copies, tables, references.
+//!
+//! Operands have come from the frame; memories and tables are found by the instance's numbers.
 
 use canny_tables::guest::{Reason, Runtime};
 
 use crate::error::Trap;
-use crate::instance::Record;
 use crate::link::range;
+use crate::record::InstanceRecord;
 use crate::store::{Function, Store};
 
 /// Carries an operation out; gives the bits of its result, if it has one.
 pub fn run(
     store: &mut Store,
-    instance: &mut Record,
+    instance: &mut InstanceRecord,
     operation: Runtime,
     operands: [u64; 3],
     numbers: [u32; 2],
@@ -19,12 +21,12 @@ pub fn run(
     match operation {
         Runtime::MemoryGrow => {
             let number = instance.memory_numbers[numbers[0] as usize];
-            let memory = &mut store.memories[number as usize];
+            let memory = &mut store.memories[number];
             let pages = width(x, memory.kind().is_wide);
             return Ok(Some(memory.grow(pages).unwrap_or(u64::MAX)));
         }
         Runtime::MemoryFill => {
-            let memory = &mut store.memories[instance.memory_numbers[numbers[0] as usize] as usize];
+            let memory = &mut store.memories[instance.memory_numbers[numbers[0] as usize]];
             let is_wide = memory.kind().is_wide;
             let bytes = memory.bytes_mut();
             let place = range(width(x, is_wide), count(z, is_wide), bytes.len());
@@ -36,7 +38,7 @@ pub fn run(
             copy_memory(store, [to, from], operands)?;
         }
         Runtime::MemoryInit => {
-            let memory = &mut store.memories[instance.memory_numbers[numbers[0] as usize] as usize];
+            let memory = &mut store.memories[instance.memory_numbers[numbers[0] as usize]];
             let segment = numbers[1] as usize;
             let (Some(module), false) = (&instance.module, instance.dropped_data[segment]) else {
                 // A dropped segment has no bytes.
@@ -46,9 +48,10 @@ pub fn run(
                     memory.bytes().len(),
                 );
                 let is_empty = y as u32 == 0 && z as u32 == 0;
-                return match place.is_some() && is_empty {
-                    true => Ok(None),
-                    false => Err(Reason::OutOfBoundsMemory.into()),
+                return if place.is_some() && is_empty {
+                    Ok(None)
+                } else {
+                    Err(Reason::OutOfBoundsMemory.into())
                 };
             };
             let data = &module.bytes()[module.parts().data[segment].bytes.clone()];
@@ -75,13 +78,13 @@ pub fn run(
 
 fn table(
     store: &mut Store,
-    instance: &mut Record,
+    instance: &mut InstanceRecord,
     operation: Runtime,
     operands: [u64; 3],
     numbers: [u32; 2],
 ) -> Result<Option<u64>, Trap> {
     let [x, y, z] = operands;
-    let number = instance.table_numbers[numbers[0] as usize] as usize;
+    let number = instance.table_numbers[numbers[0] as usize];
     let outside = Trap::Reason(Reason::OutOfBoundsTable);
     let table = &mut store.tables[number];
     let is_wide = table.kind().is_wide;
@@ -121,7 +124,7 @@ fn table(
             elements[to].copy_from_slice(&items[from]);
         }
         Runtime::TableCopy => {
-            let source = instance.table_numbers[numbers[1] as usize] as usize;
+            let source = instance.table_numbers[numbers[1] as usize];
             let from_wide = store.tables[source].kind().is_wide;
             let length = count(z, is_wide && from_wide);
             let from = range(
@@ -151,7 +154,7 @@ fn table(
 }
 
 fn copy_memory(store: &mut Store, numbers: [u32; 2], operands: [u64; 3]) -> Result<(), Trap> {
-    let [to, from] = numbers.map(|number| number as usize);
+    let [to, from] = numbers;
     let [x, y, z] = operands;
     let [to_wide, from_wide] = [to, from].map(|number| store.memories[number].kind().is_wide);
     let length = count(z, to_wide && from_wide);
@@ -170,9 +173,8 @@ fn copy_memory(store: &mut Store, numbers: [u32; 2], operands: [u64; 3]) -> Resu
             .copy_within(source, target.start);
         return Ok(());
     }
-    let [to, from] = match store.memories.get_disjoint_mut([to, from]) {
-        Ok(both) => both,
-        Err(_) => return Ok(()),
+    let Some((to, from)) = store.memories.two_mut(to, from) else {
+        return Ok(());
     };
     to.bytes_mut()[target].copy_from_slice(&from.bytes()[source]);
     Ok(())
@@ -180,9 +182,10 @@ fn copy_memory(store: &mut Store, numbers: [u32; 2], operands: [u64; 3]) -> Resu
 
 /// An address, an index or a count of as many bits as the memory or table says.
 fn width(bits: u64, is_wide: bool) -> u64 {
-    match is_wide {
-        true => bits,
-        false => u64::from(bits as u32),
+    if is_wide {
+        bits
+    } else {
+        u64::from(bits as u32)
     }
 }
 

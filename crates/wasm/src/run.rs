@@ -1,16 +1,19 @@
 //! Runs of guest code: entering it, and what it returns to the runtime for.
+//!
+//! A run has an activation, which handlers read, and memory for its frames.
 
 use canny_tables::guest::{LINK_WORDS, Opcode, Plain, Reason, Runtime, activation};
 
 use crate::code::{self, Code};
 use crate::error::Trap;
 use crate::handlers;
-use crate::instance::Record;
 use crate::operations;
+use crate::record::InstanceRecord;
 use crate::store::{Function, Store};
+use crate::translate;
 use crate::types;
 
-/// What a run may use.
+/// Limits of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Jumps and calls, or no limit.
@@ -45,7 +48,7 @@ struct Activation {
     stack_limit: *const u64,
     pc: *const u64,
     frame: *mut u64,
-    instance: *const Record,
+    instance: *const InstanceRecord,
     callee: u64,
     scratch: [u64; LINK_WORDS],
 }
@@ -125,7 +128,7 @@ impl Store {
         limits: Limits,
     ) -> Result<Vec<u64>, Trap> {
         handlers::watch_faults();
-        let record = &self.functions[function.0 as usize];
+        let record = &self.functions[function.0];
         let kind = types::function_type(record.kind);
         let (entry, instance) = (record.code, record.instance);
         let stack = Stack::new(limits.stack_bytes)?;
@@ -226,11 +229,11 @@ impl Store {
         let Some(module) = &instance.module else {
             return Err(Trap::Reason(Reason::Unreachable));
         };
-        let code = module.code(own_index);
+        let code = translate::code(module, own_index);
         let code = code.map_err(|error| Trap::Host(error.to_string()))?;
         let imported = module.parts().imported_functions;
         let number = instance.functions[imported + own_index as usize];
-        self.functions[number as usize].code = code;
+        self.functions[number].code = code;
         activation.pc = code;
         Ok(())
     }

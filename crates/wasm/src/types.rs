@@ -131,9 +131,10 @@ impl ValueType {
                     HeapType::NoExtern => "noextern".into(),
                     HeapType::Type(number) | HeapType::InGroup(number) => number.to_string(),
                 };
-                match nullable {
-                    true => format!("(ref null {heap})"),
-                    false => format!("(ref {heap})"),
+                if nullable {
+                    format!("(ref null {heap})")
+                } else {
+                    format!("(ref {heap})")
                 }
             }
         }

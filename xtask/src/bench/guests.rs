@@ -161,10 +161,7 @@ pub fn prepare(host: &Host, program: &Program, stem: &Path) -> Result<Option<Pre
     let invoke = ["--invoke", "run"];
     let (binary, words) = match host {
         Host::Canny(binary) => {
-            let mut words = vec!["wasm".to_owned(), module.clone().into_owned()];
-            if let Some(argument) = &guest.argument {
-                words.extend(["--invoke", "run", argument].map(str::to_owned));
-            }
+            let words = call(&["wasm"], &invoke, &module);
             (binary.to_string_lossy().into_owned(), words)
         }
         Host::Wasmi => ("wasmi".to_owned(), call(&["run"], &invoke, &module)),

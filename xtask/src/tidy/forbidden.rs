@@ -11,7 +11,9 @@ use super::{Complaint, RustFile, line_of, relative};
 use crate::workspace;
 
 /// The crates that may contain unsafe code; every other root forbids it.
-const UNSAFE_CRATES: &[&str] = &["value", "heap", "llint", "jit", "vm", "io", "sqlite"];
+const UNSAFE_CRATES: &[&str] = &[
+    "value", "heap", "llint", "jit", "vm", "io", "sqlite", "wasm",
+];
 
 /// Unfinished or debugging code, and tests that are switched off.
 const NEVER: &[&str] = &["todo!", "unimplemented!", "dbg!", "#[ignore"];

@@ -28,9 +28,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Its build reads the sources of libraries.
     ("reference", &["syntax", "documentation"]),
     ("compiler", &["locks", "tables", "number", "syntax"]),
+    ("wasm-meaning", &["tables"]),
     // Runs when canny is built; nothing links it.
-    ("llint-generator", &["tables"]),
+    ("llint-generator", &["tables", "wasm-meaning"]),
     ("llint", &["tables"]),
+    ("wasm", &["locks", "tables"]),
     ("spesh", &["tables", "compiler"]),
     // Its tests run code under the interpreter.
     ("jit", &["locks", "tables", "compiler", "llint", "spesh"]),
@@ -106,12 +108,13 @@ const LAYERS: &[(&str, &[&str])] = &[
             "report",
             "profile",
             "snapshot",
+            "wasm",
         ],
     ),
 ];
 
 /// Dependencies that stand in `[build-dependencies]` only.
-const BUILD_ONLY: &[(&str, &str)] = &[("llint", "llint-generator")];
+const BUILD_ONLY: &[(&str, &str)] = &[("llint", "llint-generator"), ("wasm", "llint-generator")];
 
 /// A dependency on a crate of the project: where, in which section, on what.
 struct Edge {

@@ -1,4 +1,6 @@
 //! `canny wasm`: calls functions of WebAssembly modules, and validates modules.
+//!
+//! Arguments are read by the types of the function's parameters.
 
 use std::ffi::OsString;
 use std::fmt::Write;

@@ -1,4 +1,6 @@
 //! Handlers of guests: numbers, memories, globals, jumps.
+//!
+//! Numeric ones take operands from slots or from the instruction and leave the rest to `wasm-meaning`.
 
 use canny_tables::guest::{
     Access, Binary, Compare, Load, Opcode, Plain, Reason, Runtime, Shape, Store, Unary, instance,
@@ -67,9 +69,10 @@ fn branch(h: &mut Handler, op: Compare, shape: Shape, wanted: bool, bytes: usize
     let holds = compare(h, op, shape, 8, 10);
     let jumps = h.builder.create_block();
     let stays = h.builder.create_block();
-    let (yes, no) = match wanted {
-        true => (jumps, stays),
-        false => (stays, jumps),
+    let (yes, no) = if wanted {
+        (jumps, stays)
+    } else {
+        (stays, jumps)
     };
     h.builder.ins().brif(holds, yes, &[], no, &[]);
     h.builder.switch_to_block(stays);

@@ -1,4 +1,6 @@
-//! What the handlers of guests know of records in memory: offsets in bytes, and numbers of reasons.
+//! The records in memory that handlers of guests know: offsets in bytes, and numbers of reasons.
+//!
+//! The runtime's records assert that they have these offsets.
 
 /// Words between the parameters of a frame (or its results, if they are more) and its locals: return
 /// address, frame of the caller, and three more that a call of another instance uses as the

@@ -1,4 +1,6 @@
 //! The numeric operations of WebAssembly that compute one value of one or two.
+//!
+//! Kinds of operands and results derive from the names.
 
 /// Rows of an enumeration of operations: the variant, and its name in the text format.
 macro_rules! operations {

@@ -1,4 +1,6 @@
 //! Blocks, branches and returns.
+//!
+//! Distances to the end of a block are filled in when it is closed.
 
 use canny_tables::guest::{Compare, Opcode, Plain, Shape};
 use wasmparser::{BlockType, BrTable};
@@ -7,7 +9,7 @@ use super::{Comparison, Entry, Translator};
 use crate::error::Error;
 use crate::types;
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     Block,

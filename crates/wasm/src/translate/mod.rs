@@ -75,8 +75,27 @@ struct Translator<'m> {
 /// Most slots of a frame: operands of instructions have 16 bits.
 const FRAME_MAX: usize = 60_000;
 
+/// The code of one of the module's own functions, translated if that was not done before.
+pub fn code(module: &Module, own_index: u32) -> Result<*const u64, Error> {
+    match module.code(own_index) {
+        Some(code) => Ok(code),
+        None => Ok(module.set_code(own_index, function(module, own_index)?)),
+    }
+}
+
+/// Translates all functions of a module; gives the bytes of their code.
+pub fn translate_all(module: &Module) -> Result<usize, Error> {
+    let mut bytes = 0;
+    for index in 0..module.parts().bodies.len() as u32 {
+        let words = function(module, index)?;
+        bytes += 8 * words.len();
+        module.set_code(index, words);
+    }
+    Ok(bytes)
+}
+
 /// Translates one of the module's own functions.
-pub fn function(module: &Module, own_index: u32) -> Result<Box<[u64]>, Error> {
+fn function(module: &Module, own_index: u32) -> Result<Box<[u64]>, Error> {
     let parts = module.parts();
     let range = parts.bodies[own_index as usize].clone();
     let start = range.start as u64;

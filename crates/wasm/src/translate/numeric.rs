@@ -1,4 +1,6 @@
 //! Numbers: which instruction an operator becomes.
+//!
+//! Constants become part of instructions that have room for them.
 
 use canny_tables::guest::{
     Access, Binary, Compare, Load, Number, Opcode, Plain, Shape, Store, Unary, binary_shapes,
@@ -151,10 +153,11 @@ impl Translator<'_> {
     /// Whether accesses to a memory are kept inside of it by guard pages.
     fn access(&self, argument: &MemArg) -> Access {
         let memory = &self.module.parts().memories[memory_of(argument) as usize];
-        match memory_of(argument) == 0 && !memory.is_wide && argument.offset <= u64::from(u32::MAX)
-        {
-            true => Access::Guarded,
-            false => Access::Checked,
+        let is_near = argument.offset <= u64::from(u32::MAX);
+        if memory_of(argument) == 0 && !memory.is_wide && is_near {
+            Access::Guarded
+        } else {
+            Access::Checked
         }
     }
 

@@ -1,4 +1,6 @@
 //! The operators one by one.
+//!
+//! Each either has the name of a numeric operation, or an arm of its own.
 
 use canny_tables::guest::{
     Binary as B, Compare as C, LINK_WORDS, Load as L, Opcode, Plain, Runtime, Shape, Store as S,
@@ -48,9 +50,10 @@ impl Translator<'_> {
                 _ => return Ok(()),
             }
         }
-        match self.number(&operator) {
-            true => Ok(()),
-            false => self.other(operator),
+        if self.number(&operator) {
+            Ok(())
+        } else {
+            self.other(operator)
         }
     }
 

@@ -11,7 +11,7 @@ use wast::parser::{self, ParseBuffer};
 use wast::token::Id;
 use wast::{QuoteWat, Wast, WastArg, WastDirective, WastExecute, WastInvoke, WastRet, Wat};
 
-/// What came of a script.
+/// The outcome of a script.
 #[derive(Default)]
 pub struct Report {
     pub done: usize,
@@ -309,13 +309,14 @@ fn decode(module: &mut QuoteWat) -> Result<Module, Failure> {
 
 fn new_module(bytes: Vec<u8>) -> Result<Module, Failure> {
     let module = Module::new(bytes);
-    let module = module.and_then(|module| module.translate_all().map(|_| module));
+    let module = module.and_then(|module| canny_wasm::translate_all(&module).map(|_| module));
     module.map_err(|error| {
         let text = error.to_string();
         let unsupported = ["not supported", "not enabled", "required for", "proposal"];
-        match unsupported.iter().any(|part| text.contains(part)) {
-            true => Failure::Unsupported,
-            false => wrong(text),
+        if unsupported.iter().any(|part| text.contains(part)) {
+            Failure::Unsupported
+        } else {
+            wrong(text)
         }
     })
 }
@@ -323,11 +324,12 @@ fn new_module(bytes: Vec<u8>) -> Result<Module, Failure> {
 fn expect_message(found: &str, wanted: &str) -> Result<(), Failure> {
     // The suite's messages may say less or more than the machine's.
     let same = found.contains(wanted) || wanted.contains(found);
-    match same {
-        true => Ok(()),
-        false => Err(wrong(format!(
+    if same {
+        Ok(())
+    } else {
+        Err(wrong(format!(
             "message is \"{found}\", should be \"{wanted}\""
-        ))),
+        )))
     }
 }
 

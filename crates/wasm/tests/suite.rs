@@ -3,6 +3,7 @@
 //! `CANNY_WASM_SUITE` names a directory with scripts; each of them that the machine should run is run,
 //! and what is wrong is listed by script and line.
 
+#[path = "suite/script.rs"]
 mod script;
 
 use std::path::{Path, PathBuf};

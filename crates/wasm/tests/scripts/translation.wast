@@ -1,0 +1,165 @@
+;; Where operands live: cases in which a value must be copied before its variable changes, and branches
+;; whose values have to move.
+
+(module
+  (memory 1)
+  (func (export "old-value") (param i32) (result i32)
+    (local.get 0)
+    (local.set 0 (i32.const 7))
+    (i32.mul (i32.const 10))
+    (i32.add (local.get 0)))
+
+  (func (export "old-value-tee") (param i32) (result i32)
+    (i32.add (local.get 0) (local.tee 0 (i32.const 5)))
+    (i32.add (local.get 0)))
+
+  (func (export "old-value-of-computed") (param i32) (result i32)
+    (local.get 0)
+    (local.set 0 (i32.add (local.get 0) (i32.const 1)))
+    (i32.mul (local.get 0)))
+
+  (func (export "old-value-across-block") (param i32 i32) (result i32)
+    (local.get 0)
+    (block (br_if 0 (local.get 1)) (local.set 0 (i32.const 100)))
+    (i32.add (local.get 0)))
+
+  (func (export "swap") (param i32 i32) (result i32 i32)
+    (local.get 1) (local.get 0))
+
+  (func (export "rotate") (param i32 i32 i32) (result i32 i32 i32)
+    (local.get 2) (local.get 0) (local.get 1))
+
+  (func (export "branch-keeps-lower") (param i32) (result i32)
+    (i32.const 1000)
+    (block (result i32)
+      (i32.const 1) (i32.const 2) (i32.const 30)
+      (br_if 0 (local.get 0))
+      (i32.add) (i32.add))
+    (i32.add))
+
+  (func (export "table-with-values") (param i32) (result i32)
+    (block (result i32)
+      (block (result i32)
+        (block (result i32)
+          (i32.const 1) (i32.const 2) (i32.const 10)
+          (br_table 0 1 2 0 (local.get 0)))
+        (i32.add (i32.const 100)))
+      (i32.add (i32.const 1000))))
+
+  (func (export "loop-parameters") (param i32) (result i32)
+    (i32.const 0) (local.get 0)
+    (loop (param i32 i32) (result i32)
+      (local.set 0)
+      (i32.add (local.get 0))
+      (i32.sub (local.get 0) (i32.const 1))
+      (br_if 0 (i32.gt_s (local.get 0) (i32.const 1)))
+      (drop)))
+
+  (func (export "if-with-parameter") (param i32 i32) (result i32)
+    (local.get 0)
+    (if (param i32) (result i32) (i32.lt_u (local.get 1) (i32.const 3))
+      (then (i32.mul (i32.const 2)))
+      (else (i32.sub (i32.const 1)))))
+
+  (func (export "float-branch") (param f64 f64) (result i32)
+    (if (result i32) (f64.lt (local.get 0) (local.get 1))
+      (then (i32.const 1)) (else (i32.const 2))))
+
+  (func (export "not-of-not") (param i32) (result i32)
+    (i32.eqz (i32.eqz (i32.lt_s (local.get 0) (i32.const 4)))))
+
+  (func (export "comparison-is-a-value") (param i32) (result i32)
+    (local $less i32)
+    (local.set $less (i32.lt_s (local.get 0) (i32.const 4)))
+    (if (result i32) (local.get $less)
+      (then (i32.add (local.get $less) (i32.const 10)))
+      (else (local.get $less))))
+
+  (func (export "constants-on-both-sides") (result i64)
+    (i64.sub (i64.const 0x123456789ab) (i64.const 0x123456789aa)))
+
+  (func (export "constant-on-the-left") (param i32) (result i32)
+    (i32.shl (i32.const 1) (local.get 0)))
+
+  (func (export "edge") (result i32)
+    (i32.load (i32.const 65532)))
+  (func (export "beyond") (result i32)
+    (i32.load offset=0xffffffff (i32.const 0xffffffff)))
+)
+
+(assert_return (invoke "old-value" (i32.const 3)) (i32.const 37))
+(assert_return (invoke "old-value-tee" (i32.const 3)) (i32.const 13))
+(assert_return (invoke "old-value-of-computed" (i32.const 3)) (i32.const 12))
+(assert_return (invoke "old-value-across-block" (i32.const 1) (i32.const 0)) (i32.const 101))
+(assert_return (invoke "old-value-across-block" (i32.const 1) (i32.const 1)) (i32.const 2))
+(assert_return (invoke "swap" (i32.const 1) (i32.const 2)) (i32.const 2) (i32.const 1))
+(assert_return (invoke "rotate" (i32.const 1) (i32.const 2) (i32.const 3))
+  (i32.const 3) (i32.const 1) (i32.const 2))
+(assert_return (invoke "branch-keeps-lower" (i32.const 1)) (i32.const 1030))
+(assert_return (invoke "branch-keeps-lower" (i32.const 0)) (i32.const 1033))
+(assert_return (invoke "table-with-values" (i32.const 0)) (i32.const 1110))
+(assert_return (invoke "table-with-values" (i32.const 1)) (i32.const 1010))
+(assert_return (invoke "table-with-values" (i32.const 2)) (i32.const 10))
+(assert_return (invoke "table-with-values" (i32.const 9)) (i32.const 1110))
+(assert_return (invoke "loop-parameters" (i32.const 4)) (i32.const 10))
+(assert_return (invoke "if-with-parameter" (i32.const 5) (i32.const 2)) (i32.const 10))
+(assert_return (invoke "if-with-parameter" (i32.const 5) (i32.const 3)) (i32.const 4))
+(assert_return (invoke "float-branch" (f64.const 1) (f64.const 2)) (i32.const 1))
+(assert_return (invoke "float-branch" (f64.const nan) (f64.const 2)) (i32.const 2))
+(assert_return (invoke "not-of-not" (i32.const 3)) (i32.const 1))
+(assert_return (invoke "not-of-not" (i32.const 4)) (i32.const 0))
+(assert_return (invoke "comparison-is-a-value" (i32.const 3)) (i32.const 11))
+(assert_return (invoke "comparison-is-a-value" (i32.const 5)) (i32.const 0))
+(assert_return (invoke "constants-on-both-sides") (i64.const 1))
+(assert_return (invoke "constant-on-the-left" (i32.const 5)) (i32.const 32))
+(assert_return (invoke "edge") (i32.const 0))
+(assert_trap (invoke "beyond") "out of bounds memory access")
+
+;; Calls between instances, and tail calls that alternate between them without growing the stack.
+
+(module $other
+  (type $step (func (param i32 i32 i32 i32) (result i32)))
+  (table (export "table") 2 funcref)
+  (memory (export "memory") 1)
+  (global $mine (mut i32) (i32.const 500))
+  (func (export "down") (type $step)
+    (i32.store (i32.const 0) (local.get 0))
+    (if (result i32) (local.get 0)
+      (then (return_call_indirect (type $step)
+        (i32.sub (local.get 0) (i32.const 1))
+        (local.get 1) (local.get 2) (local.get 3) (i32.const 1)))
+      (else (i32.add (global.get $mine)
+              (i32.add (local.get 1) (i32.mul (local.get 2) (local.get 3)))))))
+  (func (export "mine") (result i32) (global.get $mine)))
+(register "other" $other)
+
+(module
+  (type $step (func (param i32 i32 i32 i32) (result i32)))
+  (import "other" "down" (func $down (type $step)))
+  (import "other" "mine" (func $mine (result i32)))
+  (import "other" "table" (table 2 funcref))
+  (global $here (mut i32) (i32.const 7))
+  (memory 1)
+  (func $up (type $step)
+    (return_call $down (local.get 0) (local.get 1) (local.get 2) (local.get 3)))
+  (elem (i32.const 1) $up)
+  (func (export "alternate") (param i32) (result i32)
+    (i32.store (i32.const 0) (i32.const 42))
+    (i32.add
+      (call $up (local.get 0) (i32.const 1) (i32.const 2) (i32.const 3))
+      (i32.add (global.get $here) (i32.load (i32.const 0)))))
+  (func (export "there-and-back") (result i32)
+    (i32.sub (call $mine) (global.get $here))))
+
+(assert_return (invoke "alternate" (i32.const 0)) (i32.const 556))
+(assert_return (invoke "alternate" (i32.const 1000000)) (i32.const 556))
+(assert_return (invoke "there-and-back") (i32.const 493))
+
+;; Recursion without an end is a trap, and the machine goes on afterwards.
+
+(module
+  (func $again (export "again") (param i64) (result i64)
+    (i64.add (call $again (i64.add (local.get 0) (i64.const 1))) (i64.const 1)))
+  (func (export "fine") (result i32) (i32.const 1)))
+(assert_exhaustion (invoke "again" (i64.const 0)) "call stack exhausted")
+(assert_return (invoke "fine") (i32.const 1))
