@@ -26,7 +26,12 @@ impl Code {
         place
     }
 
-    /// Adds a word behind a jump table.
+    /// Makes an instruction another one that has the same operands.
+    pub fn set_opcode(&mut self, place: usize, opcode: Opcode) {
+        self.words[place] = handlers::address(opcode) as u64;
+    }
+
+    /// Adds words behind a jump table.
     pub fn extend(&mut self, words: usize) {
         self.words.resize(self.words.len() + words, 0);
     }

@@ -17,6 +17,7 @@ mod error;
 mod handlers;
 mod instance;
 mod link;
+mod listing;
 mod memory;
 mod module;
 mod operations;
@@ -29,6 +30,7 @@ mod types;
 
 pub use error::{Error, Trap};
 pub use instance::{Extern, Imports, Instance};
+pub use listing::listing;
 pub use memory::Memory;
 pub use module::{Export, ExternType, Import, Module};
 pub use run::Limits;

@@ -237,6 +237,17 @@ impl Module {
         translated.get(&own_index).map(|words| words.as_ptr())
     }
 
+    /// Shows the words of a function's code, if it was translated.
+    pub(crate) fn with_code<T>(&self, own_index: u32, show: impl FnOnce(&[u64]) -> T) -> Option<T> {
+        let translated = self.shared.code.translated.lock();
+        translated.get(&own_index).map(|words| show(words))
+    }
+
+    /// The number of functions, imported ones included.
+    pub fn function_count(&self) -> u32 {
+        self.shared.parts.functions.len() as u32
+    }
+
     /// Takes the code of a function, unless another thread was faster; gives the code that is in force.
     pub(crate) fn set_code(&self, own_index: u32, words: Box<[u64]>) -> *const u64 {
         let code = &self.shared.code;

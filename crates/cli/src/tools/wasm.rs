@@ -24,6 +24,7 @@ pub const TOOL: Tool = Tool {
             "--invoke NAME",
             "call the exported function of that name with the arguments",
         ),
+        ("--disassemble", "print the register code of all functions"),
         ("--validate", "say only whether the module is valid"),
         (
             "--fuel COUNT",
@@ -41,6 +42,7 @@ fn run(mut parser: Parser, _: &'static Environment) -> Result<u8, String> {
     let text_of = |error: lexopt::Error| error.to_string();
     let mut name = None;
     let mut validates = false;
+    let mut disassembles = false;
     let mut limits = Limits::default();
     let mut file: Option<PathBuf> = None;
     while file.is_none() {
@@ -49,6 +51,7 @@ fn run(mut parser: Parser, _: &'static Environment) -> Result<u8, String> {
                 let value = parser.value().map_err(text_of)?;
                 name = Some(value.to_string_lossy().into_owned());
             }
+            Some(Arg::Long("disassemble")) => disassembles = true,
             Some(Arg::Long("validate")) => validates = true,
             Some(Arg::Long("fuel")) => {
                 let text = parser.value().map_err(text_of)?;
@@ -76,6 +79,15 @@ fn run(mut parser: Parser, _: &'static Environment) -> Result<u8, String> {
     if validates {
         return Ok(0);
     }
+    if disassembles {
+        return Ok(match disassembly(&module) {
+            Ok(text) => {
+                crate::print_all(&text);
+                0
+            }
+            Err(error) => complain(&file, &error),
+        });
+    }
     match name {
         Some(name) => invoke(&file, &module, &name, &arguments, limits),
         None if arguments.is_empty() => {
@@ -84,6 +96,19 @@ fn run(mut parser: Parser, _: &'static Environment) -> Result<u8, String> {
         }
         None => Err("arguments need '--invoke NAME'".to_owned()),
     }
+}
+
+/// The register code of all functions, each behind a line with its index and name.
+fn disassembly(module: &Module) -> Result<String, Error> {
+    let mut text = String::new();
+    for index in 0..module.function_count() {
+        let Some(listing) = canny_wasm::listing(module, index)? else {
+            continue;
+        };
+        let name = module.function_name(index).unwrap_or("");
+        let _ = writeln!(text, "function {index} {name}\n{listing}");
+    }
+    Ok(text)
 }
 
 fn complain(file: &Path, error: &Error) -> u8 {

@@ -93,6 +93,10 @@ fn address(h: &mut Handler, access: Access, at: i32, bytes: i64) -> Value {
             let place = h.builder.ins().iadd(index, offset);
             h.builder.ins().iadd(h.memory, place)
         }
+        Access::Absolute => {
+            let offset = h.long(12);
+            h.builder.ins().iadd(h.memory, offset)
+        }
         Access::Checked => {
             // Few registers are free, so that the order matters.
             let memories = h.load(h.instance, instance::MEMORIES);

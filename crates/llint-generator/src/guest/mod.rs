@@ -45,7 +45,8 @@ pub fn emit_guest_object(target: &str) -> Result<Vec<u8>, GenerateError> {
         let write = |handler: &mut Handler| handlers::write(opcode, handler);
         let is_guarded = matches!(
             opcode,
-            Opcode::Load(_, Access::Guarded) | Opcode::Store(_, Access::Guarded)
+            Opcode::Load(_, Access::Guarded | Access::Absolute)
+                | Opcode::Store(_, Access::Guarded | Access::Absolute)
         );
         handlers.push(emitter.handler(&symbol(opcode), is_guarded, write)?);
     }

@@ -57,6 +57,7 @@ operations! {
     Access {
         Guarded "guarded",
         Checked "checked",
+        Absolute "absolute",
     }
 }
 
@@ -127,7 +128,7 @@ pub enum Opcode {
     /// bits at 12, a constant at 16.
     Branch(Compare, Shape, bool),
     /// d at 8, address at 10, offset of 32 bits at 12; a checked one has an address of 64 bits, the
-    /// memory at 12 and an offset of 64 bits at 16.
+    /// memory at 12 and an offset of 64 bits at 16; an absolute one has no address but the offset.
     Load(Load, Access),
     /// Address at 8, value at 10, the rest as for loads.
     Store(Store, Access),
@@ -176,8 +177,8 @@ impl Opcode {
             Opcode::Compare(op, shape) if has_wide_constant(op.kind(), shape) => 24,
             Opcode::Branch(_, shape, _) if shape != Shape::Slots => 24,
             Opcode::Binary(..) | Opcode::Compare(..) | Opcode::Branch(..) => 16,
-            Opcode::Load(_, Access::Guarded) | Opcode::Store(_, Access::Guarded) => 16,
             Opcode::Load(_, Access::Checked) | Opcode::Store(_, Access::Checked) => 24,
+            Opcode::Load(..) | Opcode::Store(..) => 16,
             Opcode::Plain(op) => match op {
                 Plain::Constant64
                 | Plain::CallIndirect
@@ -204,13 +205,18 @@ impl Opcode {
             Opcode::Compare(op, _) => op.name().to_owned(),
             Opcode::Branch(op, _, true) => format!("branch {}", op.name()),
             Opcode::Branch(op, _, false) => format!("branch not {}", op.name()),
-            Opcode::Load(op, Access::Guarded) => op.name().to_owned(),
-            Opcode::Load(op, Access::Checked) => format!("{} checked", op.name()),
-            Opcode::Store(op, Access::Guarded) => op.name().to_owned(),
-            Opcode::Store(op, Access::Checked) => format!("{} checked", op.name()),
+            Opcode::Load(op, access) => accessed(op.name(), access),
+            Opcode::Store(op, access) => accessed(op.name(), access),
             Opcode::Plain(op) => op.name().to_owned(),
             Opcode::Runtime(op) => op.name().to_owned(),
         }
+    }
+}
+
+fn accessed(name: &str, access: Access) -> String {
+    match access {
+        Access::Guarded => name.to_owned(),
+        _ => format!("{name} {}", access.name()),
     }
 }
 

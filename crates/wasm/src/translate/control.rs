@@ -62,6 +62,17 @@ impl Control {
     }
 }
 
+/// Words of an unconditional jump.
+const JUMP_WORDS: usize = 2;
+
+/// The branch that is taken if a comparison gives `wanted`.
+fn branch_opcode(op: Compare, shape: Shape, wanted: bool) -> Opcode {
+    match op.negated() {
+        Some(negated) if !wanted => Opcode::Branch(negated, shape, true),
+        _ => Opcode::Branch(op, shape, wanted),
+    }
+}
+
 impl Translator<'_> {
     fn block_type(&self, kind: BlockType) -> (usize, usize) {
         match kind {
@@ -83,6 +94,7 @@ impl Translator<'_> {
 
     fn open_settled(&mut self, kind: Kind, parameters: usize, results: usize) {
         self.last = None;
+        self.newest_branch = None;
         self.control.push(Control {
             kind,
             height: self.stack.len() - parameters,
@@ -98,7 +110,7 @@ impl Translator<'_> {
         // The condition is above the parameters, and must be decided after they are settled.
         let condition = self.condition();
         self.settle_locals(parameters);
-        let jump = self.branch_if(condition, false);
+        let jump = self.branch_if(condition.0, !condition.1);
         self.open_settled(Kind::If(jump), parameters, results);
     }
 
@@ -157,8 +169,23 @@ impl Translator<'_> {
         }
     }
 
-    /// Fixes a distance to lead here.
+    /// Fixes a distance to lead here. A branch around a jump back becomes the inverse branch back.
     fn bind(&mut self, patch: Patch) {
+        if let Some((jump, target)) = self.around.take()
+            && let Some((branch, op, shape, wanted)) = self.newest_branch
+            && patch.from == branch
+            && self.code.len() == jump + JUMP_WORDS
+        {
+            self.code.truncate(jump);
+            self.code
+                .set_opcode(branch, branch_opcode(op, shape, !wanted));
+            let distance = 8 * (target as i64 - branch as i64);
+            self.code.set32(branch, patch.at, distance as i32 as u32);
+            self.newest_branch = None;
+            self.last = None;
+            return;
+        }
+        self.newest_branch = None;
         let distance = 8 * (self.code.len() as i64 - patch.from as i64);
         self.code
             .set32(patch.from, patch.at, distance as i32 as u32);
@@ -212,6 +239,13 @@ impl Translator<'_> {
         let jump = self.code.put(Opcode::Plain(Plain::Jump));
         self.lead(Patch { from: jump, at: 12 }, depth);
         self.last = None;
+        let control = &self.control[self.control.len() - 1 - depth];
+        let follows = self
+            .newest_branch
+            .is_some_and(|(branch, op, shape, wanted)| {
+                branch + branch_opcode(op, shape, wanted).bytes() / 8 == jump
+            });
+        self.around = (follows && control.kind == Kind::Loop).then_some((jump, control.start));
     }
 
     pub(super) fn branch(&mut self, depth: u32) {
@@ -222,20 +256,20 @@ impl Translator<'_> {
     }
 
     pub(super) fn branch_when(&mut self, depth: u32) {
-        let condition = self.condition();
-        self.branch_on(condition, depth);
+        let (comparison, wanted) = self.condition();
+        self.branch_on(comparison, wanted, depth);
     }
 
-    /// Branches if a condition holds.
-    pub(super) fn branch_on(&mut self, condition: Comparison, depth: u32) {
+    /// Branches if a comparison gives what is wanted.
+    pub(super) fn branch_on(&mut self, comparison: Comparison, wanted: bool, depth: u32) {
         let depth = depth as usize;
         let (height, count) = self.target(depth);
         if self.is_in_place(height, count) {
-            let jump = self.branch_if(condition, true);
+            let jump = self.branch_if(comparison, wanted);
             self.lead(Patch { from: jump, at: 12 }, depth);
             return;
         }
-        let around = self.branch_if(condition, false);
+        let around = self.branch_if(comparison, !wanted);
         self.move_top(height, count);
         self.jump(depth);
         self.bind(Patch {
@@ -244,50 +278,44 @@ impl Translator<'_> {
         });
     }
 
-    /// Takes the condition of a branch.
-    fn condition(&mut self) -> Comparison {
-        let last = self.last;
-        let entry = self.pop();
-        let place = self.stack.len();
-        if let (Entry::Own, Some(last)) = (entry, last)
-            && last.slot as usize == self.base + place
-            && let Some(comparison) = last.comparison
-        {
-            self.code.truncate(last.place);
+    /// Takes the condition of a branch, and what it has to give.
+    fn condition(&mut self) -> (Comparison, bool) {
+        if let Some((start, comparison, wanted)) = self.newest_comparison() {
+            self.pop();
+            self.code.truncate(start);
             self.last = None;
-            return comparison;
+            return (comparison, wanted);
         }
-        let x = self.slot_of(entry, place);
-        Comparison {
+        let entry = self.pop();
+        let x = self.slot_of(entry, self.stack.len());
+        let comparison = Comparison {
             op: Compare::I32Ne,
             shape: Shape::Right,
             x,
             y: 0,
             constant: 0,
-        }
+        };
+        (comparison, true)
     }
 
     /// Writes a branch that is taken if a comparison gives `wanted`; gives its place.
     pub(super) fn branch_if(&mut self, comparison: Comparison, wanted: bool) -> usize {
         let Comparison {
-            mut op,
+            op,
             shape,
             x,
             y,
             constant,
         } = comparison;
-        let mut polarity = wanted;
-        if !wanted && let Some(negated) = op.negated() {
-            op = negated;
-            polarity = true;
-        }
-        let place = self.code.put(Opcode::Branch(op, shape, polarity));
+        let place = self.code.put(branch_opcode(op, shape, wanted));
         self.code.set16(place, 8, x);
         self.code.set16(place, 10, y);
         if shape != Shape::Slots {
             self.code.set64(place, 16, constant);
         }
         self.last = None;
+        self.around = None;
+        self.newest_branch = Some((place, op, shape, wanted));
         place
     }
 
@@ -340,7 +368,10 @@ impl Translator<'_> {
             match entry {
                 Entry::Own => {
                     let from = self.own_slot(first + index);
-                    self.copy(to, from);
+                    match self.results {
+                        1 => self.move_result(to, from),
+                        _ => self.copy(to, from),
+                    }
                 }
                 Entry::Local(local) => self.copy(to, self.locals[local as usize]),
                 Entry::Constant(bits) => self.constant(to, bits),

@@ -38,8 +38,10 @@ enum Entry {
 struct Last {
     place: usize,
     slot: u16,
-    /// A comparison with its operands, which a branch may take over.
-    comparison: Option<Comparison>,
+    /// Where what computes it begins.
+    start: usize,
+    /// A comparison with its operands, which a branch may take over, and what it has to give.
+    comparison: Option<(Comparison, bool)>,
 }
 
 #[derive(Clone, Copy)]
@@ -69,6 +71,10 @@ struct Translator<'m> {
     /// Blocks that were opened in code that is not reached.
     unreachable: Option<usize>,
     last: Option<Last>,
+    /// A jump back behind a branch that may lead around it, and where it leads.
+    around: Option<(usize, usize)>,
+    /// The branch that was written last, if nothing jumps behind it.
+    newest_branch: Option<(usize, Compare, Shape, bool)>,
     offset: u64,
 }
 
@@ -130,6 +136,8 @@ fn function(module: &Module, own_index: u32) -> Result<Box<[u64]>, Error> {
         results: kind.results.len(),
         unreachable: None,
         last: None,
+        around: None,
+        newest_branch: None,
         offset: start,
     };
     let entry = translator.code.put(Opcode::Plain(Plain::Enter));
@@ -228,6 +236,15 @@ impl Translator<'_> {
         self.last = None;
     }
 
+    /// Moves an operand that is not needed any more; one that was just computed is computed there.
+    fn move_result(&mut self, to: u16, from: u16) {
+        match self.last {
+            Some(last) if last.slot == from => self.code.set16(last.place, 8, to),
+            _ => self.copy(to, from),
+        }
+        self.last = None;
+    }
+
     /// Moves the entry at a place of the stack to its own slot.
     fn settle(&mut self, place: usize) {
         let entry = self.stack[place];
@@ -285,6 +302,7 @@ impl Translator<'_> {
         self.last = Some(Last {
             place,
             slot,
+            start: place,
             comparison: None,
         });
     }

@@ -110,33 +110,44 @@ impl Translator<'_> {
         }
         self.result(place);
         self.last = self.last.map(|last| Last {
-            comparison: Some(comparison),
+            comparison: Some((comparison, true)),
             ..last
         });
     }
 
     /// Whether the newest operand is zero.
     pub(super) fn is_zero(&mut self, op: Compare) {
-        let last = self.last;
-        if op == Compare::I32Eq
-            && self.stack.last() == Some(&Entry::Own)
-            && let Some(Last {
-                place,
-                slot,
-                comparison: Some(comparison),
-            }) = last
-            && slot as usize == self.base + self.stack.len() - 1
-            && let Some(negated) = comparison.op.negated()
-        {
+        let known = self.newest_comparison().filter(|_| op == Compare::I32Eq);
+        let Some((start, comparison, wanted)) = known else {
+            self.push(Entry::Constant(0));
+            return self.compare(op);
+        };
+        if let (Some(negated), true) = (comparison.op.negated(), wanted) {
             self.pop();
-            self.code.truncate(place);
+            self.code.truncate(start);
             return self.put_comparison(Comparison {
                 op: negated,
                 ..comparison
             });
         }
+        // There is no such comparison of floats, but a branch of that kind.
         self.push(Entry::Constant(0));
         self.compare(op);
+        self.last = self.last.map(|last| Last {
+            start,
+            comparison: Some((comparison, !wanted)),
+            ..last
+        });
+    }
+
+    /// The comparison that gave the newest operand, if nothing was written since: where it begins, and
+    /// what it has to give.
+    pub(super) fn newest_comparison(&self) -> Option<(usize, Comparison, bool)> {
+        let last = self.last?;
+        let is_newest = self.stack.last() == Some(&Entry::Own)
+            && last.slot as usize == self.base + self.stack.len() - 1;
+        let (comparison, wanted) = last.comparison.filter(|_| is_newest)?;
+        Some((last.start, comparison, wanted))
     }
 
     pub(super) fn select(&mut self) {
@@ -161,18 +172,32 @@ impl Translator<'_> {
         }
     }
 
-    /// Takes an address; one of 32 bits is extended if it is going to be checked.
-    fn pop_address(&mut self, argument: &MemArg, access: Access) -> u16 {
-        let is_wide = self.module.parts().memories[memory_of(argument) as usize].is_wide;
+    /// Takes an address: its slot, what kind of access it makes, and the argument with the offset.
+    ///
+    /// One of 32 bits is extended if it is going to be checked, and a constant becomes part of the offset.
+    fn pop_address(&mut self, mut argument: MemArg) -> (u16, Access, MemArg) {
+        let access = self.access(&argument);
+        if access == Access::Guarded
+            && let Some(Entry::Constant(bits)) = self.stack.last()
+            && let Some(offset) = argument.offset.checked_add(u64::from(*bits as u32))
+            && offset <= u64::from(u32::MAX)
+        {
+            argument.offset = offset;
+            self.pop();
+            return (0, Access::Absolute, argument);
+        }
+        let is_wide = self.module.parts().memories[memory_of(&argument) as usize].is_wide;
         if access == Access::Checked && !is_wide {
             self.unary(Unary::I64ExtendI32U);
         }
-        self.pop_slot()
+        (self.pop_slot(), access, argument)
     }
 
     fn set_address(&mut self, place: usize, argument: &MemArg, access: Access) {
         match access {
-            Access::Guarded => self.code.set32(place, 12, argument.offset as u32),
+            Access::Guarded | Access::Absolute => {
+                self.code.set32(place, 12, argument.offset as u32);
+            }
             Access::Checked => {
                 self.code.set16(place, 12, memory_of(argument) as u16);
                 self.code.set64(place, 16, argument.offset);
@@ -181,8 +206,7 @@ impl Translator<'_> {
     }
 
     pub(super) fn load(&mut self, op: Load, argument: MemArg) {
-        let access = self.access(&argument);
-        let address = self.pop_address(&argument, access);
+        let (address, access, argument) = self.pop_address(argument);
         let place = self.code.put(Opcode::Load(op, access));
         self.code.set16(place, 10, address);
         self.set_address(place, &argument, access);
@@ -190,9 +214,10 @@ impl Translator<'_> {
     }
 
     pub(super) fn store(&mut self, op: Store, argument: MemArg) {
-        let access = self.access(&argument);
-        let value = self.pop_slot();
-        let address = self.pop_address(&argument, access);
+        let value = self.pop();
+        // The address may have to be computed, which is written behind the value.
+        let value = self.slot_of(value, self.stack.len());
+        let (address, access, argument) = self.pop_address(argument);
         let place = self.code.put(Opcode::Store(op, access));
         self.code.set16(place, 8, address);
         self.code.set16(place, 10, value);

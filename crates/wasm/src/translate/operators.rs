@@ -170,7 +170,7 @@ impl Translator<'_> {
             }
             O::BrOnNull { relative_depth } => {
                 let slot = self.pop_slot();
-                self.branch_on(null_test(C::I64Eq, slot), relative_depth);
+                self.branch_on(null_test(C::I64Eq, slot), true, relative_depth);
                 self.push_same(slot);
             }
             O::BrOnNonNull { relative_depth } => {
@@ -178,7 +178,7 @@ impl Translator<'_> {
                 let place = self.stack.len() - 1;
                 let entry = self.stack[place];
                 let slot = self.slot_of(entry, place);
-                self.branch_on(null_test(C::I64Ne, slot), relative_depth);
+                self.branch_on(null_test(C::I64Ne, slot), true, relative_depth);
                 self.pop();
             }
             _ => return self.calls(operator),

@@ -1,0 +1,143 @@
+//! Register code as text, an instruction in a line.
+//!
+//! Slots are numbers behind a percent sign, targets are offsets in bytes from the function's beginning.
+
+use std::fmt::Write;
+
+use canny_tables::guest::{Access, Number, Opcode, Plain, Runtime, Shape};
+
+use crate::code::{read16, read32};
+use crate::error::Error;
+use crate::handlers;
+use crate::module::Module;
+use crate::translate;
+
+/// The code of one of a module's functions, by its index; nothing for an import.
+pub fn listing(module: &Module, index: u32) -> Result<Option<String>, Error> {
+    let imported = module.parts().imported_functions as u32;
+    let Some(own_index) = index.checked_sub(imported) else {
+        return Ok(None);
+    };
+    translate::code(module, own_index)?;
+    let text = module.with_code(own_index, text);
+    Ok(text)
+}
+
+fn text(words: &[u64]) -> String {
+    let mut out = String::new();
+    let mut place = 0;
+    while let Some(opcode) = words.get(place).and_then(|word| handlers::opcode(*word)) {
+        let instruction = &words[place..];
+        let operands = operands(opcode, instruction, 8 * place);
+        // Writing to a string does not fail.
+        let _ = writeln!(out, "{:6} {} {operands}", 8 * place, opcode.name());
+        place += opcode.bytes() / 8;
+        if opcode == Opcode::Plain(Plain::JumpTable) {
+            place += (read32(instruction, 12) as usize + 1).div_ceil(2);
+        }
+    }
+    out
+}
+
+/// The constant of an instruction with one.
+fn constant(kind: Number, instruction: &[u64]) -> String {
+    match kind {
+        Number::F64 => f64::from_bits(instruction[2]).to_string(),
+        Number::F32 => f32::from_bits(read32(instruction, 12)).to_string(),
+        _ => (read32(instruction, 12) as i32).to_string(),
+    }
+}
+
+fn operands(opcode: Opcode, instruction: &[u64], offset: usize) -> String {
+    let slot = |at: usize| format!("%{}", read16(instruction, at));
+    let target = |at: usize| offset as i64 + i64::from(read32(instruction, at) as i32);
+    let pair = |kind: Number, shape: Shape| match shape {
+        Shape::Slots => format!("{} {} {}", slot(8), slot(10), slot(12)),
+        Shape::Right => format!("{} {} {}", slot(8), slot(10), constant(kind, instruction)),
+        Shape::Left => format!("{} {} {}", slot(8), constant(kind, instruction), slot(10)),
+    };
+    let place = |access: Access| match access {
+        Access::Guarded => format!("+{}", read32(instruction, 12)),
+        Access::Absolute => format!("+{}", read32(instruction, 12)),
+        Access::Checked => format!("+{} memory {}", instruction[2], read16(instruction, 12)),
+    };
+    match opcode {
+        Opcode::Unary(_) => format!("{} {}", slot(8), slot(10)),
+        Opcode::Binary(op, shape) => pair(op.kind(), shape),
+        Opcode::Compare(op, shape) => pair(op.kind(), shape),
+        Opcode::Branch(op, shape, _) => {
+            let other = match (shape, op.kind()) {
+                (Shape::Slots, _) => slot(10),
+                (_, Number::F64) => f64::from_bits(instruction[2]).to_string(),
+                (_, Number::F32) => f32::from_bits(instruction[2] as u32).to_string(),
+                _ => (instruction[2] as i32).to_string(),
+            };
+            format!("{} {other} -> {}", slot(8), target(12))
+        }
+        Opcode::Load(_, Access::Absolute) => format!("{} {}", slot(8), place(Access::Absolute)),
+        Opcode::Store(_, Access::Absolute) => format!("{} {}", place(Access::Absolute), slot(10)),
+        Opcode::Load(_, access) => format!("{} {}{}", slot(8), slot(10), place(access)),
+        Opcode::Store(_, access) => format!("{}{} {}", slot(8), place(access), slot(10)),
+        Opcode::Plain(op) => plain(op, instruction, &slot, &target),
+        Opcode::Runtime(Runtime::NullTrap) => String::new(),
+        Opcode::Runtime(_) => format!(
+            "{} {} {} {} {} {}",
+            slot(8),
+            slot(10),
+            slot(12),
+            slot(14),
+            read32(instruction, 16),
+            read32(instruction, 20)
+        ),
+    }
+}
+
+fn plain(
+    op: Plain,
+    instruction: &[u64],
+    slot: &dyn Fn(usize) -> String,
+    target: &dyn Fn(usize) -> i64,
+) -> String {
+    match op {
+        Plain::Enter => format!(
+            "{} bytes, {} zeros from {}",
+            read32(instruction, 8),
+            read16(instruction, 14),
+            slot(12)
+        ),
+        Plain::Return => slot(8),
+        Plain::Jump => format!("-> {}", target(12)),
+        Plain::JumpTable => {
+            let count = read32(instruction, 12) as usize + 1;
+            let targets: Vec<String> = (0..count)
+                .map(|number| target(16 + 4 * number).to_string())
+                .collect();
+            format!("{} -> {}", slot(8), targets.join(" "))
+        }
+        Plain::Select => format!("{} {} {} if {}", slot(8), slot(10), slot(12), slot(14)),
+        Plain::Copy => format!("{} {}", slot(8), slot(10)),
+        Plain::Constant32 => format!("{} {}", slot(8), read32(instruction, 12) as i32),
+        Plain::Constant64 => format!("{} {:#x}", slot(8), instruction[2]),
+        Plain::GlobalGet | Plain::GlobalSet | Plain::MemorySize => {
+            format!("{} {}", slot(8), read32(instruction, 12))
+        }
+        Plain::Call | Plain::CallImport => {
+            format!("{} function {}", slot(8), read32(instruction, 12))
+        }
+        Plain::CallIndirect => {
+            format!("{} table {} {}", slot(8), read16(instruction, 14), slot(12))
+        }
+        Plain::CallReference => format!("{} {}", slot(8), slot(12)),
+        Plain::TailCall | Plain::TailCallImport => {
+            format!("{} function {}", slot(12), read32(instruction, 16))
+        }
+        Plain::TailCallIndirect => format!(
+            "{} table {} {}",
+            slot(12),
+            read16(instruction, 18),
+            slot(16)
+        ),
+        Plain::TailCallReference => format!("{} {}", slot(12), slot(16)),
+        Plain::Finish | Plain::ReturnAcross | Plain::Unreachable => String::new(),
+    }
+}
