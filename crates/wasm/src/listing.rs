@@ -1,10 +1,10 @@
 //! Register code as text, an instruction in a line.
 //!
-//! Slots are numbers behind a percent sign, targets are offsets in bytes from the function's beginning.
+//! Slots are numbers behind a percent sign, `acc` is an accumulator, targets are offsets in bytes from the function's beginning.
 
 use std::fmt::Write;
 
-use canny_tables::guest::{Access, Number, Opcode, Plain, Runtime, Shape};
+use canny_tables::guest::{Access, Number, Opcode, Place, Plain, Runtime, Shape};
 
 use crate::code::{read16, read32};
 use crate::error::Error;
@@ -39,6 +39,9 @@ fn text(words: &[u64]) -> String {
     out
 }
 
+/// An accumulator.
+const KEPT: &str = "acc";
+
 /// The constant of an instruction with one.
 fn constant(kind: Number, instruction: &[u64]) -> String {
     match kind {
@@ -51,33 +54,62 @@ fn constant(kind: Number, instruction: &[u64]) -> String {
 fn operands(opcode: Opcode, instruction: &[u64], offset: usize) -> String {
     let slot = |at: usize| format!("%{}", read16(instruction, at));
     let target = |at: usize| offset as i64 + i64::from(read32(instruction, at) as i32);
-    let pair = |kind: Number, shape: Shape| match shape {
-        Shape::Slots => format!("{} {} {}", slot(8), slot(10), slot(12)),
-        Shape::Right => format!("{} {} {}", slot(8), slot(10), constant(kind, instruction)),
-        Shape::Left => format!("{} {} {}", slot(8), constant(kind, instruction), slot(10)),
+    let to = |keeps: bool| if keeps { KEPT.to_owned() } else { slot(8) };
+    let pair = |kind: Number, shape: Shape| {
+        let constant = || constant(kind, instruction);
+        let (x, y) = match shape {
+            Shape::Slots => (slot(10), slot(12)),
+            Shape::Right => (slot(10), constant()),
+            Shape::Left => (constant(), slot(10)),
+            Shape::KeptFirst => (KEPT.to_owned(), slot(12)),
+            Shape::KeptSecond => (slot(10), KEPT.to_owned()),
+            Shape::KeptRight => (KEPT.to_owned(), constant()),
+            Shape::KeptLeft => (constant(), KEPT.to_owned()),
+        };
+        format!("{x} {y}")
     };
-    let place = |access: Access| match access {
-        Access::Guarded => format!("+{}", read32(instruction, 12)),
+    let place = |access: Access, at: usize| match access {
+        Access::Guarded => format!("{}+{}", slot(at), read32(instruction, 12)),
+        Access::Kept => format!("{KEPT}+{}", read32(instruction, 12)),
         Access::Absolute => format!("+{}", read32(instruction, 12)),
-        Access::Checked => format!("+{} memory {}", instruction[2], read16(instruction, 12)),
+        Access::Checked => format!(
+            "{}+{} memory {}",
+            slot(at),
+            instruction[2],
+            read16(instruction, 12)
+        ),
     };
     match opcode {
-        Opcode::Unary(_) => format!("{} {}", slot(8), slot(10)),
-        Opcode::Binary(op, shape) => pair(op.kind(), shape),
-        Opcode::Compare(op, shape) => pair(op.kind(), shape),
+        Opcode::Unary(_, takes, gives) => {
+            let from = if takes { KEPT.to_owned() } else { slot(10) };
+            format!("{} {from}", to(gives))
+        }
+        Opcode::Binary(op, shape, gives) => format!("{} {}", to(gives), pair(op.kind(), shape)),
+        Opcode::Compare(op, shape) => format!("{} {}", slot(8), pair(op.kind(), shape)),
         Opcode::Branch(op, shape, _) => {
-            let other = match (shape, op.kind()) {
-                (Shape::Slots, _) => slot(10),
+            let first = match shape {
+                Shape::KeptFirst | Shape::KeptRight => KEPT.to_owned(),
+                _ => slot(8),
+            };
+            let other = match (shape.has_constant(), op.kind()) {
+                (false, _) => slot(10),
                 (_, Number::F64) => f64::from_bits(instruction[2]).to_string(),
                 (_, Number::F32) => f32::from_bits(instruction[2] as u32).to_string(),
                 _ => (instruction[2] as i32).to_string(),
             };
-            format!("{} {other} -> {}", slot(8), target(12))
+            format!("{first} {other} -> {}", target(12))
         }
-        Opcode::Load(_, Access::Absolute) => format!("{} {}", slot(8), place(Access::Absolute)),
-        Opcode::Store(_, Access::Absolute) => format!("{} {}", place(Access::Absolute), slot(10)),
-        Opcode::Load(_, access) => format!("{} {}{}", slot(8), slot(10), place(access)),
-        Opcode::Store(_, access) => format!("{}{} {}", slot(8), place(access), slot(10)),
+        Opcode::Load(_, access, target) => {
+            format!("{} {}", to(target != Place::Slot), place(access, 10))
+        }
+        Opcode::Store(_, access, from) => {
+            let value = if from == Place::Slot {
+                slot(10)
+            } else {
+                KEPT.to_owned()
+            };
+            format!("{} {value}", place(access, 8))
+        }
         Opcode::Plain(op) => plain(op, instruction, &slot, &target),
         Opcode::Runtime(Runtime::NullTrap) => String::new(),
         Opcode::Runtime(_) => format!(

@@ -231,17 +231,21 @@ fn tail_call(h: &mut Handler, callee: Value) {
     h.store(h.instance, h.activation, activation::INSTANCE);
     move_link(h);
     h.instance = h.load(h.activation, activation::INSTANCE);
+    let (other, link, go) = (
+        h.builder.create_block(),
+        h.builder.create_block(),
+        h.builder.create_block(),
+    );
     let callee = h.load(h.activation, activation::CALLEE);
     let owner = h.load(callee, function::INSTANCE);
-    let code = h.load(callee, function::CODE);
+    let same = h.builder.ins().icmp(IntCC::Equal, owner, h.instance);
+    h.builder.ins().brif(same, go, &[], other, &[]);
+    h.builder.switch_to_block(other);
     let new = h.slot(10);
     let embedded = h.builder.ins().iadd_imm_s(new, 16);
     let back = h.load(new, 0);
-    let same = h.builder.ins().icmp(IntCC::Equal, owner, h.instance);
     let is_embedded = h.builder.ins().icmp(IntCC::Equal, back, embedded);
-    let ready = h.builder.ins().bor(same, is_embedded);
-    let (link, go) = (h.builder.create_block(), h.builder.create_block());
-    h.builder.ins().brif(ready, go, &[], link, &[]);
+    h.builder.ins().brif(is_embedded, go, &[], link, &[]);
     h.builder.switch_to_block(link);
     let handler = h.builder.ins().func_addr(I64, h.return_across);
     h.store(handler, new, 16);
@@ -250,6 +254,9 @@ fn tail_call(h: &mut Handler, callee: Value) {
     h.store(embedded, new, 0);
     h.builder.ins().jump(go, &[]);
     h.builder.switch_to_block(go);
+    let callee = h.load(h.activation, activation::CALLEE);
+    let owner = h.load(callee, function::INSTANCE);
     h.set_instance(owner);
+    let code = h.load(callee, function::CODE);
     h.dispatch(code);
 }

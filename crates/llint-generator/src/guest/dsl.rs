@@ -6,11 +6,16 @@
 use canny_tables::guest::{Number, Reason, activation, instance};
 use canny_wasm_meaning::{Meaning, type_of};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::I64;
-use cranelift_codegen::ir::{Block, FuncRef, InstBuilder, MemFlagsData, SigRef, Type, Value};
+use cranelift_codegen::ir::types::{F32X4, F64X2, I32, I64};
+use cranelift_codegen::ir::{
+    Block, Endianness, FuncRef, InstBuilder, MemFlagsData, SigRef, Type, Value,
+};
 use cranelift_frontend::FunctionBuilder;
 
 const TRUSTED: MemFlagsData = MemFlagsData::trusted();
+
+/// Vectors are cast lane by lane, as they lie in memory.
+const LITTLE: MemFlagsData = MemFlagsData::new().with_endianness(Endianness::Little);
 
 /// A handler under construction.
 pub struct Handler<'a, 'b> {
@@ -22,11 +27,15 @@ pub struct Handler<'a, 'b> {
     pub memory: Value,
     pub instance: Value,
     pub activation: Value,
+    /// The accumulator of integers, of 64 bits.
+    pub integer: Value,
+    /// The accumulator of floats, a vector whose first part it is.
+    pub float: Value,
     signature: SigRef,
     /// The handler of the instruction that returns to another instance.
     pub return_across: FuncRef,
     exits: Vec<(Reason, Block)>,
-    entry: [Value; 5],
+    entry: [Value; 7],
 }
 
 impl<'b> Meaning<'b> for Handler<'_, 'b> {
@@ -46,11 +55,11 @@ impl<'a, 'b> Handler<'a, 'b> {
     /// A handler whose parameters are the machine's registers.
     pub fn new(
         builder: &'a mut FunctionBuilder<'b>,
-        registers: [Value; 5],
+        registers: [Value; 7],
         signature: SigRef,
         return_across: FuncRef,
     ) -> Self {
-        let [pc, frame, memory, instance, activation] = registers;
+        let [pc, frame, memory, instance, activation, integer, float] = registers;
         Handler {
             builder,
             pc,
@@ -58,6 +67,8 @@ impl<'a, 'b> Handler<'a, 'b> {
             memory,
             instance,
             activation,
+            integer,
+            float,
             signature,
             return_across,
             exits: Vec::new(),
@@ -83,6 +94,8 @@ impl<'a, 'b> Handler<'a, 'b> {
             self.memory,
             self.instance,
             self.activation,
+            self.integer,
+            self.float,
         ] = self.entry;
         for (reason, block) in std::mem::take(&mut self.exits) {
             self.builder.switch_to_block(block);
@@ -105,10 +118,55 @@ impl<'a, 'b> Handler<'a, 'b> {
         self.builder.ins().return_(&[reason]);
     }
 
+    fn registers(&self, pc: Value) -> [Value; 7] {
+        [
+            pc,
+            self.frame,
+            self.memory,
+            self.instance,
+            self.activation,
+            self.integer,
+            self.float,
+        ]
+    }
+
+    /// Gives up the register of the accumulator of integers.
+    pub fn forget_integer(&mut self) {
+        self.integer = self.activation;
+    }
+
+    /// What the accumulator of a kind of number has.
+    pub fn kept(&mut self, kind: Number) -> Value {
+        let b = &mut self.builder;
+        match kind {
+            Number::I32 => b.ins().ireduce(I32, self.integer),
+            Number::I64 => self.integer,
+            Number::F32 => {
+                let vector = b.ins().bitcast(F32X4, LITTLE, self.float);
+                b.ins().extractlane(vector, 0)
+            }
+            Number::F64 => b.ins().extractlane(self.float, 0),
+        }
+    }
+
+    /// Puts a value into the accumulator of a kind of number.
+    pub fn keep(&mut self, kind: Number, value: Value) {
+        let b = &mut self.builder;
+        match kind {
+            Number::I32 => self.integer = b.ins().uextend(I64, value),
+            Number::I64 => self.integer = value,
+            Number::F32 => {
+                let vector = b.ins().scalar_to_vector(F32X4, value);
+                self.float = b.ins().bitcast(F64X2, LITTLE, vector);
+            }
+            Number::F64 => self.float = b.ins().scalar_to_vector(F64X2, value),
+        }
+    }
+
     /// Goes on at an address.
     pub fn dispatch(&mut self, pc: Value) {
         let handler = self.load(pc, 0);
-        let registers = [pc, self.frame, self.memory, self.instance, self.activation];
+        let registers = self.registers(pc);
         self.builder
             .ins()
             .return_call_indirect(self.signature, handler, &registers);
@@ -118,7 +176,7 @@ impl<'a, 'b> Handler<'a, 'b> {
     pub fn next(&mut self, bytes: usize) {
         let handler = self.load(self.pc, bytes as i32);
         let pc = self.builder.ins().iadd_imm_s(self.pc, bytes as i64);
-        let registers = [pc, self.frame, self.memory, self.instance, self.activation];
+        let registers = self.registers(pc);
         self.builder
             .ins()
             .return_call_indirect(self.signature, handler, &registers);

@@ -3,12 +3,12 @@
 //! Numeric ones take operands from slots or from the instruction and leave the rest to `wasm-meaning`.
 
 use canny_tables::guest::{
-    Access, Binary, Compare, Load, Opcode, Plain, Reason, Runtime, Shape, Store, Unary, instance,
-    memory,
+    Access, Binary, Compare, Load, Number, Opcode, Place, Plain, Reason, Runtime, Shape, Store,
+    Unary, instance, memory,
 };
 use canny_wasm_meaning::{self as meaning, Meaning, type_of};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::types::{I8, I16, I32, I64};
+use cranelift_codegen::ir::types::{F32, F64, I8, I16, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
 use super::calls;
@@ -18,8 +18,8 @@ use super::dsl::Handler;
 pub fn write(opcode: Opcode, h: &mut Handler) {
     let bytes = opcode.bytes();
     match opcode {
-        Opcode::Unary(op) => unary(h, op),
-        Opcode::Binary(op, shape) => binary(h, op, shape),
+        Opcode::Unary(op, takes, gives) => unary(h, op, takes, gives),
+        Opcode::Binary(op, shape, gives) => binary(h, op, shape, gives),
         Opcode::Compare(op, shape) => {
             let holds = compare(h, op, shape, 10, 12);
             let word = h.builder.ins().uextend(I32, holds);
@@ -27,41 +27,99 @@ pub fn write(opcode: Opcode, h: &mut Handler) {
             h.next(bytes);
         }
         Opcode::Branch(op, shape, wanted) => branch(h, op, shape, wanted, bytes),
-        Opcode::Load(op, access) => load(h, op, access, bytes),
-        Opcode::Store(op, access) => store(h, op, access, bytes),
+        Opcode::Load(op, access, to) => load(h, op, (access, to), bytes),
+        Opcode::Store(op, access, from) => store(h, op, (access, from), bytes),
         Opcode::Plain(op) => plain(h, op, bytes),
         Opcode::Runtime(Runtime::NullTrap) => h.leave(Reason::NullReference),
         Opcode::Runtime(_) => h.leave(Reason::Operation),
     }
 }
 
-fn unary(h: &mut Handler, op: Unary) {
-    let x = h.operand(type_of(op.kinds().0), 10);
+fn unary(h: &mut Handler, op: Unary, takes: bool, gives: bool) {
+    let (from, to) = op.kinds();
+    let x = if takes {
+        h.kept(from)
+    } else {
+        h.operand(type_of(from), 10)
+    };
+    if from.is_integer() != to.is_integer() {
+        // A conversion needs more registers.
+        h.forget_integer();
+    }
     let result = meaning::unary(h, op, x);
-    h.set_result(result);
-    h.next(Opcode::Unary(op).bytes());
+    give(h, to, result, gives);
+    h.next(Opcode::Unary(op, takes, gives).bytes());
 }
 
-fn binary(h: &mut Handler, op: Binary, shape: Shape) {
+/// Leaves a result in the accumulator or in its slot.
+fn give(h: &mut Handler, kind: Number, result: Value, keeps: bool) {
+    if keeps {
+        h.keep(kind, result);
+    } else {
+        h.set_result(result);
+    }
+}
+
+/// Both operands of an operation: slots at `x` and `y`, or a constant at `constant`.
+fn operands(h: &mut Handler, kind: Number, shape: Shape, places: [i32; 3]) -> (Value, Value) {
+    let [x, y, constant] = places;
+    let of = type_of(kind);
+    match shape {
+        Shape::Slots => (h.operand(of, x), h.operand(of, y)),
+        Shape::Right => (h.operand(of, x), h.constant(kind, constant)),
+        Shape::Left => (h.constant(kind, constant), h.operand(of, x)),
+        Shape::KeptFirst => (h.kept(kind), h.operand(of, y)),
+        Shape::KeptSecond => (h.operand(of, x), h.kept(kind)),
+        Shape::KeptRight => (h.kept(kind), h.constant(kind, constant)),
+        Shape::KeptLeft => (h.constant(kind, constant), h.kept(kind)),
+    }
+}
+
+fn binary(h: &mut Handler, op: Binary, shape: Shape, gives: bool) {
     let kind = op.kind();
-    let (x, y) = match shape {
-        Shape::Slots => (h.operand(type_of(kind), 10), h.operand(type_of(kind), 12)),
-        Shape::Right => (h.operand(type_of(kind), 10), h.constant(kind, 12)),
-        Shape::Left => (h.constant(kind, 12), h.operand(type_of(kind), 10)),
-    };
+    let (x, y) = operands(h, kind, shape, [10, 12, 12]);
+    if divides(op) || shifts(op) {
+        // These need certain registers.
+        h.forget_integer();
+    }
     let result = meaning::binary(h, op, x, y);
-    h.set_result(result);
-    h.next(Opcode::Binary(op, shape).bytes());
+    if divides(op) {
+        // The division takes the register of the memory.
+        h.set_instance(h.instance);
+    }
+    give(h, kind, result, gives);
+    h.next(Opcode::Binary(op, shape, gives).bytes());
 }
 
-/// Whether a comparison holds, whose operands are slots at `x` and `y`, or a constant at `constant`.
+fn shifts(op: Binary) -> bool {
+    use Binary::*;
+    matches!(
+        op,
+        I32Shl
+            | I32ShrS
+            | I32ShrU
+            | I32Rotl
+            | I32Rotr
+            | I64Shl
+            | I64ShrS
+            | I64ShrU
+            | I64Rotl
+            | I64Rotr
+    )
+}
+
+fn divides(op: Binary) -> bool {
+    use Binary::*;
+    matches!(
+        op,
+        I32DivS | I32DivU | I32RemS | I32RemU | I64DivS | I64DivU | I64RemS | I64RemU
+    )
+}
+
+/// Whether a comparison holds, whose operands are slots at `x` and `y`, or a constant.
 fn compare(h: &mut Handler, op: Compare, shape: Shape, x: i32, y: i32) -> Value {
-    let kind = op.kind();
-    let left = h.operand(type_of(kind), x);
-    let right = match shape {
-        Shape::Slots => h.operand(type_of(kind), y),
-        _ => h.constant(kind, if y == 10 { 16 } else { y }),
-    };
+    let constant = if y == 10 { 16 } else { y };
+    let (left, right) = operands(h, op.kind(), shape, [x, y, constant]);
     meaning::compare(h.builder, op, left, right)
 }
 
@@ -93,12 +151,20 @@ fn address(h: &mut Handler, access: Access, at: i32, bytes: i64) -> Value {
             let place = h.builder.ins().iadd(index, offset);
             h.builder.ins().iadd(h.memory, place)
         }
+        Access::Kept => {
+            let index = h.kept(Number::I32);
+            let index = h.builder.ins().uextend(I64, index);
+            let offset = h.long(12);
+            let place = h.builder.ins().iadd(index, offset);
+            h.builder.ins().iadd(h.memory, place)
+        }
         Access::Absolute => {
             let offset = h.long(12);
             h.builder.ins().iadd(h.memory, offset)
         }
         Access::Checked => {
             // Few registers are free, so that the order matters.
+            h.forget_integer();
             let memories = h.load(h.instance, instance::MEMORIES);
             let number = h.short(12);
             let record = h.element(memories, number);
@@ -131,7 +197,7 @@ fn address(h: &mut Handler, access: Access, at: i32, bytes: i64) -> Value {
     }
 }
 
-fn load(h: &mut Handler, op: Load, access: Access, bytes: usize) {
+fn load(h: &mut Handler, op: Load, (access, to): (Access, Place), bytes: usize) {
     let size = match op {
         Load::I32From8S | Load::I32From8U | Load::I64From8S | Load::I64From8U => 1,
         Load::I32From16S | Load::I32From16U | Load::I64From16S | Load::I64From16U => 2,
@@ -142,38 +208,50 @@ fn load(h: &mut Handler, op: Load, access: Access, bytes: usize) {
     // These may trap, so that they are neither moved nor dropped.
     let flags = MemFlagsData::new();
     let b = &mut h.builder;
-    let value = match op {
-        Load::Bits32 => b.ins().load(I32, flags, place, 0),
-        Load::Bits64 => b.ins().load(I64, flags, place, 0),
-        Load::I32From8S => b.ins().sload8(I32, flags, place, 0),
-        Load::I32From8U => b.ins().uload8(I32, flags, place, 0),
-        Load::I32From16S => b.ins().sload16(I32, flags, place, 0),
-        Load::I32From16U => b.ins().uload16(I32, flags, place, 0),
-        Load::I64From8S => b.ins().sload8(I64, flags, place, 0),
-        Load::I64From8U => b.ins().uload8(I64, flags, place, 0),
-        Load::I64From16S => b.ins().sload16(I64, flags, place, 0),
-        Load::I64From16U => b.ins().uload16(I64, flags, place, 0),
-        Load::I64From32S => b.ins().sload32(flags, place, 0),
-        Load::I64From32U => b.ins().uload32(flags, place, 0),
+    let (kind, value) = match op {
+        Load::Bits32 if to == Place::Float => (Number::F32, b.ins().load(F32, flags, place, 0)),
+        Load::Bits64 if to == Place::Float => (Number::F64, b.ins().load(F64, flags, place, 0)),
+        Load::Bits32 => (Number::I32, b.ins().load(I32, flags, place, 0)),
+        Load::Bits64 => (Number::I64, b.ins().load(I64, flags, place, 0)),
+        Load::I32From8S => (Number::I32, b.ins().sload8(I32, flags, place, 0)),
+        Load::I32From8U => (Number::I32, b.ins().uload8(I32, flags, place, 0)),
+        Load::I32From16S => (Number::I32, b.ins().sload16(I32, flags, place, 0)),
+        Load::I32From16U => (Number::I32, b.ins().uload16(I32, flags, place, 0)),
+        Load::I64From8S => (Number::I64, b.ins().sload8(I64, flags, place, 0)),
+        Load::I64From8U => (Number::I64, b.ins().uload8(I64, flags, place, 0)),
+        Load::I64From16S => (Number::I64, b.ins().sload16(I64, flags, place, 0)),
+        Load::I64From16U => (Number::I64, b.ins().uload16(I64, flags, place, 0)),
+        Load::I64From32S => (Number::I64, b.ins().sload32(flags, place, 0)),
+        Load::I64From32U => (Number::I64, b.ins().uload32(flags, place, 0)),
     };
-    h.set_result(value);
+    give(h, kind, value, to != Place::Slot);
     h.next(bytes);
 }
 
-fn store(h: &mut Handler, op: Store, access: Access, bytes: usize) {
-    let (size, kind) = match op {
-        Store::Bits8 => (1, I8),
-        Store::Bits16 => (2, I16),
-        Store::Bits32 => (4, I32),
-        Store::Bits64 => (8, I64),
+fn store(h: &mut Handler, op: Store, (access, from): (Access, Place), bytes: usize) {
+    let (size, kind, float) = match op {
+        Store::Bits8 => (1, I8, Number::F32),
+        Store::Bits16 => (2, I16, Number::F32),
+        Store::Bits32 => (4, I32, Number::F32),
+        Store::Bits64 => (8, I64, Number::F64),
     };
-    let value = h.operand(kind, 10);
+    let value = match from {
+        Place::Slot => h.operand(kind, 10),
+        Place::Float => h.kept(float),
+        Place::Integer if kind == I64 => h.kept(Number::I64),
+        Place::Integer => {
+            let value = h.kept(Number::I64);
+            h.builder.ins().ireduce(kind, value)
+        }
+    };
     let place = address(h, access, 8, size);
     h.builder.ins().store(MemFlagsData::new(), value, place, 0);
     h.next(bytes);
 }
 
 fn plain(h: &mut Handler, op: Plain, bytes: usize) {
+    // No operand is in an accumulator, and registers are few.
+    h.forget_integer();
     match op {
         Plain::Finish => h.leave(Reason::Finished),
         Plain::Unreachable => h.leave(Reason::Unreachable),

@@ -11,7 +11,7 @@ mod handlers;
 
 use canny_tables::guest::{Access, Opcode, Plain, Reason, activation};
 use cranelift_codegen::Context;
-use cranelift_codegen::ir::types::I64;
+use cranelift_codegen::ir::types::{F64X2, I64};
 use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Value};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
@@ -45,8 +45,7 @@ pub fn emit_guest_object(target: &str) -> Result<Vec<u8>, GenerateError> {
         let write = |handler: &mut Handler| handlers::write(opcode, handler);
         let is_guarded = matches!(
             opcode,
-            Opcode::Load(_, Access::Guarded | Access::Absolute)
-                | Opcode::Store(_, Access::Guarded | Access::Absolute)
+            Opcode::Load(_, access, _) | Opcode::Store(_, access, _) if access != Access::Checked
         );
         handlers.push(emitter.handler(&symbol(opcode), is_guarded, write)?);
     }
@@ -81,10 +80,12 @@ fn isa(target: &str) -> Result<OwnedTargetIsa, GenerateError> {
     builder.finish(settings::Flags::new(flags)).map_err(error)
 }
 
-/// Address of the instruction, frame, first memory, instance, activation; gives a reason.
+/// Address of the instruction, frame, first memory, instance, activation, both accumulators; gives a
+/// reason.
 fn signature() -> Signature {
     let mut signature = Signature::new(CallConv::Tail);
-    signature.params.extend([AbiParam::new(I64); 5]);
+    signature.params.extend([AbiParam::new(I64); 6]);
+    signature.params.push(AbiParam::new(F64X2));
     signature.returns.push(AbiParam::new(I64));
     signature
 }
@@ -116,7 +117,7 @@ impl Emitter {
             .declare_func_in_func(self.return_across, &mut context.func);
         self.build(&mut context, |builder, registers| {
             let handlers = builder.import_signature(signature());
-            let mut handler = Handler::new(builder, registers, handlers, across);
+            let mut handler = Handler::new(builder, machine(registers), handlers, across);
             write(&mut handler);
             handler.finish();
         });
@@ -152,18 +153,13 @@ impl Emitter {
         context
     }
 
-    fn build(
-        &mut self,
-        context: &mut Context,
-        write: impl FnOnce(&mut FunctionBuilder, [Value; 5]),
-    ) {
+    fn build(&mut self, context: &mut Context, write: impl FnOnce(&mut FunctionBuilder, &[Value])) {
         let mut builder = FunctionBuilder::new(&mut context.func, &mut self.builder_context);
         let entry = builder.create_block();
         builder.append_block_params_for_function_params(entry);
         builder.switch_to_block(entry);
-        let p = builder.block_params(entry);
-        let registers = [p[0], p[1], p[2], p[3], p[4]];
-        write(&mut builder, registers);
+        let registers = builder.block_params(entry).to_vec();
+        write(&mut builder, &registers);
         builder.seal_all_blocks();
         builder.finalize(self.module.target_config());
     }
@@ -181,7 +177,7 @@ impl Emitter {
             .declare_func_in_func(self.return_across, &mut context.func);
         self.build(&mut context, |builder, registers| {
             let handlers = builder.import_signature(signature());
-            let mut handler = Handler::new(builder, registers, handlers, across);
+            let mut handler = Handler::new(builder, machine(registers), handlers, across);
             handler.leave(Reason::OutOfBoundsMemory);
         });
         // It may have a frame, since it returns.
@@ -218,12 +214,22 @@ impl Emitter {
             let trusted = cranelift_codegen::ir::MemFlagsData::trusted();
             let handler = builder.ins().load(I64, trusted, registers[0], 0);
             let handlers = builder.import_signature(signature());
-            let call = builder.ins().call_indirect(handlers, handler, &registers);
+            let nothing = builder.ins().iconst(I64, 0);
+            let float = builder.ins().f64const(0.0);
+            let float = builder.ins().scalar_to_vector(F64X2, float);
+            let mut all = registers.to_vec();
+            all.extend([nothing, float]);
+            let call = builder.ins().call_indirect(handlers, handler, &all);
             let reason = builder.inst_results(call)[0];
             builder.ins().return_(&[reason]);
         });
         self.module.define_function(id, &mut context).map_err(error)
     }
+}
+
+/// The parameters of a handler.
+fn machine(p: &[Value]) -> [Value; 7] {
+    [p[0], p[1], p[2], p[3], p[4], p[5], p[6]]
 }
 
 /// The machine's registers, as the tail-calling convention passes them.

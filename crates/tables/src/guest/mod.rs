@@ -5,6 +5,9 @@
 //! [`Opcode`] says. The crate that translates modules, the generator of the handlers, and the
 //! disassembler read these rows.
 //!
+//! A result that only the next instruction uses stays in an accumulator, a register of the processor: one
+//! for integers, one for floats. Nothing else may lead to that instruction.
+//!
 //! A slot has 64 bits. Numbers of 32 bits use the lower half, and what the upper half has is unknown.
 
 mod layout;
@@ -21,6 +24,10 @@ operations! {
         Slots "slots",
         Right "right operand constant",
         Left "left operand constant",
+        KeptFirst "accumulator and slot",
+        KeptSecond "slot and accumulator",
+        KeptRight "accumulator, right operand constant",
+        KeptLeft "accumulator, left operand constant",
     }
 }
 
@@ -58,6 +65,16 @@ operations! {
         Guarded "guarded",
         Checked "checked",
         Absolute "absolute",
+        Kept "accumulator",
+    }
+}
+
+operations! {
+    /// Where a value is.
+    Place {
+        Slot "slot",
+        Integer "accumulator",
+        Float "accumulator of floats",
     }
 }
 
@@ -114,24 +131,26 @@ operations! {
 
 /// An instruction.
 ///
-/// Offsets of operands are in bytes from its beginning; `d` is the slot of the result.
+/// Offsets of operands are in bytes from its beginning; `d` is the slot of the result, if it goes to one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Opcode {
-    /// d at 8, operand at 10.
-    Unary(Unary),
+    /// d at 8, operand at 10. The last parts say whether the operand is in the accumulator, and whether
+    /// the result goes there.
+    Unary(Unary, bool, bool),
     /// d at 8, operands at 10 and 12; a constant has 32 bits at 12 (integers are extended with their
-    /// sign), or is a float of 64 bits at 16.
-    Binary(Binary, Shape),
-    /// The same.
+    /// sign), or is a float of 64 bits at 16. The last part says whether the result goes to the
+    /// accumulator.
+    Binary(Binary, Shape, bool),
+    /// The same; the result goes to a slot.
     Compare(Compare, Shape),
     /// Jumps if the comparison gives what the last part says: operands at 8 and 10, distance of 32
     /// bits at 12, a constant at 16.
     Branch(Compare, Shape, bool),
     /// d at 8, address at 10, offset of 32 bits at 12; a checked one has an address of 64 bits, the
     /// memory at 12 and an offset of 64 bits at 16; an absolute one has no address but the offset.
-    Load(Load, Access),
-    /// Address at 8, value at 10, the rest as for loads.
-    Store(Store, Access),
+    Load(Load, Access, Place),
+    /// Address at 8, value at 10, the rest as for loads. The last part says where the value is.
+    Store(Store, Access, Place),
     /// See [`Plain`].
     Plain(Plain),
     /// See [`Runtime`].
@@ -144,16 +163,21 @@ impl Opcode {
         let mut all = Vec::new();
         all.extend(Plain::ALL.iter().map(|op| Opcode::Plain(*op)));
         all.extend(Runtime::ALL.iter().map(|op| Opcode::Runtime(*op)));
-        all.extend(Unary::ALL.iter().map(|op| Opcode::Unary(*op)));
+        for &op in Unary::ALL {
+            for takes in [false, true] {
+                all.extend([false, true].map(|gives| Opcode::Unary(op, takes, gives)));
+            }
+        }
         for &op in Binary::ALL {
-            let shapes = binary_shapes(op).iter();
-            all.extend(shapes.map(|shape| Opcode::Binary(op, *shape)));
+            for &shape in binary_shapes(op) {
+                all.extend([false, true].map(|gives| Opcode::Binary(op, shape, gives)));
+            }
         }
         for &op in Compare::ALL {
-            all.extend([Shape::Slots, Shape::Right].map(|shape| Opcode::Compare(op, shape)));
+            all.extend(COMPARISON_SHAPES.map(|shape| Opcode::Compare(op, shape)));
         }
         for &op in Compare::ALL {
-            for shape in [Shape::Slots, Shape::Right] {
+            for shape in COMPARISON_SHAPES {
                 all.push(Opcode::Branch(op, shape, true));
                 if op.negated().is_none() {
                     all.push(Opcode::Branch(op, shape, false));
@@ -161,24 +185,50 @@ impl Opcode {
             }
         }
         for &access in Access::ALL {
-            all.extend(Load::ALL.iter().map(|op| Opcode::Load(*op, access)));
-            all.extend(Store::ALL.iter().map(|op| Opcode::Store(*op, access)));
+            for &op in Load::ALL {
+                let places = load_places(op, access).iter();
+                all.extend(places.map(|place| Opcode::Load(op, access, *place)));
+            }
+            for &op in Store::ALL {
+                let places = store_places(op, access).iter();
+                all.extend(places.map(|place| Opcode::Store(op, access, *place)));
+            }
         }
         all
+    }
+
+    /// The same instruction with its result in the accumulator of a kind of number, if there is one.
+    pub fn keeping(self, kind: Number) -> Option<Opcode> {
+        let wanted = Place::of(kind);
+        match self {
+            Opcode::Unary(op, takes, false) if Place::of(op.kinds().1) == wanted => {
+                Some(Opcode::Unary(op, takes, true))
+            }
+            Opcode::Binary(op, shape, false) if Place::of(op.kind()) == wanted => {
+                Some(Opcode::Binary(op, shape, true))
+            }
+            Opcode::Load(op, access, Place::Slot) if load_places(op, access).contains(&wanted) => {
+                Some(Opcode::Load(op, access, wanted))
+            }
+            _ => None,
+        }
     }
 
     /// Bytes of the instruction; a [`Plain::JumpTable`] has its distances behind them.
     pub fn bytes(self) -> usize {
         let has_wide_constant =
-            |kind: Number, shape: Shape| kind == Number::F64 && shape != Shape::Slots;
+            |kind: Number, shape: Shape| kind == Number::F64 && shape.has_constant();
         match self {
-            Opcode::Unary(_) => 16,
-            Opcode::Binary(op, shape) if has_wide_constant(op.kind(), shape) => 24,
+            Opcode::Binary(op, shape, _) if has_wide_constant(op.kind(), shape) => 24,
             Opcode::Compare(op, shape) if has_wide_constant(op.kind(), shape) => 24,
-            Opcode::Branch(_, shape, _) if shape != Shape::Slots => 24,
-            Opcode::Binary(..) | Opcode::Compare(..) | Opcode::Branch(..) => 16,
-            Opcode::Load(_, Access::Checked) | Opcode::Store(_, Access::Checked) => 24,
-            Opcode::Load(..) | Opcode::Store(..) => 16,
+            Opcode::Branch(_, shape, _) if shape.has_constant() => 24,
+            Opcode::Load(_, Access::Checked, _) | Opcode::Store(_, Access::Checked, _) => 24,
+            Opcode::Unary(..)
+            | Opcode::Binary(..)
+            | Opcode::Compare(..)
+            | Opcode::Branch(..)
+            | Opcode::Load(..)
+            | Opcode::Store(..) => 16,
             Opcode::Plain(op) => match op {
                 Plain::Constant64
                 | Plain::CallIndirect
@@ -190,23 +240,21 @@ impl Opcode {
                 Plain::Unreachable | Plain::Finish => 8,
                 _ => 16,
             },
-            Opcode::Runtime(op) => match op {
-                Runtime::NullTrap => 8,
-                _ => 24,
-            },
+            Opcode::Runtime(Runtime::NullTrap) => 8,
+            Opcode::Runtime(_) => 24,
         }
     }
 
     /// The name in listings.
     pub fn name(self) -> String {
         match self {
-            Opcode::Unary(op) => op.name().to_owned(),
-            Opcode::Binary(op, _) => op.name().to_owned(),
+            Opcode::Unary(op, ..) => op.name().to_owned(),
+            Opcode::Binary(op, ..) => op.name().to_owned(),
             Opcode::Compare(op, _) => op.name().to_owned(),
             Opcode::Branch(op, _, true) => format!("branch {}", op.name()),
             Opcode::Branch(op, _, false) => format!("branch not {}", op.name()),
-            Opcode::Load(op, access) => accessed(op.name(), access),
-            Opcode::Store(op, access) => accessed(op.name(), access),
+            Opcode::Load(op, access, _) => accessed(op.name(), access),
+            Opcode::Store(op, access, _) => accessed(op.name(), access),
             Opcode::Plain(op) => op.name().to_owned(),
             Opcode::Runtime(op) => op.name().to_owned(),
         }
@@ -215,10 +263,60 @@ impl Opcode {
 
 fn accessed(name: &str, access: Access) -> String {
     match access {
-        Access::Guarded => name.to_owned(),
+        Access::Guarded | Access::Kept => name.to_owned(),
         _ => format!("{name} {}", access.name()),
     }
 }
+
+impl Place {
+    /// The accumulator of a kind of number.
+    pub const fn of(kind: Number) -> Place {
+        if kind.is_integer() {
+            Place::Integer
+        } else {
+            Place::Float
+        }
+    }
+}
+
+impl Shape {
+    /// Whether an operand is a constant.
+    pub const fn has_constant(self) -> bool {
+        matches!(
+            self,
+            Shape::Right | Shape::Left | Shape::KeptRight | Shape::KeptLeft
+        )
+    }
+}
+
+/// The shapes of comparisons; others come from exchanging the operands.
+const COMPARISON_SHAPES: [Shape; 4] = [
+    Shape::Slots,
+    Shape::Right,
+    Shape::KeptFirst,
+    Shape::KeptRight,
+];
+
+/// The places to which a load may go.
+fn load_places(op: Load, access: Access) -> &'static [Place] {
+    match (access, op) {
+        (Access::Checked, _) => &[Place::Slot],
+        (_, Load::Bits32 | Load::Bits64) => &[Place::Slot, Place::Integer, Place::Float],
+        _ => &[Place::Slot, Place::Integer],
+    }
+}
+
+/// The places from which a store may take its value.
+pub fn store_places(op: Store, access: Access) -> &'static [Place] {
+    match (access, op) {
+        (Access::Checked | Access::Kept, _) => &[Place::Slot],
+        (_, Store::Bits32 | Store::Bits64) => &[Place::Slot, Place::Integer, Place::Float],
+        _ => &[Place::Slot, Place::Integer],
+    }
+}
+
+/// The shapes without those that only differ by which operand is which.
+const SHAPES_FROM_LEFT: &[Shape] = &COMPARISON_SHAPES;
 
 /// The shapes that an operation on two values has.
 pub fn binary_shapes(op: Binary) -> &'static [Shape] {
@@ -227,9 +325,13 @@ pub fn binary_shapes(op: Binary) -> &'static [Shape] {
         I32DivS | I32DivU | I32RemS | I32RemU | I64DivS | I64DivU | I64RemS | I64RemU => {
             &[Shape::Slots, Shape::Right]
         }
-        F32Min | F32Max | F32Copysign | F64Min | F64Max | F64Copysign => &[Shape::Slots],
-        _ if op.is_commutative() => &[Shape::Slots, Shape::Right],
-        _ => &[Shape::Slots, Shape::Right, Shape::Left],
+        F32Min | F32Max | F32Copysign | F64Min | F64Max | F64Copysign => {
+            &[Shape::Slots, Shape::KeptFirst, Shape::KeptSecond]
+        }
+        I32Shl | I32ShrS | I32ShrU | I32Rotl | I32Rotr | I64Shl | I64ShrS | I64ShrU | I64Rotl
+        | I64Rotr => SHAPES_FROM_LEFT,
+        _ if op.is_commutative() => SHAPES_FROM_LEFT,
+        _ => Shape::ALL,
     }
 }
 

@@ -2,10 +2,10 @@
 //!
 //! Distances to the end of a block are filled in when it is closed.
 
-use canny_tables::guest::{Compare, Opcode, Plain, Shape};
+use canny_tables::guest::{Compare, Number, Opcode, Plain, Shape};
 use wasmparser::{BlockType, BrTable};
 
-use super::{Comparison, Entry, Translator};
+use super::{Comparison, Entry, Source, Translator};
 use crate::error::Error;
 use crate::types;
 
@@ -108,7 +108,10 @@ impl Translator<'_> {
     pub(super) fn open_if(&mut self, block: BlockType) {
         let (parameters, results) = self.block_type(block);
         // The condition is above the parameters, and must be decided after they are settled.
-        let condition = self.condition();
+        let mut condition = self.condition();
+        if !self.is_settled(parameters) {
+            self.give_back(&mut condition.0);
+        }
         self.settle_locals(parameters);
         let jump = self.branch_if(condition.0, !condition.1);
         self.open_settled(Kind::If(jump), parameters, results);
@@ -287,15 +290,32 @@ impl Translator<'_> {
             return (comparison, wanted);
         }
         let entry = self.pop();
-        let x = self.slot_of(entry, self.stack.len());
+        let x = self.source(entry, self.stack.len(), Number::I32);
+        let (shape, producer) = match x {
+            Source::Kept(_, place, opcode) => (Shape::KeptRight, Some((place, opcode))),
+            Source::Slot(_) => (Shape::Right, None),
+        };
         let comparison = Comparison {
             op: Compare::I32Ne,
-            shape: Shape::Right,
-            x,
+            shape,
+            x: x.slot(),
             y: 0,
             constant: 0,
+            producer,
         };
         (comparison, true)
+    }
+
+    /// Lets the first operand of a comparison be in its slot, since the branch does not come next.
+    fn give_back(&mut self, comparison: &mut Comparison) {
+        let Some((place, opcode)) = comparison.producer.take() else {
+            return;
+        };
+        self.code.set_opcode(place, opcode);
+        comparison.shape = match comparison.shape {
+            Shape::KeptFirst => Shape::Slots,
+            _ => Shape::Right,
+        };
     }
 
     /// Writes a branch that is taken if a comparison gives `wanted`; gives its place.
@@ -306,11 +326,12 @@ impl Translator<'_> {
             x,
             y,
             constant,
+            ..
         } = comparison;
         let place = self.code.put(branch_opcode(op, shape, wanted));
         self.code.set16(place, 8, x);
         self.code.set16(place, 10, y);
-        if shape != Shape::Slots {
+        if shape.has_constant() {
             self.code.set64(place, 16, constant);
         }
         self.last = None;

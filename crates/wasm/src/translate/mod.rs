@@ -5,6 +5,9 @@
 //! a constant costs no instruction. A result that is assigned to a variable at once is computed there,
 //! and a comparison that decides a branch becomes part of it.
 //!
+//! A result that only the next instruction uses goes to an accumulator: when an instruction takes an
+//! operand that was computed just before, the other instruction is made one that keeps its result.
+//!
 //! The frame has the slots of parameters and results, the link, the other local variables, and the
 //! operands. The bytes were validated before.
 
@@ -12,7 +15,7 @@ mod control;
 mod numeric;
 mod operators;
 
-use canny_tables::guest::{Compare, LINK_WORDS, Opcode, Plain, Shape};
+use canny_tables::guest::{Compare, LINK_WORDS, Number, Opcode, Plain, Shape};
 use wasmparser::{BinaryReader, FunctionBody};
 
 use crate::code::Code;
@@ -37,6 +40,7 @@ enum Entry {
 #[derive(Clone, Copy)]
 struct Last {
     place: usize,
+    opcode: Opcode,
     slot: u16,
     /// Where what computes it begins.
     start: usize,
@@ -51,6 +55,24 @@ struct Comparison {
     x: u16,
     y: u16,
     constant: u64,
+    /// The instruction that keeps the first operand, and what it was.
+    producer: Option<(usize, Opcode)>,
+}
+
+/// Where an instruction finds an operand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Slot(u16),
+    /// In the accumulator: the slot where it would be, the instruction that keeps it, and what it was.
+    Kept(u16, usize, Opcode),
+}
+
+impl Source {
+    fn slot(self) -> u16 {
+        match self {
+            Source::Slot(slot) | Source::Kept(slot, ..) => slot,
+        }
+    }
 }
 
 struct Translator<'m> {
@@ -211,6 +233,21 @@ impl Translator<'_> {
         }
     }
 
+    /// Where an instruction that is written next finds an operand of a kind that nothing else uses.
+    fn source(&mut self, entry: Entry, place: usize, kind: Number) -> Source {
+        let own = (self.base + place) as u16;
+        if entry == Entry::Own
+            && let Some(last) = self.last
+            && last.slot == own
+            && let Some(keeping) = last.opcode.keeping(kind)
+        {
+            self.code.set_opcode(last.place, keeping);
+            self.last = None;
+            return Source::Kept(own, last.place, last.opcode);
+        }
+        Source::Slot(self.slot_of(entry, place))
+    }
+
     /// Writes a constant to a slot.
     fn constant(&mut self, slot: u16, bits: u64) {
         let place = if bits as i32 as i64 as u64 == bits {
@@ -282,6 +319,17 @@ impl Translator<'_> {
         }
     }
 
+    /// Whether [`Self::settle_locals`] has nothing to do.
+    fn is_settled(&self, newest: usize) -> bool {
+        let count = self.stack.len();
+        let mut places = 0..count;
+        places.all(|place| match self.stack[place] {
+            Entry::Own => true,
+            Entry::Local(_) => false,
+            Entry::Constant(_) => place + newest < count,
+        })
+    }
+
     /// Moves the entries that are a local variable to their own slots, since it is going to change.
     fn keep(&mut self, local: u32) {
         if self.references[local as usize] == 0 {
@@ -295,12 +343,13 @@ impl Translator<'_> {
     }
 
     /// Notes that the instruction at a place gives a new operand; its slot is the operand at 8.
-    fn result(&mut self, place: usize) {
+    fn result(&mut self, place: usize, opcode: Opcode) {
         let slot = self.own_slot(self.stack.len());
         self.code.set16(place, 8, slot);
         self.stack.push(Entry::Own);
         self.last = Some(Last {
             place,
+            opcode,
             slot,
             start: place,
             comparison: None,

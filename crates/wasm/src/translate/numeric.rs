@@ -3,18 +3,20 @@
 //! Constants become part of instructions that have room for them.
 
 use canny_tables::guest::{
-    Access, Binary, Compare, Load, Number, Opcode, Plain, Shape, Store, Unary, binary_shapes,
+    Access, Binary, Compare, Load, Number, Opcode, Place, Plain, Shape, Store, Unary, binary_shapes,
 };
 use wasmparser::{MemArg, MemArgTarget};
 
-use super::{Comparison, Entry, Last, Translator};
+use super::{Comparison, Entry, Last, Source, Translator};
 
 impl Translator<'_> {
     pub(super) fn unary(&mut self, op: Unary) {
-        let x = self.pop_slot();
-        let place = self.code.put(Opcode::Unary(op));
-        self.code.set16(place, 10, x);
-        self.result(place);
+        let entry = self.pop();
+        let x = self.source(entry, self.stack.len(), op.kinds().0);
+        let opcode = Opcode::Unary(op, matches!(x, Source::Kept(..)), false);
+        let place = self.code.put(opcode);
+        self.code.set16(place, 10, x.slot());
+        self.result(place, opcode);
     }
 
     /// Whether an instruction has room for a constant of a kind.
@@ -27,33 +29,81 @@ impl Translator<'_> {
         let shapes = binary_shapes(op);
         let y = self.pop();
         let x = self.pop();
-        let places = (self.stack.len(), self.stack.len() + 1);
-        let (shape, slot, constant) = match (x, y) {
-            (_, Entry::Constant(bits))
-                if shapes.contains(&Shape::Right) && Self::fits(kind, bits) =>
-            {
-                (Shape::Right, self.slot_of(x, places.0), bits)
-            }
-            (Entry::Constant(bits), _) if op.is_commutative() && Self::fits(kind, bits) => {
-                (Shape::Right, self.slot_of(y, places.1), bits)
-            }
-            (Entry::Constant(bits), _)
-                if shapes.contains(&Shape::Left) && Self::fits(kind, bits) =>
-            {
-                (Shape::Left, self.slot_of(y, places.1), bits)
-            }
-            _ => {
-                let (x, y) = (self.slot_of(x, places.0), self.slot_of(y, places.1));
-                let place = self.code.put(Opcode::Binary(op, Shape::Slots));
-                self.code.set16(place, 10, x);
-                self.code.set16(place, 12, y);
-                return self.result(place);
-            }
+        let fits = |entry: Entry, shape: Shape| match entry {
+            Entry::Constant(bits) => shapes.contains(&shape) && Self::fits(kind, bits),
+            _ => false,
         };
-        let place = self.code.put(Opcode::Binary(op, shape));
-        self.code.set16(place, 10, slot);
+        let below = self.stack.len();
+        let (shape, slot, constant) = match (x, y) {
+            (_, Entry::Constant(bits)) if fits(y, Shape::Right) => (Shape::Right, (x, below), bits),
+            (Entry::Constant(bits), _) if op.is_commutative() && fits(x, Shape::Right) => {
+                (Shape::Right, (y, below + 1), bits)
+            }
+            (Entry::Constant(bits), _) if fits(x, Shape::Left) => {
+                (Shape::Left, (y, below + 1), bits)
+            }
+            _ => return self.binary_of_slots(op, (x, y), shapes),
+        };
+        let takes = shapes.contains(&Shape::KeptRight);
+        let source = if takes {
+            self.source(slot.0, slot.1, kind)
+        } else {
+            Source::Slot(self.slot_of(slot.0, slot.1))
+        };
+        let shape = match (source, shape) {
+            (Source::Kept(..), Shape::Right) => Shape::KeptRight,
+            (Source::Kept(..), _) => Shape::KeptLeft,
+            _ => shape,
+        };
+        let opcode = Opcode::Binary(op, shape, false);
+        let place = self.code.put(opcode);
+        self.code.set16(place, 10, source.slot());
         self.set_constant(place, kind, 12, constant);
-        self.result(place);
+        self.result(place, opcode);
+    }
+
+    /// An operation on two values that are no constants of the instruction.
+    fn binary_of_slots(&mut self, op: Binary, (x, y): (Entry, Entry), shapes: &[Shape]) {
+        let (x, y) = self.sources((x, y), op.kind(), shapes.contains(&Shape::KeptFirst));
+        let (mut x, mut y) = (x, y);
+        if matches!(y, Source::Kept(..)) && !shapes.contains(&Shape::KeptSecond) {
+            // The order does not matter, or there would be such a shape.
+            std::mem::swap(&mut x, &mut y);
+        }
+        let shape = match (x, y) {
+            (Source::Kept(..), _) => Shape::KeptFirst,
+            (_, Source::Kept(..)) => Shape::KeptSecond,
+            _ => Shape::Slots,
+        };
+        let opcode = Opcode::Binary(op, shape, false);
+        let place = self.code.put(opcode);
+        self.code.set16(place, 10, x.slot());
+        self.code.set16(place, 12, y.slot());
+        self.result(place, opcode);
+    }
+
+    /// Where both operands of an instruction are that is written next; the second was computed later.
+    fn sources(&mut self, (x, y): (Entry, Entry), kind: Number, keeps: bool) -> (Source, Source) {
+        let below = self.stack.len();
+        if !keeps {
+            let x = Source::Slot(self.slot_of(x, below));
+            return (x, Source::Slot(self.slot_of(y, below + 1)));
+        }
+        match y {
+            // Constants are written first, so that nothing comes behind what keeps its result.
+            Entry::Constant(_) => {
+                let y = Source::Slot(self.slot_of(y, below + 1));
+                (self.source(x, below, kind), y)
+            }
+            Entry::Own => {
+                let x = Source::Slot(self.slot_of(x, below));
+                (x, self.source(y, below + 1, kind))
+            }
+            Entry::Local(_) => {
+                let x = self.source(x, below, kind);
+                (x, Source::Slot(self.slot_of(y, below + 1)))
+            }
+        }
     }
 
     fn set_constant(&mut self, place: usize, kind: Number, at: usize, bits: u64) {
@@ -66,32 +116,38 @@ impl Translator<'_> {
     pub(super) fn compare(&mut self, op: Compare) {
         let y = self.pop();
         let x = self.pop();
-        let places = (self.stack.len(), self.stack.len() + 1);
+        let below = self.stack.len();
         let kind = op.kind();
-        let comparison = match (x, y) {
-            (_, Entry::Constant(bits)) if Self::fits(kind, bits) => Comparison {
-                op,
-                shape: Shape::Right,
-                x: self.slot_of(x, places.0),
-                y: 0,
-                constant: bits,
-            },
-            (Entry::Constant(bits), _) if Self::fits(kind, bits) => Comparison {
-                op: op.exchanged(),
-                shape: Shape::Right,
-                x: self.slot_of(y, places.1),
-                y: 0,
-                constant: bits,
-            },
-            _ => Comparison {
-                op,
-                shape: Shape::Slots,
-                x: self.slot_of(x, places.0),
-                y: self.slot_of(y, places.1),
-                constant: 0,
+        let (op, x, y, constant) = match (x, y) {
+            (_, Entry::Constant(bits)) if Self::fits(kind, bits) => {
+                (op, self.source(x, below, kind), None, bits)
+            }
+            (Entry::Constant(bits), _) if Self::fits(kind, bits) => {
+                (op.exchanged(), self.source(y, below + 1, kind), None, bits)
+            }
+            _ => match self.sources((x, y), kind, true) {
+                (x, y @ Source::Kept(..)) => (op.exchanged(), y, Some(x), 0),
+                (x, y) => (op, x, Some(y), 0),
             },
         };
-        self.put_comparison(comparison);
+        let shape = match (x, y) {
+            (Source::Kept(..), Some(_)) => Shape::KeptFirst,
+            (Source::Kept(..), None) => Shape::KeptRight,
+            (_, Some(_)) => Shape::Slots,
+            (_, None) => Shape::Right,
+        };
+        let producer = match x {
+            Source::Kept(_, place, opcode) => Some((place, opcode)),
+            Source::Slot(_) => None,
+        };
+        self.put_comparison(Comparison {
+            op,
+            shape,
+            x: x.slot(),
+            y: y.map_or(0, Source::slot),
+            constant,
+            producer,
+        });
     }
 
     fn put_comparison(&mut self, comparison: Comparison) {
@@ -101,14 +157,17 @@ impl Translator<'_> {
             x,
             y,
             constant,
+            ..
         } = comparison;
-        let place = self.code.put(Opcode::Compare(op, shape));
+        let opcode = Opcode::Compare(op, shape);
+        let place = self.code.put(opcode);
         self.code.set16(place, 10, x);
-        match shape {
-            Shape::Slots => self.code.set16(place, 12, y),
-            _ => self.set_constant(place, op.kind(), 12, constant),
+        if shape.has_constant() {
+            self.set_constant(place, op.kind(), 12, constant);
+        } else {
+            self.code.set16(place, 12, y);
         }
-        self.result(place);
+        self.result(place, opcode);
         self.last = self.last.map(|last| Last {
             comparison: Some((comparison, true)),
             ..last
@@ -154,11 +213,12 @@ impl Translator<'_> {
         let condition = self.pop_slot();
         let y = self.pop_slot();
         let x = self.pop_slot();
-        let place = self.code.put(Opcode::Plain(Plain::Select));
+        let opcode = Opcode::Plain(Plain::Select);
+        let place = self.code.put(opcode);
         self.code.set16(place, 10, x);
         self.code.set16(place, 12, y);
         self.code.set16(place, 14, condition);
-        self.result(place);
+        self.result(place, opcode);
     }
 
     /// Whether accesses to a memory are kept inside of it by guard pages.
@@ -190,12 +250,19 @@ impl Translator<'_> {
         if access == Access::Checked && !is_wide {
             self.unary(Unary::I64ExtendI32U);
         }
+        if access == Access::Guarded {
+            let entry = self.pop();
+            return match self.source(entry, self.stack.len(), Number::I32) {
+                Source::Kept(slot, ..) => (slot, Access::Kept, argument),
+                Source::Slot(slot) => (slot, access, argument),
+            };
+        }
         (self.pop_slot(), access, argument)
     }
 
     fn set_address(&mut self, place: usize, argument: &MemArg, access: Access) {
         match access {
-            Access::Guarded | Access::Absolute => {
+            Access::Guarded | Access::Absolute | Access::Kept => {
                 self.code.set32(place, 12, argument.offset as u32);
             }
             Access::Checked => {
@@ -207,22 +274,43 @@ impl Translator<'_> {
 
     pub(super) fn load(&mut self, op: Load, argument: MemArg) {
         let (address, access, argument) = self.pop_address(argument);
-        let place = self.code.put(Opcode::Load(op, access));
+        let opcode = Opcode::Load(op, access, Place::Slot);
+        let place = self.code.put(opcode);
         self.code.set16(place, 10, address);
         self.set_address(place, &argument, access);
-        self.result(place);
+        self.result(place, opcode);
     }
 
-    pub(super) fn store(&mut self, op: Store, argument: MemArg) {
-        let value = self.pop();
-        // The address may have to be computed, which is written behind the value.
-        let value = self.slot_of(value, self.stack.len());
+    pub(super) fn store(&mut self, op: Store, argument: MemArg, kind: Number) {
+        let entry = self.pop();
+        let at = self.stack.len();
+        let may_keep = self.access(&argument) == Access::Guarded && self.is_ready(&argument);
+        let value = if may_keep {
+            self.source(entry, at, kind)
+        } else {
+            Source::Slot(self.slot_of(entry, at))
+        };
         let (address, access, argument) = self.pop_address(argument);
-        let place = self.code.put(Opcode::Store(op, access));
+        let from = match value {
+            Source::Kept(..) => Place::of(kind),
+            Source::Slot(_) => Place::Slot,
+        };
+        let place = self.code.put(Opcode::Store(op, access, from));
         self.code.set16(place, 8, address);
-        self.code.set16(place, 10, value);
+        self.code.set16(place, 10, value.slot());
         self.set_address(place, &argument, access);
         self.last = None;
+    }
+
+    /// Whether the newest operand is an address that no instruction has to be written for.
+    fn is_ready(&self, argument: &MemArg) -> bool {
+        match self.stack.last() {
+            Some(Entry::Constant(bits)) => {
+                let offset = argument.offset.checked_add(u64::from(*bits as u32));
+                offset.is_some_and(|offset| offset <= u64::from(u32::MAX))
+            }
+            _ => true,
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 //! Each either has the name of a numeric operation, or an arm of its own.
 
 use canny_tables::guest::{
-    Binary as B, Compare as C, LINK_WORDS, Load as L, Opcode, Plain, Runtime, Shape, Store as S,
-    Unary as U,
+    Binary as B, Compare as C, LINK_WORDS, Load as L, Number as N, Opcode, Plain, Runtime, Shape,
+    Store as S, Unary as U,
 };
 use wasmparser::Operator;
 
@@ -77,11 +77,15 @@ impl Translator<'_> {
             O::I64Load16U { memarg } => self.load(L::I64From16U, memarg),
             O::I64Load32S { memarg } => self.load(L::I64From32S, memarg),
             O::I64Load32U { memarg } => self.load(L::I64From32U, memarg),
-            O::I32Store { memarg } | O::F32Store { memarg } => self.store(S::Bits32, memarg),
-            O::I64Store { memarg } | O::F64Store { memarg } => self.store(S::Bits64, memarg),
-            O::I32Store8 { memarg } | O::I64Store8 { memarg } => self.store(S::Bits8, memarg),
-            O::I32Store16 { memarg } | O::I64Store16 { memarg } => self.store(S::Bits16, memarg),
-            O::I64Store32 { memarg } => self.store(S::Bits32, memarg),
+            O::I32Store { memarg } => self.store(S::Bits32, memarg, N::I32),
+            O::F32Store { memarg } => self.store(S::Bits32, memarg, N::F32),
+            O::I64Store { memarg } => self.store(S::Bits64, memarg, N::I64),
+            O::F64Store { memarg } => self.store(S::Bits64, memarg, N::F64),
+            O::I32Store8 { memarg } => self.store(S::Bits8, memarg, N::I32),
+            O::I64Store8 { memarg } => self.store(S::Bits8, memarg, N::I64),
+            O::I32Store16 { memarg } => self.store(S::Bits16, memarg, N::I32),
+            O::I64Store16 { memarg } => self.store(S::Bits16, memarg, N::I64),
+            O::I64Store32 { memarg } => self.store(S::Bits32, memarg, N::I64),
             O::I32Eqz => self.is_zero(C::I32Eq),
             O::I64Eqz | O::RefIsNull => self.is_zero(C::I64Eq),
             // The bits of a slot are what they are.
@@ -143,7 +147,7 @@ impl Translator<'_> {
             O::GlobalGet { global_index } => {
                 let place = self.code.put(Opcode::Plain(Plain::GlobalGet));
                 self.code.set32(place, 12, global_index);
-                self.result(place);
+                self.result(place, Opcode::Plain(Plain::GlobalGet));
             }
             O::GlobalSet { global_index } => {
                 let value = self.pop_slot();
@@ -155,13 +159,13 @@ impl Translator<'_> {
             O::MemorySize { mem } => {
                 let place = self.code.put(Opcode::Plain(Plain::MemorySize));
                 self.code.set32(place, 12, mem);
-                self.result(place);
+                self.result(place, Opcode::Plain(Plain::MemorySize));
             }
             O::RefNull { .. } => self.push(Entry::Constant(0)),
             O::RefFunc { function_index } => {
                 let place = self.code.put(Opcode::Runtime(Runtime::ReferenceFunction));
                 self.code.set32(place, 16, function_index);
-                self.result(place);
+                self.result(place, Opcode::Runtime(Runtime::ReferenceFunction));
             }
             O::RefAsNonNull => {
                 let slot = self.pop_slot();
@@ -369,7 +373,7 @@ impl Translator<'_> {
         self.code.set32(place, 20, numbers[1]);
         self.last = None;
         if has_result {
-            self.result(place);
+            self.result(place, Opcode::Runtime(op));
         }
     }
 }
@@ -381,6 +385,7 @@ fn null_test(op: C, slot: u16) -> Comparison {
         x: slot,
         y: 0,
         constant: 0,
+        producer: None,
     }
 }
 
