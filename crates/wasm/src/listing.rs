@@ -47,7 +47,8 @@ fn constant(kind: Number, instruction: &[u64]) -> String {
     match kind {
         Number::F64 => f64::from_bits(instruction[2]).to_string(),
         Number::F32 => f32::from_bits(read32(instruction, 12)).to_string(),
-        _ => (read32(instruction, 12) as i32).to_string(),
+        Number::I64 => (instruction[2] as i64).to_string(),
+        Number::I32 => (read32(instruction, 12) as i32).to_string(),
     }
 }
 
@@ -95,7 +96,8 @@ fn operands(opcode: Opcode, instruction: &[u64], offset: usize) -> String {
                 (false, _) => slot(10),
                 (_, Number::F64) => f64::from_bits(instruction[2]).to_string(),
                 (_, Number::F32) => f32::from_bits(instruction[2] as u32).to_string(),
-                _ => (instruction[2] as i32).to_string(),
+                (_, Number::I64) => (instruction[2] as i64).to_string(),
+                (_, Number::I32) => (instruction[2] as i32).to_string(),
             };
             format!("{first} {other} -> {}", target(12))
         }

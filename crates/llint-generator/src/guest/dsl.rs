@@ -262,13 +262,10 @@ impl<'a, 'b> Handler<'a, 'b> {
         self.store(value, slot, 0);
     }
 
-    /// A constant of an instruction whose 32-bit part is at a place.
+    /// A constant of an instruction: one of 32 bits is at a place, one of 64 bits at 16.
     pub fn constant(&mut self, kind: Number, at: i32) -> Value {
-        match kind {
-            Number::I64 => self.long_signed(at),
-            Number::F64 => self.load_as(type_of(kind), self.pc, 16),
-            _ => self.load_as(type_of(kind), self.pc, at),
-        }
+        let at = if kind.is_wide() { 16 } else { at };
+        self.load_as(type_of(kind), self.pc, at)
     }
 
     /// Takes over another instance.

@@ -137,8 +137,7 @@ pub enum Opcode {
     /// d at 8, operand at 10. The last parts say whether the operand is in the accumulator, and whether
     /// the result goes there.
     Unary(Unary, bool, bool),
-    /// d at 8, operands at 10 and 12; a constant has 32 bits at 12 (integers are extended with their
-    /// sign), or is a float of 64 bits at 16. The last part says whether the result goes to the
+    /// d at 8, operands at 10 and 12; a constant has 32 bits at 12, or 64 bits at 16. The last part says whether the result goes to the
     /// accumulator.
     Binary(Binary, Shape, bool),
     /// The same; the result goes to a slot.
@@ -216,8 +215,7 @@ impl Opcode {
 
     /// Bytes of the instruction; a [`Plain::JumpTable`] has its distances behind them.
     pub fn bytes(self) -> usize {
-        let has_wide_constant =
-            |kind: Number, shape: Shape| kind == Number::F64 && shape.has_constant();
+        let has_wide_constant = |kind: Number, shape: Shape| kind.is_wide() && shape.has_constant();
         match self {
             Opcode::Binary(op, shape, _) if has_wide_constant(op.kind(), shape) => 24,
             Opcode::Compare(op, shape) if has_wide_constant(op.kind(), shape) => 24,

@@ -195,6 +195,11 @@ impl Number {
         matches!(self, Number::I32 | Number::I64)
     }
 
+    /// Whether it has 64 bits.
+    pub const fn is_wide(self) -> bool {
+        matches!(self, Number::I64 | Number::F64)
+    }
+
     /// The kind that a name of the text format begins with.
     const fn of(name: &str) -> Number {
         match name.as_bytes() {

@@ -19,18 +19,13 @@ impl Translator<'_> {
         self.result(place, opcode);
     }
 
-    /// Whether an instruction has room for a constant of a kind.
-    fn fits(kind: Number, bits: u64) -> bool {
-        kind != Number::I64 || bits as i32 as i64 as u64 == bits
-    }
-
     pub(super) fn binary(&mut self, op: Binary) {
         let kind = op.kind();
         let shapes = binary_shapes(op);
         let y = self.pop();
         let x = self.pop();
         let fits = |entry: Entry, shape: Shape| match entry {
-            Entry::Constant(bits) => shapes.contains(&shape) && Self::fits(kind, bits),
+            Entry::Constant(_) => shapes.contains(&shape),
             _ => false,
         };
         let below = self.stack.len();
@@ -107,9 +102,10 @@ impl Translator<'_> {
     }
 
     fn set_constant(&mut self, place: usize, kind: Number, at: usize, bits: u64) {
-        match kind {
-            Number::F64 => self.code.set64(place, 16, bits),
-            _ => self.code.set32(place, at, bits as u32),
+        if kind.is_wide() {
+            self.code.set64(place, 16, bits);
+        } else {
+            self.code.set32(place, at, bits as u32);
         }
     }
 
@@ -119,10 +115,8 @@ impl Translator<'_> {
         let below = self.stack.len();
         let kind = op.kind();
         let (op, x, y, constant) = match (x, y) {
-            (_, Entry::Constant(bits)) if Self::fits(kind, bits) => {
-                (op, self.source(x, below, kind), None, bits)
-            }
-            (Entry::Constant(bits), _) if Self::fits(kind, bits) => {
+            (_, Entry::Constant(bits)) => (op, self.source(x, below, kind), None, bits),
+            (Entry::Constant(bits), _) => {
                 (op.exchanged(), self.source(y, below + 1, kind), None, bits)
             }
             _ => match self.sources((x, y), kind, true) {

@@ -1,0 +1,115 @@
+//! `canny wasm`: functions of modules, and what is wrong with modules and command lines.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn guest(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../benches/wasm")
+        .join(name)
+}
+
+fn canny(words: &[&str], file: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_canny"))
+        .arg("wasm")
+        .args(words)
+        .arg(file)
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+#[track_caller]
+fn expect(output: &Output, code: i32, text: &str) {
+    let out = String::from_utf8_lossy(&output.stdout);
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{out}{error}");
+    assert!(out.contains(text) || error.contains(text), "{out}{error}");
+}
+
+#[test]
+fn functions_are_called() {
+    let invoke = ["--invoke", "run"];
+    let output = canny(&invoke, &guest("fib.wasm"), &["25"]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "75025\n");
+    expect(&canny(&invoke, &guest("matmul.wasm"), &["30"]), 0, ".");
+    // Arguments have signs.
+    expect(&canny(&invoke, &guest("fib.wasm"), &["-3"]), 0, "-3");
+}
+
+#[test]
+fn modules_are_listed() {
+    let output = canny(&[], &guest("fib.wasm"), &[]);
+    expect(&output, 0, "export run: function [i32] -> [i64]");
+    let output = canny(&[], &guest("hello.wasm"), &[]);
+    expect(
+        &output,
+        0,
+        "import wasi_snapshot_preview1 fd_write: function",
+    );
+    let output = canny(&["--disassemble"], &guest("fib.wasm"), &[]);
+    expect(&output, 0, "call");
+}
+
+#[test]
+fn wrong_command_lines_are_refused() {
+    let file = guest("fib.wasm");
+    expect(
+        &canny(&["--invoke", "walk"], &file, &["1"]),
+        64,
+        "the module exports no function 'walk'",
+    );
+    expect(
+        &canny(&["--invoke", "run"], &file, &[]),
+        64,
+        "it was given 0 arguments",
+    );
+    expect(
+        &canny(&["--invoke", "run"], &file, &["many"]),
+        64,
+        "'many' is no value of type i32",
+    );
+    expect(&canny(&[], &file, &["1"]), 64, "--invoke");
+    expect(&canny(&["--fuel", "much"], &file, &[]), 64, "--fuel");
+}
+
+#[test]
+fn runs_have_limits() {
+    let output = canny(
+        &["--fuel", "1000", "--invoke", "run"],
+        &guest("fib.wasm"),
+        &["30"],
+    );
+    expect(&output, 70, "all fuel is used up");
+    let output = canny(&["--invoke", "_start"], &guest("hello.wasm"), &[]);
+    expect(
+        &output,
+        70,
+        "unknown import \"wasi_snapshot_preview1\" \"fd_write\"",
+    );
+}
+
+#[test]
+fn invalid_modules_are_told_with_the_offset() {
+    let directory = std::env::temp_dir().join(format!("canny-wasm-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let mut bytes = std::fs::read(guest("fib.wasm")).unwrap();
+    let file = directory.join("cut.wasm");
+    std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
+    expect(&canny(&["--validate"], &file, &[]), 65, "at offset 0x");
+    // Whatever byte is wrong, the answer is one of these.
+    for place in 0..bytes.len() {
+        bytes[place] ^= 0x55;
+        std::fs::write(&file, &bytes).unwrap();
+        let words = ["--fuel", "100000", "--invoke", "run"];
+        let output = canny(&words, &file, &["5"]);
+        let code = output.status.code();
+        assert!(
+            matches!(code, Some(0 | 64 | 65 | 70)),
+            "byte {place}: {code:?} {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        bytes[place] ^= 0x55;
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}
