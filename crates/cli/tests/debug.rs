@@ -334,3 +334,108 @@ fn programs_do_not_notice_a_debugger_without_people() {
         assert!(stops.iter().any(is_inside), "{variable} {verb}: {stops:#?}");
     }
 }
+
+const MACROS: &str = "\
+(import (scheme base) (scheme write) (srfi 211 explicit-renaming))
+(define-syntax while
+  (syntax-rules ()
+    ((_ test body ...)
+     (let loop ()
+       (when test
+         body ...
+         (loop))))))
+(define-syntax swap!
+  (er-macro-transformer
+   (lambda (form rename same?)
+     (let ((a (cadr form)) (b (car (cddr form))))
+       `(,(rename 'let) ((,(rename 'tmp) ,a))
+         (,(rename 'set!) ,a ,b)
+         (,(rename 'set!) ,b ,(rename 'tmp)))))))
+(define (count n tmp)
+  (while (< tmp n)
+    (swap! n tmp)
+    (display tmp)
+    (set! n (- n 9))))
+(count 1 0)
+";
+
+/// The expansion of a macro is shown and stepped through; steps elsewhere stay in the program.
+#[test]
+fn expansions_of_macros_are_stepped_into() {
+    let commands = [
+        "break 18",
+        "continue",
+        "delete 1",
+        "into",
+        "expansion",
+        "list",
+        "next",
+        "next",
+        "stepi",
+        "finish",
+    ];
+    let outcome = Canny::new(scratch(), &["debug", "program.scm"])
+        .file("program.scm", MACROS)
+        .input(commands.join("\n") + "\n")
+        .run()
+        .exits_with(0)
+        .prints("1");
+    let expected = [
+        "Breakpoint 1, count at program.scm:18:5",
+        "   18      (swap! n tmp)",
+        "  1  the expansion of while",
+        "  2  the expansion of swap!",
+        "count at program.scm:18:5, in the expansion of while",
+        "    4      (swap! n tmp)",
+        "           ^^^^^^^^^^^^^",
+        "    1  (let loop",
+        "    2    ()",
+        "    3    (when (< tmp n)",
+        ">   4      (swap! n tmp)",
+        "    5      (display tmp)",
+        "    6      (set! n (- n 9))",
+        "    7      (loop)))",
+        "count at program.scm:19:5, in the expansion of while",
+        "    5      (display tmp)",
+        "           ^^^^^^^^^^^^^",
+        "count at program.scm:20:13, in the expansion of while",
+        "    6      (set! n (- n 9))",
+        "           ^^^^^^^^^^^^^^^^",
+    ];
+    assert_eq!(lines(&outcome)[3..][..expected.len()], expected);
+}
+
+/// A transformer that is a procedure has an expansion, too; a variable of it has a name of its own.
+#[test]
+fn expansions_of_procedures_are_stepped_into() {
+    let commands = [
+        "break 18", "continue", "delete 1", "into 2", "list", "stepi", "next", "finish", "into",
+        "next",
+    ];
+    let outcome = Canny::new(scratch(), &["debug", "program.scm"])
+        .file("program.scm", MACROS)
+        .input(commands.join("\n") + "\n")
+        .run()
+        .exits_with(0)
+        .prints("1");
+    let expected = [
+        "Breakpoint 1, count at program.scm:18:5",
+        "   18      (swap! n tmp)",
+        "count at program.scm:18:5, in the expansion of swap!",
+        "    1  (let ((tmp.1 n))",
+        "                    ^",
+        ">   1  (let ((tmp.1 n))",
+        "    2    (set! n tmp)",
+        "    3    (set! tmp tmp.1))",
+        "count at program.scm:18:5, in the expansion of swap!",
+        "    2    (set! n tmp)",
+        "                 ^^^",
+        "count at program.scm:18:5, in the expansion of swap!",
+        "    3    (set! tmp tmp.1))",
+        "                   ^^^^^",
+        "count at program.scm:19:5",
+        "   19      (display tmp)",
+        "  1  the expansion of while",
+    ];
+    assert_eq!(lines(&outcome)[3..][..expected.len()], expected);
+}

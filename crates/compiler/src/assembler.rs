@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use canny_syntax::span::EXPANDED;
 use canny_tables::layout::frame::WIDE_MAP;
 use canny_tables::opcodes::{
     Extension, Flow, Opcode, Operand, encode_abc, encode_far, encode_wide,
@@ -94,6 +95,8 @@ pub struct Assembled {
     pub wide_maps: Vec<u64>,
     /// Positions.
     pub positions: PositionTable,
+    /// Numbers of places in expansions, from a word on; none behind them.
+    pub expanded: Vec<(u32, Option<u32>)>,
     /// Where variables are.
     pub variables: Vec<VariableScope>,
     /// Registers used.
@@ -399,9 +402,19 @@ impl Assembler {
         }
         let wide_maps = self.fill_live_maps(frame_words);
         let mut builder = PositionTableBuilder::default();
-        for (pc, span, written) in self.positions {
-            if (pc as usize) < self.words.len() {
-                builder.add_written(pc, span, written);
+        let mut expanded: Vec<(u32, Option<u32>)> = Vec::new();
+        for (pc, mut span, written) in self.positions {
+            if (pc as usize) >= self.words.len() {
+                continue;
+            }
+            let place = (span.inlining >= EXPANDED).then_some(span.inlining);
+            if place.is_some() {
+                span.inlining = 0;
+            }
+            builder.add_written(pc, span, written);
+            let (at, last) = expanded.last().copied().unwrap_or_default();
+            if place != last && (pc > at || expanded.is_empty()) {
+                expanded.push((pc, place));
             }
         }
         self.pool.reverse();
@@ -410,6 +423,7 @@ impl Assembler {
             instructions: self.words,
             wide_maps,
             positions: builder.finish(),
+            expanded,
             variables: self.variables,
             frame_words,
         })

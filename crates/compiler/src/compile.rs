@@ -114,6 +114,7 @@ pub fn compile_unit(mut unit: Unit, options: &Options) -> Result<Compilation, Ve
         return Err(errors);
     }
     if let Some(map) = options.sources {
+        builder.place_expansions(map, &mut codes);
         builder.name_sources(map);
     }
     let unit = CompiledUnit {

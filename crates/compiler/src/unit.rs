@@ -60,6 +60,22 @@ pub struct SourceFile {
     /// unit was read from a cache.
     #[serde(skip, default = "no_source")]
     pub id: SourceId,
+    /// The macro use whose expansion the text is; not stored.
+    #[serde(skip)]
+    pub expansion: Option<Box<ExpandedUse>>,
+}
+
+/// A macro use whose expansion is kept as a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpandedUse {
+    /// The macro's name.
+    pub keyword: String,
+    /// The use as it is written in the program, or the one that led to it.
+    pub used: UnitSpan,
+    /// The use in the expansion that it is a part of.
+    pub inside: Option<UnitSpan>,
+    /// Parts of the use, and where they are in the expansion.
+    pub parts: Vec<(UnitSpan, UnitSpan)>,
 }
 
 fn no_source() -> SourceId {
@@ -90,6 +106,10 @@ pub struct CodeBlock {
     pub wide_maps: Vec<u64>,
     /// Positions of the instructions that may raise or call.
     pub positions: PositionTable,
+    /// Where an instruction is in the text of an expansion, from its word index on, in ascending order; not
+    /// stored, and empty unless expansions were kept.
+    #[serde(skip)]
+    pub expanded: Vec<(u32, Option<UnitSpan>)>,
     /// Where the procedure was written; the source is an index into [`CompiledUnit::sources`].
     pub span: Option<UnitSpan>,
     /// For a procedure that an imported procedure brought: the code around it that the programmer knows.
@@ -520,6 +540,7 @@ mod tests {
             line_starts: vec![0, 6],
             continuations: vec![2, 7, 9],
             id: SourceId::NONE,
+            expansion: None,
         };
         let columns = [1, 3, 6, 8, 10].map(|offset| file.line_and_column(offset).unwrap());
         assert_eq!(columns, [(1, 2), (1, 3), (2, 1), (2, 2), (2, 3)]);

@@ -99,7 +99,7 @@ impl Shared {
         (!rows.is_empty()).then_some(rows)
     }
 
-    /// `stepInTargets`: the calls of the line.
+    /// `stepInTargets`: the calls and expansions of the line.
     pub fn calls_of_line(self: &Arc<Shared>, request: &Request, answer: Answer) {
         let Some((task, frame)) = self.frame_of(request, "frameId") else {
             return answer.give(Err("there is no such frame".to_owned()));
@@ -107,7 +107,10 @@ impl Shared {
         self.ask_task(task, answer, move |shared, stop, answer| {
             // Only the newest frame has calls to come before it is left.
             let calls = if frame == 0 { stop.calls() } else { Vec::new() };
-            let targets = shared.targets(task, &calls);
+            let mut targets = shared.targets(task, &calls);
+            if frame == 0 {
+                targets.extend(shared.targets_in_expansions(stop));
+            }
             answer.give(Ok(json!({"targets": targets})));
             Next::Stay
         });

@@ -39,7 +39,9 @@ impl Shared {
             Target::Locals(place) | Target::Captured(place) => {
                 matches!(place, Place::Waiting(..))
             }
-            Target::Value(_) | Target::Instruction(_) => !self.tasks.lock().is_stopped(task),
+            Target::Value(_) | Target::Instruction(_) | Target::Expansion(_) => {
+                !self.tasks.lock().is_stopped(task)
+            }
         };
         if is_waiting {
             let parts = self.with_thread(|thread| {

@@ -93,7 +93,7 @@ impl Shared {
                 let text = request.text("value").unwrap_or_default().to_owned();
                 self.assign_part(task, kept, (name, text), answer);
             }
-            Some((_, Target::Instruction(_))) | None => {
+            Some((_, Target::Instruction(_) | Target::Expansion(_))) | None => {
                 answer.give(Err("the value is no longer known".to_owned()))
             }
         }

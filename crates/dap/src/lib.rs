@@ -16,6 +16,7 @@ mod code;
 pub mod connection;
 mod data;
 mod evaluating;
+mod expansions;
 mod numbers;
 mod output;
 mod progress;

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use canny_vm::debug::{Kept, TaskKey};
+use canny_vm::debug::{ExpansionId, Kept, TaskKey};
 
 /// Parts that are sent at once if the client does not say how many.
 const PARTS_MAX: usize = 1000;
@@ -31,6 +31,8 @@ pub enum Target {
     Value(Kept),
     /// An instruction of the newest frame, by its word index: a call, or where the frame can continue.
     Instruction(u32),
+    /// The expansion of a macro use that the newest frame can be stepped into.
+    Expansion(ExpansionId),
 }
 
 /// The numbers that the client knows.

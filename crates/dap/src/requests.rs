@@ -10,7 +10,7 @@ use canny_lib::debug::rerun::{UNKNOWN_PLACE, Way};
 use canny_vm::debug::{Granularity, Resume, StepKind, Stop, TaskDescription, TaskKey, TaskState};
 use serde_json::{Value as Json, json};
 
-use crate::numbers::Place;
+use crate::numbers::{Place, Target};
 use crate::output::{Answer, Request};
 use crate::progress;
 use crate::queues::Next;
@@ -202,9 +202,10 @@ impl Shared {
         let resume = match request.command.as_str() {
             "next" => Resume::Step(StepKind::Over, granularity),
             "stepIn" => match request.arguments["targetId"].as_i64() {
-                Some(target) => match self.instruction(target) {
-                    Some((_, index)) => Resume::Into(index),
-                    None => {
+                Some(target) => match self.target_of_step(target) {
+                    Some(Target::Instruction(index)) => Resume::Into(index),
+                    Some(Target::Expansion(id)) => Resume::EnterExpansion(id),
+                    _ => {
                         return answer.give(Err("there is no such call any more".to_owned()));
                     }
                 },
@@ -222,10 +223,18 @@ impl Shared {
             Resume::Continue => json!({"allThreadsContinued": stops_all}),
             _ => Json::Null,
         };
-        self.ask_task(task, answer, move |_, _, answer| {
+        self.ask_task(task, answer, move |shared, stop, answer| {
+            if let Resume::EnterExpansion(id) = resume {
+                return shared.enter_expansion(stop, id, answer);
+            }
+            let resume = shared.in_expansion(stop, resume);
             answer.give(Ok(body));
             Next::Resume(resume)
         });
+    }
+
+    fn target_of_step(&self, number: i64) -> Option<Target> {
+        self.numbers.lock().target(number).map(|(_, target)| target)
     }
 
     /// Runs a replay anew, to an earlier place.

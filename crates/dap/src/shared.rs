@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use canny_lib::debug::rerun::{Rerun, Resumption, Runner};
 use canny_lib::evaluation::Evaluation;
 use canny_locks::{Condvar, Mutex};
-use canny_vm::debug::{BreakpointId, Kept, PartName};
+use canny_vm::debug::{BreakpointId, ExpansionId, Kept, PartName, TaskKey};
 use canny_vm::{Thread, Vm};
 use serde_json::{Value as Json, json};
 
@@ -67,6 +67,8 @@ pub struct Shared {
     pub(crate) output: Arc<Output>,
     pub(crate) tasks: Mutex<Tasks>,
     pub(crate) numbers: Mutex<Numbers>,
+    /// The expansions that the client has stepped into.
+    pub(crate) opened: Mutex<HashMap<TaskKey, ExpansionId>>,
     pub(crate) breakpoints: Mutex<Breakpoints>,
     /// One thread at a time keeps values.
     pub(crate) keeping: Mutex<()>,
@@ -145,6 +147,7 @@ impl Shared {
             output: Output::new(output),
             tasks: Mutex::default(),
             numbers: Mutex::default(),
+            opened: Mutex::default(),
             breakpoints: Mutex::default(),
             keeping: Mutex::default(),
             watchables: Mutex::default(),

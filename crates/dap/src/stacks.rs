@@ -31,11 +31,16 @@ impl Shared {
             return answer.give(self.stack_of_waiting(asked, first, count));
         }
         self.ask_task(task, answer, move |shared, stop, answer| {
+            let expansions = shared.frames_of_expansions(stop);
+            let shown = expansions.len();
+            let mut rows: Vec<Json> = expansions.into_iter().skip(first).take(count).collect();
+            let count = count - rows.len();
+            let first = first.saturating_sub(shown);
             let mut frames = stop.frames(first, count + 1);
             let has_more = frames.len() > count;
             frames.truncate(count);
             let can_restart = stop.can_restart();
-            let mut rows: Vec<Json> = Vec::new();
+            let own = frames.len();
             for (index, frame) in frames.iter().enumerate() {
                 let place = Place::Stopped(first + index);
                 let number = shared.numbers.lock().of_frame(task, place);
@@ -43,11 +48,12 @@ impl Shared {
                 row["canRestart"] = (first + index == 0 && can_restart).into();
                 rows.push(row);
             }
-            let mut total = first + rows.len() + usize::from(has_more);
+            let mut total = shown + first + own + usize::from(has_more);
             if !has_more {
                 let start = stop.thread().debug_start_of_task(task);
-                rows.extend(shared.frames_of_start(start));
-                total = first + rows.len();
+                let start = shared.frames_of_start(start);
+                total += start.len();
+                rows.extend(start);
             }
             answer.give(Ok(json!({"stackFrames": rows, "totalFrames": total})));
             Next::Stay

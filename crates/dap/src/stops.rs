@@ -78,7 +78,14 @@ impl Client for Shared {
                 }
                 Next::Resume(resume) => {
                     self.forget_values(stop.thread(), task);
-                    let is_step = matches!(resume, Resume::Step(..) | Resume::Into(_));
+                    let is_step = matches!(
+                        resume,
+                        Resume::Step(..)
+                            | Resume::Into(_)
+                            | Resume::StepExpanded(..)
+                            | Resume::EnterExpansion(_)
+                            | Resume::LeaveExpansion(_)
+                    );
                     let reason = match resume {
                         Resume::Jump(_) => Some("goto"),
                         _ => is_step.then_some("step"),
@@ -162,6 +169,19 @@ impl Shared {
             }
         }
         self.output.event("stopped", body);
+    }
+
+    /// Tells the client that a step has ended where the task stood.
+    pub fn announce_step(&self, stop: &Stop<'_>) {
+        self.output.event(
+            "stopped",
+            json!({
+                "reason": "step",
+                "threadId": thread_of(stop.task()),
+                "allThreadsStopped": self.settings.lock().stops_all,
+                "preserveFocusHint": false,
+            }),
+        );
     }
 
     /// Has a task that stands still do a job for a request. If it runs, the answer says so.

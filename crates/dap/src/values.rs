@@ -148,7 +148,8 @@ impl Shared {
             // The task stood still before.
             Target::Locals(Place::Stopped(_))
             | Target::Captured(Place::Stopped(_))
-            | Target::Instruction(_) => Vec::new(),
+            | Target::Instruction(_)
+            | Target::Expansion(_) => Vec::new(),
         }
     }
 

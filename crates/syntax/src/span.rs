@@ -4,6 +4,7 @@
 //! texts; it is shared behind a reference, may grow at any time and never forgets a source, except that
 //! [`SourceMap::release`] drops a text. Lines and columns count from one; columns count characters.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -29,10 +30,14 @@ pub struct Span {
     /// Byte offset behind the last byte.
     pub end: u32,
     /// Zero for code where it was written; a copy that the compiler made of it elsewhere has another
-    /// number, to which the compiler gives the meaning.
+    /// number, to which the compiler gives the meaning. Numbers from [`EXPANDED`] on name the place in
+    /// the expansion of a macro, if expansions are kept.
     #[serde(skip)]
     pub inlining: u32,
 }
+
+/// The first number of [`Span::inlining`] that names a place in an expansion.
+pub const EXPANDED: u32 = 1 << 31;
 
 impl Default for Span {
     fn default() -> Span {
@@ -59,6 +64,15 @@ impl Span {
         }
     }
 
+    /// The number of the copy, wherever in an expansion it was made.
+    fn copy(self) -> u32 {
+        if self.inlining < EXPANDED {
+            self.inlining
+        } else {
+            0
+        }
+    }
+
     /// Whether the span points into a text.
     pub fn is_some(self) -> bool {
         self.source != SourceId::NONE
@@ -66,7 +80,7 @@ impl Span {
 
     /// The smallest span that covers both; `self` when they lie in different sources or copies.
     pub fn to(self, other: Span) -> Span {
-        if (self.source, self.inlining) != (other.source, other.inlining) {
+        if (self.source, self.copy()) != (other.source, other.copy()) {
             return self;
         }
         Span {
@@ -100,7 +114,18 @@ pub struct Source {
     pub name: String,
     /// The whole text.
     pub text: Arc<str>,
+    /// The macro use whose expansion the text is, for a text that nobody wrote.
+    pub expansion: Option<Expansion>,
     line_starts: Vec<u32>,
+}
+
+/// A macro use that was expanded.
+#[derive(Clone, Debug)]
+pub struct Expansion {
+    /// The macro's name.
+    pub keyword: String,
+    /// The use, which may stand in another expansion.
+    pub used: Span,
 }
 
 /// A resolved position.
@@ -118,10 +143,17 @@ pub struct Location {
     pub line_offset: usize,
 }
 
+/// Parts of a use, and where they are in its expansion.
+pub type Parts = Arc<[(Span, Span)]>;
+
 /// Every source text seen so far. `Send` and `Sync`; all methods take a shared reference.
 #[derive(Debug, Default)]
 pub struct SourceMap {
     sources: RwLock<Vec<Arc<Source>>>,
+    /// Places in expansions, by the number of [`Span::inlining`] without [`EXPANDED`].
+    expanded: RwLock<Vec<Span>>,
+    /// Parts of uses, and where they are in the expansions.
+    parts: RwLock<HashMap<SourceId, Parts>>,
 }
 
 impl SourceMap {
@@ -132,13 +164,55 @@ impl SourceMap {
 
     /// Adds a text. Texts of 4 GiB and more are cut at the last character that fits.
     pub fn add(&self, name: &str, text: impl Into<Arc<str>>) -> SourceId {
-        let text: Arc<str> = text.into();
+        self.add_source(name.to_owned(), text.into(), None)
+    }
+
+    /// Adds the text of an expansion, with a name of its own.
+    pub fn add_expansion(&self, expansion: Expansion, text: impl Into<Arc<str>>) -> SourceId {
+        let name = format!("expansion of {}", expansion.keyword);
+        self.add_source(name, text.into(), Some(expansion))
+    }
+
+    /// Adds a place in an expansion; gives its number.
+    pub fn add_expanded(&self, place: Span) -> u32 {
+        let mut expanded = self.expanded.write();
+        expanded.push(place);
+        EXPANDED + (expanded.len() as u32 - 1).min(EXPANDED - 1)
+    }
+
+    /// The place in an expansion that a number means.
+    pub fn expanded(&self, number: u32) -> Option<Span> {
+        let index = number.checked_sub(EXPANDED)?;
+        self.expanded.read().get(index as usize).copied()
+    }
+
+    /// Says where the parts of a use are in its expansion.
+    pub fn set_parts(&self, expansion: SourceId, parts: Vec<(Span, Span)>) {
+        self.parts.write().insert(expansion, parts.into());
+    }
+
+    /// The parts of a use, and where they are in its expansion.
+    pub fn parts(&self, expansion: SourceId) -> Parts {
+        self.parts
+            .read()
+            .get(&expansion)
+            .cloned()
+            .unwrap_or_default()
+    }
+
+    fn add_source(&self, name: String, text: Arc<str>, expansion: Option<Expansion>) -> SourceId {
         let line_starts = line_starts(&text);
         let mut sources = self.sources.write();
         let id = SourceId(u32::try_from(sources.len()).expect("fewer than 2^32 sources"));
+        let name = match &expansion {
+            // Others of the same macro have other numbers.
+            Some(_) => format!("{name} ({})", sources.len()),
+            None => name,
+        };
         sources.push(Arc::new(Source {
-            name: name.to_owned(),
+            name,
             text,
+            expansion,
             line_starts,
         }));
         id
@@ -151,6 +225,7 @@ impl SourceMap {
             *source = Arc::new(Source {
                 name: source.name.clone(),
                 text: Arc::from(""),
+                expansion: source.expansion.clone(),
                 line_starts: vec![0],
             });
         }

@@ -178,8 +178,8 @@ impl Vm {
     pub fn source_names(&self) -> Vec<String> {
         let mut names = std::collections::BTreeSet::new();
         self.units.each_code(|unit, _, _| {
-            let sources = unit.sources.iter().map(|source| source.name.to_string());
-            names.extend(sources);
+            let written = unit.sources.iter().filter(|one| one.expansion.is_none());
+            names.extend(written.map(|source| source.name.to_string()));
         });
         names.into_iter().collect()
     }

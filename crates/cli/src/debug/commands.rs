@@ -19,6 +19,7 @@ pub enum Command {
     StepExpression,
     /// The number of a call of the line, or none to list them.
     Into(Option<usize>),
+    Expansion,
     /// A line.
     Jump(u32),
     Next,
@@ -92,7 +93,12 @@ pub const ROWS: &[(&[&str], &str, &str)] = &[
     (
         &["into"],
         "[NUMBER]",
-        "step into one of the calls of this line; without a number, list them",
+        "step into a call or an expansion of this line; without a number, list them",
+    ),
+    (
+        &["expansion", "x"],
+        "",
+        "step into the expansion of the macro use here; 'finish' leaves it",
     ),
     (
         &["jump"],
@@ -183,6 +189,7 @@ pub fn read(line: &str) -> Result<Command, String> {
         "stepi" => Command::StepExpression,
         "into" if rest.is_empty() => Command::Into(None),
         "into" => Command::Into(Some(number()? as usize)),
+        "expansion" => Command::Expansion,
         "jump" => Command::Jump(number()?),
         "next" => Command::Next,
         "finish" => Command::Finish,

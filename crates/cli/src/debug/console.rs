@@ -15,6 +15,7 @@ use canny_vm::debug::{
 };
 
 use super::commands::{self, Command};
+use super::expanded::{Opened, Way};
 use super::replayed::{self, Replayed};
 use super::texts;
 
@@ -76,6 +77,7 @@ pub(super) struct Terminal {
     passing: Vec<BreakpointId>,
     /// Expressions that tasks are evaluating, the innermost last.
     expressions: HashMap<TaskKey, Vec<Expression>>,
+    opened: Opened,
 }
 
 impl Terminal {
@@ -125,7 +127,9 @@ impl Client for Console {
                 for id in std::mem::take(&mut terminal.passing) {
                     stop.thread().remove_breakpoint(id);
                 }
-                say(&texts::described_stop(stop, frame, &terminal.breakpoints));
+                terminal.opened.meet(stop, frame);
+                let (breakpoints, opened) = (&terminal.breakpoints, &terminal.opened);
+                say(&texts::described_stop(stop, frame, breakpoints, opened));
             }
         }
         loop {
@@ -251,16 +255,15 @@ impl Console {
         frame: &mut usize,
         command: Command,
     ) -> Next {
-        let line = Granularity::Line;
         match command {
-            Command::Continue => return self.resume(stop, Resume::Continue),
-            Command::Step => return self.resume(stop, Resume::Step(StepKind::In, line)),
-            Command::StepExpression => {
-                let step = Resume::Step(StepKind::In, Granularity::Expression);
-                return self.resume(stop, step);
+            Command::Continue
+            | Command::Step
+            | Command::StepExpression
+            | Command::Next
+            | Command::Finish => {
+                let resume = way_on(stop, &mut terminal.opened, &command);
+                return self.resume(stop, resume);
             }
-            Command::Next => return self.resume(stop, Resume::Step(StepKind::Over, line)),
-            Command::Finish => return self.resume(stop, Resume::Step(StepKind::Out, line)),
             Command::Back(way) => match &self.replay {
                 Some(replay) => {
                     let runner = replay.runner(&terminal.commands);
@@ -310,16 +313,12 @@ impl Console {
             Command::Up => go(stop, frame, *frame + 1),
             Command::Down => go(stop, frame, frame.saturating_sub(1)),
             Command::Locals => say(&texts::locals(stop, *frame)),
-            Command::List => say(&texts::around(stop, *frame)),
-            Command::Tasks => say(&texts::tasks(stop)),
-            Command::Into(number) => {
-                let calls = stop.calls();
-                match number.and_then(|number| calls.get(number.checked_sub(1)?)) {
-                    Some(_) if self.replay.is_some() => say("A replay goes on as it did."),
-                    Some(call) => return self.resume(stop, Resume::Into(call.index)),
-                    None => say(&texts::calls(&calls)),
-                }
+            Command::List => {
+                let text = terminal.opened.text(stop, *frame);
+                say(&text.unwrap_or_else(|| texts::around(stop, *frame)));
             }
+            Command::Tasks => say(&texts::tasks(stop)),
+            Command::Into(_) | Command::Expansion => return self.go_into(stop, terminal, &command),
             Command::Jump(_) if self.replay.is_some() => say("A replay goes on as it did."),
             Command::Jump(line) => match stop.jumps(line).first() {
                 Some(place) => return Next::Resume(Resume::Jump(place.index)),
@@ -332,6 +331,39 @@ impl Console {
             Command::Restart if stop.can_restart() => return Next::Resume(Resume::Restart),
             Command::Restart => say("The newest procedure cannot begin again: arguments are gone."),
             Command::Help => say(&texts::help()),
+        }
+        Next::Ask
+    }
+
+    /// Into a call or an expansion of the line.
+    fn go_into(&self, stop: &mut Stop<'_>, terminal: &mut Terminal, command: &Command) -> Next {
+        let mut ways = terminal.opened.ways(stop);
+        let is_expansion = |way: &Way| matches!(way, Way::Expansion(_));
+        let index = match command {
+            Command::Into(Some(number)) => number.checked_sub(1),
+            Command::Into(None) => None,
+            _ => match ways.iter().position(is_expansion) {
+                None => {
+                    say("There is no macro use here whose expansion is known.");
+                    return Next::Ask;
+                }
+                index => index,
+            },
+        };
+        let Some(index) = index.filter(|index| *index < ways.len()) else {
+            say(&texts::ways(&ways));
+            return Next::Ask;
+        };
+        match &ways.swap_remove(index) {
+            Way::Call(_) if self.replay.is_some() => say("A replay goes on as it did."),
+            Way::Call(call) => return self.resume(stop, Resume::Into(call.index)),
+            Way::Expansion(expanded) => match terminal.opened.enter(stop, expanded) {
+                Some(resume) => return self.resume(stop, resume),
+                None => {
+                    let text = terminal.opened.described(stop, first_shown(stop));
+                    say(&text.unwrap_or_default());
+                }
+            },
         }
         Next::Ask
     }
@@ -369,10 +401,34 @@ impl Console {
     /// The program goes on.
     fn resume(&self, stop: &mut Stop<'_>, resume: Resume) -> Next {
         if let Some(replay) = &self.replay {
-            replay.rerun.go_on(stop, matches!(resume, Resume::Step(..)));
+            replay.rerun.go_on(stop, is_step(&resume));
         }
         Next::Resume(resume)
     }
+}
+
+/// The way on that a command about steps means.
+fn way_on(stop: &Stop<'_>, opened: &mut Opened, command: &Command) -> Resume {
+    match command {
+        Command::Step => opened.step(stop, StepKind::In, Granularity::Line),
+        Command::StepExpression => opened.step(stop, StepKind::In, Granularity::Expression),
+        Command::Next => opened.step(stop, StepKind::Over, Granularity::Line),
+        Command::Finish => opened.finish(stop, first_shown(stop)),
+        _ => {
+            opened.close(stop);
+            Resume::Continue
+        }
+    }
+}
+
+fn is_step(resume: &Resume) -> bool {
+    matches!(
+        resume,
+        Resume::Step(..)
+            | Resume::StepExpanded(..)
+            | Resume::EnterExpansion(_)
+            | Resume::LeaveExpansion(_)
+    )
 }
 
 /// Removes a breakpoint; gives what is to be said.

@@ -7,6 +7,7 @@
 mod automatic;
 mod commands;
 mod console;
+mod expanded;
 mod replayed;
 mod served;
 mod setting;

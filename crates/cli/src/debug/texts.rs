@@ -6,10 +6,11 @@ use canny_lib::debug::{Outcome, conditions};
 use canny_lib::printer;
 use canny_value::Value;
 use canny_vm::debug::{
-    Ahead, Assignment, BreakpointId, DebugFrame, Debugger, Reason, Stop, TaskKey, TaskState,
+    Assignment, BreakpointId, DebugFrame, Debugger, Reason, Stop, TaskKey, TaskState,
 };
 
 use super::commands::{self, Wish};
+use super::expanded::{Opened, Way};
 use crate::report;
 
 /// Frames that a backtrace shows at most.
@@ -51,14 +52,19 @@ pub fn breakpoints(debugger: &Debugger, known: &[(BreakpointId, String)]) -> Str
     }
 }
 
-/// The calls of a line, to choose from.
-pub fn calls(calls: &[Ahead]) -> String {
-    if calls.is_empty() {
+/// The calls and expansions of a line, to choose from.
+pub fn ways(ways: &[Way]) -> String {
+    if ways.is_empty() {
         return "No procedure is called on the rest of this line.".to_owned();
     }
-    let rows = calls.iter().enumerate().map(|(index, call)| {
-        let source = std::fs::read_to_string(&call.position.file).unwrap_or_default();
-        let text = call.position.text_in(&source, VALUE_MAX);
+    let rows = ways.iter().enumerate().map(|(index, way)| {
+        let text = match way {
+            Way::Call(call) => {
+                let source = std::fs::read_to_string(&call.position.file).unwrap_or_default();
+                call.position.text_in(&source, VALUE_MAX)
+            }
+            Way::Expansion(expanded) => format!("the expansion of {}", expanded.name),
+        };
         format!("{:3}  {text}\n", index + 1)
     });
     rows.collect()
@@ -94,13 +100,17 @@ pub fn tasks(stop: &mut Stop<'_>) -> String {
 
 /// The text around a frame.
 pub fn around(stop: &Stop<'_>, frame: usize) -> String {
-    const LINES: usize = 5;
     let place = stop.frames(frame, 1).pop().and_then(|frame| frame.position);
     let Some(place) = place else {
         return "The place is not known.".to_owned();
     };
     let source = std::fs::read_to_string(&place.file).unwrap_or_default();
-    let own = place.line as usize;
+    numbered(&source, place.line as usize)
+}
+
+/// The lines around one, which is marked.
+pub fn numbered(source: &str, own: usize) -> String {
+    const LINES: usize = 5;
     let first = own.saturating_sub(LINES).max(1);
     let lines = source
         .lines()
@@ -119,6 +129,7 @@ pub fn described_stop(
     stop: &mut Stop<'_>,
     frame: usize,
     names: &[(BreakpointId, String)],
+    opened: &Opened,
 ) -> String {
     let raised = raised(stop);
     let reason = match (stop.reason(), raised) {
@@ -139,8 +150,11 @@ pub fn described_stop(
         TaskKey(Some(number)) if number > 0 => format!("task {number}, "),
         _ => String::new(),
     };
-    let place = stop.frames(frame, 1).pop();
-    let place = place.map_or_else(|| "?".to_owned(), |frame| with_source(&frame));
+    let place = opened.described(stop, frame).or_else(|| {
+        let frame = stop.frames(frame, 1).pop();
+        frame.map(|frame| with_source(&frame))
+    });
+    let place = place.unwrap_or_else(|| "?".to_owned());
     let assignment = assignment.unwrap_or_default();
     let changes = changes(stop, names);
     format!("{reason}{task}{place}\n{assignment}{changes}")
@@ -194,7 +208,7 @@ fn written(stop: &mut Stop<'_>, value: Value) -> String {
     }
 }
 
-fn described(frame: &DebugFrame) -> String {
+pub fn described(frame: &DebugFrame) -> String {
     report::frame(
         frame.name.as_deref(),
         frame.is_program,

@@ -250,3 +250,77 @@ fn an_expression_ends_with_its_client() {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
 }
+
+const MACROS: &str = "\
+(import (scheme base) (scheme write))
+(define-syntax my-or
+  (syntax-rules ()
+    ((_) #f)
+    ((_ a) a)
+    ((_ a b ...) (let ((t a)) (if t t (my-or b ...))))))
+(define (check t)
+  (my-or (even? t) (> t 3) (vector-ref (vector t) 0)))
+(display (check 1))
+";
+
+/// The expansion of a macro is a text of its own, which is stepped through, and left.
+#[test]
+fn expansions_of_macros_are_stepped_into() {
+    let (mut client, thread, frame) = Client::at_line(&program(MACROS), 8);
+    let enter = |client: &mut Client, frame: i64| {
+        let targets = client.ask("stepInTargets", json!({"frameId": frame}))["targets"].clone();
+        let rows = targets.as_array().expect("targets").iter();
+        let mut rows = rows.filter(|target| target["label"] == "expansion of my-or");
+        let target = rows
+            .next()
+            .unwrap_or_else(|| panic!("no expansion: {targets}"));
+        let target = target["id"].clone();
+        client.ask("stepIn", json!({"threadId": thread, "targetId": target}));
+        assert_eq!(client.stop().0, "step");
+    };
+    enter(&mut client, frame);
+    let stack = client.ask("stackTrace", json!({"threadId": thread}));
+    let (top, next) = (&stack["stackFrames"][0], &stack["stackFrames"][1]);
+    assert_eq!(stack["totalFrames"], 3, "{stack}");
+    assert_eq!(top["name"], "the expansion of my-or");
+    assert_eq!((&next["name"], &next["line"]), (&json!("check"), &json!(8)));
+    let source = &top["source"];
+    let wish = json!({"source": source, "sourceReference": source["sourceReference"]});
+    let text = client.ask("source", wish)["content"].clone();
+    // The macro's variable is told from the one of the use.
+    let expected = "\
+(let ((t.1 (even? t)))
+  (if t.1
+      t.1
+      (my-or (> t 3)
+             (vector-ref (vector t) 0))))";
+    assert_eq!(text, expected);
+    let line = |client: &mut Client| {
+        let frames = client.frames(thread);
+        (frames[0].0.clone(), frames[0].1)
+    };
+    let inside = |line: i64| ("the expansion of my-or".to_owned(), line);
+    assert_eq!(line(&mut client), inside(1));
+    // It has the variables of the procedure.
+    let frame = client.frame(thread);
+    assert!(client.variables(frame).contains(&crate::pair("t", "1")));
+    client.ask("next", json!({"threadId": thread}));
+    client.stop();
+    assert_eq!(line(&mut client), inside(2));
+    client.ask("next", json!({"threadId": thread}));
+    client.stop();
+    assert_eq!(line(&mut client), inside(4));
+    // The macro use in it has an expansion, too.
+    let frame = client.frame(thread);
+    enter(&mut client, frame);
+    let frames = client.frames(thread);
+    assert_eq!(frames[0..2], [inside(1), inside(4)]);
+    client.ask("next", json!({"threadId": thread}));
+    client.stop();
+    assert_eq!(client.frames(thread)[0..2], [inside(2), inside(4)]);
+    client.ask("stepOut", json!({"threadId": thread}));
+    assert_eq!(client.stop().0, "step");
+    assert_eq!(client.frames(thread)[0].0, "the program");
+    assert_eq!(client.run_to_end(thread), 0);
+    assert_eq!(client.output("stdout"), "1");
+}

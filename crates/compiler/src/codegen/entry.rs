@@ -54,6 +54,7 @@ pub(crate) fn generate_procedure(
     let span = generator.unit.unit_span(procedure.span);
     let enclosing = known_surroundings(generator.unit, program, procedure).map(|id| id.0);
     let assembled = generator.assembler.finish(fixed.unwrap_or(0))?;
+    generator.unit.expanded.push(assembled.expanded);
     Ok(CodeBlock {
         name: procedure.name,
         arity: fixed.map_or(VARIADIC, |count| count as u32),
@@ -69,6 +70,7 @@ pub(crate) fn generate_procedure(
         instructions: assembled.instructions,
         wide_maps: assembled.wide_maps,
         positions: assembled.positions,
+        expanded: Vec::new(),
         span,
         enclosing,
         variables: assembled.variables,

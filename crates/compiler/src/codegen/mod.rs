@@ -125,7 +125,7 @@ fn register(number: usize) -> Result<u8, AssemblyError> {
 
 impl Generator<'_> {
     fn position(&mut self, span: Span) {
-        if let Some(span) = self.unit.unit_span(span) {
+        if let Some(span) = self.unit.position(span) {
             self.assembler.position(span);
         }
     }
@@ -293,7 +293,7 @@ impl Generator<'_> {
     fn node(&mut self, node: &Node, destination: Destination, top: usize) -> Outcome {
         if self.unit.keeps_variables {
             // A debugger stops at every expression, also at those that cannot fail.
-            if let Some(span) = self.unit.unit_span(node.span) {
+            if let Some(span) = self.unit.position(node.span) {
                 self.assembler.position_weakly(span);
             }
         }

@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use canny_syntax::datum::Datum;
 use canny_syntax::name::Name;
-use canny_syntax::span::{SourceId, SourceMap, Span};
+use canny_syntax::span::{EXPANDED, SourceId, SourceMap, Span};
 
 use crate::assembler::Gap;
 use crate::counting::FunctionId;
 use crate::ir::{ProcedureId, Program};
 use crate::optimize::inlinings::Inlinings;
 use crate::shadowing::{Shadowing, Visibility};
-use crate::unit::{InlinedCall, SourceFile, UnitSpan, inlined_calls};
+use crate::unit::{CodeBlock, ExpandedUse, InlinedCall, SourceFile, UnitSpan, inlined_calls};
 
 /// Identity of a constant: equal keys may share one object.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -35,6 +35,8 @@ pub(crate) struct UnitBuilder {
     pub sources: Vec<SourceFile>,
     source_index: HashMap<SourceId, u32>,
     pub inlined: Vec<InlinedCall>,
+    /// By procedure: numbers of places in expansions, from a word on.
+    pub expanded: Vec<Vec<(u32, Option<u32>)>>,
     inlinings: Option<Inlinings>,
     /// The unit's number of a row by the compiler's.
     inlined_index: HashMap<u32, u32>,
@@ -59,6 +61,7 @@ impl UnitBuilder {
             sources: Vec::new(),
             source_index: HashMap::new(),
             inlined: Vec::new(),
+            expanded: Vec::new(),
             inlinings,
             inlined_index: HashMap::new(),
             closed: find_closed(program),
@@ -100,6 +103,7 @@ impl UnitBuilder {
                 line_starts: Vec::new(),
                 continuations: Vec::new(),
                 id: span.source,
+                expansion: None,
             });
         }
         Some(UnitSpan {
@@ -108,6 +112,54 @@ impl UnitBuilder {
             end: span.end.max(span.start),
             inlining: self.inlining(span.inlining),
         })
+    }
+
+    /// The same for the position of an instruction, which keeps the number of its place in an expansion.
+    pub fn position(&mut self, span: Span) -> Option<UnitSpan> {
+        let mut position = self.unit_span(span)?;
+        if span.inlining >= EXPANDED {
+            position.inlining = span.inlining;
+        }
+        Some(position)
+    }
+
+    /// Gives the codes their places in expansions.
+    pub fn place_expansions(&mut self, map: &SourceMap, codes: &mut [CodeBlock]) {
+        let expanded = std::mem::take(&mut self.expanded);
+        for (code, numbers) in codes.iter_mut().zip(expanded) {
+            let places = numbers.into_iter().map(|(pc, number)| {
+                let place = number.and_then(|number| self.expanded_place(map, number));
+                (pc, place)
+            });
+            code.expanded = places.collect();
+        }
+    }
+
+    fn expanded_place(&mut self, map: &SourceMap, number: u32) -> Option<UnitSpan> {
+        let place = map.expanded(number)?;
+        let known = self.sources.len();
+        let span = self.unit_span(place)?;
+        if span.source as usize == known {
+            // Uses in expansions are parts of older ones.
+            let expansion = map.get(place.source)?.expansion.clone()?;
+            let used = self.unit_span(expansion.used)?;
+            let inside = self.expanded_place(map, expansion.used.inlining);
+            let keyword = expansion.keyword;
+            let parts = map.parts(place.source);
+            let parts = parts.iter().filter_map(|(from, to)| {
+                let written = self.unit_span(*from);
+                let from = self.expanded_place(map, from.inlining).or(written)?;
+                Some((from, self.unit_span(*to)?))
+            });
+            let parts = parts.collect();
+            self.sources[known].expansion = Some(Box::new(ExpandedUse {
+                keyword,
+                used,
+                inside,
+                parts,
+            }));
+        }
+        Some(span)
     }
 
     /// The call that a copy replaced.

@@ -163,6 +163,9 @@ fn finished(code: &CodeBlock, new: Rewritten) -> CodeBlock {
         positions.add_written(moved(pc), span, written);
     }
     counting.positions = positions.finish();
+    for (pc, _) in &mut counting.expanded {
+        *pc = moved(*pc);
+    }
     for scope in &mut counting.variables {
         (scope.start, scope.end) = (moved(scope.start), moved(scope.end));
     }

@@ -208,6 +208,7 @@ impl Evaluation {
         }
         if config.is_interactive {
             libraries.keep_internals();
+            libraries.keep_expansions();
         }
         let units = Arc::new(LibraryUnits::new(
             cache,

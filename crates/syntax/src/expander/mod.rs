@@ -13,6 +13,7 @@ mod applicable;
 mod body;
 mod call_syntax;
 mod denotation;
+mod expansions;
 mod expression;
 mod forms;
 mod libraries;

@@ -67,10 +67,9 @@ impl Expander<'_> {
                 self.apply_procedure(used, made.transformer.as_ref(), form, scope)
             }
         };
-        if let Some(result) = &result {
-            self.note_use(used, form, result);
-        }
-        result
+        let result = self.keep_expansion(used, form, scope, result?);
+        self.note_use(used, form, &result);
+        Some(result)
     }
 
     /// The macro that is being used, or the one that led to it and that people know.

@@ -98,6 +98,9 @@ pub(crate) struct OuterLibrary {
     recording: Option<Recording>,
 }
 
+/// Parts of all expansions that are kept.
+const KEPT_PARTS_MAX: usize = 1 << 20;
+
 /// All libraries that are known.
 pub struct Libraries {
     sources: Arc<SourceMap>,
@@ -127,6 +130,8 @@ pub struct Libraries {
     stop: Option<Arc<AtomicBool>>,
     /// Interfaces tell every name of the library's top level, and each global may be defined anew.
     keeps_internals: bool,
+    /// Parts of expansions that may still be kept, for people who step into them.
+    pub(crate) expansions_left: usize,
 }
 
 impl Libraries {
@@ -154,6 +159,7 @@ impl Libraries {
             recordings: HashMap::new(),
             stop: None,
             keeps_internals: false,
+            expansions_left: 0,
         };
         for interface in [syntax_library(), primitives_library()] {
             libraries
@@ -187,6 +193,12 @@ impl Libraries {
     /// their variables each time, so that a prompt can be inside of them and define what is there anew.
     pub fn keep_internals(&mut self) {
         self.keeps_internals = true;
+    }
+
+    /// Keeps the texts of expansions from now on. Code that a macro inserted has a number of its place
+    /// there in [`Span::inlining`](crate::span::Span::inlining).
+    pub fn keep_expansions(&mut self) {
+        self.expansions_left = KEPT_PARTS_MAX;
     }
 
     /// Records what the next program means, and the libraries that are expanded for it.

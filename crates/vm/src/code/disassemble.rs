@@ -98,6 +98,7 @@ impl Vm {
             instructions: code.plain_instructions(),
             wide_maps: code.wide_maps().to_vec(),
             positions: positions.finish(),
+            expanded: Vec::new(),
             span: own.span,
             enclosing: None,
             variables: Vec::new(),

@@ -62,6 +62,8 @@ pub struct CodeMetadata {
     pub clauses: Vec<Parameters>,
     /// Encoded positions.
     pub positions: Box<[u8]>,
+    /// Places in expansions, from a word on.
+    pub expanded: Box<[(u32, Option<UnitSpan>)]>,
     /// Where the procedure is.
     pub span: Option<UnitSpan>,
     /// The code around one that an imported procedure brought.
@@ -80,6 +82,7 @@ impl CodeMetadata {
             name: block.name.map(|name| name.as_str().to_owned()),
             clauses: block.clauses.clone(),
             positions: block.positions.bytes().into(),
+            expanded: block.expanded.as_slice().into(),
             span: block.span,
             enclosing: block.enclosing,
             variables: block.variables.as_slice().into(),

@@ -296,6 +296,18 @@ impl Thread {
                 self.step_from_here(kind, granularity);
                 Outcome::Execute
             }
+            Resume::StepExpanded(kind, granularity, id) => {
+                self.step_in_expansion(kind, granularity, id);
+                Outcome::Execute
+            }
+            Resume::EnterExpansion(id) => {
+                self.step_into_expansion(id);
+                Outcome::Execute
+            }
+            Resume::LeaveExpansion(id) => {
+                self.step_out_of_expansion(id);
+                Outcome::Execute
+            }
             Resume::Into(index) => {
                 self.step_into(index);
                 Outcome::Execute

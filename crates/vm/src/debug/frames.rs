@@ -100,8 +100,8 @@ pub enum Assignment {
 }
 
 /// A frame on the stack, or in a continuation.
-struct Physical<'a> {
-    closure: Value,
+pub(super) struct Physical<'a> {
+    pub(super) closure: Value,
     pc: *const u32,
     live: Live,
     registers: Registers<'a>,
@@ -125,7 +125,7 @@ impl Physical<'_> {
     }
 
     /// Word index of the instruction that the frame is in, or stands before.
-    fn index(&self, code: CodeRef) -> usize {
+    pub(super) fn index(&self, code: CodeRef) -> usize {
         ((self.pc as usize).wrapping_sub(code.start() as usize) / 4).wrapping_sub(1)
     }
 }
@@ -140,7 +140,7 @@ struct Found<'s> {
 impl Thread {
     /// Shows the frames, newest first, with their descriptions, until `visit` says no. The last
     /// description is that of the frame, those before it are of procedures inlined in it. Gives them all.
-    fn each_frame(
+    pub(super) fn each_frame(
         &self,
         origin: Origin,
         with_tail_calls: bool,

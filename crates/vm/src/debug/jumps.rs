@@ -24,13 +24,13 @@ pub struct Ahead {
 }
 
 /// The code of the newest frame.
-struct Own {
+pub(super) struct Own {
     code: CodeRef,
-    unit: Arc<UnitMetadata>,
+    pub(super) unit: Arc<UnitMetadata>,
     number: usize,
     /// Word index of the instruction at hand.
-    index: u32,
-    places: Places,
+    pub(super) index: u32,
+    pub(super) places: Places,
 }
 
 impl Own {
@@ -45,7 +45,7 @@ impl Own {
 }
 
 impl Thread {
-    fn own_code(&self) -> Option<Own> {
+    pub(super) fn own_code(&self) -> Option<Own> {
         // SAFETY: a task stands still in a live frame.
         let code = CodeRef::of_closure(unsafe { Thread::closure_of(self.fp) })?;
         let (unit, number) = self.vm.metadata(code)?;

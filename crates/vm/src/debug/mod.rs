@@ -19,6 +19,7 @@ mod breakpoints;
 mod callees;
 mod counting;
 mod entry;
+mod expansions;
 mod frames;
 mod jumps;
 mod kept;
@@ -42,6 +43,7 @@ use crate::thread::interrupt::{DEBUG, InterruptState};
 
 pub use breakpoints::{Breakpoint, BreakpointId, BreakpointState, Condition, Location};
 pub use counting::{Back, CountOrder, Counted};
+pub use expansions::{Expanded, ExpansionId, ExpansionView};
 pub use frames::{Assignment, DebugFrame, DebugVariable, Home};
 pub use jumps::Ahead;
 pub use kept::Kept;
@@ -77,6 +79,12 @@ pub enum Resume {
     Continue,
     /// To the end of a step.
     Step(StepKind, Granularity),
+    /// To the end of a step in an opened expansion: a line or an expression of its text.
+    StepExpanded(StepKind, Granularity, ExpansionId),
+    /// To the first place of an expansion, or to another line.
+    EnterExpansion(ExpansionId),
+    /// To a place of this procedure outside of an expansion and of the use, or of an older one.
+    LeaveExpansion(ExpansionId),
     /// It calls a procedure with one argument in the middle of the instruction at which it stands, and
     /// stops there again, with the argument.
     Call(Value, Value),

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use canny_compiler::unit::{UnitSpan, inlined_calls, position_records};
 use canny_tables::opcodes::{Flow, Opcode, OpcodeFlags, field_b};
 
+use super::expansions::Link;
 use crate::code::{CodeRef, UnitMetadata};
 
 /// A place.
@@ -26,14 +27,14 @@ pub(super) struct Place {
 #[derive(Debug, Default)]
 pub(super) struct Places {
     pub(super) by_index: BTreeMap<u32, Place>,
+    /// Where chains of places in expansions begin.
+    pub(super) expanded: BTreeMap<u32, Vec<Link>>,
 }
 
 impl Places {
     pub(super) fn of(unit: &UnitMetadata, index: usize, code: CodeRef) -> Places {
         let words = code.plain_instructions();
-        let mut places = Places {
-            by_index: BTreeMap::new(),
-        };
+        let mut places = Places::default();
         let possible = possible_places(&words);
         let metadata = &unit.codes[index];
         for (pc, span) in position_records(&metadata.positions) {
@@ -55,6 +56,12 @@ impl Places {
                 inlined,
             };
             places.by_index.insert(*at, place);
+        }
+        for (pc, place) in &metadata.expanded {
+            let next = possible.partition_point(|at| at < pc);
+            if let Some(at) = possible.get(next) {
+                places.expanded.insert(*at, unit.links(*place));
+            }
         }
         places
     }

@@ -17,6 +17,7 @@ use canny_value::Value;
 
 use super::TaskKey;
 use super::callees::Rests;
+use super::expansions::{ExpansionId, Opened};
 use super::places::{Place, Places};
 use super::tasks::key_of;
 use crate::code::CodeRef;
@@ -48,6 +49,10 @@ enum Goal {
     Step(StepKind, Granularity),
     /// Into the call by the instruction with this word index in the frame where the step began.
     Into(u32),
+    /// Into the expansion that the step knows.
+    Enter,
+    /// Out of it.
+    Leave,
     /// Any place.
     Pause,
     /// The instruction at an address, in a frame of this depth, after a call that the debugger made.
@@ -72,6 +77,10 @@ pub(super) struct Step {
     task: TaskKey,
     goal: Goal,
     start: Start,
+    /// The expansion that it enters or leaves.
+    expansion: Option<Opened>,
+    /// The one by whose text it goes.
+    opened: Option<Opened>,
     /// How often everything was told to stop before it began.
     interrupts: usize,
     /// Places of code, by its word.
@@ -86,7 +95,10 @@ impl Step {
         match self.goal {
             // In a frame with copies of procedures it may end there.
             Goal::Step(StepKind::Out, _) if start.inlined == 0 => depth >= start.depth,
-            Goal::Step(StepKind::Over | StepKind::Out, _) | Goal::Into(_) => depth > start.depth,
+            Goal::Step(StepKind::Over | StepKind::Out, _)
+            | Goal::Into(_)
+            | Goal::Enter
+            | Goal::Leave => depth > start.depth,
             Goal::Return(_, of) => depth > of,
             Goal::Step(StepKind::In, _) | Goal::Pause => false,
         }
@@ -168,10 +180,21 @@ impl Thread {
     }
 
     fn begin(&mut self, goal: Goal) {
-        // SAFETY: a thread steps where it stands in a frame, whose closure is alive.
-        let code = matches!(goal, Goal::Step(..) | Goal::Into(_))
-            .then(|| CodeRef::of_closure(unsafe { Thread::closure_of(self.fp) }));
-        let code = code.flatten();
+        self.begin_in(goal, None);
+    }
+
+    /// Begins a step that knows an expansion.
+    fn begin_in(&mut self, goal: Goal, id: Option<ExpansionId>) {
+        let starts_in_frame = matches!(
+            goal,
+            Goal::Step(..) | Goal::Into(_) | Goal::Enter | Goal::Leave
+        );
+        let code = if starts_in_frame {
+            // SAFETY: a thread steps where it stands in a frame, whose closure is alive.
+            CodeRef::of_closure(unsafe { Thread::closure_of(self.fp) })
+        } else {
+            None
+        };
         let interrupts = self.vm.debugger.lock().interrupts;
         let mut step = Box::new(Step {
             task: self.task_key(),
@@ -184,14 +207,23 @@ impl Thread {
                 inlined: 0,
                 is_gone: false,
             },
+            expansion: None,
+            opened: None,
             places: HashMap::new(),
             rests: Rests::default(),
         });
         if let Some(code) = code {
             let places = self.places_of(&mut step, code);
+            let unit = id.and_then(|_| self.vm.metadata(code));
+            let expansion = unit.and_then(|(unit, _)| unit.opened(id?));
+            step.opened = match goal {
+                Goal::Enter => expansion.as_ref().and_then(Opened::outer),
+                _ => expansion.clone(),
+            };
+            step.expansion = expansion;
             // SAFETY: pc is in the bytecode of the frame's code.
             let index = unsafe { self.pc.sub(1).offset_from(code.start()) };
-            step.start.place = places.in_force(index as u32);
+            step.start.place = places.viewed(index as u32, step.opened.as_ref());
             step.start.inlined = step.start.place.map_or(0, |place| place.inlined);
         }
         // The log up to here does not fit the log from the end of the step on.
@@ -203,6 +235,26 @@ impl Thread {
     /// Begins a step from where the thread stands.
     pub(super) fn step_from_here(&mut self, kind: StepKind, granularity: Granularity) {
         self.begin(Goal::Step(kind, granularity));
+    }
+
+    /// Begins a step in an opened expansion.
+    pub(super) fn step_in_expansion(
+        &mut self,
+        kind: StepKind,
+        granularity: Granularity,
+        id: ExpansionId,
+    ) {
+        self.begin_in(Goal::Step(kind, granularity), Some(id));
+    }
+
+    /// Begins a step into an expansion.
+    pub(super) fn step_into_expansion(&mut self, id: ExpansionId) {
+        self.begin_in(Goal::Enter, Some(id));
+    }
+
+    /// Begins a step out of an expansion.
+    pub(super) fn step_out_of_expansion(&mut self, id: ExpansionId) {
+        self.begin_in(Goal::Leave, Some(id));
     }
 
     /// Begins a step into one of the calls of the line at hand.
@@ -288,7 +340,7 @@ impl Thread {
         let places = self.places_of(step, here.code);
         // SAFETY: the instruction is one of the frame's code.
         let index = unsafe { here.at.offset_from(here.code.start()) } as u32;
-        let own = places.by_index.get(&index).copied();
+        let own = places.own_viewed(index, step.opened.as_ref());
         let start = step.start;
         if step.goal == Goal::Into(index)
             && here.depth == start.depth
@@ -304,7 +356,12 @@ impl Thread {
             Goal::Pause => own.is_some(),
             Goal::Step(StepKind::Out, _) => start.is_older(here, places.in_force(index)),
             Goal::Step(StepKind::Over, _) if start.is_older(here, places.in_force(index)) => true,
-            Goal::Into(_) if start.is_older(here, places.in_force(index)) => true,
+            Goal::Into(_) | Goal::Enter | Goal::Leave
+                if start.is_older(here, places.in_force(index)) =>
+            {
+                true
+            }
+            Goal::Enter | Goal::Leave => ends_at_expansion(step, here, &places, index),
             Goal::Step(StepKind::Over, _) | Goal::Into(_) => {
                 let granularity = match step.goal {
                     Goal::Step(_, granularity) => granularity,
@@ -344,6 +401,31 @@ impl Thread {
             start.place = None;
             start.is_gone = !is_itself;
         }
+    }
+}
+
+/// Whether a step into or out of an expansion ends at an instruction.
+fn ends_at_expansion(step: &Step, here: &Here, places: &Places, index: u32) -> bool {
+    let start = &step.start;
+    let is_same = here.depth == start.depth && here.code.word() == start.code;
+    let is_own = places.by_index.contains_key(&index) || places.expanded.contains_key(&index);
+    let Some(own) = places.viewed(index, step.opened.as_ref()) else {
+        return false;
+    };
+    if !is_own || !is_same || start.is_gone {
+        return false;
+    }
+    let Some(expansion) = &step.expansion else {
+        return start.is_left(own, Granularity::Line);
+    };
+    let links = places.links_at(index);
+    let written = places.in_force(index).unwrap_or(own);
+    let is_part = expansion.has_part(links, written.span);
+    match (step.goal, expansion.has_made(links)) {
+        (Goal::Leave, has_made) => !has_made && !is_part,
+        (_, true) => true,
+        // Parts of the use come before the code that the macro made.
+        (_, false) => !is_part && start.is_left(own, Granularity::Line),
     }
 }
 

@@ -8,6 +8,7 @@ use canny_tables::kinds::Kind as ObjectKind;
 use canny_value::Value;
 
 use super::breakpoints::BreakpointId;
+use super::expansions::{Expanded, ExpansionId, ExpansionView};
 use super::frames::{Assignment, DebugFrame, DebugVariable, Origin};
 use super::jumps::Ahead;
 use super::watched::Change;
@@ -183,6 +184,22 @@ impl<'t> Stop<'t> {
     /// The calls of procedures that are still to come on the line at hand.
     pub fn calls(&self) -> Vec<Ahead> {
         self.thread.debug_calls()
+    }
+
+    /// The macro uses of the line at hand that have code still to come, and those around the place, with
+    /// their positions. In an opened expansion the line is one of its text.
+    pub fn expansions_ahead(&self, opened: Option<ExpansionId>) -> Vec<Expanded> {
+        self.thread.debug_expansions_ahead(opened)
+    }
+
+    /// Whether the task stands in an expansion.
+    pub fn is_in_expansion(&self, id: ExpansionId) -> bool {
+        self.thread.debug_is_in_expansion(id)
+    }
+
+    /// A frame as people see it who have opened an expansion.
+    pub fn expansion_view(&self, frame: usize, opened: ExpansionId) -> ExpansionView {
+        self.thread.debug_expansion_view(frame, opened)
     }
 
     /// Where on a line of its own code the newest frame can continue.
