@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use canny_vm::debug::{DebugFrame, Kept, TaskKey};
+use canny_vm::debug::{DebugFrame, Kept, TaskKey, Wake};
 use canny_vm::{Position, Thread};
 use serde_json::{Value as Json, json};
 
@@ -52,6 +52,10 @@ impl Shared {
             if !has_more {
                 let start = stop.thread().debug_start_of_task(task);
                 let start = shared.frames_of_start(start);
+                let wake = stop.thread().debug_wake_of_task(task);
+                let wake = shared.frames_of_wake(wake);
+                total += wake.len();
+                rows.extend(wake);
                 total += start.len();
                 rows.extend(start);
             }
@@ -123,9 +127,27 @@ impl Shared {
         let Some((starter, frames)) = start else {
             return Vec::new();
         };
+        let label = format!("started by {}", name_of_number(thread_of(starter)));
+        self.frames_of_other(&label, &frames)
+    }
+
+    /// Rows that say where another task has ended the last wait of a task.
+    fn frames_of_wake(&self, wake: Option<Wake>) -> Vec<Json> {
+        let Some(wake) = wake else {
+            return Vec::new();
+        };
+        let mut label = format!("last woken by {}", name_of_number(thread_of(wake.waker)));
+        if let Some(by) = wake.by {
+            label.push_str(&format!(" in {by}"));
+        }
+        self.frames_of_other(&label, &wake.frames)
+    }
+
+    /// Rows of another task, which have no variables, behind one that says what they are.
+    fn frames_of_other(&self, label: &str, frames: &[DebugFrame]) -> Vec<Json> {
         let mut rows = vec![json!({
             "id": 0,
-            "name": format!("started by {}", name_of_number(thread_of(starter))),
+            "name": label,
             "line": 0,
             "column": 0,
             "presentationHint": "label",

@@ -14,6 +14,10 @@ use crate::queues::{Job, Next};
 use crate::shared::Shared;
 
 impl Client for Shared {
+    fn shows_wakes(&self) -> bool {
+        true
+    }
+
     fn stopped(&self, stop: &mut Stop<'_>) -> Resume {
         let task = stop.task();
         if let Some(replay) = self.replay.get()

@@ -324,3 +324,120 @@ fn expansions_of_macros_are_stepped_into() {
     assert_eq!(client.run_to_end(thread), 0);
     assert_eq!(client.output("stdout"), "1");
 }
+
+const SENT: &str = "\
+(import (scheme base) (scheme write) (canny tasks) (canny channels))
+(define channel (make-channel))
+(define (taker)
+  (let ((value (channel-receive channel)))
+    (display value)
+    (sleep 0.01)
+    (newline)
+    value))
+(define (giver)
+  (sleep 0.2)
+  (channel-send! channel 7)
+  (sleep 0.01))
+(define (give)
+  (giver)
+  (display \"given\"))
+(define taken (start (taker)))
+(define given (start (give)))
+(await taken)
+(await given)
+";
+
+/// The stack of a task that was waiting continues where the value was sent, until it has waited for
+/// something else.
+#[test]
+fn a_task_that_received_a_value_shows_who_sent_it() {
+    let file = program(SENT);
+    let (mut client, thread, _) = Client::at_line(&file, 5);
+    let frames = client.frames(thread);
+    let names: Vec<&str> = frames.iter().map(|(name, _)| name.as_str()).collect();
+    let woken = names
+        .iter()
+        .position(|name| *name == "last woken by task 2 in channel-send!");
+    let woken = woken.unwrap_or_else(|| panic!("{frames:?}"));
+    assert_eq!(frames[woken + 1], ("giver".to_owned(), 11));
+    assert_eq!(frames[woken + 2], ("give".to_owned(), 14));
+    assert!(names[woken + 3..].contains(&"started by main"), "{names:?}");
+    // The rows of another task have no variables.
+    let scopes = client.ask("scopes", json!({"frameId": 0}))["scopes"].clone();
+    assert_eq!(scopes, json!([]));
+    client.set(&file, json!([{"line": 7}]));
+    client.ask("continue", json!({"threadId": thread}));
+    assert_eq!(client.stop(), ("breakpoint".to_owned(), thread));
+    let frames = client.frames(thread);
+    let wakes = frames.iter().filter(|(name, _)| name.contains("woken"));
+    assert_eq!(wakes.count(), 0, "{frames:?}");
+    assert_eq!(client.run_to_end(thread), 0);
+}
+
+const EMITTED: &str = "\
+(import (scheme base) (scheme write) (canny tasks) (canny supplies))
+(define supplier (make-supplier))
+(define (watch)
+  (react
+    (whenever (value (supplier-supply supplier))
+      (display value)
+      (done))))
+(define watched (start (watch)))
+(define (teller)
+  (sleep 0.2)
+  (supplier-emit! supplier 7))
+(define told (start (teller)))
+(await watched)
+(await told)
+";
+
+/// The same for a value that was emitted to a supply.
+#[test]
+fn a_reaction_to_a_supply_shows_who_emitted_the_value() {
+    let (mut client, thread, _) = Client::at_line(&program(EMITTED), 6);
+    assert_eq!(thread, 2);
+    let frames = client.frames(thread);
+    let woken = frames
+        .iter()
+        .position(|(name, _)| name == "last woken by task 2 in supplier-emit!");
+    let woken = woken.unwrap_or_else(|| panic!("{frames:?}"));
+    // That was a tail call.
+    assert_eq!(frames[woken + 1], ("teller".to_owned(), 11));
+    assert_eq!(client.run_to_end(thread), 0);
+    assert_eq!(client.output("stdout"), "7");
+}
+
+const SENT_OFTEN: &str = "\
+(import (scheme base) (scheme write) (canny tasks) (canny channels))
+(define channel (make-channel))
+(define count 20000)
+(define (give-all)
+  (do ((i 0 (+ i 1)))
+      ((= i count))
+    (if (= i (- count 1)) (sleep 0.2))
+    (channel-send! channel i)))
+(define (check sum)
+  (display sum))
+(define (take-all)
+  (do ((i 0 (+ i 1))
+       (sum 0 (+ sum (channel-receive channel))))
+      ((= i count) (check sum))))
+(define given (start (give-all)))
+(define taken (start (take-all)))
+(await taken)
+(await given)
+";
+
+/// Compiled code wakes tasks as well, and says from where.
+#[test]
+fn wakes_from_compiled_code_are_shown() {
+    let (mut client, thread, _) = Client::at_line(&program(SENT_OFTEN), 10);
+    let frames = client.frames(thread);
+    let woken = frames
+        .iter()
+        .position(|(name, _)| name == "last woken by task 1 in channel-send!");
+    let woken = woken.unwrap_or_else(|| panic!("{frames:?}"));
+    assert_eq!(frames[woken + 1], ("give-all".to_owned(), 8));
+    assert_eq!(client.run_to_end(thread), 0);
+    assert_eq!(client.output("stdout"), "199990000");
+}

@@ -182,6 +182,7 @@ impl Thread {
         find(&mut known, object, &codes);
         let changed: BTreeSet<CodeWord> = known.places.iter().map(|(code, _)| *code).collect();
         state.breakpoints.push(known);
+        debugger.begin_wakes(&state);
         drop(state);
         self.put_breaks(&changed);
         id

@@ -49,7 +49,7 @@ pub use jumps::Ahead;
 pub use kept::Kept;
 pub use step::{Granularity, StepKind};
 pub use stop::{Reason, Stop};
-pub use tasks::{TaskDescription, TaskState};
+pub use tasks::{TaskDescription, TaskState, Wake};
 pub use watched::{Change, PartName};
 
 use breakpoints::Known;
@@ -107,6 +107,11 @@ pub trait Client: Send + Sync {
     /// A task has stopped; this runs on its thread, which goes on as the result says. To wait for
     /// somebody it uses [`Stop::wait`].
     fn stopped(&self, stop: &mut Stop<'_>) -> Resume;
+
+    /// Whether it shows [`Wake`]s, which cost each wake some microseconds.
+    fn shows_wakes(&self) -> bool {
+        false
+    }
 }
 
 /// A procedure that a task which stands still has called.
@@ -145,6 +150,7 @@ struct State {
     repetitions: HashMap<TaskKey, (usize, usize)>,
     threads: Vec<Weak<InterruptState>>,
     starts: tasks::Starts,
+    wakes: tasks::Wakes,
     kept: kept::Places,
     count_orders: Vec<CountOrder>,
     /// Code that is kept alive since steps have put breaks there.
@@ -155,6 +161,8 @@ struct State {
 #[derive(Default)]
 pub struct Debugger {
     is_on: AtomicBool,
+    /// A task may stop, and the client shows who has woken it.
+    notes_wakes: AtomicBool,
     /// Calls of the debugger that have not returned.
     calls: AtomicUsize,
     /// Entries of `repetitions`.
@@ -183,6 +191,22 @@ impl Debugger {
     /// Whether anything is debugged.
     pub(crate) fn is_on(&self) -> bool {
         self.is_on.load(Ordering::Relaxed)
+    }
+
+    /// Whether somebody may ask who has woken a task.
+    pub(crate) fn notes_wakes(&self) -> bool {
+        self.notes_wakes.load(Ordering::Relaxed)
+    }
+
+    /// From now on tasks may stop.
+    fn begin_wakes(&self, state: &State) {
+        if state
+            .client
+            .as_ref()
+            .is_some_and(|client| client.shows_wakes())
+        {
+            self.notes_wakes.store(true, Ordering::Relaxed);
+        }
     }
 
     fn turn_on(&self) {
@@ -215,7 +239,13 @@ impl Debugger {
     /// Says who is asked when a task stops. Without a client none does.
     pub fn set_client(&self, client: Option<Arc<dyn Client>>) {
         self.turn_on();
-        self.lock().client = client;
+        let mut state = self.lock();
+        state.client = client;
+        self.notes_wakes.store(false, Ordering::Relaxed);
+        state.wakes.clear();
+        if !state.breakpoints.is_empty() {
+            self.begin_wakes(&state);
+        }
     }
 
     /// A thread of the machine begins.
@@ -228,7 +258,10 @@ impl Debugger {
     /// Stops a task at the next place in the program's own code.
     pub fn pause(&self, task: TaskKey) {
         self.turn_on();
-        self.lock().pauses.insert(task);
+        let mut state = self.lock();
+        state.pauses.insert(task);
+        self.begin_wakes(&state);
+        drop(state);
         self.ask_threads();
     }
 
@@ -241,8 +274,11 @@ impl Debugger {
     /// force before.
     pub fn pause_all(&self, pauses: bool) -> bool {
         self.turn_on();
-        let before = std::mem::replace(&mut self.lock().pauses_all, pauses);
+        let mut state = self.lock();
+        let before = std::mem::replace(&mut state.pauses_all, pauses);
         if pauses {
+            self.begin_wakes(&state);
+            drop(state);
             self.ask_threads();
         }
         before

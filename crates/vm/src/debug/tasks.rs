@@ -15,6 +15,7 @@ use super::frames::DebugFrame;
 use crate::data::strings::string_text;
 use crate::data::symbols::symbol_name;
 use crate::frames::FrameDescription;
+use crate::tasks::waiter_parts;
 use crate::thread::Thread;
 
 /// Field of a future with its state.
@@ -24,8 +25,10 @@ const PENDING: &str = "pending";
 
 /// Frames of the place where a task was started that are kept.
 const START_FRAMES: usize = 10;
-/// Tasks whose start is kept.
-const STARTS_MAX: usize = 20_000;
+/// The same for the place where one was woken up.
+const WAKE_FRAMES: usize = 16;
+/// Tasks whose start is kept, and those whose wake is.
+const TASKS_MAX: usize = 20_000;
 
 /// The activity of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +59,27 @@ pub struct TaskDescription {
 /// Where tasks were started: the starter, and its frames.
 #[derive(Debug, Default)]
 pub(super) struct Starts(HashMap<i64, (TaskKey, Vec<DebugFrame>)>);
+
+/// Where another task has ended a wait: by a value that it sent, by an event, by its end.
+#[derive(Clone, Debug)]
+pub struct Wake {
+    /// The other task.
+    pub waker: TaskKey,
+    /// The procedure of the library that it had called.
+    pub by: Option<String>,
+    /// Its newest frames of the program.
+    pub frames: Vec<DebugFrame>,
+}
+
+/// The last wakes of tasks that have not ended.
+#[derive(Debug, Default)]
+pub(super) struct Wakes(HashMap<i64, Wake>);
+
+impl Wakes {
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
 
 /// The name of a task by its record; none for what is no task.
 pub(super) fn key_of(record: Value) -> TaskKey {
@@ -103,16 +127,98 @@ impl Thread {
 
     #[cold]
     fn note_start_for_debugger(&self, number: i64) {
-        /// Frames that are looked at for those of the program.
-        const SEARCHED: usize = 40;
-        let frames = self.describe_frames(SEARCHED).into_iter();
-        let own = frames.filter(|frame| !frame.is_library).take(START_FRAMES);
-        let frames = own.map(DebugFrame::without_unit).collect();
+        let (_, frames) = self.own_frames_for_debugger(START_FRAMES);
         let starter = self.task_key();
         let mut state = self.vm.debugger.lock();
-        if state.starts.0.len() < STARTS_MAX {
+        if state.starts.0.len() < TASKS_MAX {
             state.starts.0.insert(number, (starter, frames));
         }
+    }
+
+    /// Where another task has ended the last wait of this one, if that is known.
+    pub fn debug_wake_of_task(&self, key: TaskKey) -> Option<Wake> {
+        let state = self.vm.debugger.lock();
+        state.wakes.0.get(&key.0?).cloned()
+    }
+
+    /// A waiter's task is woken up here.
+    #[inline]
+    pub(crate) fn debug_ready(&self, waiter: Value) {
+        if self.vm.debugger.notes_wakes() {
+            self.note_wake_for_debugger(waiter);
+        }
+    }
+
+    #[cold]
+    fn note_wake_for_debugger(&self, waiter: Value) {
+        let Some((_, task)) = waiter_parts(waiter) else {
+            return;
+        };
+        // One that has not begun yet is started, not woken.
+        if self.sealed_of(task.field(task::CONTINUATION)).is_none() {
+            return;
+        }
+        let woken = key_of(task.value());
+        let TaskKey(Some(number)) = woken else {
+            return;
+        };
+        let wake = self.wake_by_this_task(woken);
+        let mut state = self.vm.debugger.lock();
+        let wakes = &mut state.wakes.0;
+        match wake {
+            Some(wake) if wakes.len() < TASKS_MAX || wakes.contains_key(&number) => {
+                wakes.insert(number, wake);
+            }
+            _ => {
+                wakes.remove(&number);
+            }
+        }
+    }
+
+    fn wake_by_this_task(&self, woken: TaskKey) -> Option<Wake> {
+        // A task that parks wakes others when it is none any more, but its frames are there.
+        let current = self.task_key();
+        let waker = current.0.map_or(self.debug.left, |_| current);
+        if waker.0.is_none() || waker == woken {
+            return None;
+        }
+        let (by, frames) = self.own_frames_for_debugger(WAKE_FRAMES);
+        // The machine itself may have ended the wait, after the task that was there before.
+        if current.0.is_none() && frames.is_empty() {
+            return None;
+        }
+        Some(Wake { waker, by, frames })
+    }
+
+    /// Time, a file or a socket has ended the wait of a task, so nobody has woken it.
+    #[inline]
+    pub(crate) fn debug_wake_without_task(&self, task: Value) {
+        if self.vm.debugger.notes_wakes() {
+            self.forget_wake(task);
+        }
+    }
+
+    #[cold]
+    fn forget_wake(&self, task: Value) {
+        if let TaskKey(Some(number)) = key_of(task) {
+            self.vm.debugger.lock().wakes.0.remove(&number);
+        }
+    }
+
+    /// The newest frames of the program, up to so many; before them the name of the procedure of the
+    /// library that the newest one has called.
+    fn own_frames_for_debugger(&self, count_max: usize) -> (Option<String>, Vec<DebugFrame>) {
+        /// Frames that are looked at for those of the program.
+        const SEARCHED: usize = 40;
+        let mut frames = self.describe_frames(SEARCHED);
+        let newest = frames.iter().position(|frame| !frame.is_library);
+        let Some(newest) = newest else {
+            return called_in_the_end(&self.describe_frames_and_tail_calls(SEARCHED));
+        };
+        let called = frames[..newest].last().and_then(|frame| frame.name.clone());
+        let own = frames.drain(newest..).filter(|frame| !frame.is_library);
+        let own = own.take(count_max).map(DebugFrame::without_unit);
+        (called, own.collect())
     }
 
     /// The thread has left a task, whose record this is.
@@ -137,6 +243,7 @@ impl Thread {
         };
         let mut state = self.vm.debugger.lock();
         state.starts.0.remove(&number);
+        state.wakes.0.remove(&number);
         state.steps.remove(&task);
         state.pauses.remove(&task);
         state.repetitions.remove(&task);
@@ -194,6 +301,30 @@ impl Thread {
         };
         (text, owner.map(|number| TaskKey(Some(number as i64))))
     }
+}
+
+/// The procedure of the program that has ended with a tail call, and what it has called, if there are only
+/// frames of the library.
+fn called_in_the_end(frames: &[FrameDescription]) -> (Option<String>, Vec<DebugFrame>) {
+    for frame in frames {
+        let mut called = &frame.name;
+        for caller in frame.tail_callers.iter().take_while(|one| one.is_certain) {
+            if !caller.is_library {
+                let own = DebugFrame {
+                    unit: String::new(),
+                    address: None,
+                    name: caller.name.clone(),
+                    position: caller.position.clone(),
+                    is_library: false,
+                    is_program: false,
+                    tail_callers: Vec::new(),
+                };
+                return (called.clone(), vec![own]);
+            }
+            called = &caller.name;
+        }
+    }
+    (None, Vec::new())
 }
 
 impl DebugFrame {

@@ -72,9 +72,10 @@ impl InPlace {
         self.0.set_current_task(task);
     }
 
-    /// Hands a waiter that was claimed to the workers; whether it is one.
+    /// Hands a waiter that was claimed to the workers; whether it is one. Not under a debugger, which
+    /// looks at the frames.
     #[inline]
     pub fn make_ready(&mut self, waiter: Value, behind: bool) -> bool {
-        self.0.try_make_ready(waiter, behind)
+        !self.0.vm.debugger.notes_wakes() && self.0.try_make_ready(waiter, behind)
     }
 }

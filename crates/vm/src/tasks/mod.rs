@@ -239,6 +239,10 @@ impl Thread {
 
     /// Hands a waiter that was claimed to the workers, behind all others or where it is soon found.
     pub fn make_ready(&mut self, waiter: Value, behind: bool) -> Result<(), Raise> {
+        // A task that gives way to others is not woken.
+        if !behind {
+            self.debug_ready(waiter);
+        }
         if self.try_make_ready(waiter, behind) {
             Ok(())
         } else {
@@ -246,7 +250,7 @@ impl Thread {
         }
     }
 
-    /// The same; whether it is a waiter.
+    /// The same without a note for a debugger, which would look at the frames; whether it is a waiter.
     pub(crate) fn try_make_ready(&mut self, waiter: Value, behind: bool) -> bool {
         let Some(lane) = lane_of(waiter) else {
             return false;
@@ -269,6 +273,7 @@ impl Thread {
             return Err(self.raise_type("%hand-over!", 1, "waiter", waiter));
         };
         self.profile_ready(waiter);
+        self.debug_ready(waiter);
         let worker = self.tasks.worker;
         let pool = &self.tasks().pool;
         match worker {
@@ -374,6 +379,7 @@ impl Thread {
             }
             let value = Value::fixnum(wake_number(wake));
             self.store(waiter, waiter::VALUE, value);
+            self.debug_wake_without_task(task.value());
         }
         let (value, task_value) = (object.field(waiter::VALUE), task.value());
         let continuation = task.field(task::CONTINUATION);
@@ -502,7 +508,7 @@ fn lane_of(waiter: Value) -> Option<Lane> {
 }
 
 /// A waiter and its task.
-fn waiter_parts(value: Value) -> Option<(ObjectRef, ObjectRef)> {
+pub(crate) fn waiter_parts(value: Value) -> Option<(ObjectRef, ObjectRef)> {
     let waiter = value
         .as_kind(Kind::Record)
         .filter(|waiter| waiter.length() >= waiter::WORDS)?;
