@@ -97,7 +97,7 @@ fn invalid_modules_are_told_with_the_offset() {
     let file = directory.join("cut.wasm");
     std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
     expect(&canny(&["--validate"], &file, &[]), 65, "at offset 0x");
-    // Whatever byte is wrong, the answer is one of these.
+    // The answer is one of these for any byte that is wrong.
     for place in 0..bytes.len() {
         bytes[place] ^= 0x55;
         std::fs::write(&file, &bytes).unwrap();

@@ -1,6 +1,7 @@
 //! Register code as text, an instruction in a line.
 //!
-//! Slots are numbers behind a percent sign, `acc` is an accumulator, targets are offsets in bytes from the function's beginning.
+//! Slots are numbers behind a percent sign, `acc` is an accumulator, targets are offsets in bytes from
+//! the function's beginning.
 
 use std::fmt::Write;
 

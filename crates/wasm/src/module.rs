@@ -371,6 +371,9 @@ impl Reader {
         let start = self.own_types.len() as u32;
         let mut kinds = Vec::new();
         for kind in group.types() {
+            if !kind.is_final || !kind.supertype_idxs.is_empty() {
+                return Err(unsupported("types with subtypes", 0));
+            }
             let wasmparser::CompositeInnerType::Func(function) = &kind.composite_type.inner else {
                 return Err(unsupported("types of structs and arrays", 0));
             };

@@ -1,6 +1,6 @@
 //! Scripts of the standard's own suite, and scripts of ours (`tests/scripts`).
 //!
-//! `CANNY_WASM_SUITE` names a directory with scripts; each of them that the machine should run is run,
+//! `WEBASSEMBLY_SUITE` names a directory with scripts; each of them that the machine should run is run,
 //! and what is wrong is listed by script and line.
 
 #[path = "suite/script.rs"]
@@ -59,7 +59,7 @@ fn own_scripts_hold() {
 
 #[test]
 fn official_scripts_hold() {
-    let Ok(directory) = std::env::var("CANNY_WASM_SUITE") else {
+    let Ok(directory) = std::env::var("WEBASSEMBLY_SUITE") else {
         return;
     };
     let (wrong, done) = run_all(Path::new(&directory));

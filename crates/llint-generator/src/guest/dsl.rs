@@ -135,7 +135,7 @@ impl<'a, 'b> Handler<'a, 'b> {
         self.integer = self.activation;
     }
 
-    /// What the accumulator of a kind of number has.
+    /// The content of the accumulator of a kind of number.
     pub fn kept(&mut self, kind: Number) -> Value {
         let b = &mut self.builder;
         match kind {

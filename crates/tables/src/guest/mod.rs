@@ -137,8 +137,8 @@ pub enum Opcode {
     /// d at 8, operand at 10. The last parts say whether the operand is in the accumulator, and whether
     /// the result goes there.
     Unary(Unary, bool, bool),
-    /// d at 8, operands at 10 and 12; a constant has 32 bits at 12, or 64 bits at 16. The last part says whether the result goes to the
-    /// accumulator.
+    /// d at 8, operands at 10 and 12; a constant has 32 bits at 12, or 64 bits at 16. The last part says
+    /// whether the result goes to the accumulator.
     Binary(Binary, Shape, bool),
     /// The same; the result goes to a slot.
     Compare(Compare, Shape),
