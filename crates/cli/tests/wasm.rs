@@ -97,6 +97,13 @@ fn invalid_modules_are_told_with_the_offset() {
     let file = directory.join("cut.wasm");
     std::fs::write(&file, &bytes[..bytes.len() / 2]).unwrap();
     expect(&canny(&["--validate"], &file, &[]), 65, "at offset 0x");
+    std::fs::write(&file, "hello\n").unwrap();
+    let output = canny(&["--validate"], &file, &[]);
+    expect(&output, 65, "this is no WebAssembly module");
+    assert_eq!(
+        output.stderr.iter().filter(|byte| **byte == b'\n').count(),
+        1
+    );
     // The answer is one of these for any byte that is wrong.
     for place in 0..bytes.len() {
         bytes[place] ^= 0x55;

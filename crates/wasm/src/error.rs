@@ -59,6 +59,8 @@ pub enum Error {
         /// Offset in bytes.
         offset: u64,
     },
+    /// The module uses a part of the standard that is not supported.
+    Unsupported(String),
     /// Imports that were not given, or are of another type: one text for each.
     Imports(Vec<String>),
     /// A trap while the instance was made.
@@ -71,6 +73,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Invalid { text, offset } => write!(f, "{text} (at offset {offset:#x})"),
+            Error::Unsupported(text) => f.write_str(text),
             Error::Imports(texts) => f.write_str(&texts.join("; ")),
             Error::Trap(trap) => trap.fmt(f),
             Error::NoMemory(text) => f.write_str(text),
@@ -83,7 +86,8 @@ impl std::error::Error for Error {}
 impl From<wasmparser::BinaryReaderError> for Error {
     fn from(error: wasmparser::BinaryReaderError) -> Error {
         Error::Invalid {
-            text: error.message().to_owned(),
+            // Some texts have several lines.
+            text: words(error.message()),
             offset: error.offset(),
         }
     }
@@ -93,4 +97,10 @@ impl From<Trap> for Error {
     fn from(trap: Trap) -> Error {
         Error::Trap(trap)
     }
+}
+
+/// A text in one line.
+fn words(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ")
 }

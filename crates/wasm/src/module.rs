@@ -124,6 +124,9 @@ struct FunctionCode {
     translated: Mutex<HashMap<u32, Box<[u64]>>>,
 }
 
+/// The first bytes of a module.
+const MAGIC: &[u8] = b"\0asm";
+
 /// Words of the instruction that translates a function.
 const STUB_WORDS: usize = 3;
 
@@ -147,6 +150,12 @@ fn features() -> WasmFeatures {
 impl Module {
     /// Decodes and validates a module.
     pub fn new(bytes: Vec<u8>) -> Result<Module, Error> {
+        if !bytes.starts_with(MAGIC) {
+            return Err(Error::Invalid {
+                text: "this is no WebAssembly module: it does not begin with \\0asm".into(),
+                offset: 0,
+            });
+        }
         let mut reader = Reader {
             parts: Parts::default(),
             own_types: Vec::new(),
@@ -281,7 +290,7 @@ impl Reader {
                 for import in imports {
                     match import? {
                         Imports::Single(_, import) => self.import(import)?,
-                        _ => return Err(unsupported("compact imports", 0)),
+                        _ => return Err(unsupported("compact imports")),
                     }
                 }
             }
@@ -326,7 +335,7 @@ impl Reader {
                         ExternalKind::Table => Export::Table(export.index),
                         ExternalKind::Memory => Export::Memory(export.index),
                         ExternalKind::Global => Export::Global(export.index),
-                        ExternalKind::Tag => return Err(unsupported("tags", 0)),
+                        ExternalKind::Tag => return Err(unsupported("tags")),
                     };
                     self.parts.exports.push((export.name.to_owned(), what));
                 }
@@ -372,10 +381,10 @@ impl Reader {
         let mut kinds = Vec::new();
         for kind in group.types() {
             if !kind.is_final || !kind.supertype_idxs.is_empty() {
-                return Err(unsupported("types with subtypes", 0));
+                return Err(unsupported("types with subtypes"));
             }
             let wasmparser::CompositeInnerType::Func(function) = &kind.composite_type.inner else {
-                return Err(unsupported("types of structs and arrays", 0));
+                return Err(unsupported("types of structs and arrays"));
             };
             let list = |types: &[wasmparser::ValType]| -> Result<Vec<ValueType>, Error> {
                 types.iter().map(|kind| self.value(*kind, start)).collect()
@@ -422,7 +431,7 @@ impl Reader {
                 self.parts.globals.push(kind);
                 ExternType::Global(kind)
             }
-            TypeRef::Tag(_) => return Err(unsupported("tags", 0)),
+            TypeRef::Tag(_) => return Err(unsupported("tags")),
         };
         self.parts.imports.push(Import {
             module: import.module.to_owned(),
@@ -493,11 +502,8 @@ impl Reader {
     }
 }
 
-fn unsupported(what: &str, offset: u64) -> Error {
-    Error::Invalid {
-        text: format!("{what} are not supported yet"),
-        offset,
-    }
+fn unsupported(what: &str) -> Error {
+    Error::Unsupported(format!("{what} are not supported yet"))
 }
 
 fn memory_type(kind: wasmparser::MemoryType) -> MemoryType {
@@ -519,7 +525,7 @@ pub fn value_type(
         ValType::I64 => ValueType::I64,
         ValType::F32 => ValueType::F32,
         ValType::F64 => ValueType::F64,
-        ValType::V128 => return Err(unsupported("vectors", 0)),
+        ValType::V128 => return Err(unsupported("vectors")),
         ValType::Ref(reference) => {
             let heap = match reference.heap_type() {
                 Heap::Abstract { ty, .. } => match ty {
@@ -527,11 +533,11 @@ pub fn value_type(
                     AbstractHeapType::NoFunc => HeapType::NoFunction,
                     AbstractHeapType::Extern => HeapType::Extern,
                     AbstractHeapType::NoExtern => HeapType::NoExtern,
-                    _ => return Err(unsupported("garbage-collected objects", 0)),
+                    _ => return Err(unsupported("garbage-collected objects")),
                 },
                 Heap::Concrete(index) | Heap::Exact(index) => {
                     let index = index.as_module_index();
-                    concrete(index.ok_or_else(|| unsupported("this kind of type", 0))?)
+                    concrete(index.ok_or_else(|| unsupported("types of this kind"))?)
                 }
             };
             ValueType::Reference {

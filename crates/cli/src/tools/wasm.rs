@@ -114,7 +114,7 @@ fn disassembly(module: &Module) -> Result<String, Error> {
 fn complain(file: &Path, error: &Error) -> u8 {
     eprintln!("canny wasm: {}: {error}", file.display());
     match error {
-        Error::Invalid { .. } => exit_code::DATA,
+        Error::Invalid { .. } | Error::Unsupported(_) => exit_code::DATA,
         _ => exit_code::SOFTWARE,
     }
 }
