@@ -131,6 +131,14 @@ impl Store {
         let record = &self.functions[function.0];
         let kind = types::function_type(record.kind);
         let (entry, instance) = (record.code, record.instance);
+        if arguments.len() != kind.parameters.len() {
+            let text = format!(
+                "a function {} was given {} arguments",
+                kind.text(),
+                arguments.len()
+            );
+            return Err(Trap::Host(text));
+        }
         let stack = Stack::new(limits.stack_bytes)?;
         let mut finish = Code::default();
         finish.put(Opcode::Plain(Plain::Finish));

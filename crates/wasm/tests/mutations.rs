@@ -46,6 +46,22 @@ fn try_module(bytes: Vec<u8>) -> bool {
 }
 
 #[test]
+fn arguments_are_counted() {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/wasm");
+    let module = Module::new(std::fs::read(directory.join("fib.wasm")).unwrap()).unwrap();
+    let mut store = Store::new();
+    let instance = store.instantiate(&module, &Imports::default()).unwrap();
+    let Some(Extern::Function(run)) = instance.export(&store, "run") else {
+        panic!("the guest exports no function");
+    };
+    for count in [0, 2, 100_000] {
+        let trap = store.call(run, &vec![1; count]).unwrap_err().to_string();
+        assert!(trap.contains("arguments"), "{trap}");
+    }
+    assert_eq!(store.call(run, &[10]).unwrap(), [55]);
+}
+
+#[test]
 fn wrong_bytes_do_no_harm() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/wasm");
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
