@@ -10,19 +10,32 @@ use crate::instance::{Extern, Imports, Instance};
 use crate::module::{ExternType, Import, Module};
 use crate::record::{FunctionRecord, InstanceRecord, Lists};
 use crate::store::{Function, Store};
-use crate::table::Table;
 use crate::types;
 
 impl Store {
     /// Makes an instance of a module, and runs its start function.
     pub fn instantiate(&mut self, module: &Module, imports: &Imports) -> Result<Instance, Error> {
-        let instance = self.link(module, imports)?;
-        self.fill(instance)?;
-        if let Some(start) = module.parts().start {
-            let number = self.instances[instance.0].functions[start as usize];
-            self.call(Function(number), &[])?;
+        let (instance, start) = self.prepare(module, imports)?;
+        if let Some(start) = start {
+            self.call(start, &[])?;
         }
         Ok(instance)
+    }
+
+    /// Makes an instance of a module; gives the start function, which is to be called next.
+    pub fn prepare(
+        &mut self,
+        module: &Module,
+        imports: &Imports,
+    ) -> Result<(Instance, Option<Function>), Error> {
+        let instance = self.link(module, imports)?;
+        self.fill(instance)?;
+        let functions = &self.instances[instance.0].functions;
+        let start = module.parts().start;
+        Ok((
+            instance,
+            start.map(|start| Function(functions[start as usize])),
+        ))
     }
 
     fn link(&mut self, module: &Module, imports: &Imports) -> Result<Instance, Error> {
@@ -48,13 +61,9 @@ impl Store {
             .iter()
             .enumerate()
         {
-            let function = self.add_function(FunctionRecord {
-                code: module.stub(index as u32),
-                instance: owner,
-                kind: *kind,
-                number: 0,
-                index: index as u32,
-            });
+            let code = module.stub(index as u32);
+            let record_of_function = FunctionRecord::new(code, owner, *kind, index as u32);
+            let function = self.add_function(record_of_function);
             record.functions.push(function.0);
         }
         let imported = record.memory_numbers.len();
@@ -73,7 +82,7 @@ impl Store {
             let value = value
                 .as_ref()
                 .map_or(0, |value| self.constant(&record, value));
-            let number = self.tables.add(Table::new(*kind, value)?);
+            let number = self.table_of(*kind, value)?;
             record.table_numbers.push(number);
         }
         self.complete(&mut record);

@@ -208,7 +208,7 @@ impl Module {
     }
 
     /// The type of a function, by its index.
-    pub fn function_type(&self, index: u32) -> FunctionType {
+    pub fn function_type(&self, index: u32) -> &'static FunctionType {
         types::function_type(self.shared.parts.functions[index as usize])
     }
 

@@ -8,8 +8,9 @@ use canny_tables::guest::{Opcode, Runtime};
 use crate::arena::Arena;
 use crate::code::Code;
 use crate::error::Trap;
-use crate::memory::Memory;
+use crate::memory::{Memory, PAGE};
 use crate::record::{FunctionRecord, GlobalRecord, InstanceRecord};
+use crate::run::{Limits, Outcome, Run, Stack};
 use crate::table::Table;
 use crate::types::{self, FunctionType, GlobalType};
 
@@ -21,12 +22,18 @@ pub struct Function(pub(crate) u32);
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Global(pub(crate) u32);
 
-/// The body of a function of the host: it gets the bits of its arguments and sets those of its results.
-pub type HostBody = Box<dyn FnMut(&mut Store, &[u64], &mut [u64]) -> Result<(), Trap> + Send>;
+/// A function of the host in Rust: it gets the bits of its arguments and sets those of its results.
+pub type Body = Box<dyn FnMut(&mut Store, &[u64], &mut [u64]) -> Result<Outcome, Trap> + Send>;
+
+pub(crate) enum HostBody {
+    /// Taken while it runs.
+    Here(Option<Body>),
+    /// Who drives the run does what this number means.
+    Outside(u32),
+}
 
 pub(crate) struct HostFunction {
-    /// Taken while it runs.
-    pub body: Option<HostBody>,
+    pub body: HostBody,
     /// Its instruction.
     _code: Box<[u64]>,
 }
@@ -41,6 +48,15 @@ pub struct Store {
     pub(crate) hosts: Vec<HostFunction>,
     /// Runs that are in progress, one inside of the other.
     pub(crate) depth: usize,
+    /// Those of them that are not running now, the newest last.
+    pub(crate) runs: Vec<Run>,
+    pub(crate) next_run: u64,
+    pub(crate) spare_stacks: Vec<Stack>,
+    /// Arguments or results of the newest event.
+    pub(crate) exchange: Vec<u64>,
+    pub(crate) stack_bytes: usize,
+    pub(crate) fuel: Option<u64>,
+    memory_limit: Option<u64>,
     /// The instance of functions of the host.
     host: Arena<InstanceRecord>,
 }
@@ -68,6 +84,13 @@ impl Store {
             instances: Arena::new(),
             hosts: Vec::new(),
             depth: 0,
+            runs: Vec::new(),
+            next_run: 0,
+            spare_stacks: Vec::new(),
+            exchange: Vec::new(),
+            stack_bytes: Limits::default().stack_bytes,
+            fuel: None,
+            memory_limit: None,
             host,
         }
     }
@@ -78,7 +101,16 @@ impl Store {
     }
 
     /// Makes a function of the host.
-    pub fn host_function(&mut self, kind: FunctionType, body: HostBody) -> Function {
+    pub fn host_function(&mut self, kind: FunctionType, body: Body) -> Function {
+        self.function_of_host(kind, HostBody::Here(Some(body)))
+    }
+
+    /// Makes a function whose calls are events with this number.
+    pub fn outside_function(&mut self, kind: FunctionType, number: u32) -> Function {
+        self.function_of_host(kind, HostBody::Outside(number))
+    }
+
+    fn function_of_host(&mut self, kind: FunctionType, body: HostBody) -> Function {
         let kind = types::intern(vec![kind]);
         let index = self.hosts.len() as u32;
         let mut code = Code::default();
@@ -86,28 +118,25 @@ impl Store {
         code.set32(place, 8, index);
         code.set32(place, 16, kind);
         let code = code.finish();
-        let record = FunctionRecord {
-            code: code.as_ptr(),
-            instance: self.host.address(0),
-            kind,
-            number: 0,
-            index,
-        };
-        self.hosts.push(HostFunction {
-            body: Some(body),
-            _code: code,
-        });
+        let record = FunctionRecord::new(code.as_ptr(), self.host.address(0), kind, index);
+        self.hosts.push(HostFunction { body, _code: code });
         self.add_function(record)
     }
 
     /// Makes a memory.
     pub fn memory(&mut self, kind: types::MemoryType) -> Result<u32, crate::Error> {
+        self.check_room(kind.initial.saturating_mul(PAGE))?;
         Ok(self.memories.add(Memory::new(kind)?))
     }
 
     /// Makes a table of null references.
     pub fn table(&mut self, kind: types::TableType) -> Result<u32, crate::Error> {
-        Ok(self.tables.add(Table::new(kind, 0)?))
+        self.table_of(kind, 0)
+    }
+
+    pub(crate) fn table_of(&mut self, kind: types::TableType, value: u64) -> Result<u32, crate::Error> {
+        self.check_room(kind.initial.saturating_mul(8))?;
+        Ok(self.tables.add(Table::new(kind, value)?))
     }
 
     /// Makes a global variable whose value has the given bits.
@@ -121,8 +150,59 @@ impl Store {
     }
 
     /// The type of a function.
-    pub fn function_type(&self, function: Function) -> FunctionType {
-        types::function_type(self.functions[function.0].kind)
+    pub fn function_type(&self, function: Function) -> &'static FunctionType {
+        self.functions[function.0].signature
+    }
+
+    /// How many functions there are; those have the numbers below.
+    pub fn function_count(&self) -> usize {
+        self.functions.len()
+    }
+
+    /// Jumps and calls that are left to all runs, if they are limited.
+    pub fn fuel(&self) -> Option<u64> {
+        self.fuel
+    }
+
+    /// Sets how many jumps and calls all runs may do from now on.
+    pub fn set_fuel(&mut self, fuel: Option<u64>) {
+        self.fuel = fuel;
+    }
+
+    /// Sets how many bytes of frames later runs have.
+    pub fn set_stack_bytes(&mut self, bytes: usize) {
+        self.stack_bytes = bytes;
+    }
+
+    /// Sets how many bytes all memories and tables may have.
+    pub fn set_memory_limit(&mut self, bytes: Option<u64>) {
+        self.memory_limit = bytes;
+    }
+
+    /// Bytes of all memories and tables.
+    pub fn memory_bytes(&self) -> u64 {
+        let memories = (0..self.memories.len() as u32).map(|number| self.memories[number].size());
+        let tables =
+            (0..self.tables.len() as u32).map(|number| 8 * self.tables[number].kind().initial);
+        memories.sum::<u64>() + tables.sum::<u64>()
+    }
+
+    /// Whether memories and tables may have so many bytes more.
+    pub(crate) fn may_grow(&self, bytes: u64) -> bool {
+        self.memory_limit.is_none_or(|limit| {
+            let sum = self.memory_bytes().checked_add(bytes);
+            sum.is_some_and(|sum| sum <= limit)
+        })
+    }
+
+    pub(crate) fn check_room(&self, bytes: u64) -> Result<(), crate::Error> {
+        if self.may_grow(bytes) {
+            return Ok(());
+        }
+        let limit = self.memory_limit.unwrap_or(0);
+        Err(crate::Error::NoMemory(format!(
+            "the limit of {limit} bytes for memories and tables is too small"
+        )))
     }
 
     /// The word that refers to a function.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use canny_wasm::{
-    Error, Extern, FunctionType, GlobalType, Imports, Instance, MemoryType, Module, Store,
+    Error, Extern, FunctionType, GlobalType, Imports, Instance, MemoryType, Module, Outcome, Store,
     TableType, Trap, ValueType,
 };
 use wast::core::{AbstractHeapType, HeapType, NanPattern, WastArgCore, WastRetCore};
@@ -107,7 +107,7 @@ impl Script {
                 parameters: parameters.to_vec(),
                 results: Vec::new(),
             };
-            let function = store.host_function(kind, Box::new(|_, _, _| Ok(())));
+            let function = store.host_function(kind, Box::new(|_, _, _| Ok(Outcome::Done)));
             imports.add("spectest", name, Extern::Function(function));
         }
         for (name, value, bits) in [
@@ -293,9 +293,9 @@ impl Script {
         for argument in invoke.args {
             arguments.push(bits(argument)?);
         }
-        let kinds = self.store.function_type(function).results;
+        let kinds = &self.store.function_type(function).results;
         let results = self.store.call(function, &arguments);
-        Ok(results.map(|values| kinds.into_iter().zip(values).collect()))
+        Ok(results.map(|values| kinds.iter().copied().zip(values).collect()))
     }
 
     fn compare(&self, values: &Values, wanted: &[WastRet]) -> Result<(), Failure> {
