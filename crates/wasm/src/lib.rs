@@ -20,6 +20,7 @@ mod link;
 mod listing;
 mod memory;
 mod module;
+mod objects;
 mod operations;
 mod record;
 mod run;
@@ -28,6 +29,7 @@ mod table;
 mod translate;
 mod types;
 
+pub use canny_tables::guest::Reason;
 pub use error::{Error, Trap};
 pub use instance::{Extern, Imports, Instance};
 pub use listing::listing;

@@ -15,18 +15,24 @@ use crate::types;
 impl Store {
     /// Makes an instance of a module, and runs its start function.
     pub fn instantiate(&mut self, module: &Module, imports: &Imports) -> Result<Instance, Error> {
-        let (instance, start) = self.prepare(module, imports)?;
+        let found: Vec<Option<Extern>> = module
+            .imports()
+            .iter()
+            .map(|import| imports.get(&import.module, &import.name))
+            .collect();
+        let (instance, start) = self.prepare(module, &found)?;
         if let Some(start) = start {
             self.call(start, &[])?;
         }
         Ok(instance)
     }
 
-    /// Makes an instance of a module; gives the start function, which is to be called next.
+    /// Makes an instance of a module from its imports in their order; gives the start function, which is
+    /// to be called next.
     pub fn prepare(
         &mut self,
         module: &Module,
-        imports: &Imports,
+        imports: &[Option<Extern>],
     ) -> Result<(Instance, Option<Function>), Error> {
         let instance = self.link(module, imports)?;
         self.fill(instance)?;
@@ -38,15 +44,13 @@ impl Store {
         ))
     }
 
-    fn link(&mut self, module: &Module, imports: &Imports) -> Result<Instance, Error> {
+    fn link(&mut self, module: &Module, imports: &[Option<Extern>]) -> Result<Instance, Error> {
         let parts = module.parts();
-        let number = self.instances.add(InstanceRecord::of_host());
-        let owner = self.instances.address(number);
         let mut record = InstanceRecord::of_host();
         record.module = Some(module.clone());
         let mut wrong = Vec::new();
-        for import in &parts.imports {
-            match self.find(import, imports) {
+        for (index, import) in parts.imports.iter().enumerate() {
+            match self.check(import, imports.get(index).copied().flatten()) {
                 Ok(Extern::Function(function)) => record.functions.push(function.0),
                 Ok(Extern::Table(number)) => record.table_numbers.push(number),
                 Ok(Extern::Memory(number)) => record.memory_numbers.push(number),
@@ -57,6 +61,8 @@ impl Store {
         if !wrong.is_empty() {
             return Err(Error::Imports(wrong));
         }
+        let number = self.instances.add(InstanceRecord::of_host());
+        let owner = self.instances.address(number);
         for (index, kind) in parts.functions[parts.imported_functions..]
             .iter()
             .enumerate()
@@ -168,12 +174,10 @@ impl Store {
         Ok(())
     }
 
-    /// The thing that an import names, or what is wrong.
-    fn find(&self, import: &Import, imports: &Imports) -> Result<Extern, String> {
+    /// The thing for an import if it is of the right type, or what is wrong.
+    fn check(&self, import: &Import, item: Option<Extern>) -> Result<Extern, String> {
         let name = format!("\"{}\" \"{}\"", import.module, import.name);
-        let item = imports
-            .get(&import.module, &import.name)
-            .ok_or_else(|| format!("unknown import {name}"))?;
+        let item = item.ok_or_else(|| format!("unknown import {name}"))?;
         let found = self.extern_type(item);
         if fits(&found, &import.kind) {
             Ok(item)

@@ -157,8 +157,21 @@ pub(crate) struct Run {
     id: RunId,
     activation: Activation,
     stack: Stack,
-    /// Results of its function.
-    results: usize,
+    /// The type of its function.
+    signature: &'static FunctionType,
+}
+
+/// Most words of a frame.
+const FRAME_WORDS: usize = 1 << 16;
+
+impl Run {
+    /// Gives all words of its frames, and some behind them.
+    pub fn each_word(&self, visit: impl FnMut(u64)) {
+        let used = (self.activation.frame as usize - self.stack.base as usize) / 8;
+        let count = (used + FRAME_WORDS).min(self.stack.bytes / 8);
+        // SAFETY: the words lie in the stack, whose run is not running now.
+        (0..count).map(|index| unsafe { self.stack.base.add(index).read() }).for_each(visit);
+    }
 }
 
 /// Frames of runs that have ended, which others use again.
@@ -237,7 +250,7 @@ impl Store {
                 scratch: [0; LINK_WORDS],
             },
             stack,
-            results: kind.results.len(),
+            signature: kind,
         });
         Ok(id)
     }
@@ -265,8 +278,9 @@ impl Store {
             Ok(Event::Finished) => {
                 self.exchange.clear();
                 // SAFETY: the function has left its results where its frame began.
-                let results = (0..run.results).map(|index| unsafe { run.stack.base.add(index).read() });
+                let results = (0..run.signature.results.len()).map(|index| unsafe { run.stack.base.add(index).read() });
                 self.exchange.extend(results);
+                self.finished = run.signature;
                 self.end(run);
                 Ok(Event::Finished)
             }
@@ -305,6 +319,17 @@ impl Store {
         &self.exchange
     }
 
+    /// The type of the function whose run has finished just now.
+    pub fn results_type(&self) -> &'static FunctionType {
+        self.finished
+    }
+
+    /// The type of the function of the host that the newest run has called and that has not been answered.
+    pub fn called_type(&self) -> Option<&'static FunctionType> {
+        let activation = &self.runs.last()?.activation;
+        called_type(activation)
+    }
+
     /// Arguments of the call that the newest run has met just now.
     pub fn arguments(&self) -> &[u64] {
         &self.exchange
@@ -315,14 +340,7 @@ impl Store {
         let ended = || Trap::Host("the call of a guest has ended already".into());
         let run = self.runs.last_mut().filter(|run| run.id == id);
         let activation = &mut run.ok_or_else(ended)?.activation;
-        // SAFETY: a run that was left has the address of an instruction, of which this is the first word.
-        let word = unsafe { activation.pc.read() };
-        let Some(Opcode::Runtime(Runtime::Host)) = handlers::opcode(word) else {
-            return Err(ended());
-        };
-        // SAFETY: that instruction has three words.
-        let words = unsafe { std::slice::from_raw_parts(activation.pc, 3) };
-        let kind = types::function_type(code::read32(words, 16));
+        let kind = called_type(activation).ok_or_else(ended)?;
         if results.len() != kind.results.len() {
             return Err(Trap::Host(format!(
                 "a function {} has given {} results",
@@ -462,6 +480,18 @@ impl Store {
         self.exchange = exchange;
         Ok(event)
     }
+}
+
+/// The type of the function of the host at whose call a run was left.
+fn called_type(activation: &Activation) -> Option<&'static FunctionType> {
+    // SAFETY: a run that was left has the address of an instruction, of which this is the first word.
+    let word = unsafe { activation.pc.read() };
+    let Some(Opcode::Runtime(Runtime::Host)) = handlers::opcode(word) else {
+        return None;
+    };
+    // SAFETY: that instruction has three words.
+    let words = unsafe { std::slice::from_raw_parts(activation.pc, 3) };
+    Some(types::function_type(code::read32(words, 16)))
 }
 
 /// Returns from the frame of a function of the host.

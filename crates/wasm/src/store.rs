@@ -18,9 +18,23 @@ use crate::types::{self, FunctionType, GlobalType};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Function(pub(crate) u32);
 
+impl Function {
+    /// Its number.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
 /// A global variable, by its number in a store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Global(pub(crate) u32);
+
+impl Global {
+    /// Its number.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
 
 /// A function of the host in Rust: it gets the bits of its arguments and sets those of its results.
 pub type Body = Box<dyn FnMut(&mut Store, &[u64], &mut [u64]) -> Result<Outcome, Trap> + Send>;
@@ -54,6 +68,8 @@ pub struct Store {
     pub(crate) spare_stacks: Vec<Stack>,
     /// Arguments or results of the newest event.
     pub(crate) exchange: Vec<u64>,
+    /// The type of the function whose run has finished last.
+    pub(crate) finished: &'static FunctionType,
     pub(crate) stack_bytes: usize,
     pub(crate) fuel: Option<u64>,
     memory_limit: Option<u64>,
@@ -64,6 +80,11 @@ pub struct Store {
 // SAFETY: records refer to each other and to nothing outside of the store but modules, which are shared
 // by reference counts.
 unsafe impl Send for Store {}
+
+static NO_TYPE: FunctionType = FunctionType {
+    parameters: Vec::new(),
+    results: Vec::new(),
+};
 
 impl Default for Store {
     fn default() -> Store {
@@ -88,6 +109,7 @@ impl Store {
             next_run: 0,
             spare_stacks: Vec::new(),
             exchange: Vec::new(),
+            finished: &NO_TYPE,
             stack_bytes: Limits::default().stack_bytes,
             fuel: None,
             memory_limit: None,
@@ -152,6 +174,11 @@ impl Store {
     /// The type of a function.
     pub fn function_type(&self, function: Function) -> &'static FunctionType {
         self.functions[function.0].signature
+    }
+
+    /// The number of a function's type.
+    pub fn function_type_number(&self, function: Function) -> u32 {
+        self.functions[function.0].kind
     }
 
     /// How many functions there are; those have the numbers below.
