@@ -30,8 +30,8 @@
           memory-bytes memory-copy! memory-string memory-string-set! memory-c-string
           make-table table? table-size table-ref table-set! table-grow!
           make-global global? global-ref global-set!
-          wasm-error? trap? trap-kind
-          %store-handle %add-procedure! %outside-store %call-number)
+          make-wasi wasi? wasi-output wasi-error-output run-command
+          wasm-error? trap? trap-kind)
   (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
           (only (canny data lists) map for-each assoc)
           (only (canny tasks) sleep)
@@ -141,9 +141,6 @@
       (check-store 'set-store-fuel! store)
       (%wasm-set-fuel! store fuel))
 
-    (define (%store-handle store)
-      (store-handle store))
-
     ;; A vector with room for an index.
     (define (with-room vector index)
       (let ((length (vector-length vector)))
@@ -154,7 +151,7 @@
               longer))))
 
     ;; Gives a procedure a number.
-    (define (%add-procedure! store procedure)
+    (define (add-procedure! store procedure)
       (let ((number (store-count store)))
         (set-store-procedures! store (with-room (store-procedures store) number))
         (vector-set! (store-procedures store) number procedure)
@@ -203,7 +200,7 @@
        values))
 
     ;; Calls the function with a number.
-    (define (%call-number store number . arguments)
+    (define (call-number store number . arguments)
       (let* ((call (lambda () (apply %wasm-call store number arguments)))
              (result (call)))
         (if (eq? result (store-handle store))
@@ -256,13 +253,13 @@
                            (go-on store (lambda () (%wasm-call store number a b c d)))
                            result))))
               (else (lambda arguments
-                      (apply %call-number store number arguments)))))))
+                      (apply call-number store number arguments)))))))
 
     ;; Functions are numbers for the machine.
     (define (procedure-of-functions store number parameters results)
       (lambda arguments
         (to-scheme store results
-                   (apply %call-number store number
+                   (apply call-number store number
                           (to-machine store parameters arguments)))))
 
     ;; Numbers in the place of procedures.
@@ -323,7 +320,7 @@
       (check-procedure 'make-function 4 procedure)
       (let ((number (%wasm-make-function
                      store parameters results
-                     (%add-procedure! store
+                     (add-procedure! store
                                       (for-guests store (cons parameters results) procedure)))))
         (procedure-of store number)))
 
@@ -348,23 +345,28 @@
 
     ;; An instance of a module. `#:imports` has what it imports: lists of a module's name and pairs of
     ;; names and procedures, memories, tables or global variables. `#:store` is where it lives: that of
-    ;; its imports or a new one, for which the other keywords are limits.
-    (define* (instantiate module #:key (imports '()) (store #f) (fuel #f) (memory-limit #f)
+    ;; its imports or a new one, for which the other keywords are limits. `#:wasi` gives it the functions
+    ;; of WASI.
+    (define* (instantiate module #:key (imports '()) (store #f) (wasi #f) (fuel #f) (memory-limit #f)
                           (stack-size default-stack-size))
       (check-module 'instantiate module)
       (check-list 'instantiate 2 imports)
       (if (not (or (not store) (store? store)))
           (raise-bad-option 'instantiate "#:store" "a store" store))
+      (if (not (or (not wasi) (wasi? wasi)))
+          (raise-bad-option 'instantiate "#:wasi" "WASI" wasi))
       (let* ((rows (%wasm-module-imports (module-handle module)))
              (items (map (lambda (row) (find-import imports row)) rows))
              (store (or store (store-among items)
                         (make-store #:fuel fuel #:memory-limit memory-limit
                                     #:stack-size stack-size)))
-             (numbers (import-numbers store module rows items))
+             (numbers (import-numbers store module wasi rows items))
              (made (%wasm-instantiate store (module-handle module) numbers))
              (instance (new-instance module store (%wasm-exports store (car made)))))
+        (if wasi
+            (%wasi-bind! store (wasi-handle wasi) (car made)))
         (if (cdr made)
-            (%call-number store (cdr made)))
+            (call-number store (cdr made)))
         instance))
 
     (define (name=? wanted name)
@@ -390,14 +392,16 @@
            (or (store-of (car items))
                (store-among (cdr items)))))
 
-    (define (import-numbers store module rows items)
+    (define (import-numbers store module wasi rows items)
       (let ((numbers (make-vector (length rows) #f)))
         (let loop ((index 0) (rows rows) (items items))
           (if (pair? rows)
               (begin
-                (if (car items)
-                    (vector-set! numbers index
-                                 (import-number store module index (car rows) (car items))))
+                (vector-set! numbers index
+                             (cond ((car items)
+                                    (import-number store module index (car rows) (car items)))
+                                   (wasi (wasi-function store wasi (car rows)))
+                                   (else #f)))
                 (loop (+ index 1) (cdr rows) (cdr items)))))
         numbers))
 
@@ -407,7 +411,7 @@
                (check-import row procedure? item)
                (or (known-number store item)
                    (%wasm-import-function store (module-handle module) index
-                                          (%add-procedure! store
+                                          (add-procedure! store
                                                            (for-guests store (vector-ref row 3) item)))))
               ((= kind guest-item/table)
                (check-import row table? item)
@@ -470,10 +474,6 @@
             (raise (%make-condition 'wasm (string-append "the instance exports no function " name)
                                     (list instance) 'call-export)))
         (apply export arguments)))
-
-    ;; The store of a memory, table or global variable, or #f.
-    (define (%outside-store item)
-      (store-of item))
 
     ;; Memories.
 
@@ -665,6 +665,77 @@
                                (if (refers-to-function? global)
                                    (function-number (global-store global) value)
                                    value)))
+
+    ;; WASI.
+
+    (define-record-type wasi
+      (new-wasi handle)
+      wasi?
+      (handle wasi-handle))
+
+    ;; What a WASI guest is given. `#:arguments` are strings, the first of which is the name of the
+    ;; program; `#:environment` pairs of strings; `#:directories` are paths, pairs of path and the
+    ;; guest's name for it, or `(read-only path)`. Streams are #t for those of the process, #f for
+    ;; nothing, or ports of files, pipes and terminals. The input may be a string or bytevector, an
+    ;; output the symbol `memory`.
+    (define* (make-wasi #:key (arguments '("guest")) (environment '()) (directories '())
+                        (input #t) (output #t) (error-output #t))
+      (check-list 'make-wasi 1 arguments)
+      (check-list 'make-wasi 2 environment)
+      (check-list 'make-wasi 3 directories)
+      (flush-if-port output)
+      (flush-if-port error-output)
+      (new-wasi (%wasi arguments environment (map directory-row directories)
+                       (if (string? input) (string->utf8 input) input)
+                       output error-output)))
+
+    ;; What is in our buffers comes before what the guest writes.
+    (define (flush-if-port output)
+      (cond ((port? output) (flush-output-port output))
+            ((eq? output #t) (flush-output-port (current-output-port)))))
+
+    (define (directory-row directory)
+      (cond ((string? directory) (vector directory directory #f))
+            ((and (pair? directory) (eq? (car directory) 'read-only))
+             (let ((row (directory-row (if (pair? (cddr directory))
+                                           (cons (cadr directory) (caddr directory))
+                                           (cadr directory)))))
+               (vector (vector-ref row 0) (vector-ref row 1) #t)))
+            ((and (pair? directory) (string? (car directory)) (string? (cdr directory)))
+             (vector (car directory) (cdr directory) #f))
+            (else
+             (raise-bad-option 'make-wasi "#:directories" "a list of paths" directory))))
+
+    (define (wasi-function store wasi row)
+      (and (string=? (vector-ref row 0) "wasi_snapshot_preview1")
+           (%wasi-function store (wasi-handle wasi) (vector-ref row 1))))
+
+    (define (check-wasi who object)
+      (check-argument who 1 wasi? "WASI" object))
+
+    ;; Takes the bytes that the guest has written since the last time, if its output is `memory`.
+    (define (wasi-output wasi)
+      (check-wasi 'wasi-output wasi)
+      (%wasi-output (wasi-handle wasi) 0))
+
+    (define (wasi-error-output wasi)
+      (check-wasi 'wasi-error-output wasi)
+      (%wasi-output (wasi-handle wasi) 1))
+
+    ;; Runs a WASI command; its exit code. The other arguments are those of `instantiate`.
+    (define (run-command module wasi . options)
+      (check-module 'run-command module)
+      (check-argument 'run-command 2 wasi? "WASI" wasi)
+      (call-with-current-continuation
+       (lambda (return)
+         (with-exception-handler
+           (lambda (object)
+             (if (and (trap? object) (eq? (trap-kind object) 'exit))
+                 (return (caddr (error-object-irritants object)))
+                 (raise-continuable object)))
+           (lambda ()
+             (call-export (apply instantiate module #:wasi wasi options) "_start")
+             0)))))
 
     ;; Errors.
 

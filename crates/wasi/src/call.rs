@@ -79,7 +79,9 @@ impl Call<'_> {
     /// A path or another text that two arguments name: address and length.
     pub fn text(&self, index: usize) -> Result<Vec<u8>, Errno> {
         let start = self.number(index) as usize;
-        let text = self.memory.get(start..start + self.number(index + 1) as usize);
+        let text = self
+            .memory
+            .get(start..start + self.number(index + 1) as usize);
         Ok(text.ok_or(Errno::FAULT)?.to_vec())
     }
 
@@ -93,7 +95,11 @@ impl Call<'_> {
         Ok(u32::from_le_bytes(self.read(address)?))
     }
 
-    pub fn write<const SIZE: usize>(&mut self, address: u32, bytes: [u8; SIZE]) -> Result<(), Errno> {
+    pub fn write<const SIZE: usize>(
+        &mut self,
+        address: u32,
+        bytes: [u8; SIZE],
+    ) -> Result<(), Errno> {
         self.bytes(address, SIZE as u32)?.copy_from_slice(&bytes);
         Ok(())
     }

@@ -32,13 +32,20 @@ pub const ROWS: &[Row] = &[
     ("fd_allocate", "ill", |call| {
         let file = changeable(call)?;
         let (offset, length) = (call.wide(1), call.wide(2));
-        Ok(rustix::fs::fallocate(&*file, FallocateFlags::empty(), offset, length)?)
+        Ok(rustix::fs::fallocate(
+            &*file,
+            FallocateFlags::empty(),
+            offset,
+            length,
+        )?)
     }),
     ("fd_close", "i", |call| {
         call.state.entries.remove(call.number(0))?;
         Ok(())
     }),
-    ("fd_datasync", "i", |call| Ok(rustix::fs::fdatasync(&*file(call)?)?)),
+    ("fd_datasync", "i", |call| {
+        Ok(rustix::fs::fdatasync(&*file(call)?)?)
+    }),
     ("fd_sync", "i", |call| Ok(rustix::fs::fsync(&*file(call)?)?)),
     ("fd_fdstat_get", "ii", fdstat),
     ("fd_fdstat_set_flags", "ii", set_flags),
@@ -76,9 +83,13 @@ pub const ROWS: &[Row] = &[
         let times = times(call.wide(1), call.wide(2), call.number(3))?;
         Ok(rustix::fs::futimens(&*file, &times)?)
     }),
-    ("fd_pread", "iiili", |call| read_at(call, Some(call.wide(3)), 4)),
+    ("fd_pread", "iiili", |call| {
+        read_at(call, Some(call.wide(3)), 4)
+    }),
     ("fd_read", "iiii", |call| read_at(call, None, 3)),
-    ("fd_pwrite", "iiili", |call| write_at(call, Some(call.wide(3)), 4)),
+    ("fd_pwrite", "iiili", |call| {
+        write_at(call, Some(call.wide(3)), 4)
+    }),
     ("fd_write", "iiii", |call| write_at(call, None, 3)),
     ("fd_prestat_get", "ii", |call| {
         let length = given_name(call)?.len() as u32;
@@ -159,7 +170,9 @@ fn file_type(what: &What) -> u8 {
         }
         What::Folder { .. } => 3,
         What::Stream(handle) if handle.is_regular_file() => 4,
-        What::Stream(_) | What::Nothing => 2,
+        // A C library takes a character device for a terminal.
+        What::Stream(handle) if handle.is_terminal() => 2,
+        What::Stream(_) | What::Nothing => 0,
         What::Listener(_) | What::Connection { .. } => 6,
     }
 }
@@ -173,7 +186,11 @@ fn rights(entry: &Entry, kind: u8) -> u64 {
         _ => entry.rights,
     };
     let changes = 1 << 6 | 1 << 8 | 1 << 22 | 1 << 23;
-    if entry.read_only { rights & !changes } else { rights }
+    if entry.read_only {
+        rights & !changes
+    } else {
+        rights
+    }
 }
 
 fn fdstat(call: &mut Call<'_>) -> Result<(), Stop> {
@@ -210,7 +227,9 @@ pub fn write_stat(call: &mut Call<'_>, address: u32, stat: &Stat) -> Result<(), 
         bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
     };
     let time = |seconds: i64, nanoseconds: u64| {
-        (seconds as u64).wrapping_mul(1_000_000_000).wrapping_add(nanoseconds)
+        (seconds as u64)
+            .wrapping_mul(1_000_000_000)
+            .wrapping_add(nanoseconds)
     };
     put(0, stat.st_dev as u64);
     put(8, stat.st_ino as u64);
@@ -241,7 +260,11 @@ pub fn times(access: u64, change: u64, flags: u32) -> Result<Timestamps, Errno> 
         }),
         (false, is_now) => Ok(Timespec {
             tv_sec: 0,
-            tv_nsec: if is_now { rustix::fs::UTIME_NOW } else { rustix::fs::UTIME_OMIT },
+            tv_nsec: if is_now {
+                rustix::fs::UTIME_NOW
+            } else {
+                rustix::fs::UTIME_OMIT
+            },
         }),
     };
     Ok(Timestamps {

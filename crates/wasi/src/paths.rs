@@ -20,7 +20,11 @@ use crate::files::{times, write_stat};
 pub const ROWS: &[Row] = &[
     ("path_create_directory", "iii", |call| {
         let (folder, name) = parent(call, 0, 1, true)?;
-        Ok(rustix::fs::mkdirat(&folder, &*name, Mode::from_raw_mode(0o777))?)
+        Ok(rustix::fs::mkdirat(
+            &folder,
+            &*name,
+            Mode::from_raw_mode(0o777),
+        )?)
     }),
     ("path_filestat_get", "iiiii", |call| {
         let (folder, _) = call.state.entries.folder(call.number(0))?;
@@ -32,11 +36,21 @@ pub const ROWS: &[Row] = &[
         let (folder, name) = parent(call, 0, 2, true)?;
         let times = times(call.wide(4), call.wide(5), call.number(6))?;
         if call.number(1) & FOLLOW == 0 {
-            return Ok(rustix::fs::utimensat(&folder, &*name, &times, AtFlags::SYMLINK_NOFOLLOW)?);
+            return Ok(rustix::fs::utimensat(
+                &folder,
+                &*name,
+                &times,
+                AtFlags::SYMLINK_NOFOLLOW,
+            )?);
         }
         let (folder, _) = call.state.entries.folder(call.number(0))?;
         let path = call.text(2)?;
-        let file = below(&folder, &path, OFlags::RDONLY | OFlags::NONBLOCK, Mode::empty())?;
+        let file = below(
+            &folder,
+            &path,
+            OFlags::RDONLY | OFlags::NONBLOCK,
+            Mode::empty(),
+        )?;
         Ok(rustix::fs::futimens(&file, &times)?)
     }),
     ("path_link", "iiiiiii", |call| {
@@ -45,7 +59,13 @@ pub const ROWS: &[Row] = &[
         if call.number(1) & FOLLOW != 0 {
             return Err(Errno::INVALID.into());
         }
-        Ok(rustix::fs::linkat(&old_folder, &*old, &new_folder, &*new, AtFlags::empty())?)
+        Ok(rustix::fs::linkat(
+            &old_folder,
+            &*old,
+            &new_folder,
+            &*new,
+            AtFlags::empty(),
+        )?)
     }),
     ("path_open", "iiiiillii", open),
     ("path_readlink", "iiiiii", |call| {
@@ -65,7 +85,12 @@ pub const ROWS: &[Row] = &[
     ("path_rename", "iiiiii", |call| {
         let (old_folder, old) = parent(call, 0, 1, true)?;
         let (new_folder, new) = parent(call, 3, 4, true)?;
-        Ok(rustix::fs::renameat(&old_folder, &*old, &new_folder, &*new)?)
+        Ok(rustix::fs::renameat(
+            &old_folder,
+            &*old,
+            &new_folder,
+            &*new,
+        )?)
     }),
     ("path_symlink", "iiiii", |call| {
         let target = call.text(0)?;
@@ -129,7 +154,11 @@ fn parent(
     let end = path.iter().rposition(|byte| *byte != b'/');
     let Some(end) = end else {
         let is_empty = path.is_empty();
-        return Err(if is_empty { Errno::NO_ENTRY } else { Errno::NOT_PERMITTED });
+        return Err(if is_empty {
+            Errno::NO_ENTRY
+        } else {
+            Errno::NOT_PERMITTED
+        });
     };
     let start = path[..=end].iter().rposition(|byte| *byte == b'/');
     let start = start.map_or(0, |slash| slash + 1);

@@ -29,7 +29,8 @@ pub const ROWS: &[Row] = &[
         let (address, length) = (call.number(0), call.number(1));
         let mut bytes = call.bytes(address, length)?;
         while !bytes.is_empty() {
-            let count = rustix::rand::getrandom(&mut *bytes, rustix::rand::GetRandomFlags::empty())?;
+            let count =
+                rustix::rand::getrandom(&mut *bytes, rustix::rand::GetRandomFlags::empty())?;
             bytes = &mut bytes[count..];
         }
         Ok(())

@@ -46,7 +46,9 @@ fn clock(number: u32) -> Result<ClockId, Errno> {
 }
 
 fn nanoseconds(time: Timespec) -> u64 {
-    (time.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(time.tv_nsec as u64)
+    (time.tv_sec as u64)
+        .wrapping_mul(1_000_000_000)
+        .wrapping_add(time.tv_nsec as u64)
 }
 
 /// What a subscription is for.
@@ -54,7 +56,10 @@ enum Subscribed {
     /// A time: until then.
     Time(Instant),
     /// Bytes to be read or written: a copy of the descriptor, or none if that is ready.
-    Bytes { writes: bool, descriptor: Option<OwnedFd> },
+    Bytes {
+        writes: bool,
+        descriptor: Option<OwnedFd>,
+    },
     /// Nothing that can be waited for.
     Wrong(Errno),
 }
@@ -133,7 +138,9 @@ fn poll(call: &mut Call<'_>) -> Result<(), Stop> {
     if count == 0 {
         return Err(Errno::INVALID.into());
     }
-    let end = count.checked_mul(SUBSCRIPTION).and_then(|size| list.checked_add(size));
+    let end = count
+        .checked_mul(SUBSCRIPTION)
+        .and_then(|size| list.checked_add(size));
     if end.is_none_or(|end| end as usize > call.memory.len()) {
         return Err(Errno::FAULT.into());
     }
@@ -142,11 +149,17 @@ fn poll(call: &mut Call<'_>) -> Result<(), Stop> {
         subscriptions.push(subscription(call, list + index * SUBSCRIPTION)?);
     }
     // A poll that goes on ends when it would have ended.
-    let before = call.state.poll_ends.take().filter(|before| before.subscriptions == list);
-    let earliest = subscriptions.iter().filter_map(|subscription| match subscription.what {
-        Subscribed::Time(time) => Some(time),
-        _ => None,
-    });
+    let before = call
+        .state
+        .poll_ends
+        .take()
+        .filter(|before| before.subscriptions == list);
+    let earliest = subscriptions
+        .iter()
+        .filter_map(|subscription| match subscription.what {
+            Subscribed::Time(time) => Some(time),
+            _ => None,
+        });
     let ends = match before {
         Some(before) => before.ends,
         None => earliest.min(),

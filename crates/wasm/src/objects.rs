@@ -97,7 +97,11 @@ impl Store {
     /// segments and the frames of runs. Some of the words are something else.
     pub fn each_word(&self, mut visit: impl FnMut(u64)) {
         for number in 0..self.tables.len() as u32 {
-            self.tables[number].elements().iter().copied().for_each(&mut visit);
+            self.tables[number]
+                .elements()
+                .iter()
+                .copied()
+                .for_each(&mut visit);
         }
         for number in 0..self.globals.len() as u32 {
             visit(self.globals[number].value);

@@ -155,7 +155,9 @@ impl Run {
         let used = (self.activation.frame as usize - self.stack.base as usize) / 8;
         let count = (used + FRAME_WORDS).min(self.stack.bytes / 8);
         // SAFETY: the words lie in the stack, whose run is not running now.
-        (0..count).map(|index| unsafe { self.stack.base.add(index).read() }).for_each(visit);
+        (0..count)
+            .map(|index| unsafe { self.stack.base.add(index).read() })
+            .for_each(visit);
     }
 }
 
@@ -264,7 +266,8 @@ impl Store {
             Ok(Event::Finished) => {
                 self.exchange.clear();
                 // SAFETY: the function has left its results where its frame began.
-                let results = (0..run.signature.results.len()).map(|index| unsafe { run.stack.base.add(index).read() });
+                let results = (0..run.signature.results.len())
+                    .map(|index| unsafe { run.stack.base.add(index).read() });
                 self.exchange.extend(results);
                 self.finished = run.signature;
                 self.end(run);
@@ -325,7 +328,10 @@ impl Store {
     /// Returns the bits of results from the call that a run has met.
     pub fn answer(&mut self, id: RunId, results: &[u64]) -> Result<(), Trap> {
         let ended = || Trap::Host("the call of a guest has ended already".into());
-        let run = self.runs.last_mut().filter(|run| run.id == id && run.is_outside);
+        let run = self
+            .runs
+            .last_mut()
+            .filter(|run| run.id == id && run.is_outside);
         let run = run.ok_or_else(ended)?;
         let activation = &mut run.activation;
         let kind = called_type(activation).ok_or_else(ended)?;

@@ -162,7 +162,11 @@ impl Store {
         self.table_of(kind, 0)
     }
 
-    pub(crate) fn table_of(&mut self, kind: types::TableType, value: u64) -> Result<u32, crate::Error> {
+    pub(crate) fn table_of(
+        &mut self,
+        kind: types::TableType,
+        value: u64,
+    ) -> Result<u32, crate::Error> {
         self.check_room(kind.initial.saturating_mul(8))?;
         Ok(self.tables.add(Table::new(kind, value)?))
     }

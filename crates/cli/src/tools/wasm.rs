@@ -175,7 +175,10 @@ fn run(parser: Parser, _: &'static Environment) -> Result<u8, String> {
     let bytes = match std::fs::read(&request.file) {
         Ok(bytes) => bytes,
         Err(error) => {
-            eprintln!("canny wasm: cannot read {}: {error}", request.file.display());
+            eprintln!(
+                "canny wasm: cannot read {}: {error}",
+                request.file.display()
+            );
             return Ok(exit_code::NO_INPUT);
         }
     };
@@ -222,7 +225,9 @@ fn instantiate(
         .iter()
         .map(|import| {
             let is_known = import.module == canny_wasi::MODULE;
-            let function = is_known.then(|| wasi.function(store, &import.name)).flatten();
+            let function = is_known
+                .then(|| wasi.function(store, &import.name))
+                .flatten();
             function.map(Extern::Function)
         })
         .collect();

@@ -59,4 +59,11 @@ rows! {
     "%wasm-global-type" (2) [] "record index -> pair" "Type and whether it can be assigned.";
     "%wasm-global-value" (2) [] "record index -> any" "The value of a global variable.";
     "%wasm-set-global-value!" (3) [] "record index any -> unspecified" "Changes it.";
+    "%wasi" (6) [] "list list list any any any -> external"
+        "WASI: arguments, environment, directories as vectors of path, name and whether they are read only, \
+         streams. A stream is #t for the process's, #f for none, a port, bytes or the symbol `memory`.";
+    "%wasi-function" (3) [] "record external string -> any" "The function of that name, or #f.";
+    "%wasi-bind!" (3) [] "record external index -> unspecified" "Has WASI use an instance's memory.";
+    "%wasi-output" (2) [] "external index -> bytevector"
+        "Takes what was written to memory: 0 for the output, 1 for errors.";
 }

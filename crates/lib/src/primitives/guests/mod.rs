@@ -10,7 +10,10 @@
 
 mod modules;
 mod objects;
+mod systems;
 mod values;
+
+pub(crate) use self::systems::GuestSystem;
 
 use canny_locks::{Mutex, MutexGuard};
 use canny_tables::kinds::Kind;
@@ -20,6 +23,7 @@ use canny_wasm::{Error, Event, Function, FunctionType, Module, RunId, Store, Tra
 
 use self::values::{Externs, function_type_of, integer, types_of};
 use super::control::values_of;
+use super::tasks::{Then, suspend};
 use crate::arguments::{Call, implementations};
 use crate::host::{find, keep, kept_in_table};
 use crate::list::Walk;
@@ -51,6 +55,10 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         guests.lock(thread).store.set_fuel(fuel);
         Ok(Value::UNSPECIFIED)
     };
+    "%wasi" => systems::make;
+    "%wasi-function" => systems::function;
+    "%wasi-bind!" => systems::bind;
+    "%wasi-output" => systems::output;
     "%wasm-memory" => objects::make_memory;
     "%wasm-memory-pages" => objects::memory_pages;
     "%wasm-memory-grow!" => objects::grow_memory;
@@ -291,6 +299,13 @@ fn call_function(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     guests.words = words;
     guests.owner = task;
     match begun {
+        // A call that waits is repeated, which must not begin another run.
+        Ok(run) if guests.store.may_wait() => {
+            let event = Event::Pause;
+            let kind = None;
+            guests.pending = Some(Pending { run, event, kind });
+            Ok(handle)
+        }
         Ok(run) => go_on(thread, call, record, guests, run, true),
         Err(reason) => {
             drop(guests);
@@ -330,11 +345,18 @@ fn go_on(
     is_first: bool,
 ) -> Result<Value, Raise> {
     // Guests do not touch the heap. Leaving it costs more than many a call takes.
-    let outcome = if is_first {
-        guests.store.proceed(run)
+    let (outcome, ticket) = if is_first {
+        (guests.store.proceed(run), None)
     } else {
-        thread.outside_heap(|| guests.store.proceed(run))
+        thread.wait_outside_heap(|| guests.store.proceed(run))
     };
+    if let (Ok(Event::Wait), Some(ticket)) = (&outcome, ticket) {
+        drop(guests);
+        return Err(suspend(thread, call.who, ticket, Then::Repeat(None)));
+    }
+    if let Some(ticket) = ticket {
+        thread.disarm_ticket(ticket);
+    }
     match outcome {
         Ok(Event::Finished) => {
             let mut words = std::mem::take(&mut guests.words);
@@ -388,7 +410,11 @@ fn resume(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (shared, record) = store(thread, call)?;
     let run = RunId(call.index(thread, 1)? as u64);
     let mut guests = shared.lock(thread);
-    if let Some(kind) = guests.store.called_type().filter(|_| guests.store.newest_run() == Some(run)) {
+    if let Some(kind) = guests
+        .store
+        .called_type()
+        .filter(|_| guests.store.newest_run() == Some(run))
+    {
         let given = call.at(2);
         let mut words = std::mem::take(&mut guests.words);
         words.clear();
@@ -430,7 +456,10 @@ fn answers(
             let object = given.as_kind(Kind::Values);
             let object = object.filter(|object| object.length() == results.len());
             let Some(object) = object else {
-                return Err(format!("the procedure has not returned {} values", results.len()));
+                return Err(format!(
+                    "the procedure has not returned {} values",
+                    results.len()
+                ));
             };
             for (index, result) in results.iter().enumerate() {
                 let value = object.field(index);

@@ -38,7 +38,10 @@ pub(super) fn module(
 }
 
 /// A vector of elements that are not moved while it is made.
-fn vector<const COUNT: usize>(thread: &mut Thread, elements: [Value; COUNT]) -> Result<Value, Raise> {
+fn vector<const COUNT: usize>(
+    thread: &mut Thread,
+    elements: [Value; COUNT],
+) -> Result<Value, Raise> {
     let vector = thread.try_object(Kind::Vector, 0, COUNT, Value::FALSE)?;
     for (index, element) in elements.into_iter().enumerate() {
         thread.store(vector, index, element);
@@ -59,14 +62,20 @@ fn described(thread: &mut Thread, kind: &ExternType) -> Result<(Value, Value), R
             let initial = thread.integer(kind.initial as i64);
             let maximum = maximum(kind.maximum);
             let maximum = maximum.map_or(Value::FALSE, |maximum| thread.integer(maximum));
-            (GuestItem::Table, vector(thread, [element, initial, maximum])?)
+            (
+                GuestItem::Table,
+                vector(thread, [element, initial, maximum])?,
+            )
         }
         ExternType::Memory(kind) => {
             let initial = thread.integer(kind.initial as i64);
             let maximum = maximum(kind.maximum);
             let maximum = maximum.map_or(Value::FALSE, |maximum| thread.integer(maximum));
             let is_wide = Value::boolean(kind.is_wide);
-            (GuestItem::Memory, vector(thread, [initial, maximum, is_wide])?)
+            (
+                GuestItem::Memory,
+                vector(thread, [initial, maximum, is_wide])?,
+            )
         }
         ExternType::Global(kind) => {
             let value = type_symbol(thread, kind.value);
@@ -115,11 +124,16 @@ pub(super) fn instantiate(thread: &mut Thread, call: Call) -> Result<Value, Rais
     let (guests, _) = store(thread, call)?;
     let module = module(thread, call, 1)?;
     let given = call.vector(thread, 2)?;
-    let imports = module.0.imports().iter().enumerate().map(|(index, import)| {
-        let number = (index < given.length()).then(|| given.field(index).as_index());
-        let number = u32::try_from(number.flatten()?).ok()?;
-        Some((&import.kind, number))
-    });
+    let imports = module
+        .0
+        .imports()
+        .iter()
+        .enumerate()
+        .map(|(index, import)| {
+            let number = (index < given.length()).then(|| given.field(index).as_index());
+            let number = u32::try_from(number.flatten()?).ok()?;
+            Some((&import.kind, number))
+        });
     let imports: Vec<Option<(&ExternType, u32)>> = imports.collect();
     let task = current_task(thread);
     let mut guests = guests.lock(thread);
@@ -179,7 +193,10 @@ pub(super) fn exports_of_instance(thread: &mut Thread, call: Call) -> Result<Val
         };
         let (kind, described) = described(thread, &kind)?;
         let name = thread.string(&name);
-        let row = vector(thread, [name, kind, Value::fixnum(i64::from(number)), described])?;
+        let row = vector(
+            thread,
+            [name, kind, Value::fixnum(i64::from(number)), described],
+        )?;
         list.push(thread, row)?;
     }
     Ok(list.finish(thread, Value::NIL))

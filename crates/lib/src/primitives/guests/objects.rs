@@ -60,7 +60,11 @@ pub(super) fn make_memory(thread: &mut Thread, call: Call) -> Result<Value, Rais
 pub(super) fn memory_pages(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (guests, _) = store(thread, call)?;
     let number = number(thread, call, 1)?;
-    let pages = guests.lock(thread).store.memory_at(number).map(|memory| memory.pages());
+    let pages = guests
+        .lock(thread)
+        .store
+        .memory_at(number)
+        .map(|memory| memory.pages());
     match pages {
         Some(pages) => Ok(thread.integer(pages as i64)),
         None => Err(unknown(thread, call, "memory")),
@@ -180,7 +184,9 @@ pub(super) fn find_in_memory(thread: &mut Thread, call: Call) -> Result<Value, R
         let rest = memory.and_then(|memory| memory.bytes().get(address..));
         rest.and_then(|rest| rest.iter().position(|at| *at == byte))
     };
-    Ok(found.map_or(Value::FALSE, |index| Value::fixnum((address + index) as i64)))
+    Ok(found.map_or(Value::FALSE, |index| {
+        Value::fixnum((address + index) as i64)
+    }))
 }
 
 pub(super) fn make_table(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -200,9 +206,17 @@ pub(super) fn make_table(thread: &mut Thread, call: Call) -> Result<Value, Raise
 }
 
 /// The type of the table that is the second argument.
-fn table_kind(thread: &mut Thread, call: Call, guests: &super::GuestStore) -> Result<TableType, Raise> {
+fn table_kind(
+    thread: &mut Thread,
+    call: Call,
+    guests: &super::GuestStore,
+) -> Result<TableType, Raise> {
     let number = number(thread, call, 1)?;
-    let kind = guests.lock(thread).store.table_at(number).map(|table| table.kind());
+    let kind = guests
+        .lock(thread)
+        .store
+        .table_at(number)
+        .map(|table| table.kind());
     kind.ok_or_else(|| unknown(thread, call, "table"))
 }
 

@@ -104,7 +104,10 @@ fn function_word(guests: &Guests, heap: HeapType, value: Value) -> Option<u64> {
 
 /// Whether references of this kind are to functions.
 pub(super) fn is_function(heap: HeapType) -> bool {
-    matches!(heap, HeapType::Function | HeapType::NoFunction | HeapType::Type(_))
+    matches!(
+        heap,
+        HeapType::Function | HeapType::NoFunction | HeapType::Type(_)
+    )
 }
 
 /// Keeps an object for the guests of a store; gives the word that stands for it.
@@ -177,7 +180,13 @@ const EXTERN_MASK: u64 = 0xffff_0000_0000_0000;
 
 /// The object for a word of a type.
 #[inline]
-fn object(thread: &mut Thread, guests: &Guests, record: ObjectRef, kind: ValueType, word: u64) -> Value {
+fn object(
+    thread: &mut Thread,
+    guests: &Guests,
+    record: ObjectRef,
+    kind: ValueType,
+    word: u64,
+) -> Value {
     match kind {
         ValueType::I32 => Value::fixnum(i64::from(word as i32)),
         ValueType::I64 => thread.integer(word as i64),
@@ -191,7 +200,8 @@ fn object(thread: &mut Thread, guests: &Guests, record: ObjectRef, kind: ValueTy
         ValueType::Reference { .. } => {
             let objects = record.field(field::EXTERNS).as_kind(Kind::Vector);
             let place = (word & !EXTERN_MASK) as usize;
-            let objects = objects.filter(|objects| word & EXTERN_MASK == EXTERN && place < objects.length());
+            let objects =
+                objects.filter(|objects| word & EXTERN_MASK == EXTERN && place < objects.length());
             objects.map_or(Value::FALSE, |objects| objects.field(place))
         }
     }
@@ -205,7 +215,13 @@ pub(super) fn one(
     kind: ValueType,
     words: &[u64],
 ) -> Value {
-    object(thread, guests, record, kind, words.first().copied().unwrap_or(0))
+    object(
+        thread,
+        guests,
+        record,
+        kind,
+        words.first().copied().unwrap_or(0),
+    )
 }
 
 /// The result of a function, or a values object.
@@ -267,7 +283,11 @@ fn type_named(name: &str) -> Option<ValueType> {
 }
 
 /// The type that is an argument.
-pub(super) fn type_at(thread: &mut Thread, call: Call, position: usize) -> Result<ValueType, Raise> {
+pub(super) fn type_at(
+    thread: &mut Thread,
+    call: Call,
+    position: usize,
+) -> Result<ValueType, Raise> {
     let name = symbol_name(call.at(position));
     let kind = name.and_then(|name| type_named(&name));
     kind.ok_or_else(|| call.type_error(thread, position, TYPES))
