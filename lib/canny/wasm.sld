@@ -6,11 +6,11 @@
 ;;;
 ;;; A guest has nothing but what it is given: its own memory and the procedures that it imports.
 ;;;
-;;; Instances that share something live in one *store*, which one task at a time may call. Functions,
-;;; memories, tables and global variables are numbers in a store. A call runs in the machine until
-;;; it returns, or until it is left: since it calls a procedure of Scheme, or since its slice is over.
-;;; Then `drive` does what is to be done and goes on with it. So a call is preempted, parked and
-;;; cancelled like everything else in a task. Leaving it by an escape ends it.
+;;; Instances that share something live in one *store*, which one task at a time may call.
+;;; Functions, memories, tables and global variables are numbers in a store. A call runs in the
+;;; machine until it returns, calls a procedure of Scheme, or has used up its slice. Then `drive`
+;;; does what is to be done and continues it. So a call is preempted, parked and cancelled like
+;;; everything else in a task. Leaving it by an escape ends it.
 ;;;
 ;;; The first two fields of a store are known to the machine. The vectors behind them are changed by
 ;;; the task that makes instances of the store or calls them.
@@ -70,7 +70,7 @@
     (define (item-name number)
       (vector-ref items number))
 
-    ;; What a module imports, in order: lists of module, name, kind and type.
+    ;; The imports of a module, in order: lists of module, name, kind and type.
     (define (module-imports module)
       (check-module 'module-imports module)
       (map (lambda (row)
@@ -78,7 +78,7 @@
                    (readable-type (vector-ref row 3))))
            (%wasm-module-imports (module-handle module))))
 
-    ;; What a module exports, in order: lists of name, kind and type.
+    ;; The exports of a module, in order: lists of name, kind and type.
     (define (module-exports module)
       (check-module 'module-exports module)
       (map (lambda (row)
@@ -121,7 +121,8 @@
       (check-limit "#:fuel" fuel)
       (check-limit "#:memory-limit" memory-limit)
       (if (not (and (exact-nonnegative-integer? stack-size) (<= 4096 stack-size 1073741824)))
-          (raise-bad-option 'make-store "#:stack-size" "a number of bytes from 4096 to 2^30" stack-size))
+          (raise-bad-option 'make-store "#:stack-size" "a number of bytes from 4096 to 2^30"
+                            stack-size))
       (new-store (%wasm-store fuel memory-limit stack-size) (make-vector 16 #f)
                  (make-vector 8 #f) 0 (make-vector 8 #f)))
 
@@ -160,8 +161,8 @@
 
     ;; Calls.
 
-    ;; What has become of a call that has not returned: it is gone on with, or made again when the
-    ;; store is free.
+    ;; Continues a call that was left, or makes one again that could not begin, when the store is
+    ;; free.
     (define (go-on store call)
       (let ((event (%wasm-event store)))
         (if event
@@ -175,7 +176,7 @@
               ((%wasm-event store) => (lambda (event) (drive store event)))
               (else (try-again store call (min 0.02 (* 2 pause)))))))
 
-    ;; Goes on with a call until it returns. An event is a vector of the call's number, and if a
+    ;; Continues a call until it returns. An event is a vector of the call's number, and if a
     ;; procedure is to be called, its number and the arguments.
     (define (drive store event)
       (let ((run (vector-ref event 0))
@@ -195,9 +196,9 @@
 
     (define (answer store event)
       (call-with-values
-       (lambda ()
-         (apply (vector-ref (store-procedures store) (vector-ref event 1)) (vector-ref event 2)))
-       values))
+        (lambda ()
+          (apply (vector-ref (store-procedures store) (vector-ref event 1)) (vector-ref event 2)))
+        values))
 
     ;; Calls the function with a number.
     (define (call-number store number . arguments)
@@ -216,7 +217,8 @@
       (or (vector-ref (store-functions store) number)
           (let ((procedure (make-procedure store number (%wasm-function-type store number))))
             (%set-procedure-name! procedure
-                                  (string->symbol (or (%wasm-function-name store number) "function")))
+                                  (string->symbol
+                                   (or (%wasm-function-name store number) "function")))
             (vector-set! (store-functions store) number procedure)
             procedure)))
 
@@ -306,8 +308,9 @@
             (lambda arguments
               (let ((given (%values->list
                             (call-with-values
-                             (lambda () (apply procedure (to-procedures store parameters arguments)))
-                             values))))
+                              (lambda ()
+                                (apply procedure (to-procedures store parameters arguments)))
+                              values))))
                 (%list->values (to-machine store results given))))
             procedure)))
 
@@ -321,7 +324,7 @@
       (let ((number (%wasm-make-function
                      store parameters results
                      (add-procedure! store
-                                      (for-guests store (cons parameters results) procedure)))))
+                                     (for-guests store (cons parameters results) procedure)))))
         (procedure-of store number)))
 
     ;; Lists of the types of parameters and results of an instance's function.
@@ -343,11 +346,12 @@
       ;; Vectors of name, kind, number and type.
       (exports exports-of))
 
-    ;; An instance of a module. `#:imports` has what it imports: lists of a module's name and pairs of
-    ;; names and procedures, memories, tables or global variables. `#:store` is where it lives: that of
-    ;; its imports or a new one, for which the other keywords are limits. `#:wasi` gives it the functions
-    ;; of WASI.
-    (define* (instantiate module #:key (imports '()) (store #f) (wasi #f) (fuel #f) (memory-limit #f)
+    ;; An instance of a module. `#:imports` has what it imports: lists of a module's name and pairs
+    ;; of names and procedures, memories, tables or global variables. `#:store` is where it lives:
+    ;; that of its imports or a new one, for which the other keywords are limits. `#:wasi` gives it
+    ;; the functions of WASI.
+    (define* (instantiate module #:key (imports '()) (store #f) (wasi #f) (fuel #f)
+                          (memory-limit #f)
                           (stack-size default-stack-size))
       (check-module 'instantiate module)
       (check-list 'instantiate 2 imports)
@@ -376,7 +380,7 @@
       (let ((pair (assoc wanted pairs name=?)))
         (and pair (cdr pair))))
 
-    ;; What was given for an import, or #f.
+    ;; The thing that was given for an import, or #f.
     (define (find-import imports row)
       (let ((from (named (vector-ref row 0) imports)))
         (and from (named (vector-ref row 1) from))))
@@ -412,7 +416,8 @@
                (or (known-number store item)
                    (%wasm-import-function store (module-handle module) index
                                           (add-procedure! store
-                                                           (for-guests store (vector-ref row 3) item)))))
+                                                          (for-guests store (vector-ref row 3)
+                                                                      item)))))
               ((= kind guest-item/table)
                (check-import row table? item)
                (number-in store row item (table-store item) (table-number item)))
@@ -428,7 +433,8 @@
 
     (define (check-import row test? item)
       (if (not (test? item))
-          (raise-import row (string-append " is not a " (symbol->string (item-name (vector-ref row 2))))
+          (raise-import row
+                        (string-append " is not a " (symbol->string (item-name (vector-ref row 2))))
                         item)))
 
     (define (number-in store row item own number)
@@ -437,7 +443,8 @@
       number)
 
     (define (raise-import row text item)
-      (raise (%make-condition 'wasm (string-append (import-text row) text) (list item) 'instantiate)))
+      (raise
+       (%make-condition 'wasm (string-append (import-text row) text) (list item) 'instantiate)))
 
     (define (check-instance who object)
       (check-argument who 1 instance? "instance" object))
@@ -673,11 +680,11 @@
       wasi?
       (handle wasi-handle))
 
-    ;; What a WASI guest is given. `#:arguments` are strings, the first of which is the name of the
-    ;; program; `#:environment` pairs of strings; `#:directories` are paths, pairs of path and the
-    ;; guest's name for it, or `(read-only path)`. Streams are #t for those of the process, #f for
-    ;; nothing, or ports of files, pipes and terminals. The input may be a string or bytevector, an
-    ;; output the symbol `memory`.
+    ;; The world of a WASI guest. `#:arguments` are strings, of which the first is the name of the
+    ;; program, and `#:environment` pairs of strings. `#:directories` are paths, pairs of path and
+    ;; the guest's name for it, or lists of `read-only`, path and name. Streams are #t for those of
+    ;; the process, #f for nothing, or ports of files, pipes and terminals. The input may be a
+    ;; string or bytevector, an output the symbol `memory`.
     (define* (make-wasi #:key (arguments '("guest")) (environment '()) (directories '())
                         (input #t) (output #t) (error-output #t))
       (check-list 'make-wasi 1 arguments)
@@ -689,7 +696,7 @@
                        (if (string? input) (string->utf8 input) input)
                        output error-output)))
 
-    ;; What is in our buffers comes before what the guest writes.
+    ;; Buffered output comes before that of the guest.
     (define (flush-if-port output)
       (cond ((port? output) (flush-output-port output))
             ((eq? output #t) (flush-output-port (current-output-port)))))
@@ -716,11 +723,11 @@
     ;; Takes the bytes that the guest has written since the last time, if its output is `memory`.
     (define (wasi-output wasi)
       (check-wasi 'wasi-output wasi)
-      (%wasi-output (wasi-handle wasi) 0))
+      (%wasi-output (wasi-handle wasi)))
 
     (define (wasi-error-output wasi)
       (check-wasi 'wasi-error-output wasi)
-      (%wasi-output (wasi-handle wasi) 1))
+      (%wasi-error-output (wasi-handle wasi)))
 
     ;; Runs a WASI command; its exit code. The other arguments are those of `instantiate`.
     (define (run-command module wasi . options)

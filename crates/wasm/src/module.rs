@@ -152,7 +152,7 @@ impl Module {
     pub fn read(bytes: Vec<u8>) -> Result<Module, Error> {
         let text = std::str::from_utf8(&bytes).ok();
         match text.filter(|_| !bytes.starts_with(MAGIC)) {
-            // What is empty or one word is rather a damaged binary.
+            // An empty file or a word is rather a damaged binary.
             Some(text) if text.contains('(') => Module::new(binary(text)?),
             _ => Module::new(bytes),
         }

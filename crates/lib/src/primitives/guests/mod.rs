@@ -1,8 +1,8 @@
 //! WebAssembly guests: the machine's side of `(canny wasm)`.
 //!
-//! A store has a lock of its own, which is held while one of its guests runs for a slice. What a call
-//! of a guest comes to (a procedure of Scheme that is to be called, the end of a slice) is noted as
-//! pending; Scheme code takes it, and goes on with the call. So no frame of Rust is between two frames
+//! A store has a lock of its own, which is held while one of its guests runs for a slice. A call that is
+//! left, for a procedure of Scheme or at the end of its slice, leaves a note. Scheme code takes
+//! that, and continues the call. So no frame of Rust is between two frames
 //! of Scheme, and a guest can be interrupted, parked and abandoned.
 //!
 //! A store belongs to the task that has begun a call of it until the call has ended. Other tasks are
@@ -58,7 +58,8 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%wasi" => systems::make;
     "%wasi-function" => systems::function;
     "%wasi-bind!" => systems::bind;
-    "%wasi-output" => systems::output;
+    "%wasi-output" => |thread, call| systems::taken(thread, call, 0);
+    "%wasi-error-output" => |thread, call| systems::taken(thread, call, 1);
     "%wasm-memory" => objects::make_memory;
     "%wasm-memory-pages" => objects::memory_pages;
     "%wasm-memory-grow!" => objects::grow_memory;
@@ -95,7 +96,7 @@ struct Guests {
     store: Store,
     /// The task whose calls are in progress.
     owner: i64,
-    /// What the newest call has come to, until Scheme asks for it.
+    /// The event that the newest call was left for, until Scheme asks for it.
     pending: Option<Pending>,
     externs: Externs,
     /// Bits of arguments or results that are being converted.
@@ -335,7 +336,7 @@ fn wrong_count(
     thread.raise_object(condition)
 }
 
-/// Goes on with a run; gives its results, or the host object if it has been left.
+/// Continues a run; gives its results, or the host object if it has been left.
 fn go_on(
     thread: &mut Thread,
     call: Call,

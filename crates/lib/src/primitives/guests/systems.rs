@@ -23,7 +23,7 @@ use crate::primitives::posix::handle_of_port;
 /// WASI for one guest, as objects of Scheme have it.
 pub(crate) struct GuestSystem {
     wasi: Wasi,
-    /// What it writes to, if that is memory.
+    /// Its outputs, if these are in memory.
     outputs: [Option<Arc<Handle>>; 2],
 }
 
@@ -94,7 +94,7 @@ fn port_at(thread: &mut Thread, call: Call, position: usize) -> Result<Arc<Handl
     handle.ok_or_else(|| call.type_error(thread, position, "port of a file, pipe or terminal"))
 }
 
-/// What a guest writes to: twice the same if that is memory, which `'memory` asks for.
+/// An output of a guest: twice the same if that is memory, which `'memory` asks for.
 fn output_at(
     thread: &mut Thread,
     call: Call,
@@ -132,10 +132,9 @@ pub(super) fn bind(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     Ok(Value::UNSPECIFIED)
 }
 
-/// Takes the bytes that a guest has written to memory.
-pub(super) fn output(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+/// Takes the bytes that a guest has written to memory: output or errors.
+pub(super) fn taken(thread: &mut Thread, call: Call, index: usize) -> Result<Value, Raise> {
     let system = system(thread, call, 0)?;
-    let index = call.index_below(thread, 1, 2)?;
     match &system.outputs[index] {
         Some(handle) => thread.bytevector(&handle.take_channel()),
         None => thread.bytevector(&[]),
