@@ -7,6 +7,8 @@ use std::sync::{LazyLock, Once};
 
 use canny_tables::guest::Opcode;
 
+use crate::error::Error;
+
 unsafe extern "C" {
     static canny_guest_handlers: [usize; 0];
     fn canny_guest_enter(
@@ -45,6 +47,18 @@ static HANDLERS: LazyLock<Handlers> = LazyLock::new(|| {
         last: addresses.iter().copied().max().unwrap_or(0),
     }
 });
+
+/// Whether the processor has the instructions that the handlers are made of.
+pub fn check_processor() -> Result<(), Error> {
+    #[cfg(target_arch = "x86_64")]
+    if !(std::is_x86_feature_detected!("sse4.2") && std::is_x86_feature_detected!("popcnt")) {
+        return Err(Error::Unsupported(
+            "WebAssembly guests are not supported on this processor: it has no SSE 4.2 and popcnt"
+                .into(),
+        ));
+    }
+    Ok(())
+}
 
 /// The address of an instruction's handler.
 pub fn address(opcode: Opcode) -> usize {

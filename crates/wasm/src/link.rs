@@ -64,7 +64,7 @@ impl Store {
         }
         let imported = record.global_numbers.len();
         for (kind, value) in parts.globals[imported..].iter().zip(&parts.global_values) {
-            let value = self.constant(&record, value);
+            let value = self.wide_constant(&record, value);
             let global = self.global(*kind, value);
             record.global_numbers.push(global.0);
         }
@@ -104,6 +104,10 @@ impl Store {
     }
 
     fn constant(&self, record: &InstanceRecord, value: &Constant) -> u64 {
+        self.wide_constant(record, value) as u64
+    }
+
+    fn wide_constant(&self, record: &InstanceRecord, value: &Constant) -> u128 {
         value.evaluate(
             |index| self.globals[record.global_numbers[index as usize]].value,
             |index| self.reference(Function(record.functions[index as usize])),

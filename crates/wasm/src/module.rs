@@ -17,6 +17,7 @@ use wasmparser::{
 use crate::code::Code;
 use crate::constant::Constant;
 use crate::error::Error;
+use crate::handlers;
 use crate::types::{self, FunctionType, GlobalType, HeapType, MemoryType, TableType, ValueType};
 
 /// Things that can be imported and exported.
@@ -145,6 +146,8 @@ fn features() -> WasmFeatures {
         | WasmFeatures::GC_TYPES
         | WasmFeatures::GC
         | WasmFeatures::FUNCTION_REFERENCES
+        | WasmFeatures::SIMD
+        | WasmFeatures::RELAXED_SIMD
 }
 
 impl Module {
@@ -156,6 +159,7 @@ impl Module {
                 offset: 0,
             });
         }
+        handlers::check_processor()?;
         let mut reader = Reader {
             parts: Parts::default(),
             own_types: Vec::new(),
@@ -525,7 +529,7 @@ pub fn value_type(
         ValType::I64 => ValueType::I64,
         ValType::F32 => ValueType::F32,
         ValType::F64 => ValueType::F64,
-        ValType::V128 => return Err(unsupported("vectors")),
+        ValType::V128 => ValueType::V128,
         ValType::Ref(reference) => {
             let heap = match reference.heap_type() {
                 Heap::Abstract { ty, .. } => match ty {

@@ -34,8 +34,8 @@ const _: () = assert!(std::mem::offset_of!(FunctionRecord, kind) == function::TY
 #[repr(C)]
 #[derive(Debug)]
 pub struct GlobalRecord {
-    /// Its value's bits; code has the address of this word.
-    pub value: u64,
+    /// Its value's bits; code has their address.
+    pub value: u128,
     pub kind: GlobalType,
 }
 

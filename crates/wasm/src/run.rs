@@ -100,7 +100,7 @@ impl Drop for Stack {
 }
 
 impl Store {
-    /// Calls a function with the bits of arguments; gives those of its results.
+    /// Calls a function with the bits of arguments; gives those of its results. A vector has two words.
     pub fn call(&mut self, function: Function, arguments: &[u64]) -> Result<Vec<u64>, Trap> {
         self.call_within(function, arguments, Limits::default())
     }
@@ -131,7 +131,7 @@ impl Store {
         let record = &self.functions[function.0];
         let kind = types::function_type(record.kind);
         let (entry, instance) = (record.code, record.instance);
-        if arguments.len() != kind.parameters.len() {
+        if arguments.len() != kind.parameter_slots() {
             let text = format!(
                 "a function {} was given {} arguments",
                 kind.text(),
@@ -172,7 +172,7 @@ impl Store {
                 trap => return Err(Trap::Reason(trap)),
             }
         }
-        let results = kind.results.len();
+        let results = kind.result_slots();
         // SAFETY: the function has left its results where its frame began.
         let results = (0..results).map(|index| unsafe { frame.add(index).read() });
         Ok(results.collect())
@@ -250,12 +250,12 @@ impl Store {
     fn host(&mut self, activation: &mut Activation, index: u32, kind: u32) -> Result<(), Trap> {
         let kind = types::function_type(kind);
         let frame = activation.frame;
-        let count = kind.parameters.len();
+        let count = kind.parameter_slots();
         // SAFETY: the caller has written arguments and link.
         let arguments: Vec<u64> = (0..count)
             .map(|slot| unsafe { frame.add(slot).read() })
             .collect();
-        let mut results = vec![0; kind.results.len()];
+        let mut results = vec![0; kind.result_slots()];
         let Some(mut body) = self.hosts[index as usize].body.take() else {
             return Err(Trap::Host("a function of the host called itself".into()));
         };

@@ -22,6 +22,7 @@ pub struct Function(pub(crate) u32);
 pub struct Global(pub(crate) u32);
 
 /// The body of a function of the host: it gets the bits of its arguments and sets those of its results.
+/// A vector has two words, the first with its lower lanes.
 pub type HostBody = Box<dyn FnMut(&mut Store, &[u64], &mut [u64]) -> Result<(), Trap> + Send>;
 
 pub(crate) struct HostFunction {
@@ -111,12 +112,12 @@ impl Store {
     }
 
     /// Makes a global variable whose value has the given bits.
-    pub fn global(&mut self, kind: GlobalType, value: u64) -> Global {
+    pub fn global(&mut self, kind: GlobalType, value: u128) -> Global {
         Global(self.globals.add(GlobalRecord { value, kind }))
     }
 
     /// The bits of a global variable's value.
-    pub fn global_value(&self, global: Global) -> u64 {
+    pub fn global_value(&self, global: Global) -> u128 {
         self.globals[global.0].value
     }
 

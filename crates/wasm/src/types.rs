@@ -19,6 +19,8 @@ pub enum ValueType {
     F32,
     /// A float of 64 bits.
     F64,
+    /// A vector of 128 bits.
+    V128,
     /// A reference.
     Reference {
         /// Whether it may be null.
@@ -90,7 +92,17 @@ pub struct TableType {
 impl FunctionType {
     /// Slots before the link of a frame: for parameters and for results.
     pub fn link(&self) -> usize {
-        self.parameters.len().max(self.results.len())
+        self.parameter_slots().max(self.result_slots())
+    }
+
+    /// Words of all arguments: two for a vector, one for anything else.
+    pub fn parameter_slots(&self) -> usize {
+        self.parameters.iter().map(|kind| kind.slots()).sum()
+    }
+
+    /// Words of all results.
+    pub fn result_slots(&self) -> usize {
+        self.results.iter().map(|kind| kind.slots()).sum()
     }
 
     /// The text that messages have, such as `[i32 i64] -> [f32]`.
@@ -116,6 +128,14 @@ impl ValueType {
         heap: HeapType::Extern,
     };
 
+    /// Words of a value: a vector has its lower lanes in the first of two.
+    pub fn slots(self) -> usize {
+        match self {
+            ValueType::V128 => 2,
+            _ => 1,
+        }
+    }
+
     /// The name in the text format.
     pub fn text(self) -> String {
         match self {
@@ -123,6 +143,7 @@ impl ValueType {
             ValueType::I64 => "i64".into(),
             ValueType::F32 => "f32".into(),
             ValueType::F64 => "f64".into(),
+            ValueType::V128 => "v128".into(),
             ValueType::Reference { nullable, heap } => {
                 let heap = match heap {
                     HeapType::Function => "func".into(),
