@@ -201,7 +201,7 @@ impl Store {
     fn operation(&mut self, activation: &mut Activation) -> Result<(), Trap> {
         // SAFETY: the activation has the address of an instruction of the runtime, which has three words.
         let words = unsafe { std::slice::from_raw_parts(activation.pc, 3) };
-        let Some(Opcode::Runtime(operation)) = handlers::opcode(words[0]) else {
+        let Some(operation) = handlers::runtime_operation(words[0]) else {
             return Err(Trap::Reason(Reason::Unreachable));
         };
         match operation {
