@@ -13,8 +13,36 @@ pub enum Trap {
     Reason(Reason),
     /// The run has used up what it may.
     OutOfFuel,
+    /// The guest has ended itself, with a code.
+    Exit(u32),
     /// A function of the host failed, with a text.
     Host(String),
+}
+
+impl Trap {
+    /// Its kind in one word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Trap::Reason(reason) => match reason {
+                Reason::Finished | Reason::Operation | Reason::Budget => "none",
+                Reason::Unreachable => "unreachable",
+                Reason::DivideByZero => "divide-by-zero",
+                Reason::IntegerOverflow => "integer-overflow",
+                Reason::InvalidConversion => "invalid-conversion",
+                Reason::OutOfBoundsMemory => "out-of-bounds-memory",
+                Reason::OutOfBoundsTable => "out-of-bounds-table",
+                Reason::UninitializedElement => "uninitialized-element",
+                Reason::IndirectTypeMismatch => "indirect-type-mismatch",
+                Reason::NullReference => "null-reference",
+                Reason::UndefinedElement => "undefined-element",
+                Reason::NullFunction => "null-function",
+                Reason::StackExhausted => "stack-exhausted",
+            },
+            Trap::OutOfFuel => "out-of-fuel",
+            Trap::Exit(_) => "exit",
+            Trap::Host(_) => "host",
+        }
+    }
 }
 
 impl fmt::Display for Trap {
@@ -36,6 +64,7 @@ impl fmt::Display for Trap {
                 Reason::StackExhausted => "call stack exhausted",
             },
             Trap::OutOfFuel => "all fuel is used up",
+            Trap::Exit(code) => return write!(f, "the guest has ended with code {code}"),
             Trap::Host(text) => text,
         })
     }
@@ -59,6 +88,15 @@ pub enum Error {
         /// Offset in bytes.
         offset: u64,
     },
+    /// The text is no module.
+    Text {
+        /// The fault.
+        text: String,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+    },
     /// The module uses a part of the standard that is not supported.
     Unsupported(String),
     /// Imports that were not given, or are of another type: one text for each.
@@ -73,6 +111,9 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Invalid { text, offset } => write!(f, "{text} (at offset {offset:#x})"),
+            Error::Text { text, line, column } => {
+                write!(f, "line {line}, column {column}: {text}")
+            }
             Error::Unsupported(text) => f.write_str(text),
             Error::Imports(texts) => f.write_str(&texts.join("; ")),
             Error::Trap(trap) => trap.fmt(f),

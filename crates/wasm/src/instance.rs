@@ -46,6 +46,11 @@ impl Imports {
 pub struct Instance(pub(crate) u32);
 
 impl Instance {
+    /// Its number.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+
     /// The export of an instance under a name.
     pub fn export(self, store: &Store, name: &str) -> Option<Extern> {
         let record = &store.instances[self.0];

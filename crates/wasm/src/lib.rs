@@ -20,6 +20,7 @@ mod link;
 mod listing;
 mod memory;
 mod module;
+mod objects;
 mod operations;
 mod record;
 mod run;
@@ -28,13 +29,14 @@ mod table;
 mod translate;
 mod types;
 
+pub use canny_tables::guest::Reason;
 pub use error::{Error, Trap};
 pub use instance::{Extern, Imports, Instance};
 pub use listing::listing;
 pub use memory::Memory;
 pub use module::{Export, ExternType, Import, Module};
-pub use run::Limits;
-pub use store::{Function, Global, Store};
+pub use run::{Event, Limits, Outcome, RunId, Waiting};
+pub use store::{Body, Function, Global, Store};
 pub use table::Table;
 pub use translate::translate_all;
 pub use types::{

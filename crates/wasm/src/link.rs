@@ -10,30 +10,47 @@ use crate::instance::{Extern, Imports, Instance};
 use crate::module::{ExternType, Import, Module};
 use crate::record::{FunctionRecord, InstanceRecord, Lists};
 use crate::store::{Function, Store};
-use crate::table::Table;
 use crate::types;
 
 impl Store {
     /// Makes an instance of a module, and runs its start function.
     pub fn instantiate(&mut self, module: &Module, imports: &Imports) -> Result<Instance, Error> {
-        let instance = self.link(module, imports)?;
-        self.fill(instance)?;
-        if let Some(start) = module.parts().start {
-            let number = self.instances[instance.0].functions[start as usize];
-            self.call(Function(number), &[])?;
+        let found: Vec<Option<Extern>> = module
+            .imports()
+            .iter()
+            .map(|import| imports.get(&import.module, &import.name))
+            .collect();
+        let (instance, start) = self.prepare(module, &found)?;
+        if let Some(start) = start {
+            self.call(start, &[])?;
         }
         Ok(instance)
     }
 
-    fn link(&mut self, module: &Module, imports: &Imports) -> Result<Instance, Error> {
+    /// Makes an instance of a module from its imports in their order; gives the start function, which is
+    /// to be called next.
+    pub fn prepare(
+        &mut self,
+        module: &Module,
+        imports: &[Option<Extern>],
+    ) -> Result<(Instance, Option<Function>), Error> {
+        let instance = self.link(module, imports)?;
+        self.fill(instance)?;
+        let functions = &self.instances[instance.0].functions;
+        let start = module.parts().start;
+        Ok((
+            instance,
+            start.map(|start| Function(functions[start as usize])),
+        ))
+    }
+
+    fn link(&mut self, module: &Module, imports: &[Option<Extern>]) -> Result<Instance, Error> {
         let parts = module.parts();
-        let number = self.instances.add(InstanceRecord::of_host());
-        let owner = self.instances.address(number);
         let mut record = InstanceRecord::of_host();
         record.module = Some(module.clone());
         let mut wrong = Vec::new();
-        for import in &parts.imports {
-            match self.find(import, imports) {
+        for (index, import) in parts.imports.iter().enumerate() {
+            match self.check(import, imports.get(index).copied().flatten()) {
                 Ok(Extern::Function(function)) => record.functions.push(function.0),
                 Ok(Extern::Table(number)) => record.table_numbers.push(number),
                 Ok(Extern::Memory(number)) => record.memory_numbers.push(number),
@@ -44,17 +61,15 @@ impl Store {
         if !wrong.is_empty() {
             return Err(Error::Imports(wrong));
         }
+        let number = self.instances.add(InstanceRecord::of_host());
+        let owner = self.instances.address(number);
         for (index, kind) in parts.functions[parts.imported_functions..]
             .iter()
             .enumerate()
         {
-            let function = self.add_function(FunctionRecord {
-                code: module.stub(index as u32),
-                instance: owner,
-                kind: *kind,
-                number: 0,
-                index: index as u32,
-            });
+            let code = module.stub(index as u32);
+            let record_of_function = FunctionRecord::new(code, owner, *kind, index as u32);
+            let function = self.add_function(record_of_function);
             record.functions.push(function.0);
         }
         let imported = record.memory_numbers.len();
@@ -73,7 +88,7 @@ impl Store {
             let value = value
                 .as_ref()
                 .map_or(0, |value| self.constant(&record, value));
-            let number = self.tables.add(Table::new(*kind, value)?);
+            let number = self.table_of(*kind, value)?;
             record.table_numbers.push(number);
         }
         self.complete(&mut record);
@@ -163,12 +178,10 @@ impl Store {
         Ok(())
     }
 
-    /// The thing that an import names, or what is wrong.
-    fn find(&self, import: &Import, imports: &Imports) -> Result<Extern, String> {
+    /// The thing for an import if it is of the right type, or what is wrong.
+    fn check(&self, import: &Import, item: Option<Extern>) -> Result<Extern, String> {
         let name = format!("\"{}\" \"{}\"", import.module, import.name);
-        let item = imports
-            .get(&import.module, &import.name)
-            .ok_or_else(|| format!("unknown import {name}"))?;
+        let item = item.ok_or_else(|| format!("unknown import {name}"))?;
         let found = self.extern_type(item);
         if fits(&found, &import.kind) {
             Ok(item)

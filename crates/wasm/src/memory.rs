@@ -97,6 +97,11 @@ impl Memory {
         self.bytes / PAGE
     }
 
+    /// How many bytes it has.
+    pub(crate) fn size(&self) -> u64 {
+        self.bytes
+    }
+
     /// Adds pages; gives how many there were, or nothing if that is too much.
     pub fn grow(&mut self, pages: u64) -> Option<u64> {
         let before = self.pages();

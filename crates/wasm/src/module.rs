@@ -151,6 +151,16 @@ fn features() -> WasmFeatures {
 }
 
 impl Module {
+    /// The module with these bytes, which are those of a binary, or a text in UTF-8.
+    pub fn read(bytes: Vec<u8>) -> Result<Module, Error> {
+        let text = std::str::from_utf8(&bytes).ok();
+        match text.filter(|_| !bytes.starts_with(MAGIC)) {
+            // What is empty or one word is rather a damaged binary.
+            Some(text) if text.contains('(') => Module::new(binary(text)?),
+            _ => Module::new(bytes),
+        }
+    }
+
     /// Decodes and validates a module.
     pub fn new(bytes: Vec<u8>) -> Result<Module, Error> {
         if !bytes.starts_with(MAGIC) {
@@ -211,8 +221,19 @@ impl Module {
         &self.shared.parts.exports
     }
 
+    /// The type of an export.
+    pub fn export_type(&self, export: Export) -> ExternType {
+        let parts = &self.shared.parts;
+        match export {
+            Export::Function(index) => ExternType::Function(parts.functions[index as usize]),
+            Export::Table(index) => ExternType::Table(parts.tables[index as usize]),
+            Export::Memory(index) => ExternType::Memory(parts.memories[index as usize]),
+            Export::Global(index) => ExternType::Global(parts.globals[index as usize]),
+        }
+    }
+
     /// The type of a function, by its index.
-    pub fn function_type(&self, index: u32) -> FunctionType {
+    pub fn function_type(&self, index: u32) -> &'static FunctionType {
         types::function_type(self.shared.parts.functions[index as usize])
     }
 
@@ -256,6 +277,21 @@ impl Module {
         translated.get(&own_index).map(|words| show(words))
     }
 
+    /// How many bytes it has.
+    pub fn byte_count(&self) -> usize {
+        self.shared.bytes.len()
+    }
+
+    /// The bytes of the first custom section of that name.
+    pub fn custom_section(&self, name: &str) -> Option<&[u8]> {
+        let parser = wasmparser::Parser::new(0);
+        let mut payloads = parser.parse_all(&self.shared.bytes).flatten();
+        payloads.find_map(|payload| match payload {
+            Payload::CustomSection(section) if section.name() == name => Some(section.data()),
+            _ => None,
+        })
+    }
+
     /// The number of functions, imported ones included.
     pub fn function_count(&self) -> u32 {
         self.shared.parts.functions.len() as u32
@@ -274,6 +310,21 @@ impl Module {
     pub(crate) fn stub(&self, own_index: u32) -> *const u64 {
         self.shared.code.stubs[STUB_WORDS * own_index as usize..].as_ptr()
     }
+}
+
+/// The binary for a module in the text format.
+fn binary(text: &str) -> Result<Vec<u8>, Error> {
+    let failed = |error: wast::Error| {
+        let (line, column) = error.span().linecol_in(text);
+        Error::Text {
+            text: error.message(),
+            line: line + 1,
+            column: column + 1,
+        }
+    };
+    let buffer = wast::parser::ParseBuffer::new(text).map_err(failed)?;
+    let mut module = wast::parser::parse::<wast::Wat>(&buffer).map_err(failed)?;
+    module.encode().map_err(failed)
 }
 
 struct Reader {

@@ -6,6 +6,7 @@ use canny_tables::guest::{Reason, Runtime};
 
 use crate::error::Trap;
 use crate::link::range;
+use crate::memory::PAGE;
 use crate::record::InstanceRecord;
 use crate::store::{Function, Store};
 
@@ -21,8 +22,11 @@ pub fn run(
     match operation {
         Runtime::MemoryGrow => {
             let number = instance.memory_numbers[numbers[0] as usize];
+            let pages = width(x, store.memories[number].kind().is_wide);
+            if !store.may_grow(pages.saturating_mul(PAGE)) {
+                return Ok(Some(u64::MAX));
+            }
             let memory = &mut store.memories[number];
-            let pages = width(x, memory.kind().is_wide);
             return Ok(Some(memory.grow(pages).unwrap_or(u64::MAX)));
         }
         Runtime::MemoryFill => {
@@ -85,6 +89,12 @@ fn table(
 ) -> Result<Option<u64>, Trap> {
     let [x, y, z] = operands;
     let number = instance.table_numbers[numbers[0] as usize];
+    if operation == Runtime::TableGrow {
+        let more = width(y, store.tables[number].kind().is_wide);
+        if !store.may_grow(more.saturating_mul(8)) {
+            return Ok(Some(u64::MAX));
+        }
+    }
     let outside = Trap::Reason(Reason::OutOfBoundsTable);
     let table = &mut store.tables[number];
     let is_wide = table.kind().is_wide;

@@ -9,7 +9,7 @@ use canny_tables::guest::{function, instance};
 use crate::memory::Memory;
 use crate::module::Module;
 use crate::table::Table;
-use crate::types::GlobalType;
+use crate::types::{self, FunctionType, GlobalType};
 
 /// A function, as handlers see it.
 #[repr(C)]
@@ -18,10 +18,30 @@ pub struct FunctionRecord {
     pub code: *const u64,
     pub instance: *const InstanceRecord,
     pub kind: u32,
+    pub signature: &'static FunctionType,
     /// Its number in the store.
     pub number: u32,
     /// Its index among the module's own functions, or that of the host's function.
     pub index: u32,
+}
+
+impl FunctionRecord {
+    /// A function without a number.
+    pub fn new(
+        code: *const u64,
+        instance: *const InstanceRecord,
+        kind: u32,
+        index: u32,
+    ) -> FunctionRecord {
+        FunctionRecord {
+            code,
+            instance,
+            kind,
+            signature: types::function_type(kind),
+            number: 0,
+            index,
+        }
+    }
 }
 
 const _: () = assert!(std::mem::offset_of!(GlobalRecord, value) == 0);

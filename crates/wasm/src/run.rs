@@ -1,6 +1,12 @@
 //! Runs of guest code: entering it, and what it returns to the runtime for.
 //!
-//! A run has an activation, which handlers read, and memory for its frames.
+//! A run has an activation, which handlers read, and memory for its frames. A store keeps its runs,
+//! one begun inside of the other, and goes on with the newest. A run is left when its slice is used
+//! up, when it calls a function outside of the store, and when a function of the host waits.
+
+use std::os::fd::RawFd;
+use std::sync::LazyLock;
+use std::time::Instant;
 
 use canny_tables::guest::{LINK_WORDS, Opcode, Plain, Reason, Runtime, activation};
 
@@ -9,9 +15,9 @@ use crate::error::Trap;
 use crate::handlers;
 use crate::operations;
 use crate::record::InstanceRecord;
-use crate::store::{Function, Store};
+use crate::store::{Function, HostBody, Store};
 use crate::translate;
-use crate::types;
+use crate::types::{self, FunctionType};
 
 /// Limits of a run.
 #[derive(Clone, Copy, Debug)]
@@ -63,14 +69,19 @@ const _: () = assert!(std::mem::offset_of!(Activation, callee) == activation::CA
 const _: () = assert!(std::mem::offset_of!(Activation, scratch) == activation::SCRATCH as usize);
 
 /// Memory for frames, which the system gives when it is touched.
-struct Stack {
+pub(crate) struct Stack {
     base: *mut u64,
     bytes: usize,
 }
 
 impl Stack {
-    fn new(bytes: usize) -> Result<Stack, Trap> {
-        let bytes = bytes + 2 * MARGIN;
+    /// Bytes of the mapping for so many bytes of frames.
+    fn bytes(frames: usize) -> usize {
+        frames + 2 * MARGIN
+    }
+
+    fn new(frames: usize) -> Result<Stack, Trap> {
+        let bytes = Stack::bytes(frames);
         // SAFETY: a new private mapping, at an address that the system chooses.
         let base = unsafe {
             libc::mmap(
@@ -99,10 +110,90 @@ impl Drop for Stack {
     }
 }
 
+/// What a run came to.
+#[derive(Debug)]
+pub enum Event {
+    /// Its function has returned; [`Store::results`] has the results.
+    Finished,
+    /// It has used up its slice and can go on.
+    Pause,
+    /// It has called the function outside of the store with this number, of which
+    /// [`Store::arguments`] has the arguments. [`Store::answer`] gives the results.
+    Call(u32),
+    /// A function of the host waits for something. The function is called again when the run goes on.
+    Wait(Waiting),
+}
+
+/// What a function of the host waits for: the first of these.
+#[derive(Clone, Default, Debug)]
+pub struct Waiting {
+    /// Descriptors that shall be readable.
+    pub readable: Vec<RawFd>,
+    /// Descriptors that shall be writable.
+    pub writable: Vec<RawFd>,
+    /// A time.
+    pub deadline: Option<Instant>,
+    /// A stream that the embedder fills, by its number.
+    pub stream: Option<u32>,
+}
+
+/// How a function of the host has ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// With its results.
+    Done,
+    /// With its results; the run pauses afterwards.
+    DoneAndPause,
+    /// Not yet: it is called again.
+    Wait(Waiting),
+}
+
+/// The number of a run in its store; later ones have greater numbers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct RunId(pub u64);
+
+/// A run that was begun and has not ended.
+pub(crate) struct Run {
+    id: RunId,
+    activation: Activation,
+    stack: Stack,
+    /// The type of its function.
+    signature: &'static FunctionType,
+}
+
+/// Most words of a frame.
+const FRAME_WORDS: usize = 1 << 16;
+
+impl Run {
+    /// Gives all words of its frames, and some behind them.
+    pub fn each_word(&self, visit: impl FnMut(u64)) {
+        let used = (self.activation.frame as usize - self.stack.base as usize) / 8;
+        let count = (used + FRAME_WORDS).min(self.stack.bytes / 8);
+        // SAFETY: the words lie in the stack, whose run is not running now.
+        (0..count)
+            .map(|index| unsafe { self.stack.base.add(index).read() })
+            .for_each(visit);
+    }
+}
+
+/// Frames of runs that have ended, which others use again.
+const SPARE_STACKS: usize = 2;
+
 impl Store {
     /// Calls a function with the bits of arguments; gives those of its results. A vector has two words.
     pub fn call(&mut self, function: Function, arguments: &[u64]) -> Result<Vec<u64>, Trap> {
-        self.call_within(function, arguments, Limits::default())
+        let id = self.begin(function, arguments)?;
+        loop {
+            match self.proceed(id)? {
+                Event::Finished => return Ok(self.results().to_vec()),
+                Event::Pause => {}
+                Event::Call(_) | Event::Wait(_) => {
+                    self.abandon(id);
+                    let text = "a function of the host cannot be called here";
+                    return Err(Trap::Host(text.into()));
+                }
+            }
+        }
     }
 
     /// The same within limits.
@@ -112,24 +203,19 @@ impl Store {
         arguments: &[u64],
         limits: Limits,
     ) -> Result<Vec<u64>, Trap> {
+        self.stack_bytes = limits.stack_bytes;
+        self.fuel = limits.fuel;
+        self.call(function, arguments)
+    }
+
+    /// Begins a run; nothing of its function has happened yet.
+    pub fn begin(&mut self, function: Function, arguments: &[u64]) -> Result<RunId, Trap> {
         if self.depth == DEPTH_MAX {
             return Err(Trap::Reason(Reason::StackExhausted));
         }
-        self.depth += 1;
-        let results = self.run(function, arguments, limits);
-        self.depth -= 1;
-        results
-    }
-
-    fn run(
-        &mut self,
-        function: Function,
-        arguments: &[u64],
-        limits: Limits,
-    ) -> Result<Vec<u64>, Trap> {
         handlers::watch_faults();
         let record = &self.functions[function.0];
-        let kind = types::function_type(record.kind);
+        let kind = record.signature;
         let (entry, instance) = (record.code, record.instance);
         if arguments.len() != kind.parameter_slots() {
             let text = format!(
@@ -139,10 +225,7 @@ impl Store {
             );
             return Err(Trap::Host(text));
         }
-        let stack = Stack::new(limits.stack_bytes)?;
-        let mut finish = Code::default();
-        finish.put(Opcode::Plain(Plain::Finish));
-        let finish = finish.finish();
+        let stack = self.take_stack()?;
         let frame = stack.base;
         let link = kind.link();
         // SAFETY: the stack has room for arguments and link behind its limit.
@@ -150,32 +233,145 @@ impl Store {
             for (index, argument) in arguments.iter().enumerate() {
                 frame.add(index).write(*argument);
             }
-            frame.add(link).write(finish.as_ptr() as u64);
+            frame.add(link).write(FINISH.as_ptr() as u64);
             frame.add(link + 1).write(frame as u64);
         }
-        let mut fuel = limits.fuel;
-        let mut activation = Activation {
-            budget: take_slice(&mut fuel)?,
-            // SAFETY: the limit lies in the stack.
-            stack_limit: unsafe { frame.byte_add(stack.bytes - MARGIN) },
-            pc: entry,
-            frame,
-            instance,
-            callee: 0,
-            scratch: [0; LINK_WORDS],
+        let id = RunId(self.next_run);
+        self.next_run += 1;
+        self.depth += 1;
+        self.runs.push(Run {
+            id,
+            activation: Activation {
+                budget: 0,
+                // SAFETY: the limit lies in the stack.
+                stack_limit: unsafe { frame.byte_add(stack.bytes - MARGIN) },
+                pc: entry,
+                frame,
+                instance,
+                callee: 0,
+                scratch: [0; LINK_WORDS],
+            },
+            stack,
+            signature: kind,
+        });
+        Ok(id)
+    }
+
+    fn take_stack(&mut self) -> Result<Stack, Trap> {
+        while let Some(stack) = self.spare_stacks.pop() {
+            if stack.bytes == Stack::bytes(self.stack_bytes) {
+                return Ok(stack);
+            }
+        }
+        Stack::new(self.stack_bytes)
+    }
+
+    /// Goes on with the newest run. With an error it has ended.
+    pub fn proceed(&mut self, id: RunId) -> Result<Event, Trap> {
+        let Some(mut run) = self.runs.pop_if(|run| run.id == id) else {
+            return Err(Trap::Host("the call of a guest has ended already".into()));
         };
+        let outcome = self.go_on(&mut run.activation);
+        let unspent = std::mem::take(&mut run.activation.budget);
+        if let (Some(fuel), Ok(unspent)) = (&mut self.fuel, u64::try_from(unspent)) {
+            *fuel += unspent;
+        }
+        match outcome {
+            Ok(Event::Finished) => {
+                self.exchange.clear();
+                // SAFETY: the function has left its results where its frame began.
+                let results = (0..run.signature.result_slots())
+                    .map(|index| unsafe { run.stack.base.add(index).read() });
+                self.exchange.extend(results);
+                self.finished = run.signature;
+                self.end(run);
+                Ok(Event::Finished)
+            }
+            Ok(event) => {
+                self.runs.push(run);
+                Ok(event)
+            }
+            Err(trap) => {
+                self.end(run);
+                Err(trap)
+            }
+        }
+    }
+
+    fn end(&mut self, run: Run) {
+        self.depth -= 1;
+        if self.spare_stacks.len() < SPARE_STACKS {
+            self.spare_stacks.push(run.stack);
+        }
+    }
+
+    /// Ends a run and all that were begun after it.
+    pub fn abandon(&mut self, id: RunId) {
+        while let Some(run) = self.runs.pop_if(|run| run.id >= id) {
+            self.end(run);
+        }
+    }
+
+    /// The newest run that has not ended.
+    pub fn newest_run(&self) -> Option<RunId> {
+        self.runs.last().map(|run| run.id)
+    }
+
+    /// Results of the run that has finished just now.
+    pub fn results(&self) -> &[u64] {
+        &self.exchange
+    }
+
+    /// The type of the function whose run has finished just now.
+    pub fn results_type(&self) -> &'static FunctionType {
+        self.finished
+    }
+
+    /// The type of the function of the host that the newest run has called and that has not been answered.
+    pub fn called_type(&self) -> Option<&'static FunctionType> {
+        let activation = &self.runs.last()?.activation;
+        called_type(activation)
+    }
+
+    /// Arguments of the call that the newest run has met just now.
+    pub fn arguments(&self) -> &[u64] {
+        &self.exchange
+    }
+
+    /// Returns the bits of results from the call that a run has met.
+    pub fn answer(&mut self, id: RunId, results: &[u64]) -> Result<(), Trap> {
+        let ended = || Trap::Host("the call of a guest has ended already".into());
+        let run = self.runs.last_mut().filter(|run| run.id == id);
+        let activation = &mut run.ok_or_else(ended)?.activation;
+        let kind = called_type(activation).ok_or_else(ended)?;
+        if results.len() != kind.result_slots() {
+            return Err(Trap::Host(format!(
+                "a function {} has given {} results",
+                kind.text(),
+                results.len()
+            )));
+        }
+        return_from_host(activation, kind, results);
+        Ok(())
+    }
+
+    fn go_on(&mut self, activation: &mut Activation) -> Result<Event, Trap> {
+        activation.budget = take_slice(&mut self.fuel)?;
         loop {
-            match self.enter(&mut activation) {
-                Reason::Finished => break,
-                Reason::Budget => activation.budget = take_slice(&mut fuel)?,
-                Reason::Operation => self.operation(&mut activation)?,
+            match self.enter(activation) {
+                Reason::Finished => return Ok(Event::Finished),
+                Reason::Budget => {
+                    activation.budget = 0;
+                    return Ok(Event::Pause);
+                }
+                Reason::Operation => {
+                    if let Some(event) = self.operation(activation)? {
+                        return Ok(event);
+                    }
+                }
                 trap => return Err(Trap::Reason(trap)),
             }
         }
-        let results = kind.result_slots();
-        // SAFETY: the function has left its results where its frame began.
-        let results = (0..results).map(|index| unsafe { frame.add(index).read() });
-        Ok(results.collect())
     }
 
     /// Runs until the code returns to the runtime.
@@ -197,15 +393,19 @@ impl Store {
         found.next().unwrap_or(Reason::Unreachable)
     }
 
-    /// Does what the instruction at which the code was left is for.
-    fn operation(&mut self, activation: &mut Activation) -> Result<(), Trap> {
+    /// Does what the instruction at which the code was left is for; gives what the run has come to, if it
+    /// does not go on.
+    fn operation(&mut self, activation: &mut Activation) -> Result<Option<Event>, Trap> {
         // SAFETY: the activation has the address of an instruction of the runtime, which has three words.
         let words = unsafe { std::slice::from_raw_parts(activation.pc, 3) };
         let Some(operation) = handlers::runtime_operation(words[0]) else {
             return Err(Trap::Reason(Reason::Unreachable));
         };
         match operation {
-            Runtime::Translate => self.translate(activation, code::read32(words, 8)),
+            Runtime::Translate => {
+                self.translate(activation, code::read32(words, 8))?;
+                Ok(None)
+            }
             Runtime::Host => self.host(activation, code::read32(words, 8), code::read32(words, 16)),
             operation => {
                 let mut operands = [0; 3];
@@ -226,7 +426,7 @@ impl Store {
                 }
                 // SAFETY: another instruction follows.
                 activation.pc = unsafe { activation.pc.add(3) };
-                Ok(())
+                Ok(None)
             }
         }
     }
@@ -247,33 +447,76 @@ impl Store {
     }
 
     /// Calls a function of the host, and returns from its frame.
-    fn host(&mut self, activation: &mut Activation, index: u32, kind: u32) -> Result<(), Trap> {
+    fn host(
+        &mut self,
+        activation: &mut Activation,
+        index: u32,
+        kind: u32,
+    ) -> Result<Option<Event>, Trap> {
         let kind = types::function_type(kind);
         let frame = activation.frame;
-        let count = kind.parameter_slots();
+        let mut exchange = std::mem::take(&mut self.exchange);
+        exchange.clear();
         // SAFETY: the caller has written arguments and link.
-        let arguments: Vec<u64> = (0..count)
-            .map(|slot| unsafe { frame.add(slot).read() })
-            .collect();
-        let mut results = vec![0; kind.result_slots()];
-        let Some(mut body) = self.hosts[index as usize].body.take() else {
-            return Err(Trap::Host("a function of the host called itself".into()));
-        };
-        let done = body(self, &arguments, &mut results);
-        self.hosts[index as usize].body = Some(body);
-        done?;
-        // SAFETY: results lie where the frame begins, and the link behind both.
-        unsafe {
-            for (slot, result) in results.into_iter().enumerate() {
-                frame.add(slot).write(result);
+        exchange.extend((0..kind.parameter_slots()).map(|slot| unsafe { frame.add(slot).read() }));
+        let mut body = match &mut self.hosts[index as usize].body {
+            HostBody::Outside(number) => {
+                self.exchange = exchange;
+                return Ok(Some(Event::Call(*number)));
             }
-            let link = frame.add(kind.link());
-            activation.pc = link.read() as *const u64;
-            activation.frame = link.add(1).read() as *mut u64;
-        }
-        Ok(())
+            HostBody::Here(body) => match body.take() {
+                Some(body) => body,
+                None => return Err(Trap::Host("a function of the host called itself".into())),
+            },
+        };
+        let count = exchange.len();
+        exchange.resize(count + kind.result_slots(), 0);
+        let (arguments, results) = exchange.split_at_mut(count);
+        let outcome = body(self, arguments, results);
+        self.hosts[index as usize].body = HostBody::Here(Some(body));
+        let event = match outcome? {
+            Outcome::Wait(waiting) => return Ok(Some(Event::Wait(waiting))),
+            Outcome::Done => None,
+            Outcome::DoneAndPause => Some(Event::Pause),
+        };
+        return_from_host(activation, kind, results);
+        self.exchange = exchange;
+        Ok(event)
     }
 }
+
+/// The type of the function of the host at whose call a run was left.
+fn called_type(activation: &Activation) -> Option<&'static FunctionType> {
+    // SAFETY: a run that was left has the address of an instruction, of which this is the first word.
+    let word = unsafe { activation.pc.read() };
+    let Some(Runtime::Host) = handlers::runtime_operation(word) else {
+        return None;
+    };
+    // SAFETY: that instruction has three words.
+    let words = unsafe { std::slice::from_raw_parts(activation.pc, 3) };
+    Some(types::function_type(code::read32(words, 16)))
+}
+
+/// Returns from the frame of a function of the host.
+fn return_from_host(activation: &mut Activation, kind: &FunctionType, results: &[u64]) {
+    let frame = activation.frame;
+    // SAFETY: results lie where the frame begins, and the link behind both.
+    unsafe {
+        for (slot, result) in results.iter().enumerate() {
+            frame.add(slot).write(*result);
+        }
+        let link = frame.add(kind.link());
+        activation.pc = link.read() as *const u64;
+        activation.frame = link.add(1).read() as *mut u64;
+    }
+}
+
+/// The instruction to which the first function of a run returns.
+static FINISH: LazyLock<Box<[u64]>> = LazyLock::new(|| {
+    let mut finish = Code::default();
+    finish.put(Opcode::Plain(Plain::Finish));
+    finish.finish()
+});
 
 /// Takes the budget of the next slice from the fuel.
 fn take_slice(fuel: &mut Option<u64>) -> Result<i64, Trap> {

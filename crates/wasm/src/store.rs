@@ -8,8 +8,9 @@ use canny_tables::guest::{Opcode, Runtime};
 use crate::arena::Arena;
 use crate::code::Code;
 use crate::error::Trap;
-use crate::memory::Memory;
+use crate::memory::{Memory, PAGE};
 use crate::record::{FunctionRecord, GlobalRecord, InstanceRecord};
+use crate::run::{Limits, Outcome, Run, Stack};
 use crate::table::Table;
 use crate::types::{self, FunctionType, GlobalType};
 
@@ -17,17 +18,37 @@ use crate::types::{self, FunctionType, GlobalType};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Function(pub(crate) u32);
 
+impl Function {
+    /// Its number.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
 /// A global variable, by its number in a store.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Global(pub(crate) u32);
 
-/// The body of a function of the host: it gets the bits of its arguments and sets those of its results.
-/// A vector has two words, the first with its lower lanes.
-pub type HostBody = Box<dyn FnMut(&mut Store, &[u64], &mut [u64]) -> Result<(), Trap> + Send>;
+impl Global {
+    /// Its number.
+    pub fn number(self) -> u32 {
+        self.0
+    }
+}
+
+/// A function of the host in Rust: it gets the bits of its arguments and sets those of its results. A
+/// vector has two words, the first with its lower lanes.
+pub type Body = Box<dyn FnMut(&mut Store, &[u64], &mut [u64]) -> Result<Outcome, Trap> + Send>;
+
+pub(crate) enum HostBody {
+    /// Taken while it runs.
+    Here(Option<Body>),
+    /// Who drives the run does what this number means.
+    Outside(u32),
+}
 
 pub(crate) struct HostFunction {
-    /// Taken while it runs.
-    pub body: Option<HostBody>,
+    pub body: HostBody,
     /// Its instruction.
     _code: Box<[u64]>,
 }
@@ -42,6 +63,17 @@ pub struct Store {
     pub(crate) hosts: Vec<HostFunction>,
     /// Runs that are in progress, one inside of the other.
     pub(crate) depth: usize,
+    /// Those of them that are not running now, the newest last.
+    pub(crate) runs: Vec<Run>,
+    pub(crate) next_run: u64,
+    pub(crate) spare_stacks: Vec<Stack>,
+    /// Arguments or results of the newest event.
+    pub(crate) exchange: Vec<u64>,
+    /// The type of the function whose run has finished last.
+    pub(crate) finished: &'static FunctionType,
+    pub(crate) stack_bytes: usize,
+    pub(crate) fuel: Option<u64>,
+    memory_limit: Option<u64>,
     /// The instance of functions of the host.
     host: Arena<InstanceRecord>,
 }
@@ -49,6 +81,11 @@ pub struct Store {
 // SAFETY: records refer to each other and to nothing outside of the store but modules, which are shared
 // by reference counts.
 unsafe impl Send for Store {}
+
+static NO_TYPE: FunctionType = FunctionType {
+    parameters: Vec::new(),
+    results: Vec::new(),
+};
 
 impl Default for Store {
     fn default() -> Store {
@@ -69,6 +106,14 @@ impl Store {
             instances: Arena::new(),
             hosts: Vec::new(),
             depth: 0,
+            runs: Vec::new(),
+            next_run: 0,
+            spare_stacks: Vec::new(),
+            exchange: Vec::new(),
+            finished: &NO_TYPE,
+            stack_bytes: Limits::default().stack_bytes,
+            fuel: None,
+            memory_limit: None,
             host,
         }
     }
@@ -79,7 +124,16 @@ impl Store {
     }
 
     /// Makes a function of the host.
-    pub fn host_function(&mut self, kind: FunctionType, body: HostBody) -> Function {
+    pub fn host_function(&mut self, kind: FunctionType, body: Body) -> Function {
+        self.function_of_host(kind, HostBody::Here(Some(body)))
+    }
+
+    /// Makes a function whose calls are events with this number.
+    pub fn outside_function(&mut self, kind: FunctionType, number: u32) -> Function {
+        self.function_of_host(kind, HostBody::Outside(number))
+    }
+
+    fn function_of_host(&mut self, kind: FunctionType, body: HostBody) -> Function {
         let kind = types::intern(vec![kind]);
         let index = self.hosts.len() as u32;
         let mut code = Code::default();
@@ -87,28 +141,29 @@ impl Store {
         code.set32(place, 8, index);
         code.set32(place, 16, kind);
         let code = code.finish();
-        let record = FunctionRecord {
-            code: code.as_ptr(),
-            instance: self.host.address(0),
-            kind,
-            number: 0,
-            index,
-        };
-        self.hosts.push(HostFunction {
-            body: Some(body),
-            _code: code,
-        });
+        let record = FunctionRecord::new(code.as_ptr(), self.host.address(0), kind, index);
+        self.hosts.push(HostFunction { body, _code: code });
         self.add_function(record)
     }
 
     /// Makes a memory.
     pub fn memory(&mut self, kind: types::MemoryType) -> Result<u32, crate::Error> {
+        self.check_room(kind.initial.saturating_mul(PAGE))?;
         Ok(self.memories.add(Memory::new(kind)?))
     }
 
     /// Makes a table of null references.
     pub fn table(&mut self, kind: types::TableType) -> Result<u32, crate::Error> {
-        Ok(self.tables.add(Table::new(kind, 0)?))
+        self.table_of(kind, 0)
+    }
+
+    pub(crate) fn table_of(
+        &mut self,
+        kind: types::TableType,
+        value: u64,
+    ) -> Result<u32, crate::Error> {
+        self.check_room(kind.initial.saturating_mul(8))?;
+        Ok(self.tables.add(Table::new(kind, value)?))
     }
 
     /// Makes a global variable whose value has the given bits.
@@ -122,8 +177,64 @@ impl Store {
     }
 
     /// The type of a function.
-    pub fn function_type(&self, function: Function) -> FunctionType {
-        types::function_type(self.functions[function.0].kind)
+    pub fn function_type(&self, function: Function) -> &'static FunctionType {
+        self.functions[function.0].signature
+    }
+
+    /// The number of a function's type.
+    pub fn function_type_number(&self, function: Function) -> u32 {
+        self.functions[function.0].kind
+    }
+
+    /// How many functions there are; those have the numbers below.
+    pub fn function_count(&self) -> usize {
+        self.functions.len()
+    }
+
+    /// Jumps and calls that are left to all runs, if they are limited.
+    pub fn fuel(&self) -> Option<u64> {
+        self.fuel
+    }
+
+    /// Sets how many jumps and calls all runs may do from now on.
+    pub fn set_fuel(&mut self, fuel: Option<u64>) {
+        self.fuel = fuel;
+    }
+
+    /// Sets how many bytes of frames later runs have.
+    pub fn set_stack_bytes(&mut self, bytes: usize) {
+        self.stack_bytes = bytes;
+    }
+
+    /// Sets how many bytes all memories and tables may have.
+    pub fn set_memory_limit(&mut self, bytes: Option<u64>) {
+        self.memory_limit = bytes;
+    }
+
+    /// Bytes of all memories and tables.
+    pub fn memory_bytes(&self) -> u64 {
+        let memories = (0..self.memories.len() as u32).map(|number| self.memories[number].size());
+        let tables =
+            (0..self.tables.len() as u32).map(|number| 8 * self.tables[number].kind().initial);
+        memories.sum::<u64>() + tables.sum::<u64>()
+    }
+
+    /// Whether memories and tables may have so many bytes more.
+    pub(crate) fn may_grow(&self, bytes: u64) -> bool {
+        self.memory_limit.is_none_or(|limit| {
+            let sum = self.memory_bytes().checked_add(bytes);
+            sum.is_some_and(|sum| sum <= limit)
+        })
+    }
+
+    pub(crate) fn check_room(&self, bytes: u64) -> Result<(), crate::Error> {
+        if self.may_grow(bytes) {
+            return Ok(());
+        }
+        let limit = self.memory_limit.unwrap_or(0);
+        Err(crate::Error::NoMemory(format!(
+            "the limit of {limit} bytes for memories and tables is too small"
+        )))
     }
 
     /// The word that refers to a function.

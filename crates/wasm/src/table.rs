@@ -62,7 +62,8 @@ impl Table {
         Some(before)
     }
 
-    pub(crate) fn elements(&self) -> &[u64] {
+    /// Its elements: addresses of functions or words of the host.
+    pub fn elements(&self) -> &[u64] {
         &self.elements
     }
 

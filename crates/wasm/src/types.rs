@@ -186,7 +186,8 @@ impl ValueType {
 
 #[derive(Default)]
 struct Known {
-    types: Vec<FunctionType>,
+    /// They live as long as the process.
+    types: Vec<&'static FunctionType>,
     /// The number of a group's first type.
     groups: HashMap<Vec<FunctionType>, u32>,
 }
@@ -215,13 +216,13 @@ pub fn intern(group: Vec<FunctionType>) -> u32 {
             parameters: kind.parameters.iter().map(outside).collect(),
             results: kind.results.iter().map(outside).collect(),
         };
-        known.types.push(kind);
+        known.types.push(Box::leak(Box::new(kind)));
     }
     known.groups.insert(group, first);
     first
 }
 
 /// The type with a number.
-pub fn function_type(number: u32) -> FunctionType {
-    KNOWN.lock().types[number as usize].clone()
+pub fn function_type(number: u32) -> &'static FunctionType {
+    KNOWN.lock().types[number as usize]
 }

@@ -115,6 +115,20 @@
           row-shape/alist
           row-shape/value
           row-shape/nothing
+          guest-item/function
+          guest-item/table
+          guest-item/memory
+          guest-item/global
+          guest-number/u8
+          guest-number/s8
+          guest-number/u16
+          guest-number/s16
+          guest-number/u32
+          guest-number/s32
+          guest-number/u64
+          guest-number/s64
+          guest-number/f32
+          guest-number/f64
           database-state/last-insert-id
           database-state/in-transaction
           database-state/statements
@@ -466,6 +480,24 @@
     (define row-shape/alist 4)
     (define row-shape/value 5)
     (define row-shape/nothing 6)
+
+    ;; What a guest exports or imports.
+    (define guest-item/function 0)
+    (define guest-item/table 1)
+    (define guest-item/memory 2)
+    (define guest-item/global 3)
+
+    ;; A number in a memory of a guest.
+    (define guest-number/u8 0)
+    (define guest-number/s8 1)
+    (define guest-number/u16 2)
+    (define guest-number/s16 3)
+    (define guest-number/u32 4)
+    (define guest-number/s32 5)
+    (define guest-number/u64 6)
+    (define guest-number/s64 7)
+    (define guest-number/f32 8)
+    (define guest-number/f64 9)
 
     ;; A property of a database connection.
     (define database-state/last-insert-id 0)

@@ -59,7 +59,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "locks", "replay", "tables", "number", "value", "heap", "syntax", "compiler", "spesh",
             "vm", "sched", "io", "tls", "formats", "http", "sqlite", "secrets", "profile",
-            "snapshot",
+            "snapshot", "wasm",
         ],
     ),
     ("messages", &[]),

@@ -72,7 +72,7 @@ fn run(mut parser: Parser, _: &'static Environment) -> Result<u8, String> {
             return Ok(exit_code::NO_INPUT);
         }
     };
-    let module = match Module::new(bytes) {
+    let module = match Module::read(bytes) {
         Ok(module) => module,
         Err(error) => return Ok(complain(&file, &error)),
     };
@@ -114,7 +114,7 @@ fn disassembly(module: &Module) -> Result<String, Error> {
 fn complain(file: &Path, error: &Error) -> u8 {
     eprintln!("canny wasm: {}: {error}", file.display());
     match error {
-        Error::Invalid { .. } | Error::Unsupported(_) => exit_code::DATA,
+        Error::Invalid { .. } | Error::Text { .. } | Error::Unsupported(_) => exit_code::DATA,
         _ => exit_code::SOFTWARE,
     }
 }

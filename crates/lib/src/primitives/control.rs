@@ -63,7 +63,7 @@ fn change(
 }
 
 /// A values object, or the one value.
-fn values_of(
+pub(crate) fn values_of(
     thread: &mut Thread,
     count: usize,
     mut elements: impl Iterator<Item = Value>,

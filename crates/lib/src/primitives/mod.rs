@@ -15,6 +15,7 @@ pub(crate) mod errors;
 pub(crate) mod evaluation;
 pub(crate) mod file_names;
 pub(crate) mod file_system;
+pub(crate) mod guests;
 pub(crate) mod hash_tables;
 pub(crate) mod heap_files;
 pub(crate) mod http;
@@ -122,6 +123,7 @@ const TOPICS: &[Implementations] = &[
     system::IMPLEMENTATIONS,
     sockets::IMPLEMENTATIONS,
     sqlite::IMPLEMENTATIONS,
+    guests::IMPLEMENTATIONS,
     sorting::IMPLEMENTATIONS,
     tasks::IMPLEMENTATIONS,
     text::IMPLEMENTATIONS,

@@ -30,6 +30,7 @@ mod equivalence;
 mod errors;
 mod file_system;
 mod formats;
+mod guests;
 mod hash_tables;
 mod http;
 mod inspection;
@@ -226,6 +227,7 @@ pub static GROUPS: &[&[Primitive]] = &[
     signals::ROWS,
     sockets::ROWS,
     databases::ROWS,
+    guests::ROWS,
     crypto::ROWS,
     errors::ROWS,
     inspection::ROWS,

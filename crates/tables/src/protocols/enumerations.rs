@@ -74,6 +74,7 @@ pub const RESULTS: &[&str] = &[
     "body-length",
     "websocket-event",
     "transformer-kind",
+    "guest-item",
 ];
 
 enumerations! {
@@ -312,6 +313,28 @@ enumerations! {
         Value "value" = 5,
         /// Nothing.
         Nothing "nothing" = 6,
+    }
+
+    /// What a guest exports or imports.
+    GuestItem "guest-item" {
+        Function "function" = 0,
+        Table "table" = 1,
+        Memory "memory" = 2,
+        Global "global" = 3,
+    }
+
+    /// A number in a memory of a guest.
+    GuestNumber "guest-number" {
+        U8 "u8" = 0,
+        S8 "s8" = 1,
+        U16 "u16" = 2,
+        S16 "s16" = 3,
+        U32 "u32" = 4,
+        S32 "s32" = 5,
+        U64 "u64" = 6,
+        S64 "s64" = 7,
+        F32 "f32" = 8,
+        F64 "f64" = 9,
     }
 
     /// A property of a database connection.

@@ -215,7 +215,8 @@ impl Thread {
         self.wait_for_slot(who, &slot)
     }
 
-    fn task_number(&self) -> Option<i64> {
+    /// The number of the current task, if there is one.
+    pub fn task_number(&self) -> Option<i64> {
         let record = self.tasks.current.as_kind(Kind::Record)?;
         let number = (record.length() > task::NUMBER).then(|| record.field(task::NUMBER))?;
         number.as_fixnum()

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use canny_wasm::{
-    Error, Extern, FunctionType, GlobalType, Imports, Instance, MemoryType, Module, Store,
+    Error, Extern, FunctionType, GlobalType, Imports, Instance, MemoryType, Module, Outcome, Store,
     TableType, Trap, ValueType,
 };
 use wast::core::{AbstractHeapType, HeapType, NanPattern, V128Pattern, WastArgCore, WastRetCore};
@@ -107,7 +107,7 @@ impl Script {
                 parameters: parameters.to_vec(),
                 results: Vec::new(),
             };
-            let function = store.host_function(kind, Box::new(|_, _, _| Ok(())));
+            let function = store.host_function(kind, Box::new(|_, _, _| Ok(Outcome::Done)));
             imports.add("spectest", name, Extern::Function(function));
         }
         for (name, value, bits) in [
@@ -293,14 +293,14 @@ impl Script {
         for argument in invoke.args {
             add_words(argument, &mut arguments)?;
         }
-        let kinds = self.store.function_type(function).results;
+        let kinds = &self.store.function_type(function).results;
         let results = self.store.call(function, &arguments);
         Ok(results.map(|words| {
             let mut words = words.into_iter();
             let mut word = || u128::from(words.next().unwrap_or(0));
-            let values = kinds.into_iter().map(|kind| match kind {
-                ValueType::V128 => (kind, word() | word() << 64),
-                _ => (kind, word()),
+            let values = kinds.iter().map(|kind| match kind {
+                ValueType::V128 => (*kind, word() | word() << 64),
+                _ => (*kind, word()),
             });
             values.collect()
         }))

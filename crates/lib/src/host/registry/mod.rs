@@ -21,6 +21,7 @@ use crate::failure::Failures;
 use crate::macros::ConversationCell;
 use crate::macros::identifiers::Identifiers;
 use crate::primitives::evaluation::{Environments, Loader, SyntaxErrors};
+use crate::primitives::guests::{GuestModule, GuestStore};
 use crate::primitives::heap_files::HeapFile;
 use crate::primitives::http::HttpServer;
 use crate::primitives::json::EventReader;
@@ -153,6 +154,8 @@ kinds! {
     websockets: WebSocketCodec;
     syntax_errors: SyntaxErrors;
     heap_files: HeapFile;
+    guest_modules: GuestModule;
+    guest_stores: GuestStore;
 }
 
 states! {

@@ -1,0 +1,459 @@
+//! WebAssembly guests: the machine's side of `(canny wasm)`.
+//!
+//! A store has a lock of its own, which is held while one of its guests runs for a slice. What a call
+//! of a guest comes to (a procedure of Scheme that is to be called, the end of a slice) is noted as
+//! pending; Scheme code takes it, and goes on with the call. So no frame of Rust is between two frames
+//! of Scheme, and a guest can be interrupted, parked and abandoned.
+//!
+//! A store belongs to the task that has begun a call of it until the call has ended. Other tasks are
+//! told that it is in use.
+
+mod modules;
+mod objects;
+mod values;
+
+use canny_locks::{Mutex, MutexGuard};
+use canny_tables::kinds::Kind;
+use canny_value::{ObjectRef, Value};
+use canny_vm::{PrimitiveFunction, Raise, Thread};
+use canny_wasm::{Error, Event, Function, FunctionType, Module, RunId, Store, Trap};
+
+use self::values::{Externs, function_type_of, integer, types_of};
+use super::control::values_of;
+use crate::arguments::{Call, implementations};
+use crate::host::{find, keep, kept_in_table};
+use crate::list::Walk;
+
+pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
+    "%wasm-module" => modules::make;
+    "%wasm-module-imports" => modules::imports;
+    "%wasm-module-exports" => modules::exports;
+    "%wasm-module-section" => modules::section;
+    "%wasm-store" => make_store;
+    "%wasm-import-function" => import_function;
+    "%wasm-make-function" => make_function;
+    "%wasm-instantiate" => modules::instantiate;
+    "%wasm-exports" => modules::exports_of_instance;
+    "%wasm-function-type" => function_type;
+    "%wasm-function-name" => function_name;
+    "%wasm-call" => call_function;
+    "%wasm-event" => event;
+    "%wasm-resume" => resume;
+    "%wasm-abandon!" => abandon;
+    "%wasm-fuel" => |thread, call| {
+        let (guests, _) = store(thread, call)?;
+        let fuel = guests.lock(thread).store.fuel();
+        Ok(fuel.map_or(Value::FALSE, |fuel| thread.integer(fuel as i64)))
+    };
+    "%wasm-set-fuel!" => |thread, call: Call| {
+        let (guests, _) = store(thread, call)?;
+        let fuel = limit(thread, call, 1)?;
+        guests.lock(thread).store.set_fuel(fuel);
+        Ok(Value::UNSPECIFIED)
+    };
+    "%wasm-memory" => objects::make_memory;
+    "%wasm-memory-pages" => objects::memory_pages;
+    "%wasm-memory-grow!" => objects::grow_memory;
+    "%wasm-memory-ref" => objects::memory_ref;
+    "%wasm-memory-set!" => objects::set_memory;
+    "%wasm-memory-bytes" => objects::memory_bytes;
+    "%wasm-memory-copy!" => objects::copy_to_memory;
+    "%wasm-memory-find" => objects::find_in_memory;
+    "%wasm-table" => objects::make_table;
+    "%wasm-table-type" => objects::table_type;
+    "%wasm-table-size" => objects::table_size;
+    "%wasm-table-ref" => objects::table_ref;
+    "%wasm-table-set!" => objects::set_table;
+    "%wasm-table-grow!" => objects::grow_table;
+    "%wasm-global" => objects::make_global;
+    "%wasm-global-type" => objects::global_type;
+    "%wasm-global-value" => objects::global_value;
+    "%wasm-set-global-value!" => objects::set_global_value;
+};
+
+/// A module as objects of Scheme have it.
+pub(crate) struct GuestModule(Module);
+
+/// A store as objects of Scheme have it.
+pub(crate) struct GuestStore(Mutex<Guests>);
+
+kept_in_table!(GuestModule, |module| Some(module.0.byte_count() as u64));
+kept_in_table!(GuestStore, |store| {
+    Some(store.0.try_lock()?.store.memory_bytes())
+});
+
+/// A store, and what it has to do with Scheme.
+struct Guests {
+    store: Store,
+    /// The task whose calls are in progress.
+    owner: i64,
+    /// What the newest call has come to, until Scheme asks for it.
+    pending: Option<Pending>,
+    externs: Externs,
+    /// Bits of arguments or results that are being converted.
+    words: Vec<u64>,
+}
+
+/// A call that was left.
+struct Pending {
+    run: RunId,
+    event: Event,
+    /// The type of the function that is to be called.
+    kind: Option<&'static FunctionType>,
+}
+
+impl GuestStore {
+    /// Takes the lock, for which a slice of a guest may have to be waited.
+    fn lock(&self, thread: &mut Thread) -> MutexGuard<'_, Guests> {
+        match self.0.try_lock() {
+            Some(guests) => guests,
+            None => thread.block_outside_heap(|| self.0.lock()),
+        }
+    }
+}
+
+/// Fields of the record of a store.
+mod field {
+    pub(super) const HANDLE: usize = 1;
+    pub(super) const EXTERNS: usize = 2;
+}
+
+/// The store whose record is the first argument.
+fn store(
+    thread: &mut Thread,
+    call: Call,
+) -> Result<(std::sync::Arc<GuestStore>, ObjectRef), Raise> {
+    let record = call.object(thread, 0, Kind::Record, "store")?;
+    let found = (record.length() > field::EXTERNS)
+        .then(|| find::<GuestStore>(thread, record.field(field::HANDLE)));
+    match found.flatten() {
+        Some(guests) => Ok((guests, record)),
+        None => Err(call.type_error(thread, 0, "store")),
+    }
+}
+
+/// An index of something in a store.
+fn number(thread: &mut Thread, call: Call, position: usize) -> Result<u32, Raise> {
+    Ok(u32::try_from(call.index(thread, position)?).unwrap_or(u32::MAX))
+}
+
+/// A natural number, or none for `#f`.
+fn limit(thread: &mut Thread, call: Call, position: usize) -> Result<Option<u64>, Raise> {
+    if call.at(position) == Value::FALSE {
+        return Ok(None);
+    }
+    match integer(call.at(position)) {
+        Some((false, limit)) => Ok(Some(limit)),
+        _ => Err(call.type_error(thread, position, "natural number")),
+    }
+}
+
+/// Raises a trap. The irritants are names and values in turn.
+fn trap(thread: &mut Thread, call: Call, trap: &Trap) -> Raise {
+    let name = thread.symbol("trap");
+    let kind = thread.symbol(trap.kind());
+    let condition = match trap {
+        Trap::Exit(code) => {
+            let irritants = [name, kind, Value::fixnum(i64::from(*code))];
+            thread.condition("wasm", &trap.to_string(), &irritants, Some(call.who))
+        }
+        _ => thread.condition("wasm", &trap.to_string(), &[name, kind], Some(call.who)),
+    };
+    thread.raise_object(condition)
+}
+
+/// Raises that a module or an instance could not be made.
+fn refused(thread: &mut Thread, call: Call, error: &Error) -> Raise {
+    if let Error::Trap(reason) = error {
+        return trap(thread, call, reason);
+    }
+    let condition = thread.condition("wasm", &error.to_string(), &[], Some(call.who));
+    thread.raise_object(condition)
+}
+
+/// Raises that the store does not have what a number stands for.
+fn unknown(thread: &mut Thread, call: Call, what: &str) -> Raise {
+    call.range_error(thread, 1, &format!("the number of a {what} of the store"))
+}
+
+fn make_store(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let fuel = limit(thread, call, 0)?;
+    let memory_limit = limit(thread, call, 1)?;
+    let stack_bytes = call.index(thread, 2)?;
+    let mut store = Store::new();
+    store.set_fuel(fuel);
+    store.set_memory_limit(memory_limit);
+    store.set_stack_bytes(stack_bytes);
+    let guests = Guests {
+        store,
+        owner: 0,
+        pending: None,
+        externs: Externs::default(),
+        words: Vec::new(),
+    };
+    keep(thread, GuestStore(Mutex::new(guests)), "store")
+}
+
+fn import_function(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (guests, _) = store(thread, call)?;
+    let module = modules::module(thread, call, 1)?;
+    let index = call.index_below(thread, 2, module.0.imports().len())?;
+    let outside = number(thread, call, 3)?;
+    let canny_wasm::ExternType::Function(kind) = module.0.imports()[index].kind else {
+        return Err(call.range_error(thread, 2, "the index of an imported function"));
+    };
+    let kind = canny_wasm::function_type(kind).clone();
+    let function = guests.lock(thread).store.outside_function(kind, outside);
+    Ok(Value::fixnum(i64::from(function.number())))
+}
+
+fn make_function(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (guests, _) = store(thread, call)?;
+    let kind = FunctionType {
+        parameters: types_of(thread, call, 1)?,
+        results: types_of(thread, call, 2)?,
+    };
+    let outside = number(thread, call, 3)?;
+    let function = guests.lock(thread).store.outside_function(kind, outside);
+    Ok(Value::fixnum(i64::from(function.number())))
+}
+
+/// The function whose number is the second argument, and its type.
+fn function(
+    thread: &mut Thread,
+    call: Call,
+    guests: &GuestStore,
+) -> Result<(Function, &'static FunctionType), Raise> {
+    let number = number(thread, call, 1)?;
+    let found = {
+        let guests = guests.lock(thread);
+        let function = guests.store.function(number);
+        function.map(|function| (function, guests.store.function_type(function)))
+    };
+    found.ok_or_else(|| unknown(thread, call, "function"))
+}
+
+fn function_type(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (guests, _) = store(thread, call)?;
+    let (_, kind) = function(thread, call, &guests)?;
+    function_type_of(thread, kind)
+}
+
+fn function_name(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (guests, _) = store(thread, call)?;
+    let (function, _) = function(thread, call, &guests)?;
+    let name = guests.lock(thread).store.function_name(function);
+    Ok(name.map_or(Value::FALSE, |name| thread.string(&name)))
+}
+
+/// The number of the current task, or 0.
+fn current_task(thread: &Thread) -> i64 {
+    thread.task_number().unwrap_or(0)
+}
+
+fn call_function(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (shared, record) = store(thread, call)?;
+    let handle = record.field(field::HANDLE);
+    let number = number(thread, call, 1)?;
+    let Some(mut guests) = shared.0.try_lock() else {
+        return Ok(handle);
+    };
+    let task = current_task(thread);
+    if guests.store.newest_run().is_some() && guests.owner != task {
+        return Ok(handle);
+    }
+    let Some(function) = guests.store.function(number) else {
+        drop(guests);
+        return Err(unknown(thread, call, "function"));
+    };
+    let kind = guests.store.function_type(function);
+    let given = call.count() - 2;
+    if given != kind.parameters.len() {
+        drop(guests);
+        return Err(wrong_count(thread, call, &shared, function, given));
+    }
+    let mut words = std::mem::take(&mut guests.words);
+    words.clear();
+    for (position, kind) in kind.parameters.iter().enumerate() {
+        let value = call.at(position + 2);
+        if let Err(expected) = values::push(thread, &mut guests, record, &mut words, *kind, value) {
+            guests.words = words;
+            let name = guests.store.function_name(function);
+            drop(guests);
+            let name = name.unwrap_or_else(|| "the function".to_owned());
+            let position = position + 1;
+            let message = format!("argument {position} of {name} is not of type {expected}");
+            let condition = thread.condition("type", &message, &[value], None);
+            return Err(thread.raise_object(condition));
+        }
+    }
+    let begun = guests.store.begin(function, &words);
+    guests.words = words;
+    guests.owner = task;
+    match begun {
+        Ok(run) => go_on(thread, call, record, guests, run, true),
+        Err(reason) => {
+            drop(guests);
+            Err(trap(thread, call, &reason))
+        }
+    }
+}
+
+fn wrong_count(
+    thread: &mut Thread,
+    call: Call,
+    guests: &GuestStore,
+    function: Function,
+    given: usize,
+) -> Raise {
+    let (name, kind) = {
+        let guests = guests.lock(thread);
+        let name = guests.store.function_name(function);
+        (name, guests.store.function_type(function))
+    };
+    let message = format!("a function {} was given {given} arguments", kind.text());
+    let message = match name {
+        Some(name) => format!("{name}: {message}"),
+        None => message,
+    };
+    let condition = thread.condition("arity", &message, &[], Some(call.who));
+    thread.raise_object(condition)
+}
+
+/// Goes on with a run; gives its results, or the host object if it has been left.
+fn go_on(
+    thread: &mut Thread,
+    call: Call,
+    record: ObjectRef,
+    mut guests: MutexGuard<'_, Guests>,
+    run: RunId,
+    is_first: bool,
+) -> Result<Value, Raise> {
+    // Guests do not touch the heap. Leaving it costs more than many a call takes.
+    let outcome = if is_first {
+        guests.store.proceed(run)
+    } else {
+        thread.outside_heap(|| guests.store.proceed(run))
+    };
+    match outcome {
+        Ok(Event::Finished) => {
+            let mut words = std::mem::take(&mut guests.words);
+            words.clear();
+            words.extend_from_slice(guests.store.results());
+            let kind = guests.store.results_type();
+            let result = values::results(thread, &guests, record, kind, &words);
+            guests.words = words;
+            result
+        }
+        Ok(event) => {
+            let kind = match event {
+                Event::Call(_) => guests.store.called_type(),
+                _ => None,
+            };
+            guests.pending = Some(Pending { run, event, kind });
+            Ok(record.field(field::HANDLE))
+        }
+        Err(reason) => {
+            drop(guests);
+            Err(trap(thread, call, &reason))
+        }
+    }
+}
+
+fn event(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (guests, record) = store(thread, call)?;
+    let task = current_task(thread);
+    let guests_of = &mut *guests.lock(thread);
+    if guests_of.owner != task {
+        return Ok(Value::FALSE);
+    }
+    let Some(pending) = guests_of.pending.take() else {
+        return Ok(Value::FALSE);
+    };
+    let run = Value::fixnum(pending.run.0 as i64);
+    match (pending.event, pending.kind) {
+        (Event::Call(procedure), Some(kind)) => {
+            let words = guests_of.store.arguments().to_vec();
+            let list = values::list(thread, guests_of, record, &kind.parameters, &words)?;
+            let vector = thread.try_object(Kind::Vector, 0, 3, list)?;
+            thread.store(vector, 0, run);
+            thread.store(vector, 1, Value::fixnum(i64::from(procedure)));
+            Ok(vector)
+        }
+        _ => thread.try_object(Kind::Vector, 0, 1, run),
+    }
+}
+
+fn resume(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (shared, record) = store(thread, call)?;
+    let run = RunId(call.index(thread, 1)? as u64);
+    let mut guests = shared.lock(thread);
+    if let Some(kind) = guests
+        .store
+        .called_type()
+        .filter(|_| guests.store.newest_run() == Some(run))
+    {
+        let given = call.at(2);
+        let mut words = std::mem::take(&mut guests.words);
+        words.clear();
+        let converted = answers(thread, &mut guests, record, kind, given, &mut words);
+        let answered = match converted {
+            Ok(()) => guests.store.answer(run, &words),
+            Err(_) => Ok(()),
+        };
+        guests.words = words;
+        if let Err(message) = converted {
+            drop(guests);
+            let condition = thread.condition("type", &message, &[given], Some(call.who));
+            return Err(thread.raise_object(condition));
+        }
+        if let Err(reason) = answered {
+            drop(guests);
+            return Err(trap(thread, call, &reason));
+        }
+    }
+    go_on(thread, call, record, guests, run, false)
+}
+
+/// The bits of what a procedure of Scheme has returned.
+fn answers(
+    thread: &mut Thread,
+    guests: &mut Guests,
+    record: ObjectRef,
+    kind: &FunctionType,
+    given: Value,
+    words: &mut Vec<u64>,
+) -> Result<(), String> {
+    let wrong = |expected: &str| format!("a result of the procedure is not of type {expected}");
+    match kind.results.as_slice() {
+        [] => Ok(()),
+        [result] => {
+            values::push(thread, guests, record, words, *result, given).map_err(|it| wrong(&it))
+        }
+        results => {
+            let object = given.as_kind(Kind::Values);
+            let object = object.filter(|object| object.length() == results.len());
+            let Some(object) = object else {
+                return Err(format!(
+                    "the procedure has not returned {} values",
+                    results.len()
+                ));
+            };
+            for (index, result) in results.iter().enumerate() {
+                let value = object.field(index);
+                values::push(thread, guests, record, words, *result, value)
+                    .map_err(|it| wrong(&it))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+fn abandon(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (guests, _) = store(thread, call)?;
+    let run = RunId(call.index(thread, 1)? as u64);
+    let mut guests = guests.lock(thread);
+    guests.store.abandon(run);
+    guests.pending = None;
+    Ok(Value::UNSPECIFIED)
+}

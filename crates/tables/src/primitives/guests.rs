@@ -1,0 +1,62 @@
+//! WebAssembly guests. `(canny wasm)` is made of these.
+//!
+//! `store` is the record of a store of `(canny wasm)`, whose first field is the host object and whose
+//! second one is the vector of objects that guests refer to. Functions, memories, tables, global
+//! variables and instances are numbers in a store. A call that is left before it returns gives the host
+//! object of its store; `%wasm-event` says why.
+
+use super::rows;
+
+rows! {
+    /// WebAssembly guests.
+    ROWS slow System:
+    "%wasm-module" (1) [] "bytevector -> external" "The module with these bytes, which is validated.";
+    "%wasm-module-imports" (1) [] "external -> list"
+        "Vectors of module, name, kind of item and type, in order.";
+    "%wasm-module-exports" (1) [] "external -> list" "Vectors of name, kind of item and type, in order.";
+    "%wasm-module-section" (2) [] "external string -> any" "The bytes of a custom section, or #f.";
+    "%wasm-store" (3) [] "any any index -> external"
+        "A store: limit of fuel and of bytes of memories and tables, or #f, and bytes of frames.";
+    "%wasm-import-function" (4) [] "record external index index -> index"
+        "A function that the program does, of the type of an import: module, index, the program's number.";
+    "%wasm-make-function" (4) [] "record list list index -> index"
+        "The same of a type that is given by the types of parameters and results.";
+    "%wasm-instantiate" (3) [] "record external vector -> pair"
+        "An instance, by its number, and the function that starts it or #f: numbers of imports, or #f.";
+    "%wasm-exports" (2) [] "record index -> list" "Vectors of name, kind of item, number and type.";
+    "%wasm-function-type" (2) [] "record index -> pair" "The lists of types of parameters and results.";
+    "%wasm-function-name" (2) [] "record index -> any" "The name that a module gives a function, or #f.";
+    "%wasm-call" (2 ..) [] "record index any ... -> any" "Calls a function.";
+    "%wasm-event" (1) [] "record -> any"
+        "Why the call that was begun just now has been left: a vector of its number, and number and \
+         arguments of the function to be called. #f if another task uses the store.";
+    "%wasm-resume" (3) [] "record index any -> any"
+        "Goes on with a call: results of the called function as one object.";
+    "%wasm-abandon!" (2) [] "record index -> unspecified" "Ends a call and those that it has led to.";
+    "%wasm-fuel" (1) [] "record -> any" "The fuel that is left, or #f.";
+    "%wasm-set-fuel!" (2) [] "record any -> unspecified" "Sets the fuel, or #f.";
+    "%wasm-memory" (4) [] "record index any boolean -> index"
+        "A memory: pages, greatest number of pages or #f, whether addresses have 64 bits.";
+    "%wasm-memory-pages" (2) [] "record index -> index" "How many pages a memory has.";
+    "%wasm-memory-grow!" (3) [] "record index index -> any" "Adds pages; how many there were, or #f.";
+    "%wasm-memory-ref" (4) [] "record index index guest-number -> any" "A number in a memory.";
+    "%wasm-memory-set!" (5) [] "record index index guest-number any -> unspecified" "Changes it.";
+    "%wasm-memory-bytes" (4) [] "record index index index -> bytevector" "A copy: from where, how many.";
+    "%wasm-memory-copy!" (6) [] "record index index bytevector index index -> unspecified"
+        "Copies a part of a bytevector to an address.";
+    "%wasm-memory-find" (4) [] "record index index byte -> any"
+        "The first address from one on at which a byte is, or #f.";
+    "%wasm-table" (4) [] "record symbol index any -> index"
+        "A table: type of elements, how many, how many at most or #f.";
+    "%wasm-table-type" (2) [] "record index -> symbol" "The type of a table's elements.";
+    "%wasm-table-size" (2) [] "record index -> index" "How many elements a table has.";
+    "%wasm-table-ref" (3) [] "record index index -> any" "An element; a function is a number.";
+    "%wasm-table-set!" (4) [] "record index index any -> unspecified" "Changes an element.";
+    "%wasm-table-grow!" (4) [] "record index index any -> any"
+        "Adds elements; how many there were, or #f.";
+    "%wasm-global" (4) [] "record symbol boolean any -> index"
+        "A global variable: type, whether it can be assigned, value.";
+    "%wasm-global-type" (2) [] "record index -> pair" "Type and whether it can be assigned.";
+    "%wasm-global-value" (2) [] "record index -> any" "The value of a global variable.";
+    "%wasm-set-global-value!" (3) [] "record index any -> unspecified" "Changes it.";
+}
