@@ -34,6 +34,11 @@ pub fn with_parking<R>(parking: Rc<dyn Parking>, work: impl FnOnce() -> R) -> R 
     work()
 }
 
+/// Whether a hook is in charge on this thread.
+pub fn is_parking() -> bool {
+    PARKING.with_borrow(Option::is_some)
+}
+
 /// The hook in charge on this thread.
 pub(crate) fn parking() -> Option<Rc<dyn Parking>> {
     PARKING.with_borrow(Clone::clone)

@@ -35,7 +35,7 @@ pub use instance::{Extern, Imports, Instance};
 pub use listing::listing;
 pub use memory::Memory;
 pub use module::{Export, ExternType, Import, Module};
-pub use run::{Event, Limits, Outcome, RunId, Waiting};
+pub use run::{Event, Limits, Outcome, RunId};
 pub use store::{Body, Function, Global, Store};
 pub use table::Table;
 pub use translate::translate_all;

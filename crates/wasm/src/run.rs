@@ -4,9 +4,7 @@
 //! one begun inside of the other, and goes on with the newest. A run is left when its slice is used
 //! up, when it calls a function outside of the store, and when a function of the host waits.
 
-use std::os::fd::RawFd;
 use std::sync::LazyLock;
-use std::time::Instant;
 
 use canny_tables::guest::{LINK_WORDS, Opcode, Plain, Reason, Runtime, activation};
 
@@ -120,32 +118,17 @@ pub enum Event {
     /// It has called the function outside of the store with this number, of which
     /// [`Store::arguments`] has the arguments. [`Store::answer`] gives the results.
     Call(u32),
-    /// A function of the host waits for something. The function is called again when the run goes on.
-    Wait(Waiting),
-}
-
-/// What a function of the host waits for: the first of these.
-#[derive(Clone, Default, Debug)]
-pub struct Waiting {
-    /// Descriptors that shall be readable.
-    pub readable: Vec<RawFd>,
-    /// Descriptors that shall be writable.
-    pub writable: Vec<RawFd>,
-    /// A time.
-    pub deadline: Option<Instant>,
-    /// A stream that the embedder fills, by its number.
-    pub stream: Option<u32>,
+    /// A function of the host waits. It is called again when the run goes on.
+    Wait,
 }
 
 /// How a function of the host has ended.
-#[derive(Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// With its results.
     Done,
-    /// With its results; the run pauses afterwards.
-    DoneAndPause,
-    /// Not yet: it is called again.
-    Wait(Waiting),
+    /// Not yet: it has changed nothing, and is called again.
+    Wait,
 }
 
 /// The number of a run in its store; later ones have greater numbers.
@@ -157,6 +140,8 @@ pub(crate) struct Run {
     id: RunId,
     activation: Activation,
     stack: Stack,
+    /// Whether it waits for an answer.
+    is_outside: bool,
     /// The type of its function.
     signature: &'static FunctionType,
 }
@@ -186,8 +171,8 @@ impl Store {
         loop {
             match self.proceed(id)? {
                 Event::Finished => return Ok(self.results().to_vec()),
-                Event::Pause => {}
-                Event::Call(_) | Event::Wait(_) => {
+                Event::Pause | Event::Wait => {}
+                Event::Call(_) => {
                     self.abandon(id);
                     let text = "a function of the host cannot be called here";
                     return Err(Trap::Host(text.into()));
@@ -252,6 +237,7 @@ impl Store {
                 scratch: [0; LINK_WORDS],
             },
             stack,
+            is_outside: false,
             signature: kind,
         });
         Ok(id)
@@ -268,7 +254,7 @@ impl Store {
 
     /// Goes on with the newest run. With an error it has ended.
     pub fn proceed(&mut self, id: RunId) -> Result<Event, Trap> {
-        let Some(mut run) = self.runs.pop_if(|run| run.id == id) else {
+        let Some(mut run) = self.runs.pop_if(|run| run.id == id && !run.is_outside) else {
             return Err(Trap::Host("the call of a guest has ended already".into()));
         };
         let outcome = self.go_on(&mut run.activation);
@@ -288,6 +274,7 @@ impl Store {
                 Ok(Event::Finished)
             }
             Ok(event) => {
+                run.is_outside = matches!(event, Event::Call(_));
                 self.runs.push(run);
                 Ok(event)
             }
@@ -329,8 +316,8 @@ impl Store {
 
     /// The type of the function of the host that the newest run has called and that has not been answered.
     pub fn called_type(&self) -> Option<&'static FunctionType> {
-        let activation = &self.runs.last()?.activation;
-        called_type(activation)
+        let run = self.runs.last().filter(|run| run.is_outside)?;
+        called_type(&run.activation)
     }
 
     /// Arguments of the call that the newest run has met just now.
@@ -341,8 +328,12 @@ impl Store {
     /// Returns the bits of results from the call that a run has met.
     pub fn answer(&mut self, id: RunId, results: &[u64]) -> Result<(), Trap> {
         let ended = || Trap::Host("the call of a guest has ended already".into());
-        let run = self.runs.last_mut().filter(|run| run.id == id);
-        let activation = &mut run.ok_or_else(ended)?.activation;
+        let run = self
+            .runs
+            .last_mut()
+            .filter(|run| run.id == id && run.is_outside);
+        let run = run.ok_or_else(ended)?;
+        let activation = &mut run.activation;
         let kind = called_type(activation).ok_or_else(ended)?;
         if results.len() != kind.result_slots() {
             return Err(Trap::Host(format!(
@@ -351,6 +342,7 @@ impl Store {
                 results.len()
             )));
         }
+        run.is_outside = false;
         return_from_host(activation, kind, results);
         Ok(())
     }
@@ -474,14 +466,12 @@ impl Store {
         let (arguments, results) = exchange.split_at_mut(count);
         let outcome = body(self, arguments, results);
         self.hosts[index as usize].body = HostBody::Here(Some(body));
-        let event = match outcome? {
-            Outcome::Wait(waiting) => return Ok(Some(Event::Wait(waiting))),
-            Outcome::Done => None,
-            Outcome::DoneAndPause => Some(Event::Pause),
-        };
+        if outcome? == Outcome::Wait {
+            return Ok(Some(Event::Wait));
+        }
         return_from_host(activation, kind, results);
         self.exchange = exchange;
-        Ok(event)
+        Ok(None)
     }
 }
 

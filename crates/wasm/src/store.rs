@@ -133,6 +133,12 @@ impl Store {
         self.function_of_host(kind, HostBody::Outside(number))
     }
 
+    /// Whether there are functions of the host in Rust, which may wait.
+    pub fn may_wait(&self) -> bool {
+        let mut hosts = self.hosts.iter();
+        hosts.any(|host| matches!(host.body, HostBody::Here(_)))
+    }
+
     fn function_of_host(&mut self, kind: FunctionType, body: HostBody) -> Function {
         let kind = types::intern(vec![kind]);
         let index = self.hosts.len() as u32;

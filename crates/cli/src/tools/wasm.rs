@@ -1,13 +1,17 @@
-//! `canny wasm`: calls functions of WebAssembly modules, and validates modules.
+//! `canny wasm`: runs WASI commands, calls functions of WebAssembly modules, and validates modules.
 //!
-//! Arguments are read by the types of the function's parameters.
+//! Arguments of functions are read by the types of the function's parameters.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use canny_io::Handle;
+use canny_io::socket::{Address, ListenOptions, Socket};
+use canny_wasi::{Directory, Settings, Wasi};
 use canny_wasm::{
-    Error, Extern, ExternType, FunctionType, Imports, Limits, Module, Store, ValueType,
+    Error, Extern, ExternType, Function, FunctionType, Imports, Instance, Limits, Module, Store,
+    Trap, ValueType,
 };
 use lexopt::{Arg, Parser};
 
@@ -18,11 +22,35 @@ use crate::exit_code;
 pub const TOOL: Tool = Tool {
     name: "wasm",
     operands: "[OPTION…] FILE [ARGUMENT…]",
-    summary: "Calls a function of a WebAssembly module, or says what the module has",
+    summary: "Runs a WebAssembly module, calls a function of it, or says what it has",
     options: &[
         (
             "--invoke NAME",
             "call the exported function of that name with the arguments",
+        ),
+        (
+            "--list",
+            "list imports and exports with their types, whatever the module has",
+        ),
+        (
+            "--dir PATH[::NAME]",
+            "a directory that the guest may use, and what the guest calls it",
+        ),
+        (
+            "--read-only-dir PATH[::NAME]",
+            "the same without changing anything in it",
+        ),
+        (
+            "--env NAME[=VALUE]",
+            "a variable of the guest's environment; its value here unless given",
+        ),
+        (
+            "--listen HOST:PORT",
+            "a listening socket for the guest, behind the directories",
+        ),
+        (
+            "--memory-limit BYTES",
+            "the bytes that all memories and tables may have",
         ),
         ("--disassemble", "print the register code of all functions"),
         ("--validate", "say only whether the module is valid"),
@@ -31,71 +59,215 @@ pub const TOOL: Tool = Tool {
             "stop after so many jumps and calls; no limit unless given",
         ),
     ],
-    details: "Arguments are numbers, or vectors such as i32x4:1,2,3,4; results are printed, one in a line.\n\
-        Without an option, imports and exports are listed with their types.\n\
-        Modules that need WASI or other imports are not run yet, nor those with exceptions,\n\
-        garbage-collected objects or threads.",
+    details: "A module that exports '_start' is a WASI command: it is run with the arguments, the\n\
+        standard streams, and the directories and variables that options name. Its code is the exit\n\
+        code. Other modules are listed, unless '--invoke' names a function. Then arguments are\n\
+        numbers, or vectors such as i32x4:1,2,3,4; results are printed, one in a line.\n\
+        FILE is a binary or in the text format. Modules with exceptions, garbage-collected objects\n\
+        or threads are not run yet.",
     run,
 };
 
-fn run(mut parser: Parser, _: &'static Environment) -> Result<u8, String> {
+/// The command line.
+#[derive(Default)]
+struct Request {
+    invoked: Option<String>,
+    validates: bool,
+    disassembles: bool,
+    lists: bool,
+    limits: Limits,
+    memory_limit: Option<u64>,
+    directories: Vec<Directory>,
+    environment: Vec<(OsString, OsString)>,
+    listeners: Vec<Socket>,
+    file: PathBuf,
+    arguments: Vec<OsString>,
+}
+
+fn read_request(mut parser: Parser) -> Result<Request, String> {
     let text_of = |error: lexopt::Error| error.to_string();
-    let mut name = None;
-    let mut validates = false;
-    let mut disassembles = false;
-    let mut limits = Limits::default();
+    let mut request = Request::default();
     let mut file: Option<PathBuf> = None;
     while file.is_none() {
         match parser.next().map_err(text_of)? {
             Some(Arg::Long("invoke")) => {
                 let value = parser.value().map_err(text_of)?;
-                name = Some(value.to_string_lossy().into_owned());
+                request.invoked = Some(value.to_string_lossy().into_owned());
             }
-            Some(Arg::Long("disassemble")) => disassembles = true,
-            Some(Arg::Long("validate")) => validates = true,
+            Some(Arg::Long("disassemble")) => request.disassembles = true,
+            Some(Arg::Long("validate")) => request.validates = true,
+            Some(Arg::Long("list")) => request.lists = true,
             Some(Arg::Long("fuel")) => {
-                let text = parser.value().map_err(text_of)?;
-                let fuel = text.to_string_lossy().parse();
-                limits.fuel = Some(fuel.map_err(|_| "'--fuel' takes a number".to_owned())?);
+                request.limits.fuel = Some(number("--fuel", parser.value().map_err(text_of)?)?);
+            }
+            Some(Arg::Long("memory-limit")) => {
+                let value = parser.value().map_err(text_of)?;
+                request.memory_limit = Some(number("--memory-limit", value)?);
+            }
+            Some(Arg::Long("dir")) => {
+                let value = parser.value().map_err(text_of)?;
+                request.directories.push(directory(&value, false));
+            }
+            Some(Arg::Long("read-only-dir")) => {
+                let value = parser.value().map_err(text_of)?;
+                request.directories.push(directory(&value, true));
+            }
+            Some(Arg::Long("env")) => {
+                let value = parser.value().map_err(text_of)?;
+                request.environment.push(variable(value));
+            }
+            Some(Arg::Long("listen")) => {
+                let value = parser.value().map_err(text_of)?;
+                request.listeners.push(listener(&value.to_string_lossy())?);
             }
             Some(Arg::Value(value)) => file = Some(value.into()),
             Some(argument) => return Err(argument.unexpected().to_string()),
             None => break,
         }
     }
-    let file = file.ok_or("which file?")?;
-    let arguments: Vec<OsString> = parser.raw_args().map_err(text_of)?.collect();
-    let bytes = match std::fs::read(&file) {
+    request.file = file.ok_or("which file?")?;
+    request.arguments = parser.raw_args().map_err(text_of)?.collect();
+    Ok(request)
+}
+
+fn number(option: &str, value: OsString) -> Result<u64, String> {
+    let number = value.to_string_lossy().parse();
+    number.map_err(|_| format!("'{option}' takes a number"))
+}
+
+/// A directory and its name for the guest, which stands behind `::`.
+fn directory(value: &OsStr, read_only: bool) -> Directory {
+    let text = value.to_string_lossy();
+    let (path, name) = match text.split_once("::") {
+        Some((path, name)) => (PathBuf::from(path), name.to_owned()),
+        None => (PathBuf::from(value), text.into_owned()),
+    };
+    Directory {
+        path,
+        name,
+        read_only,
+    }
+}
+
+fn variable(value: OsString) -> (OsString, OsString) {
+    let text = value.to_string_lossy();
+    match text.split_once('=') {
+        Some((name, value)) => (name.into(), value.into()),
+        None => {
+            let here = std::env::var_os(&value).unwrap_or_default();
+            (value, here)
+        }
+    }
+}
+
+fn listener(place: &str) -> Result<Socket, String> {
+    let parts = place.rsplit_once(':');
+    let address = parts.and_then(|(host, port)| {
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        Address::inet(host, port.parse().ok()?)
+    });
+    let address = address.ok_or_else(|| format!("'{place}' is no address such as 127.0.0.1:80"))?;
+    Socket::listen(&address, ListenOptions::default()).map_err(|error| error.to_string())
+}
+
+fn run(parser: Parser, _: &'static Environment) -> Result<u8, String> {
+    let request = read_request(parser)?;
+    let bytes = match std::fs::read(&request.file) {
         Ok(bytes) => bytes,
         Err(error) => {
-            eprintln!("canny wasm: cannot read {}: {error}", file.display());
+            eprintln!(
+                "canny wasm: cannot read {}: {error}",
+                request.file.display()
+            );
             return Ok(exit_code::NO_INPUT);
         }
     };
     let module = match Module::read(bytes) {
         Ok(module) => module,
-        Err(error) => return Ok(complain(&file, &error)),
+        Err(error) => return Ok(complain(&request.file, &error)),
     };
-    if validates {
+    if request.validates {
         return Ok(0);
     }
-    if disassembles {
+    if request.disassembles {
         return Ok(match disassembly(&module) {
             Ok(text) => {
                 crate::print_all(&text);
                 0
             }
-            Err(error) => complain(&file, &error),
+            Err(error) => complain(&request.file, &error),
         });
     }
-    match name {
-        Some(name) => invoke(&file, &module, &name, &arguments, limits),
-        None if arguments.is_empty() => {
+    let mut exports = module.exports().iter();
+    let is_command = exports.any(|(name, _)| name == START);
+    match &request.invoked {
+        Some(name) => invoke(&module, name, &request),
+        None if is_command && !request.lists => run_command(&module, request),
+        None if request.arguments.is_empty() => {
             crate::print_all(&listing(&module));
             Ok(0)
         }
-        None => Err("arguments need '--invoke NAME'".to_owned()),
+        None => Err("the module is no WASI command; arguments need '--invoke NAME'".to_owned()),
     }
+}
+
+/// The function that is the program of a WASI command.
+const START: &str = "_start";
+
+/// An instance with WASI, whose start function has not been called, and that function.
+fn instantiate(
+    store: &mut Store,
+    module: &Module,
+    wasi: &Wasi,
+) -> Result<(Instance, Option<Function>), Error> {
+    let imports: Vec<Option<Extern>> = module
+        .imports()
+        .iter()
+        .map(|import| {
+            let is_known = import.module == canny_wasi::MODULE;
+            let function = is_known
+                .then(|| wasi.function(store, &import.name))
+                .flatten();
+            function.map(Extern::Function)
+        })
+        .collect();
+    let (instance, start) = store.prepare(module, &imports)?;
+    wasi.bind(store, instance);
+    Ok((instance, start))
+}
+
+fn run_command(module: &Module, request: Request) -> Result<u8, String> {
+    let mut arguments = vec![request.file.clone().into_os_string()];
+    arguments.extend(request.arguments);
+    let wasi = Wasi::new(Settings {
+        arguments,
+        environment: request.environment,
+        directories: request.directories,
+        listeners: request.listeners,
+        streams: [
+            Some(Handle::standard_input()),
+            Some(Handle::standard_output()),
+            Some(Handle::standard_error()),
+        ],
+    })?;
+    let mut store = Store::new();
+    store.set_memory_limit(request.memory_limit);
+    store.set_fuel(request.limits.fuel);
+    store.set_stack_bytes(request.limits.stack_bytes);
+    let outcome = instantiate(&mut store, module, &wasi).and_then(|(instance, start)| {
+        if let Some(start) = start {
+            store.call(start, &[])?;
+        }
+        if let Some(Extern::Function(start)) = instance.export(&store, START) {
+            store.call(start, &[])?;
+        }
+        Ok(())
+    });
+    Ok(match outcome {
+        Ok(()) => 0,
+        Err(Error::Trap(Trap::Exit(code))) => code as u8,
+        Err(error) => complain(&request.file, &error),
+    })
 }
 
 /// The register code of all functions, each behind a line with its index and name.
@@ -119,14 +291,10 @@ fn complain(file: &Path, error: &Error) -> u8 {
     }
 }
 
-fn invoke(
-    file: &Path,
-    module: &Module,
-    name: &str,
-    arguments: &[OsString],
-    limits: Limits,
-) -> Result<u8, String> {
+fn invoke(module: &Module, name: &str, request: &Request) -> Result<u8, String> {
+    let file = &request.file;
     let mut store = Store::new();
+    store.set_memory_limit(request.memory_limit);
     let instance = match store.instantiate(module, &Imports::default()) {
         Ok(instance) => instance,
         Err(error) => return Ok(complain(file, &error)),
@@ -135,8 +303,8 @@ fn invoke(
         return Err(format!("the module exports no function '{name}'"));
     };
     let kind = store.function_type(function);
-    let arguments = parse_arguments(&kind, arguments)?;
-    match store.call_within(function, &arguments, limits) {
+    let arguments = parse_arguments(kind, &request.arguments)?;
+    match store.call_within(function, &arguments, request.limits) {
         Ok(results) => {
             let mut text = String::new();
             let mut words = results.as_slice();

@@ -54,10 +54,15 @@ impl Translator<'_> {
 
     /// An operation on two values that are no constants of the instruction.
     fn binary_of_slots(&mut self, op: Binary, (x, y): (Operand, Operand), shapes: &[Shape]) {
-        let (x, y) = self.sources((x, y), op.kind(), shapes.contains(&Shape::KeptFirst));
-        let (mut x, mut y) = (x, y);
+        let keeps_first = shapes.contains(&Shape::KeptFirst);
+        let keeps_second = shapes.contains(&Shape::KeptSecond) || op.is_commutative();
+        let keeps = match y.entry {
+            Entry::Own => keeps_second,
+            _ => keeps_first,
+        };
+        let (mut x, mut y) = self.sources((x, y), op.kind(), keeps);
         if matches!(y, Source::Kept(..)) && !shapes.contains(&Shape::KeptSecond) {
-            // The order does not matter, or there would be such a shape.
+            // The order does not matter.
             std::mem::swap(&mut x, &mut y);
         }
         let shape = match (x, y) {

@@ -1,0 +1,157 @@
+//! A call of a function: its arguments, and the guest's memory, which is reached with checks.
+//!
+//! Numbers in memory are little-endian and need not be aligned.
+
+use canny_io::{IoError, Wait};
+use canny_sched::hook;
+use std::time::{Duration, Instant};
+
+use crate::State;
+use crate::errno::Errno;
+
+/// Why a function gives no results.
+#[derive(Debug)]
+pub enum Stop {
+    /// It gives this error.
+    Error(Errno),
+    /// It is to be called again.
+    Wait,
+    /// The guest ends itself.
+    Exit(u32),
+}
+
+impl<E: Into<Errno>> From<E> for Stop {
+    fn from(error: E) -> Stop {
+        Stop::Error(error.into())
+    }
+}
+
+/// A call.
+pub struct Call<'a> {
+    pub state: &'a mut State,
+    pub memory: &'a mut [u8],
+    pub arguments: &'a [u64],
+}
+
+/// How long a thread that nobody parks waits before somebody looks whether it is interrupted.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// When a wait that cannot be parked is interrupted to look at the world.
+pub fn patience() -> Option<Instant> {
+    (!hook::is_parking()).then(|| Instant::now() + LOOK)
+}
+
+/// How an operation on a stream may wait.
+pub fn waiting(is_non_blocking: bool) -> Wait<'static> {
+    match (is_non_blocking, patience()) {
+        (true, _) => Wait::NonBlocking,
+        (false, Some(deadline)) => Wait::Until(deadline, None),
+        (false, None) => Wait::Blocking,
+    }
+}
+
+/// What the failure of such an operation means.
+pub fn put_off(error: &IoError) -> Stop {
+    match error {
+        IoError::Parked(_) | IoError::TimedOut(_) | IoError::Interrupted => Stop::Wait,
+        error => Stop::Error(error.into()),
+    }
+}
+
+impl Call<'_> {
+    /// An argument of 32 bits.
+    pub fn number(&self, index: usize) -> u32 {
+        self.arguments[index] as u32
+    }
+
+    /// An argument of 64 bits.
+    pub fn wide(&self, index: usize) -> u64 {
+        self.arguments[index]
+    }
+
+    /// Bytes of the memory.
+    pub fn bytes(&mut self, address: u32, length: u32) -> Result<&mut [u8], Errno> {
+        let start = address as usize;
+        let bytes = self.memory.get_mut(start..start + length as usize);
+        bytes.ok_or(Errno::FAULT)
+    }
+
+    /// A path or another text that two arguments name: address and length.
+    pub fn text(&self, index: usize) -> Result<Vec<u8>, Errno> {
+        let start = self.number(index) as usize;
+        let text = self
+            .memory
+            .get(start..start + self.number(index + 1) as usize);
+        Ok(text.ok_or(Errno::FAULT)?.to_vec())
+    }
+
+    pub fn read<const SIZE: usize>(&self, address: u32) -> Result<[u8; SIZE], Errno> {
+        let start = address as usize;
+        let bytes = self.memory.get(start..start + SIZE).ok_or(Errno::FAULT)?;
+        Ok(bytes.try_into().unwrap_or([0; SIZE]))
+    }
+
+    pub fn read32(&self, address: u32) -> Result<u32, Errno> {
+        Ok(u32::from_le_bytes(self.read(address)?))
+    }
+
+    pub fn write<const SIZE: usize>(
+        &mut self,
+        address: u32,
+        bytes: [u8; SIZE],
+    ) -> Result<(), Errno> {
+        self.bytes(address, SIZE as u32)?.copy_from_slice(&bytes);
+        Ok(())
+    }
+
+    pub fn write32(&mut self, address: u32, number: u32) -> Result<(), Errno> {
+        self.write(address, number.to_le_bytes())
+    }
+
+    pub fn write64(&mut self, address: u32, number: u64) -> Result<(), Errno> {
+        self.write(address, number.to_le_bytes())
+    }
+
+    /// The places of memory that a list of address and length names: its address and how many.
+    pub fn places(&self, list: u32, count: u32) -> Result<Vec<(u32, u32)>, Errno> {
+        let mut places = Vec::new();
+        for index in 0..count {
+            let at = index.checked_mul(8).and_then(|at| list.checked_add(at));
+            let at = at.ok_or(Errno::FAULT)?;
+            let place = (self.read32(at)?, self.read32(at.saturating_add(4))?);
+            let end = place.0 as usize + place.1 as usize;
+            if end > self.memory.len() {
+                return Err(Errno::FAULT);
+            }
+            places.push(place);
+        }
+        Ok(places)
+    }
+
+    /// The bytes of places one after the other.
+    pub fn gather(&self, places: &[(u32, u32)]) -> Result<Vec<u8>, Errno> {
+        let mut bytes = Vec::new();
+        for (address, length) in places {
+            let start = *address as usize;
+            let part = self.memory.get(start..start + *length as usize);
+            bytes.extend_from_slice(part.ok_or(Errno::FAULT)?);
+        }
+        Ok(bytes)
+    }
+
+    /// Puts bytes into places one after the other.
+    pub fn scatter(&mut self, places: &[(u32, u32)], mut bytes: &[u8]) -> Result<(), Errno> {
+        for (address, length) in places {
+            let count = bytes.len().min(*length as usize);
+            let (part, rest) = bytes.split_at(count);
+            self.bytes(*address, count as u32)?.copy_from_slice(part);
+            bytes = rest;
+        }
+        Ok(())
+    }
+}
+
+/// Bytes of all places together.
+pub fn sum(places: &[(u32, u32)]) -> usize {
+    places.iter().map(|(_, length)| *length as usize).sum()
+}

@@ -1,0 +1,68 @@
+//! Arguments, environment, random bytes, the end of the guest.
+
+use crate::Row;
+use crate::call::{Call, Stop};
+use crate::errno::Errno;
+
+pub const ROWS: &[Row] = &[
+    ("args_get", "ii", |call| {
+        let texts = std::mem::take(&mut call.state.arguments);
+        let done = give(call, &texts);
+        call.state.arguments = texts;
+        done
+    }),
+    ("args_sizes_get", "ii", |call| {
+        let sizes = sizes(&call.state.arguments);
+        give_sizes(call, sizes)
+    }),
+    ("environ_get", "ii", |call| {
+        let texts = std::mem::take(&mut call.state.environment);
+        let done = give(call, &texts);
+        call.state.environment = texts;
+        done
+    }),
+    ("environ_sizes_get", "ii", |call| {
+        let sizes = sizes(&call.state.environment);
+        give_sizes(call, sizes)
+    }),
+    ("random_get", "ii", |call| {
+        let (address, length) = (call.number(0), call.number(1));
+        let mut bytes = call.bytes(address, length)?;
+        while !bytes.is_empty() {
+            let count =
+                rustix::rand::getrandom(&mut *bytes, rustix::rand::GetRandomFlags::empty())?;
+            bytes = &mut bytes[count..];
+        }
+        Ok(())
+    }),
+    ("proc_exit", "i", |call| Err(Stop::Exit(call.number(0)))),
+    ("proc_raise", "i", |_| Err(Errno::NOT_SUPPORTED.into())),
+    ("sched_yield", "", |_| Ok(())),
+];
+
+fn sizes(texts: &[Vec<u8>]) -> (u32, u32) {
+    let bytes: usize = texts.iter().map(|text| text.len() + 1).sum();
+    (texts.len() as u32, bytes as u32)
+}
+
+fn give_sizes(call: &mut Call<'_>, (count, bytes): (u32, u32)) -> Result<(), Stop> {
+    call.write32(call.number(0), count)?;
+    call.write32(call.number(1), bytes)?;
+    Ok(())
+}
+
+/// Writes texts that end with zero bytes, and the list of their addresses.
+fn give(call: &mut Call<'_>, texts: &[Vec<u8>]) -> Result<(), Stop> {
+    let (mut list, mut address) = (call.number(0), call.number(1));
+    for text in texts {
+        call.write32(list, address)?;
+        let length = text.len() as u32;
+        let place = call.bytes(address, length + 1)?;
+        let (bytes, end) = place.split_at_mut(text.len());
+        bytes.copy_from_slice(text);
+        end[0] = 0;
+        list += 4;
+        address += length + 1;
+    }
+    Ok(())
+}
