@@ -9,7 +9,7 @@ use canny_tables::guest::{
     Access, Number, Opcode, Place, Plain, Runtime, Shape, Vector, VectorPlain,
 };
 
-use crate::code::{read16, read32};
+use crate::code::{Clause, read16, read32};
 use crate::error::Error;
 use crate::handlers;
 use crate::module::Module;
@@ -22,8 +22,29 @@ pub fn listing(module: &Module, index: u32) -> Result<Option<String>, Error> {
         return Ok(None);
     };
     translate::code(module, own_index)?;
-    let text = module.with_code(own_index, text);
+    let text = module.with_code(own_index, |body| {
+        text(&body.words) + &clauses(&body.clauses)
+    });
     Ok(text)
+}
+
+/// The clauses that catch exceptions, each in a line.
+fn clauses(clauses: &[Clause]) -> String {
+    let mut out = String::new();
+    for clause in clauses {
+        let tag = clause
+            .tag
+            .map_or("all".to_owned(), |tag| format!("tag {tag}"));
+        let reference = if clause.takes_reference { " ref" } else { "" };
+        let [start, end, target] = [clause.start, clause.end, clause.target].map(|word| 8 * word);
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            out,
+            "       catch{reference} {tag} from {start} to {end}: %{} -> {target}",
+            clause.slot
+        );
+    }
+    out
 }
 
 fn text(words: &[u64]) -> String {

@@ -10,6 +10,7 @@ use canny_tables::guest::{LINK_WORDS, Opcode, Plain, Reason, Runtime, activation
 
 use crate::code::{self, Code};
 use crate::error::Trap;
+use crate::exceptions::Exception;
 use crate::handlers;
 use crate::operations;
 use crate::record::InstanceRecord;
@@ -47,14 +48,16 @@ const DEPTH_MAX: usize = 200;
 /// The state of a run, as handlers see it.
 #[repr(C)]
 #[derive(Debug)]
-struct Activation {
+pub(crate) struct Activation {
     budget: i64,
     stack_limit: *const u64,
-    pc: *const u64,
-    frame: *mut u64,
-    instance: *const InstanceRecord,
+    pub pc: *const u64,
+    pub frame: *mut u64,
+    pub instance: *const InstanceRecord,
     callee: u64,
     scratch: [u64; LINK_WORDS],
+    /// Where the frames begin, which handlers do not need.
+    pub base: *const u64,
 }
 
 const _: () = assert!(std::mem::offset_of!(Activation, budget) == activation::BUDGET as usize);
@@ -235,6 +238,7 @@ impl Store {
                 instance,
                 callee: 0,
                 scratch: [0; LINK_WORDS],
+                base: stack.base,
             },
             stack,
             is_outside: false,
@@ -347,6 +351,23 @@ impl Store {
         Ok(())
     }
 
+    /// Raises an exception from the call that a run has met. With an error the run has ended.
+    pub fn raise(&mut self, id: RunId, exception: Exception) -> Result<(), Trap> {
+        let ended = || Trap::Host("the call of a guest has ended already".into());
+        let run = self.runs.pop_if(|run| run.id == id && run.is_outside);
+        let mut run = run.ok_or_else(ended)?;
+        run.is_outside = false;
+        let raised = match called_type(&run.activation) {
+            Some(kind) => self.throw_from_host(&mut run.activation, kind.link(), exception),
+            None => Err(ended()),
+        };
+        match raised {
+            Ok(()) => self.runs.push(run),
+            Err(_) => self.end(run),
+        }
+        raised
+    }
+
     fn go_on(&mut self, activation: &mut Activation) -> Result<Event, Trap> {
         activation.budget = take_slice(&mut self.fuel)?;
         loop {
@@ -399,6 +420,10 @@ impl Store {
                 Ok(None)
             }
             Runtime::Host => self.host(activation, code::read32(words, 8), code::read32(words, 16)),
+            Runtime::Throw | Runtime::ThrowReference => {
+                self.throw(activation, operation, words)?;
+                Ok(charge_catch(activation))
+            }
             operation => {
                 let mut operands = [0; 3];
                 let frame = activation.frame;
@@ -466,13 +491,28 @@ impl Store {
         let (arguments, results) = exchange.split_at_mut(count);
         let outcome = body(self, arguments, results);
         self.hosts[index as usize].body = HostBody::Here(Some(body));
-        if outcome? == Outcome::Wait {
-            return Ok(Some(Event::Wait));
-        }
+        match outcome {
+            Ok(Outcome::Wait) => return Ok(Some(Event::Wait)),
+            Err(Trap::Exception(exception)) => {
+                self.throw_from_host(activation, kind.link(), exception)?;
+                return Ok(charge_catch(activation));
+            }
+            outcome => outcome?,
+        };
         return_from_host(activation, kind, results);
         self.exchange = exchange;
         Ok(None)
     }
+}
+
+/// Takes one off the budget, since an exception was caught: a loop may have no other jump.
+fn charge_catch(activation: &mut Activation) -> Option<Event> {
+    activation.budget -= 1;
+    if activation.budget >= 0 {
+        return None;
+    }
+    activation.budget = 0;
+    Some(Event::Pause)
 }
 
 /// The type of the function of the host at whose call a run was left.

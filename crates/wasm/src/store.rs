@@ -8,6 +8,7 @@ use canny_tables::guest::{Opcode, Runtime};
 use crate::arena::Arena;
 use crate::code::Code;
 use crate::error::Trap;
+use crate::exceptions::Exceptions;
 use crate::memory::{Memory, PAGE};
 use crate::record::{FunctionRecord, GlobalRecord, InstanceRecord};
 use crate::run::{Limits, Outcome, Run, Stack};
@@ -61,6 +62,7 @@ pub struct Store {
     pub(crate) globals: Arena<GlobalRecord>,
     pub(crate) instances: Arena<InstanceRecord>,
     pub(crate) hosts: Vec<HostFunction>,
+    pub(crate) exceptions: Exceptions,
     /// Runs that are in progress, one inside of the other.
     pub(crate) depth: usize,
     /// Those of them that are not running now, the newest last.
@@ -105,6 +107,7 @@ impl Store {
             globals: Arena::new(),
             instances: Arena::new(),
             hosts: Vec::new(),
+            exceptions: Exceptions::default(),
             depth: 0,
             runs: Vec::new(),
             next_run: 0,

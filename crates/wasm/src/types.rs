@@ -43,6 +43,10 @@ pub enum HeapType {
     Extern,
     /// No object of the host.
     NoExtern,
+    /// Exceptions.
+    Exception,
+    /// No exception.
+    NoException,
     /// While a group is interned: the type that it has at a place.
     InGroup(u32),
 }
@@ -150,6 +154,8 @@ impl ValueType {
                     HeapType::Extern => "extern".into(),
                     HeapType::NoFunction => "nofunc".into(),
                     HeapType::NoExtern => "noextern".into(),
+                    HeapType::Exception => "exn".into(),
+                    HeapType::NoException => "noexn".into(),
                     HeapType::Type(number) | HeapType::InGroup(number) => number.to_string(),
                 };
                 if nullable {
@@ -179,6 +185,7 @@ impl ValueType {
                 (HeapType::Type(_) | HeapType::NoFunction, HeapType::Function)
                     | (HeapType::NoFunction, HeapType::Type(_))
                     | (HeapType::NoExtern, HeapType::Extern)
+                    | (HeapType::NoException, HeapType::Exception)
             );
         fits && (may_be_null || !nullable)
     }

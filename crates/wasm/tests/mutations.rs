@@ -113,10 +113,12 @@ fn wrong_bytes_do_no_harm() {
 }
 
 #[test]
-fn wrong_bytes_among_vectors_do_no_harm() {
+fn wrong_bytes_among_vectors_and_exceptions_do_no_harm() {
     let mut random = Random(0x2545_f491_4f6c_dd1d);
     let (mut valid, mut tried) = (0, 0);
-    for module in modules_of(include_str!("scripts/vectors.wast")) {
+    let mut modules = modules_of(include_str!("scripts/vectors.wast"));
+    modules.extend(modules_of(include_str!("scripts/exceptions.wast")));
+    for module in modules {
         valid += try_changed(&module, 500, &mut random);
         tried += 500;
     }

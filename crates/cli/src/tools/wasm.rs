@@ -63,8 +63,8 @@ pub const TOOL: Tool = Tool {
         standard streams, and the directories and variables that options name. Its code is the exit\n\
         code. Other modules are listed, unless '--invoke' names a function. Then arguments are\n\
         numbers, or vectors such as i32x4:1,2,3,4; results are printed, one in a line.\n\
-        FILE is a binary or in the text format. Modules with exceptions, garbage-collected objects\n\
-        or threads are not run yet.",
+        FILE is a binary or in the text format. Modules with garbage-collected objects or threads\n\
+        are not run yet.",
     run,
 };
 
@@ -434,6 +434,9 @@ fn listing(module: &Module) -> String {
             ExternType::Table(_) => "table".to_owned(),
             ExternType::Memory(_) => "memory".to_owned(),
             ExternType::Global(kind) => format!("global {}", kind.value.text()),
+            ExternType::Tag(number) => {
+                format!("tag {}", canny_wasm::function_type(*number).text())
+            }
         };
         let _ = writeln!(text, "import {} {}: {what}", import.module, import.name);
     }
@@ -445,6 +448,7 @@ fn listing(module: &Module) -> String {
             canny_wasm::Export::Table(_) => "table".to_owned(),
             canny_wasm::Export::Memory(_) => "memory".to_owned(),
             canny_wasm::Export::Global(_) => "global".to_owned(),
+            canny_wasm::Export::Tag(_) => "tag".to_owned(),
         };
         let _ = writeln!(text, "export {name}: {what}");
     }

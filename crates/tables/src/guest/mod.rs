@@ -134,6 +134,8 @@ operations! {
         ElementDrop "elem.drop",
         ReferenceFunction "ref.func",
         NullTrap "null_trap",
+        Throw "throw",
+        ThrowReference "throw_ref",
     }
 }
 

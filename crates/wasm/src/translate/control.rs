@@ -7,6 +7,7 @@ use wasmparser::{BlockType, BrTable, ValType};
 
 use super::values::Values;
 use super::{Comparison, Entry, Source, Translator, slots_of};
+use crate::code::Clause;
 use crate::error::Error;
 use crate::types;
 
@@ -19,6 +20,8 @@ pub enum Kind {
     If(usize),
     Else,
     Function,
+    /// With the number of its first clause, and how many there are.
+    Try(usize, usize),
 }
 
 /// A distance that is known when its block ends: the instruction, and where the distance is in it.
@@ -41,9 +44,21 @@ pub struct Control {
     /// Where a loop begins.
     start: usize,
     patches: Vec<Patch>,
+    /// Clauses that lead to its end, by number.
+    landings: Vec<usize>,
 }
 
 impl Control {
+    /// Lets a clause lead here.
+    pub(super) fn land(&mut self, number: usize, clause: &mut Clause) {
+        clause.slot = self.slot as u16;
+        if self.kind == Kind::Loop {
+            clause.target = self.start as u32;
+        } else {
+            self.landings.push(number);
+        }
+    }
+
     /// The block of a whole function.
     pub fn function(results: Values, slot: u32) -> Control {
         Control {
@@ -54,6 +69,7 @@ impl Control {
             results,
             start: 0,
             patches: Vec::new(),
+            landings: Vec::new(),
         }
     }
 
@@ -79,7 +95,7 @@ fn branch_opcode(op: Compare, shape: Shape, wanted: bool) -> Opcode {
 
 impl Translator<'_> {
     /// Parameters and results.
-    fn block_type(&self, kind: BlockType) -> (Values, Values) {
+    pub(super) fn block_type(&self, kind: BlockType) -> (Values, Values) {
         match kind {
             BlockType::Empty => (Values::Scalars(0), Values::Scalars(0)),
             BlockType::Type(kind) => (Values::Scalars(0), Values::one(kind == ValType::V128)),
@@ -97,7 +113,7 @@ impl Translator<'_> {
         self.open_settled(kind, parameters, results);
     }
 
-    fn open_settled(&mut self, kind: Kind, parameters: Values, results: Values) {
+    pub(super) fn open_settled(&mut self, kind: Kind, parameters: Values, results: Values) {
         self.last = None;
         self.newest_branch = None;
         self.control.push(Control {
@@ -108,6 +124,7 @@ impl Translator<'_> {
             results,
             start: self.code.len(),
             patches: Vec::new(),
+            landings: Vec::new(),
         });
     }
 
@@ -154,6 +171,10 @@ impl Translator<'_> {
         for patch in control.patches {
             self.bind(patch);
         }
+        if let Kind::Try(first, count) = control.kind {
+            self.close_clauses(first, count);
+        }
+        self.land_clauses(&control.landings);
         self.truncate(control.height);
         self.push_own(&control.results);
         self.last = None;

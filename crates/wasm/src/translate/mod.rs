@@ -11,6 +11,7 @@
 //! The frame has the slots of parameters and results, the link, the other local variables, and the
 //! operands; a vector has two of them. The bytes were validated before.
 
+mod catches;
 mod control;
 mod numeric;
 mod operators;
@@ -18,9 +19,9 @@ mod values;
 mod vectors;
 
 use canny_tables::guest::{Compare, LINK_WORDS, Number, Opcode, Plain, Shape, Vector, VectorPlain};
-use wasmparser::{BinaryReader, FunctionBody};
+use wasmparser::BinaryReader;
 
-use crate::code::Code;
+use crate::code::{Clause, Code, FunctionBody};
 use crate::error::Error;
 use crate::module::Module;
 use crate::types;
@@ -125,6 +126,9 @@ struct Translator<'m> {
     around: Option<(usize, usize)>,
     /// The branch that was written last, if nothing jumps behind it.
     newest_branch: Option<(usize, Compare, Shape, bool)>,
+    /// Clauses that catch exceptions, with how many of their blocks were closed before.
+    clauses: Vec<(Clause, usize)>,
+    closed_tries: usize,
     offset: u64,
 }
 
@@ -143,20 +147,20 @@ pub fn code(module: &Module, own_index: u32) -> Result<*const u64, Error> {
 pub fn translate_all(module: &Module) -> Result<usize, Error> {
     let mut bytes = 0;
     for index in 0..module.parts().bodies.len() as u32 {
-        let words = function(module, index)?;
-        bytes += 8 * words.len();
-        module.set_code(index, words);
+        let body = function(module, index)?;
+        bytes += 8 * body.words.len();
+        module.set_code(index, body);
     }
     Ok(bytes)
 }
 
 /// Translates one of the module's own functions.
-fn function(module: &Module, own_index: u32) -> Result<Box<[u64]>, Error> {
+fn function(module: &Module, own_index: u32) -> Result<FunctionBody, Error> {
     let parts = module.parts();
     let range = parts.bodies[own_index as usize].clone();
     let start = range.start as u64;
     let reader = BinaryReader::new(&module.bytes()[range], start);
-    let body = FunctionBody::new(reader);
+    let body = wasmparser::FunctionBody::new(reader);
     let index = parts.imported_functions + own_index as usize;
     let kind = types::function_type(parts.functions[index]);
     let link = kind.link();
@@ -200,6 +204,8 @@ fn function(module: &Module, own_index: u32) -> Result<Box<[u64]>, Error> {
         last: None,
         around: None,
         newest_branch: None,
+        clauses: Vec::new(),
+        closed_tries: 0,
         offset: start,
     };
     let entry = translator.code.put(Opcode::Plain(Plain::Enter));
@@ -217,7 +223,11 @@ fn function(module: &Module, own_index: u32) -> Result<Box<[u64]>, Error> {
     }
     let bytes = 8 * translator.frame as u32;
     translator.code.set32(entry, 8, bytes);
-    Ok(translator.code.finish())
+    Ok(FunctionBody {
+        clauses: translator.finished_clauses(),
+        words: translator.code.finish(),
+        link: translator.link,
+    })
 }
 
 fn too_large(offset: u64) -> Error {

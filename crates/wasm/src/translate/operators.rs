@@ -40,7 +40,10 @@ impl Translator<'_> {
     pub(super) fn operator(&mut self, operator: Operator) -> Result<(), Error> {
         if let Some(depth) = self.unreachable {
             match operator {
-                Operator::Block { .. } | Operator::Loop { .. } | Operator::If { .. } => {
+                Operator::Block { .. }
+                | Operator::Loop { .. }
+                | Operator::If { .. }
+                | Operator::TryTable { .. } => {
                     self.unreachable = Some(depth + 1);
                     return Ok(());
                 }
@@ -126,6 +129,9 @@ impl Translator<'_> {
             }
             O::Block { blockty } => self.open(Kind::Block, blockty),
             O::Loop { blockty } => self.open(Kind::Loop, blockty),
+            O::TryTable { try_table } => self.open_try(&try_table),
+            O::Throw { tag_index } => self.throw(tag_index),
+            O::ThrowRef => self.throw_reference(),
             O::If { blockty } => self.open_if(blockty),
             O::Else => self.open_else(),
             O::End => self.close(),
@@ -299,7 +305,7 @@ impl Translator<'_> {
     }
 
     /// The slot of the operand at a place, or of the next operand.
-    fn place_of(&mut self, place: usize) -> u16 {
+    pub(super) fn place_of(&mut self, place: usize) -> u16 {
         let next = self.top();
         let slot = self.stack.get(place).map_or(next, |operand| operand.slot);
         self.own_slot(slot, false)

@@ -198,6 +198,11 @@ impl Script {
                 Ok(values) => Err(wrong(format!("gave {values:?}, should trap: {message}"))),
                 Err(trap) => expect_message(&trap.to_string(), message),
             },
+            WastDirective::AssertException { exec, .. } => match self.execute(exec)? {
+                Ok(values) => Err(wrong(format!("gave {values:?}, should raise an exception"))),
+                Err(Trap::Exception(_)) => Ok(()),
+                Err(trap) => Err(wrong(format!("unexpected trap: {trap}"))),
+            },
             WastDirective::AssertExhaustion { call, message, .. } => match self.invoke(call)? {
                 Ok(values) => Err(wrong(format!("gave {values:?}, should trap: {message}"))),
                 Err(trap) => expect_message(&trap.to_string(), message),
@@ -419,6 +424,8 @@ fn matches(kind: ValueType, bits: u128, wanted: &WastRetCore) -> Result<bool, Fa
                 | AbstractHeapType::Extern
                 | AbstractHeapType::NoFunc
                 | AbstractHeapType::NoExtern
+                | AbstractHeapType::Exn
+                | AbstractHeapType::NoExn
         ),
         _ => true,
     };

@@ -86,6 +86,7 @@ pub(super) fn push(
         ValueType::Reference { heap, .. } if is_function(heap) => {
             function_word(guests, heap, value)
         }
+        ValueType::Reference { heap, .. } if is_exception(heap) => None,
         ValueType::Reference { .. } => Some(keep_object(thread, guests, record, words, value)?),
     };
     let expected = || match kind {
@@ -122,6 +123,11 @@ pub(super) fn is_function(heap: HeapType) -> bool {
         heap,
         HeapType::Function | HeapType::NoFunction | HeapType::Type(_)
     )
+}
+
+/// Whether references of this kind are to exceptions, which Scheme does not have.
+fn is_exception(heap: HeapType) -> bool {
+    matches!(heap, HeapType::Exception | HeapType::NoException)
 }
 
 /// Keeps an object for the guests of a store; gives the word that stands for it.
@@ -267,6 +273,7 @@ pub(super) fn list(
 pub(super) fn type_symbol(thread: &mut Thread, kind: ValueType) -> Value {
     match kind {
         ValueType::Reference { heap, .. } if is_function(heap) => thread.symbol("funcref"),
+        ValueType::Reference { heap, .. } if is_exception(heap) => thread.symbol("exnref"),
         ValueType::Reference { .. } => thread.symbol("externref"),
         kind => thread.symbol(&kind.text()),
     }
