@@ -61,11 +61,12 @@
     (define (check-module who object)
       (check-argument who 1 module? "module" object))
 
-    (define items (vector-at 4
+    (define items (vector-at 5
                              (guest-item/function 'function)
                              (guest-item/table 'table)
                              (guest-item/memory 'memory)
-                             (guest-item/global 'global)))
+                             (guest-item/global 'global)
+                             (guest-item/tag 'tag)))
 
     (define (item-name number)
       (vector-ref items number))
@@ -424,9 +425,12 @@
               ((= kind guest-item/memory)
                (check-import row memory? item)
                (number-in store row item (memory-store item) (memory-number item)))
-              (else
+              ((= kind guest-item/global)
                (check-import row global? item)
-               (number-in store row item (global-store item) (global-number item))))))
+               (number-in store row item (global-store item) (global-number item)))
+              (else
+               (check-import row tag? item)
+               (number-in store row item (tag-store item) (tag-number item))))))
 
     (define (import-text row)
       (string-append "the import " (vector-ref row 1) " of " (vector-ref row 0)))
@@ -455,10 +459,18 @@
         (cond ((= kind guest-item/function) (procedure-of store number))
               ((= kind guest-item/table) (new-table store number))
               ((= kind guest-item/memory) (new-memory store number))
-              (else (new-global store number)))))
+              ((= kind guest-item/global) (new-global store number))
+              (else (new-tag store number)))))
 
-    ;; The export of that name: a procedure, a memory, a table or a global variable. #f if there is
-    ;; none.
+    ;; What names exceptions of guests. It can only be given to another instance.
+    (define-record-type tag
+      (new-tag store number)
+      tag?
+      (store tag-store)
+      (number tag-number))
+
+    ;; The export of that name: a procedure, a memory, a table, a global variable or a tag of
+    ;; exceptions. #f if there is none.
     (define (instance-export instance name)
       (check-instance 'instance-export instance)
       (check-argument 'instance-export 2 string? "string" name)

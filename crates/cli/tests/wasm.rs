@@ -37,6 +37,63 @@ fn functions_are_called() {
     expect(&canny(&invoke, &guest("fib.wasm"), &["-3"]), 0, "-3");
 }
 
+/// A module whose function `add` adds two vectors of four integers.
+const ADD_VECTORS: &[u8] = b"\0asm\x01\0\0\0\
+    \x01\x07\x01\x60\x02\x7b\x7b\x01\x7b\
+    \x03\x02\x01\0\
+    \x07\x07\x01\x03add\0\0\
+    \x0a\x0b\x01\x09\0\x20\0\x20\x01\xfd\xae\x01\x0b";
+
+#[test]
+fn vectors_are_read_and_printed() {
+    let directory = std::env::temp_dir().join(format!("canny-vectors-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).unwrap();
+    let file = directory.join("add.wasm");
+    std::fs::write(&file, ADD_VECTORS).unwrap();
+    let invoke = ["--invoke", "add"];
+    let output = canny(
+        &invoke,
+        &file,
+        &["i32x4:1,-2,3,4294967295", "i64x2:1,0x200000000"],
+    );
+    expect(
+        &output,
+        0,
+        "i32x4:0x00000002,0xfffffffe,0x00000003,0x00000001\n",
+    );
+    let output = canny(
+        &invoke,
+        &file,
+        &[
+            "f32x4:1,0,-0.0,0",
+            "i8x16:0,0,0,0,0,0,0,0,0,0,0,0,0,0,-1,255",
+        ],
+    );
+    expect(
+        &output,
+        0,
+        "i32x4:0x3f800000,0x00000000,0x80000000,0xffff0000\n",
+    );
+    for wrong in [
+        "1",
+        "i32x4:1,2,3",
+        "i32x4:1,2,3,4,5",
+        "i8x4:1,2,3,4",
+        "i64x2:1,x",
+        "i32x4:1,2,3,4294967296",
+    ] {
+        let output = canny(&invoke, &file, &[wrong, wrong]);
+        expect(&output, 64, "is no value of type v128");
+    }
+    expect(
+        &canny(&["--disassemble"], &file, &[]),
+        0,
+        "i32x4.add %9 %0 %2",
+    );
+    expect(&canny(&[], &file, &[]), 0, "function [v128 v128] -> [v128]");
+    std::fs::remove_dir_all(&directory).unwrap();
+}
+
 #[test]
 fn commands_are_run() {
     expect(&canny(&[], &guest("hello.wasm"), &[]), 0, "hello");

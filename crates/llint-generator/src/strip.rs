@@ -74,12 +74,17 @@ pub fn strip_frame(
     Ok(())
 }
 
-/// Whether some instruction reads memory that lies with the code.
+/// Whether some instruction reads memory that lies with the code, or takes the address of an aligned place
+/// behind itself, as those do that read a table of constants.
 fn reads_constants(code: &[u8]) -> bool {
     Decoder::new(64, code, DecoderOptions::NONE)
         .iter()
+        .filter(|instruction| instruction.is_ip_rel_memory_operand())
         .any(|instruction| {
-            instruction.is_ip_rel_memory_operand() && instruction.mnemonic() != Mnemonic::Lea
+            let place = instruction.ip_rel_memory_address();
+            let behind = instruction.next_ip() + 1..code.len() as u64;
+            let is_table = behind.contains(&place) && place.is_multiple_of(16);
+            instruction.mnemonic() != Mnemonic::Lea || is_table
         })
 }
 

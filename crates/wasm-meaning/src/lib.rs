@@ -1,4 +1,4 @@
-//! The meaning of WebAssembly's numeric instructions.
+//! The meaning of WebAssembly's instructions on numbers and vectors.
 //!
 //! Each operation is written once, over Cranelift's builder: the generator of the interpreter's handlers
 //! uses it when Canny is built, with operands from slots of a frame, and the compiler of hot functions
@@ -6,10 +6,13 @@
 #![forbid(unsafe_code)]
 
 mod conversions;
+mod vectors;
+
+pub use vectors::*;
 
 use canny_tables::guest::{Binary, Compare, Number, Reason, Unary};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
-use cranelift_codegen::ir::types::{F32, F64, I8, I16, I32, I64};
+use cranelift_codegen::ir::types::{F32, F64, I8, I8X16, I16, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Type, Value};
 use cranelift_frontend::FunctionBuilder;
 
@@ -22,13 +25,14 @@ pub trait Meaning<'b> {
     fn trap_if(&mut self, condition: Value, reason: Reason);
 }
 
-/// Cranelift's type of a number.
+/// Cranelift's type of a number, or one of those of a vector.
 pub fn type_of(number: Number) -> Type {
     match number {
         Number::I32 => I32,
         Number::I64 => I64,
         Number::F32 => F32,
         Number::F64 => F64,
+        Number::V128 => I8X16,
     }
 }
 
@@ -144,7 +148,7 @@ fn division_checks<'b>(
 pub fn compare(builder: &mut FunctionBuilder, op: Compare, x: Value, y: Value) -> Value {
     match op.kind() {
         Number::I32 | Number::I64 => builder.ins().icmp(integer_condition(op), x, y),
-        Number::F32 | Number::F64 => builder.ins().fcmp(float_condition(op), x, y),
+        _ => builder.ins().fcmp(float_condition(op), x, y),
     }
 }
 

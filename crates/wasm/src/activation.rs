@@ -4,7 +4,6 @@
 
 use canny_tables::guest::{LINK_WORDS, activation};
 
-use crate::error::Trap;
 use crate::record::InstanceRecord;
 use crate::types::FunctionType;
 
@@ -40,6 +39,8 @@ pub struct Activation {
     pub instance: *const InstanceRecord,
     pub callee: u64,
     pub scratch: [u64; LINK_WORDS],
+    /// Where the frames begin, which handlers do not need.
+    pub base: *const u64,
 }
 
 const _: () = assert!(std::mem::offset_of!(Activation, budget) == activation::BUDGET as usize);
@@ -63,7 +64,8 @@ impl Stack {
         frames + 2 * MARGIN
     }
 
-    pub fn new(frames: usize) -> Result<Stack, Trap> {
+    /// None if the system gives no memory.
+    pub fn new(frames: usize) -> Option<Stack> {
         let bytes = Stack::bytes_for(frames);
         // SAFETY: a new private mapping, at an address that the system chooses.
         let base = unsafe {
@@ -77,9 +79,9 @@ impl Stack {
             )
         };
         if base == libc::MAP_FAILED {
-            return Err(Trap::Host("the system gives no memory for a stack".into()));
+            return None;
         }
-        Ok(Stack {
+        Some(Stack {
             base: base.cast(),
             bytes,
         })

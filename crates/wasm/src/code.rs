@@ -73,6 +73,40 @@ impl Code {
     }
 }
 
+/// The code of a function.
+#[derive(Debug)]
+pub struct FunctionBody {
+    pub words: Box<[u64]>,
+    /// The slot of the link in its frame.
+    pub link: u16,
+    /// The clauses of its blocks that catch exceptions, those of inner blocks first.
+    pub clauses: Box<[Clause]>,
+}
+
+/// A clause that catches exceptions. Places are numbers of words.
+#[derive(Clone, Copy, Debug)]
+pub struct Clause {
+    /// Where its block begins and ends.
+    pub start: u32,
+    pub end: u32,
+    /// The module's tag, if it does not catch all exceptions.
+    pub tag: Option<u32>,
+    /// Whether it takes the exception itself, behind its values.
+    pub takes_reference: bool,
+    /// Where it goes on.
+    pub target: u32,
+    /// Where the values go.
+    pub slot: u16,
+}
+
+impl FunctionBody {
+    /// Slots of its frame.
+    pub fn frame_slots(&self) -> usize {
+        // The first instruction has them in bytes.
+        read32(&self.words, 8) as usize / 8
+    }
+}
+
 /// An operand of 16 bits of an instruction.
 pub fn read16(words: &[u64], at: usize) -> u16 {
     (words[at / 8] >> (8 * (at % 8))) as u16

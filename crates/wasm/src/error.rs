@@ -6,6 +6,8 @@ use std::fmt;
 
 use canny_tables::guest::Reason;
 
+use crate::exceptions::Exception;
+
 /// The reason for which a run ended before its function returned.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Trap {
@@ -15,6 +17,8 @@ pub enum Trap {
     OutOfFuel,
     /// The guest has ended itself, with a code.
     Exit(u32),
+    /// An exception that nothing has caught. A function of the host that ends with it raises it.
+    Exception(Exception),
     /// A function of the host failed, with a text.
     Host(String),
 }
@@ -40,6 +44,7 @@ impl Trap {
             },
             Trap::OutOfFuel => "out-of-fuel",
             Trap::Exit(_) => "exit",
+            Trap::Exception(_) => "exception",
             Trap::Host(_) => "host",
         }
     }
@@ -65,6 +70,7 @@ impl fmt::Display for Trap {
             },
             Trap::OutOfFuel => "all fuel is used up",
             Trap::Exit(code) => return write!(f, "the guest has ended with code {code}"),
+            Trap::Exception(_) => "an exception was not caught",
             Trap::Host(text) => text,
         })
     }

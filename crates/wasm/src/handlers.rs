@@ -2,10 +2,12 @@
 //!
 //! One signal handler serves the process. It hands faults elsewhere to who was there before.
 
-use std::collections::HashMap;
 use std::sync::{LazyLock, Once};
 
-use canny_tables::guest::Opcode;
+use canny_tables::guest::{Opcode, Runtime};
+use canny_tables::hashing::SeededMap;
+
+use crate::error::Error;
 
 unsafe extern "C" {
     static canny_guest_handlers: [usize; 0];
@@ -21,8 +23,9 @@ unsafe extern "C" {
 }
 
 struct Handlers {
-    by_opcode: HashMap<Opcode, usize>,
-    by_address: HashMap<usize, Opcode>,
+    by_opcode: SeededMap<Opcode, usize>,
+    /// The few that the runtime asks for.
+    of_runtime: Vec<(usize, Runtime)>,
     first: usize,
     last: usize,
 }
@@ -30,21 +33,44 @@ struct Handlers {
 static HANDLERS: LazyLock<Handlers> = LazyLock::new(|| {
     let opcodes = Opcode::all();
     let table = (&raw const canny_guest_handlers).cast::<usize>();
-    let addresses: Vec<usize> = (0..opcodes.len())
+    let mut by_opcode = SeededMap::with_capacity_and_hasher(opcodes.len(), Default::default());
+    let mut of_runtime = Vec::new();
+    let (mut first, mut last) = (usize::MAX, 0);
+    for (index, opcode) in opcodes.into_iter().enumerate() {
         // SAFETY: the generated table has an address for each opcode, in this order.
-        .map(|index| unsafe { table.add(index).read() })
-        .collect();
-    let pairs = opcodes.iter().copied().zip(addresses.iter().copied());
+        let address = unsafe { table.add(index).read() };
+        by_opcode.insert(opcode, address);
+        if let Opcode::Runtime(operation) = opcode {
+            of_runtime.push((address, operation));
+        }
+        first = first.min(address);
+        last = last.max(address);
+    }
     Handlers {
-        by_address: pairs
-            .clone()
-            .map(|(opcode, place)| (place, opcode))
-            .collect(),
-        by_opcode: pairs.collect(),
-        first: addresses.iter().copied().min().unwrap_or(0),
-        last: addresses.iter().copied().max().unwrap_or(0),
+        by_opcode,
+        of_runtime,
+        first,
+        last,
     }
 });
+
+/// Instructions by their handlers, for listings.
+static OPCODES: LazyLock<SeededMap<usize, Opcode>> = LazyLock::new(|| {
+    let pairs = HANDLERS.by_opcode.iter();
+    pairs.map(|(opcode, address)| (*address, *opcode)).collect()
+});
+
+/// Whether the processor has the instructions that the handlers are made of.
+pub fn check_processor() -> Result<(), Error> {
+    #[cfg(target_arch = "x86_64")]
+    if !(std::is_x86_feature_detected!("sse4.2") && std::is_x86_feature_detected!("popcnt")) {
+        return Err(Error::Unsupported(
+            "WebAssembly guests are not supported on this processor: it has no SSE 4.2 and popcnt"
+                .into(),
+        ));
+    }
+    Ok(())
+}
 
 /// The address of an instruction's handler.
 pub fn address(opcode: Opcode) -> usize {
@@ -53,7 +79,14 @@ pub fn address(opcode: Opcode) -> usize {
 
 /// The instruction of a handler, whose address is the first word of one.
 pub fn opcode(address: u64) -> Option<Opcode> {
-    HANDLERS.by_address.get(&(address as usize)).copied()
+    OPCODES.get(&(address as usize)).copied()
+}
+
+/// The same if the instruction is for the runtime.
+pub fn runtime_operation(address: u64) -> Option<Runtime> {
+    let mut known = HANDLERS.of_runtime.iter();
+    let found = known.find(|(handler, _)| *handler == address as usize)?;
+    Some(found.1)
 }
 
 /// Runs code until it returns to the runtime; gives the reason's number.

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 
+use crate::exceptions::Tag;
 use crate::module::{Export, ExternType};
 use crate::record::InstanceRecord;
 use crate::store::{Function, Global, Store};
@@ -19,6 +20,8 @@ pub enum Extern {
     Memory(u32),
     /// A global variable.
     Global(Global),
+    /// A tag of exceptions.
+    Tag(Tag),
 }
 
 /// Things that instances may import, by module and name.
@@ -80,6 +83,7 @@ impl InstanceRecord {
             Export::Table(index) => Extern::Table(self.table_numbers[index as usize]),
             Export::Memory(index) => Extern::Memory(self.memory_numbers[index as usize]),
             Export::Global(index) => Extern::Global(Global(self.global_numbers[index as usize])),
+            Export::Tag(index) => Extern::Tag(Tag(self.tag_numbers[index as usize])),
         }
     }
 }
@@ -92,6 +96,7 @@ impl Store {
             Extern::Table(number) => ExternType::Table(self.tables[number].kind()),
             Extern::Memory(number) => ExternType::Memory(self.memories[number].kind()),
             Extern::Global(global) => ExternType::Global(self.globals[global.0].kind),
+            Extern::Tag(tag) => ExternType::Tag(self.exceptions.tag_type(tag)),
         }
     }
 }

@@ -55,6 +55,7 @@ impl Store {
                 Ok(Extern::Table(number)) => record.table_numbers.push(number),
                 Ok(Extern::Memory(number)) => record.memory_numbers.push(number),
                 Ok(Extern::Global(global)) => record.global_numbers.push(global.0),
+                Ok(Extern::Tag(tag)) => record.tag_numbers.push(tag.0),
                 Err(text) => wrong.push(text),
             }
         }
@@ -79,7 +80,7 @@ impl Store {
         }
         let imported = record.global_numbers.len();
         for (kind, value) in parts.globals[imported..].iter().zip(&parts.global_values) {
-            let value = self.constant(&record, value);
+            let value = self.wide_constant(&record, value);
             let global = self.global(*kind, value);
             record.global_numbers.push(global.0);
         }
@@ -90,6 +91,11 @@ impl Store {
                 .map_or(0, |value| self.constant(&record, value));
             let number = self.table_of(*kind, value)?;
             record.table_numbers.push(number);
+        }
+        let imported = record.tag_numbers.len();
+        for kind in &parts.tags[imported..] {
+            let tag = self.exceptions.add_tag(*kind);
+            record.tag_numbers.push(tag.0);
         }
         self.complete(&mut record);
         self.instances[number] = record;
@@ -119,6 +125,10 @@ impl Store {
     }
 
     fn constant(&self, record: &InstanceRecord, value: &Constant) -> u64 {
+        self.wide_constant(record, value) as u64
+    }
+
+    fn wide_constant(&self, record: &InstanceRecord, value: &Constant) -> u128 {
         value.evaluate(
             |index| self.globals[record.global_numbers[index as usize]].value,
             |index| self.reference(Function(record.functions[index as usize])),
@@ -208,7 +218,8 @@ fn fits(found: &ExternType, wanted: &ExternType) -> bool {
         initial >= least && most.is_none_or(|most| maximum.is_some_and(|maximum| maximum <= most))
     };
     match (found, wanted) {
-        (ExternType::Function(found), ExternType::Function(wanted)) => found == wanted,
+        (ExternType::Function(found), ExternType::Function(wanted))
+        | (ExternType::Tag(found), ExternType::Tag(wanted)) => found == wanted,
         (ExternType::Table(found), ExternType::Table(wanted)) => {
             found.element == wanted.element
                 && found.is_wide == wanted.is_wide
@@ -239,6 +250,9 @@ fn text(kind: &ExternType) -> String {
     match kind {
         ExternType::Function(number) => {
             format!("a function {}", types::function_type(*number).text())
+        }
+        ExternType::Tag(number) => {
+            format!("a tag {}", types::function_type(*number).text())
         }
         ExternType::Table(kind) => format!(
             "a table of {} elements {}",

@@ -5,9 +5,11 @@
 
 use std::fmt::Write;
 
-use canny_tables::guest::{Access, Number, Opcode, Place, Plain, Runtime, Shape};
+use canny_tables::guest::{
+    Access, Number, Opcode, Place, Plain, Runtime, Shape, Vector, VectorPlain,
+};
 
-use crate::code::{read16, read32};
+use crate::code::{Clause, read16, read32};
 use crate::error::Error;
 use crate::handlers;
 use crate::module::Module;
@@ -20,8 +22,29 @@ pub fn listing(module: &Module, index: u32) -> Result<Option<String>, Error> {
         return Ok(None);
     };
     translate::code(module, own_index)?;
-    let text = module.with_code(own_index, text);
+    let text = module.with_code(own_index, |body| {
+        text(&body.words) + &clauses(&body.clauses)
+    });
     Ok(text)
+}
+
+/// The clauses that catch exceptions, each in a line.
+fn clauses(clauses: &[Clause]) -> String {
+    let mut out = String::new();
+    for clause in clauses {
+        let tag = clause
+            .tag
+            .map_or("all".to_owned(), |tag| format!("tag {tag}"));
+        let reference = if clause.takes_reference { " ref" } else { "" };
+        let [start, end, target] = [clause.start, clause.end, clause.target].map(|word| 8 * word);
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            out,
+            "       catch{reference} {tag} from {start} to {end}: %{} -> {target}",
+            clause.slot
+        );
+    }
+    out
 }
 
 fn text(words: &[u64]) -> String {
@@ -49,7 +72,8 @@ fn constant(kind: Number, instruction: &[u64]) -> String {
         Number::F64 => f64::from_bits(instruction[2]).to_string(),
         Number::F32 => f32::from_bits(read32(instruction, 12)).to_string(),
         Number::I64 => (instruction[2] as i64).to_string(),
-        Number::I32 => (read32(instruction, 12) as i32).to_string(),
+        // Constants that are vectors have an instruction of their own.
+        Number::I32 | Number::V128 => (read32(instruction, 12) as i32).to_string(),
     }
 }
 
@@ -73,6 +97,11 @@ fn operands(opcode: Opcode, instruction: &[u64], offset: usize) -> String {
     let place = |access: Access, at: usize| match access {
         Access::Guarded => format!("{}+{}", slot(at), read32(instruction, 12)),
         Access::Kept => format!("{KEPT}+{}", read32(instruction, 12)),
+        // Slots have eight bytes.
+        Access::Frame => {
+            let byte = read32(instruction, 12);
+            format!("%{} byte {}", byte / 8, byte % 8)
+        }
         Access::Absolute => format!("+{}", read32(instruction, 12)),
         Access::Checked => format!(
             "{}+{} memory {}",
@@ -98,7 +127,7 @@ fn operands(opcode: Opcode, instruction: &[u64], offset: usize) -> String {
                 (_, Number::F64) => f64::from_bits(instruction[2]).to_string(),
                 (_, Number::F32) => f32::from_bits(instruction[2] as u32).to_string(),
                 (_, Number::I64) => (instruction[2] as i64).to_string(),
-                (_, Number::I32) => (instruction[2] as i32).to_string(),
+                (_, Number::I32 | Number::V128) => (instruction[2] as i32).to_string(),
             };
             format!("{first} {other} -> {}", target(12))
         }
@@ -113,6 +142,7 @@ fn operands(opcode: Opcode, instruction: &[u64], offset: usize) -> String {
             };
             format!("{} {value}", place(access, 8))
         }
+        Opcode::Vector(op) => vector(op, instruction, &slot, &place),
         Opcode::Plain(op) => plain(op, instruction, &slot, &target),
         Opcode::Runtime(Runtime::NullTrap) => String::new(),
         Opcode::Runtime(_) => format!(
@@ -124,6 +154,68 @@ fn operands(opcode: Opcode, instruction: &[u64], offset: usize) -> String {
             read32(instruction, 16),
             read32(instruction, 20)
         ),
+    }
+}
+
+fn vector(
+    op: Vector,
+    instruction: &[u64],
+    slot: &dyn Fn(usize) -> String,
+    place: &dyn Fn(Access, usize) -> String,
+) -> String {
+    let kept_or = |keeps: bool, at: usize| if keeps { KEPT.to_owned() } else { slot(at) };
+    let pair = |shape: Shape| match shape {
+        Shape::KeptFirst => format!("{KEPT} {}", slot(12)),
+        Shape::KeptSecond => format!("{} {KEPT}", slot(10)),
+        _ => format!("{} {}", slot(10), slot(12)),
+    };
+    let bits = || format!("{:#018x} {:#018x}", instruction[2], instruction[3]);
+    match op {
+        Vector::Unary(_, takes, gives)
+        | Vector::Test(_, takes, gives)
+        | Vector::Splat(_, takes, gives) => {
+            format!("{} {}", kept_or(gives, 8), kept_or(takes, 10))
+        }
+        Vector::Binary(_, shape, gives) | Vector::Replace(_, _, shape, gives) => {
+            format!("{} {}", kept_or(gives, 8), pair(shape))
+        }
+        Vector::Ternary(_, gives) => {
+            format!(
+                "{} {} {} {}",
+                kept_or(gives, 8),
+                slot(10),
+                slot(12),
+                slot(14)
+            )
+        }
+        Vector::Shift(_, shape, gives) => {
+            let takes = matches!(shape, Shape::KeptFirst | Shape::KeptRight);
+            let count = if shape.has_constant() {
+                read32(instruction, 12).to_string()
+            } else {
+                slot(12)
+            };
+            format!("{} {} {count}", kept_or(gives, 8), kept_or(takes, 10))
+        }
+        Vector::Shuffle(shape, gives) => {
+            format!("{} {} {}", kept_or(gives, 8), pair(shape), bits())
+        }
+        Vector::Load(_, access, gives) => {
+            format!("{} {}", kept_or(gives, 8), place(access, 10))
+        }
+        Vector::Store(access, takes) => {
+            format!("{} {}", place(access, 8), kept_or(takes, 10))
+        }
+        Vector::Plain(op) => match op {
+            VectorPlain::Select => {
+                format!("{} {} {} if {}", slot(8), slot(10), slot(12), slot(14))
+            }
+            VectorPlain::Copy => format!("{} {}", slot(8), slot(10)),
+            VectorPlain::Constant => format!("{} {}", slot(8), bits()),
+            VectorPlain::GlobalGet | VectorPlain::GlobalSet => {
+                format!("{} {}", slot(8), read32(instruction, 12))
+            }
+        },
     }
 }
 

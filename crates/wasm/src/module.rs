@@ -2,7 +2,7 @@
 //!
 //! The code of a function is made when it is called first, and belongs to the module.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -14,9 +14,10 @@ use wasmparser::{
     Payload, TypeRef, ValidPayload, Validator, WasmFeatures,
 };
 
-use crate::code::Code;
+use crate::code::{Code, FunctionBody};
 use crate::constant::Constant;
 use crate::error::Error;
+use crate::handlers;
 use crate::types::{self, FunctionType, GlobalType, HeapType, MemoryType, TableType, ValueType};
 
 /// Things that can be imported and exported.
@@ -30,6 +31,8 @@ pub enum ExternType {
     Memory(MemoryType),
     /// A global variable.
     Global(GlobalType),
+    /// A tag of exceptions, whose type with this number has their values as parameters.
+    Tag(u32),
 }
 
 /// An import.
@@ -54,6 +57,8 @@ pub enum Export {
     Memory(u32),
     /// A global variable.
     Global(u32),
+    /// A tag of exceptions.
+    Tag(u32),
 }
 
 /// Where a segment goes when an instance is made: an index and an offset.
@@ -91,6 +96,8 @@ pub struct Parts {
     pub globals: Vec<GlobalType>,
     /// Initial values of the module's own global variables.
     pub global_values: Vec<Constant>,
+    /// Numbers of the types of tags.
+    pub tags: Vec<u32>,
     pub exports: Vec<(String, Export)>,
     pub elements: Vec<Elements>,
     pub data: Vec<Data>,
@@ -121,7 +128,15 @@ struct FunctionCode {
     entries: Box<[AtomicPtr<u64>]>,
     /// Three words for each function: the instruction that translates it.
     stubs: Box<[u64]>,
-    translated: Mutex<HashMap<u32, Box<[u64]>>>,
+    translated: Mutex<Translated>,
+}
+
+/// The functions that were translated.
+#[derive(Default, Debug)]
+struct Translated {
+    functions: HashMap<u32, FunctionBody>,
+    /// Which of them begin at an address.
+    places: BTreeMap<usize, u32>,
 }
 
 /// The first bytes of a module.
@@ -145,6 +160,9 @@ fn features() -> WasmFeatures {
         | WasmFeatures::GC_TYPES
         | WasmFeatures::GC
         | WasmFeatures::FUNCTION_REFERENCES
+        | WasmFeatures::SIMD
+        | WasmFeatures::RELAXED_SIMD
+        | WasmFeatures::EXCEPTIONS
 }
 
 impl Module {
@@ -166,6 +184,7 @@ impl Module {
                 offset: 0,
             });
         }
+        handlers::check_processor()?;
         let mut reader = Reader {
             parts: Parts::default(),
             own_types: Vec::new(),
@@ -225,6 +244,7 @@ impl Module {
             Export::Table(index) => ExternType::Table(parts.tables[index as usize]),
             Export::Memory(index) => ExternType::Memory(parts.memories[index as usize]),
             Export::Global(index) => ExternType::Global(parts.globals[index as usize]),
+            Export::Tag(index) => ExternType::Tag(parts.tags[index as usize]),
         }
     }
 
@@ -264,13 +284,31 @@ impl Module {
     /// The code of one of the module's own functions, if it was translated.
     pub(crate) fn code(&self, own_index: u32) -> Option<*const u64> {
         let translated = self.shared.code.translated.lock();
-        translated.get(&own_index).map(|words| words.as_ptr())
+        let body = translated.functions.get(&own_index);
+        body.map(|body| body.words.as_ptr())
     }
 
-    /// Shows the words of a function's code, if it was translated.
-    pub(crate) fn with_code<T>(&self, own_index: u32, show: impl FnOnce(&[u64]) -> T) -> Option<T> {
+    /// Shows a function's code, if it was translated.
+    pub(crate) fn with_code<T>(
+        &self,
+        own_index: u32,
+        show: impl FnOnce(&FunctionBody) -> T,
+    ) -> Option<T> {
         let translated = self.shared.code.translated.lock();
-        translated.get(&own_index).map(|words| show(words))
+        translated.functions.get(&own_index).map(show)
+    }
+
+    /// Shows the function to which an instruction belongs, and the number of its word there.
+    pub(crate) fn with_function_at<T>(
+        &self,
+        address: *const u64,
+        show: impl FnOnce(&FunctionBody, u32) -> T,
+    ) -> Option<T> {
+        let translated = self.shared.code.translated.lock();
+        let (start, index) = translated.places.range(..=address as usize).next_back()?;
+        let body = translated.functions.get(index)?;
+        let word = (address as usize - start) / 8;
+        (word < body.words.len()).then(|| show(body, word as u32))
     }
 
     /// How many bytes it has.
@@ -294,10 +332,12 @@ impl Module {
     }
 
     /// Takes the code of a function, unless another thread was faster; gives the code that is in force.
-    pub(crate) fn set_code(&self, own_index: u32, words: Box<[u64]>) -> *const u64 {
+    pub(crate) fn set_code(&self, own_index: u32, body: FunctionBody) -> *const u64 {
         let code = &self.shared.code;
-        let mut translated = code.translated.lock();
-        let address = translated.entry(own_index).or_insert(words).as_ptr();
+        let translated = &mut *code.translated.lock();
+        let body = translated.functions.entry(own_index).or_insert(body);
+        let address = body.words.as_ptr();
+        translated.places.insert(address as usize, own_index);
         code.entries[own_index as usize].store(address.cast_mut(), Ordering::Release);
         address
     }
@@ -386,9 +426,15 @@ impl Reader {
                         ExternalKind::Table => Export::Table(export.index),
                         ExternalKind::Memory => Export::Memory(export.index),
                         ExternalKind::Global => Export::Global(export.index),
-                        ExternalKind::Tag => return Err(unsupported("tags")),
+                        ExternalKind::Tag => Export::Tag(export.index),
                     };
                     self.parts.exports.push((export.name.to_owned(), what));
+                }
+            }
+            Payload::TagSection(tags) => {
+                for tag in tags {
+                    let number = self.own_types[tag?.func_type_idx as usize];
+                    self.parts.tags.push(number);
                 }
             }
             Payload::StartSection { func, .. } => self.parts.start = Some(func),
@@ -482,7 +528,11 @@ impl Reader {
                 self.parts.globals.push(kind);
                 ExternType::Global(kind)
             }
-            TypeRef::Tag(_) => return Err(unsupported("tags")),
+            TypeRef::Tag(kind) => {
+                let number = self.own_types[kind.func_type_idx as usize];
+                self.parts.tags.push(number);
+                ExternType::Tag(number)
+            }
         };
         self.parts.imports.push(Import {
             module: import.module.to_owned(),
@@ -576,7 +626,7 @@ pub fn value_type(
         ValType::I64 => ValueType::I64,
         ValType::F32 => ValueType::F32,
         ValType::F64 => ValueType::F64,
-        ValType::V128 => return Err(unsupported("vectors")),
+        ValType::V128 => ValueType::V128,
         ValType::Ref(reference) => {
             let heap = match reference.heap_type() {
                 Heap::Abstract { ty, .. } => match ty {
@@ -584,6 +634,8 @@ pub fn value_type(
                     AbstractHeapType::NoFunc => HeapType::NoFunction,
                     AbstractHeapType::Extern => HeapType::Extern,
                     AbstractHeapType::NoExtern => HeapType::NoExtern,
+                    AbstractHeapType::Exn => HeapType::Exception,
+                    AbstractHeapType::NoExn => HeapType::NoException,
                     _ => return Err(unsupported("garbage-collected objects")),
                 },
                 Heap::Concrete(index) | Heap::Exact(index) => {

@@ -71,8 +71,8 @@ impl Store {
     }
 
     /// Sets the bits of a global variable.
-    pub fn set_global_value(&mut self, global: Global, word: u64) {
-        self.globals[global.0].value = word;
+    pub fn set_global_value(&mut self, global: Global, value: u128) {
+        self.globals[global.0].value = value;
     }
 
     /// The function that a word refers to.
@@ -104,7 +104,8 @@ impl Store {
                 .for_each(&mut visit);
         }
         for number in 0..self.globals.len() as u32 {
-            visit(self.globals[number].value);
+            // A vector has no references.
+            visit(self.globals[number].value as u64);
         }
         for number in 0..self.instances.len() as u32 {
             let elements = self.instances[number].elements.iter().flatten();

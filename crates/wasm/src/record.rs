@@ -54,8 +54,8 @@ const _: () = assert!(std::mem::offset_of!(FunctionRecord, kind) == function::TY
 #[repr(C)]
 #[derive(Debug)]
 pub struct GlobalRecord {
-    /// Its value's bits; code has the address of this word.
-    pub value: u64,
+    /// Its value's bits; code has their address.
+    pub value: u128,
     pub kind: GlobalType,
 }
 
@@ -75,6 +75,7 @@ pub struct InstanceRecord {
     pub memory_numbers: Vec<u32>,
     pub table_numbers: Vec<u32>,
     pub global_numbers: Vec<u32>,
+    pub tag_numbers: Vec<u32>,
     /// Segments that were dropped have nothing any more.
     pub elements: Vec<Vec<u64>>,
     pub dropped_data: Vec<bool>,
@@ -114,6 +115,7 @@ impl InstanceRecord {
             memory_numbers: Vec::new(),
             table_numbers: Vec::new(),
             global_numbers: Vec::new(),
+            tag_numbers: Vec::new(),
             elements: Vec::new(),
             dropped_data: Vec::new(),
             lists: Lists::default(),

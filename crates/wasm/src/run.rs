@@ -11,6 +11,7 @@ use canny_tables::guest::{LINK_WORDS, Opcode, Plain, Reason, Runtime};
 use crate::activation::{Activation, Event, Limits, MARGIN, Outcome, Run, RunId, Stack};
 use crate::code::{self, Code};
 use crate::error::Trap;
+use crate::exceptions::Exception;
 use crate::handlers;
 use crate::operations;
 use crate::store::{Function, HostBody, Store};
@@ -27,7 +28,7 @@ const DEPTH_MAX: usize = 200;
 const SPARE_STACKS: usize = 2;
 
 impl Store {
-    /// Calls a function with the bits of arguments; gives those of its results.
+    /// Calls a function with the bits of arguments; gives those of its results. A vector has two words.
     pub fn call(&mut self, function: Function, arguments: &[u64]) -> Result<Vec<u64>, Trap> {
         let id = self.begin(function, arguments)?;
         loop {
@@ -64,7 +65,7 @@ impl Store {
         let record = &self.functions[function.0];
         let kind = record.signature;
         let (entry, instance) = (record.code, record.instance);
-        if arguments.len() != kind.parameters.len() {
+        if arguments.len() != kind.parameter_slots() {
             let text = format!(
                 "a function {} was given {} arguments",
                 kind.text(),
@@ -97,6 +98,7 @@ impl Store {
                 instance,
                 callee: 0,
                 scratch: [0; LINK_WORDS],
+                base: stack.base,
             },
             stack,
             is_outside: false,
@@ -111,7 +113,8 @@ impl Store {
                 return Ok(stack);
             }
         }
-        Stack::new(self.stack_bytes)
+        let no_memory = || Trap::Host("the system gives no memory for a stack".into());
+        Stack::new(self.stack_bytes).ok_or_else(no_memory)
     }
 
     /// Continues the newest run. With an error it has ended.
@@ -128,7 +131,7 @@ impl Store {
             Ok(Event::Finished) => {
                 self.exchange.clear();
                 // SAFETY: the function has left its results where its frame began.
-                let results = (0..run.signature.results.len())
+                let results = (0..run.signature.result_slots())
                     .map(|index| unsafe { run.stack.base.add(index).read() });
                 self.exchange.extend(results);
                 self.finished = run.signature;
@@ -197,7 +200,7 @@ impl Store {
         let run = run.ok_or_else(ended)?;
         let activation = &mut run.activation;
         let kind = called_type(activation).ok_or_else(ended)?;
-        if results.len() != kind.results.len() {
+        if results.len() != kind.result_slots() {
             return Err(Trap::Host(format!(
                 "a function {} has given {} results",
                 kind.text(),
@@ -207,6 +210,23 @@ impl Store {
         run.is_outside = false;
         return_from_host(activation, kind, results);
         Ok(())
+    }
+
+    /// Raises an exception from the call that a run has met. With an error the run has ended.
+    pub fn raise(&mut self, id: RunId, exception: Exception) -> Result<(), Trap> {
+        let ended = || Trap::Host("the call of a guest has ended already".into());
+        let run = self.runs.pop_if(|run| run.id == id && run.is_outside);
+        let mut run = run.ok_or_else(ended)?;
+        run.is_outside = false;
+        let raised = match called_type(&run.activation) {
+            Some(kind) => self.throw_from_host(&mut run.activation, kind.link(), exception),
+            None => Err(ended()),
+        };
+        match raised {
+            Ok(()) => self.runs.push(run),
+            Err(_) => self.end(run),
+        }
+        raised
     }
 
     fn go_on(&mut self, activation: &mut Activation) -> Result<Event, Trap> {
@@ -252,7 +272,7 @@ impl Store {
     fn operation(&mut self, activation: &mut Activation) -> Result<Option<Event>, Trap> {
         // SAFETY: the activation has the address of an instruction of the runtime, which has three words.
         let words = unsafe { std::slice::from_raw_parts(activation.pc, 3) };
-        let Some(Opcode::Runtime(operation)) = handlers::opcode(words[0]) else {
+        let Some(operation) = handlers::runtime_operation(words[0]) else {
             return Err(Trap::Reason(Reason::Unreachable));
         };
         match operation {
@@ -261,6 +281,10 @@ impl Store {
                 Ok(None)
             }
             Runtime::Host => self.host(activation, code::read32(words, 8), code::read32(words, 16)),
+            Runtime::Throw | Runtime::ThrowReference => {
+                self.throw(activation, operation, words)?;
+                Ok(charge_catch(activation))
+            }
             operation => {
                 let mut operands = [0; 3];
                 let frame = activation.frame;
@@ -312,7 +336,7 @@ impl Store {
         let mut exchange = std::mem::take(&mut self.exchange);
         exchange.clear();
         // SAFETY: the caller has written arguments and link.
-        exchange.extend((0..kind.parameters.len()).map(|slot| unsafe { frame.add(slot).read() }));
+        exchange.extend((0..kind.parameter_slots()).map(|slot| unsafe { frame.add(slot).read() }));
         let mut body = match &mut self.hosts[index as usize].body {
             HostBody::Outside(number) => {
                 self.exchange = exchange;
@@ -324,24 +348,39 @@ impl Store {
             },
         };
         let count = exchange.len();
-        exchange.resize(count + kind.results.len(), 0);
+        exchange.resize(count + kind.result_slots(), 0);
         let (arguments, results) = exchange.split_at_mut(count);
         let outcome = body(self, arguments, results);
         self.hosts[index as usize].body = HostBody::Here(Some(body));
-        if outcome? == Outcome::Wait {
-            return Ok(Some(Event::Wait));
-        }
+        match outcome {
+            Ok(Outcome::Wait) => return Ok(Some(Event::Wait)),
+            Err(Trap::Exception(exception)) => {
+                self.throw_from_host(activation, kind.link(), exception)?;
+                return Ok(charge_catch(activation));
+            }
+            outcome => outcome?,
+        };
         return_from_host(activation, kind, results);
         self.exchange = exchange;
         Ok(None)
     }
 }
 
+/// Takes one off the budget, since an exception was caught: a loop may have no other jump.
+fn charge_catch(activation: &mut Activation) -> Option<Event> {
+    activation.budget -= 1;
+    if activation.budget >= 0 {
+        return None;
+    }
+    activation.budget = 0;
+    Some(Event::Pause)
+}
+
 /// The type of the function of the host at whose call a run was left.
 fn called_type(activation: &Activation) -> Option<&'static FunctionType> {
     // SAFETY: a run that was left has the address of an instruction, of which this is the first word.
     let word = unsafe { activation.pc.read() };
-    let Some(Opcode::Runtime(Runtime::Host)) = handlers::opcode(word) else {
+    let Some(Runtime::Host) = handlers::runtime_operation(word) else {
         return None;
     };
     // SAFETY: that instruction has three words.

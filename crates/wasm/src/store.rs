@@ -9,6 +9,7 @@ use crate::activation::{Limits, Outcome, Run, Stack};
 use crate::arena::Arena;
 use crate::code::Code;
 use crate::error::Trap;
+use crate::exceptions::Exceptions;
 use crate::memory::{Memory, PAGE};
 use crate::record::{FunctionRecord, GlobalRecord, InstanceRecord};
 use crate::table::Table;
@@ -36,7 +37,8 @@ impl Global {
     }
 }
 
-/// A function of the host in Rust: it gets the bits of its arguments and sets those of its results.
+/// A function of the host in Rust: it gets the bits of its arguments and sets those of its results. A
+/// vector has two words, the first with its lower lanes.
 pub type Body = Box<dyn FnMut(&mut Store, &[u64], &mut [u64]) -> Result<Outcome, Trap> + Send>;
 
 pub(crate) enum HostBody {
@@ -60,6 +62,7 @@ pub struct Store {
     pub(crate) globals: Arena<GlobalRecord>,
     pub(crate) instances: Arena<InstanceRecord>,
     pub(crate) hosts: Vec<HostFunction>,
+    pub(crate) exceptions: Exceptions,
     /// Runs that are in progress, one inside of the other.
     pub(crate) depth: usize,
     /// Those of them that are not running now, the newest last.
@@ -104,6 +107,7 @@ impl Store {
             globals: Arena::new(),
             instances: Arena::new(),
             hosts: Vec::new(),
+            exceptions: Exceptions::default(),
             depth: 0,
             runs: Vec::new(),
             next_run: 0,
@@ -172,12 +176,12 @@ impl Store {
     }
 
     /// Makes a global variable whose value has the given bits.
-    pub fn global(&mut self, kind: GlobalType, value: u64) -> Global {
+    pub fn global(&mut self, kind: GlobalType, value: u128) -> Global {
         Global(self.globals.add(GlobalRecord { value, kind }))
     }
 
     /// The bits of a global variable's value.
-    pub fn global_value(&self, global: Global) -> u64 {
+    pub fn global_value(&self, global: Global) -> u128 {
         self.globals[global.0].value
     }
 

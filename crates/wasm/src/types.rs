@@ -19,6 +19,8 @@ pub enum ValueType {
     F32,
     /// A float of 64 bits.
     F64,
+    /// A vector of 128 bits.
+    V128,
     /// A reference.
     Reference {
         /// Whether it may be null.
@@ -41,6 +43,10 @@ pub enum HeapType {
     Extern,
     /// No object of the host.
     NoExtern,
+    /// Exceptions.
+    Exception,
+    /// No exception.
+    NoException,
     /// While a group is interned: the type that it has at a place.
     InGroup(u32),
 }
@@ -90,7 +96,17 @@ pub struct TableType {
 impl FunctionType {
     /// Slots before the link of a frame: for parameters and for results.
     pub fn link(&self) -> usize {
-        self.parameters.len().max(self.results.len())
+        self.parameter_slots().max(self.result_slots())
+    }
+
+    /// Words of all arguments: two for a vector, one for anything else.
+    pub fn parameter_slots(&self) -> usize {
+        self.parameters.iter().map(|kind| kind.slots()).sum()
+    }
+
+    /// Words of all results.
+    pub fn result_slots(&self) -> usize {
+        self.results.iter().map(|kind| kind.slots()).sum()
     }
 
     /// The text that messages have, such as `[i32 i64] -> [f32]`.
@@ -116,6 +132,14 @@ impl ValueType {
         heap: HeapType::Extern,
     };
 
+    /// Words of a value: a vector has its lower lanes in the first of two.
+    pub fn slots(self) -> usize {
+        match self {
+            ValueType::V128 => 2,
+            _ => 1,
+        }
+    }
+
     /// The name in the text format.
     pub fn text(self) -> String {
         match self {
@@ -123,12 +147,15 @@ impl ValueType {
             ValueType::I64 => "i64".into(),
             ValueType::F32 => "f32".into(),
             ValueType::F64 => "f64".into(),
+            ValueType::V128 => "v128".into(),
             ValueType::Reference { nullable, heap } => {
                 let heap = match heap {
                     HeapType::Function => "func".into(),
                     HeapType::Extern => "extern".into(),
                     HeapType::NoFunction => "nofunc".into(),
                     HeapType::NoExtern => "noextern".into(),
+                    HeapType::Exception => "exn".into(),
+                    HeapType::NoException => "noexn".into(),
                     HeapType::Type(number) | HeapType::InGroup(number) => number.to_string(),
                 };
                 if nullable {
@@ -158,6 +185,7 @@ impl ValueType {
                 (HeapType::Type(_) | HeapType::NoFunction, HeapType::Function)
                     | (HeapType::NoFunction, HeapType::Type(_))
                     | (HeapType::NoExtern, HeapType::Extern)
+                    | (HeapType::NoException, HeapType::Exception)
             );
         fits && (may_be_null || !nullable)
     }

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use canny_wasm::{Extern, Imports, Limits, Module, Store, ValueType};
+use wast::parser::{self, ParseBuffer};
+use wast::{Wast, WastDirective};
 
 /// A generator of pseudo-random numbers (xorshift).
 struct Random(u64);
@@ -32,13 +34,13 @@ fn try_module(bytes: Vec<u8>) -> bool {
         let kind = store.function_type(function);
         let is_number = |kind: &ValueType| !matches!(kind, ValueType::Reference { .. });
         if kind.parameters.iter().all(is_number) {
-            let arguments = vec![3; kind.parameters.len()];
+            let arguments = vec![3; kind.parameter_slots()];
             let limits = Limits {
                 fuel: Some(5000),
                 ..Limits::default()
             };
             if let Ok(results) = store.call_within(function, &arguments, limits) {
-                assert_eq!(results.len(), kind.results.len());
+                assert_eq!(results.len(), kind.result_slots());
             }
         }
     }
@@ -61,11 +63,38 @@ fn arguments_are_counted() {
     assert_eq!(store.call(run, &[10]).unwrap(), [55]);
 }
 
+/// Tries a module with wrong bytes, so many times; gives how many of these were valid.
+fn try_changed(bytes: &[u8], times: usize, random: &mut Random) -> usize {
+    let mut valid = 0;
+    for _ in 0..times {
+        let mut changed = bytes.to_vec();
+        for _ in 0..=random.next() % 3 {
+            let place = (random.next() % changed.len() as u64) as usize;
+            changed[place] = random.next() as u8;
+        }
+        valid += usize::from(try_module(changed));
+    }
+    valid
+}
+
+/// The modules of a script.
+fn modules_of(script: &str) -> Vec<Vec<u8>> {
+    let buffer = ParseBuffer::new(script).unwrap();
+    let script: Wast = parser::parse(&buffer).unwrap();
+    let modules = script.directives.into_iter().filter_map(|directive| {
+        let WastDirective::Module(mut module) = directive else {
+            return None;
+        };
+        Some(module.encode().unwrap())
+    });
+    modules.collect()
+}
+
 #[test]
 fn wrong_bytes_do_no_harm() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benches/wasm");
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    let (mut valid, mut invalid) = (0, 0);
+    let (mut valid, mut tried) = (0, 0);
     for name in [
         "fib",
         "json",
@@ -77,21 +106,21 @@ fn wrong_bytes_do_no_harm() {
         "sort",
     ] {
         let bytes = std::fs::read(directory.join(format!("{name}.wasm"))).unwrap();
-        for _ in 0..150 {
-            let mut changed = bytes.clone();
-            for _ in 0..=random.next() % 3 {
-                let place = (random.next() % changed.len() as u64) as usize;
-                changed[place] = random.next() as u8;
-            }
-            if try_module(changed) {
-                valid += 1;
-            } else {
-                invalid += 1;
-            }
-        }
+        valid += try_changed(&bytes, 150, &mut random);
+        tried += 150;
     }
-    assert!(
-        valid > 100 && invalid > 100,
-        "{valid} valid, {invalid} invalid"
-    );
+    assert!(valid > 100 && tried - valid > 100, "{valid} of {tried}");
+}
+
+#[test]
+fn wrong_bytes_among_vectors_and_exceptions_do_no_harm() {
+    let mut random = Random(0x2545_f491_4f6c_dd1d);
+    let (mut valid, mut tried) = (0, 0);
+    let mut modules = modules_of(include_str!("scripts/vectors.wast"));
+    modules.extend(modules_of(include_str!("scripts/exceptions.wast")));
+    for module in modules {
+        valid += try_changed(&module, 500, &mut random);
+        tried += 500;
+    }
+    assert!(valid > 100 && tried - valid > 100, "{valid} of {tried}");
 }

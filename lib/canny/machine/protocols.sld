@@ -119,6 +119,7 @@
           guest-item/table
           guest-item/memory
           guest-item/global
+          guest-item/tag
           guest-number/u8
           guest-number/s8
           guest-number/u16
@@ -486,6 +487,7 @@
     (define guest-item/table 1)
     (define guest-item/memory 2)
     (define guest-item/global 3)
+    (define guest-item/tag 4)
 
     ;; A number in a memory of a guest.
     (define guest-number/u8 0)

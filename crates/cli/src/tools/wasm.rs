@@ -62,9 +62,9 @@ pub const TOOL: Tool = Tool {
     details: "A module that exports '_start' is a WASI command: it is run with the arguments, the\n\
         standard streams, and the directories and variables that options name. Its code is the exit\n\
         code. Other modules are listed, unless '--invoke' names a function. Then arguments are\n\
-        numbers, and results are printed, one in a line.\n\
-        FILE is a binary or in the text format. Modules with exceptions, garbage-collected objects\n\
-        or threads are not run yet.",
+        numbers, or vectors such as i32x4:1,2,3,4; results are printed, one in a line.\n\
+        FILE is a binary or in the text format. Modules with garbage-collected objects or threads\n\
+        are not run yet.",
     run,
 };
 
@@ -307,9 +307,12 @@ fn invoke(module: &Module, name: &str, request: &Request) -> Result<u8, String> 
     match store.call_within(function, &arguments, request.limits) {
         Ok(results) => {
             let mut text = String::new();
-            for (kind, bits) in kind.results.iter().zip(results) {
+            let mut words = results.as_slice();
+            for kind in &kind.results {
+                let (value, rest) = words.split_at(kind.slots());
+                words = rest;
                 // Writing to a string does not fail.
-                let _ = writeln!(text, "{}", value_text(*kind, bits));
+                let _ = writeln!(text, "{}", value_text(*kind, value));
             }
             crate::print_all(&text);
             Ok(0)
@@ -327,14 +330,19 @@ fn parse_arguments(kind: &FunctionType, words: &[OsString]) -> Result<Vec<u64>, 
             words.len()
         ));
     }
-    let pairs = kind.parameters.iter().zip(words);
-    pairs
-        .map(|(kind, word)| {
-            let word = word.to_string_lossy();
-            parse_argument(*kind, &word)
-                .ok_or_else(|| format!("'{word}' is no value of type {}", kind.text()))
-        })
-        .collect()
+    let mut values = Vec::new();
+    for (kind, word) in kind.parameters.iter().zip(words) {
+        let word = word.to_string_lossy();
+        let value = match kind {
+            ValueType::V128 => {
+                parse_vector(&word).map(|bits| vec![bits as u64, (bits >> 64) as u64])
+            }
+            _ => parse_argument(*kind, &word).map(|bits| vec![bits]),
+        };
+        let wrong = || format!("'{word}' is no value of type {}", kind.text());
+        values.extend(value.ok_or_else(wrong)?);
+    }
+    Ok(values)
 }
 
 fn parse_argument(kind: ValueType, word: &str) -> Option<u64> {
@@ -350,16 +358,66 @@ fn parse_argument(kind: ValueType, word: &str) -> Option<u64> {
         }
         ValueType::F32 => word.parse::<f32>().ok().map(|x| u64::from(x.to_bits())),
         ValueType::F64 => word.parse::<f64>().ok().map(f64::to_bits),
-        ValueType::Reference { .. } => None,
+        ValueType::V128 | ValueType::Reference { .. } => None,
     }
 }
 
-fn value_text(kind: ValueType, bits: u64) -> String {
+/// The bits of a vector such as `i32x4:1,2,3,4`.
+fn parse_vector(word: &str) -> Option<u128> {
+    let (lanes, numbers) = word.split_once(':')?;
+    let (count, is_float) = match lanes {
+        "i8x16" => (16, false),
+        "i16x8" => (8, false),
+        "i32x4" => (4, false),
+        "i64x2" => (2, false),
+        "f32x4" => (4, true),
+        "f64x2" => (2, true),
+        _ => return None,
+    };
+    let width = 128 / count;
+    let mut bits = 0;
+    let mut found = 0;
+    for number in numbers.split(',') {
+        if found == count {
+            return None;
+        }
+        let lane = match (is_float, width) {
+            (true, 32) => u64::from(number.parse::<f32>().ok()?.to_bits()),
+            (true, _) => number.parse::<f64>().ok()?.to_bits(),
+            (false, _) => parse_lane(number, width)?,
+        };
+        bits |= u128::from(lane) << (width * found);
+        found += 1;
+    }
+    (found == count).then_some(bits)
+}
+
+/// The bits of an integer of so many bits, with a sign or without.
+fn parse_lane(number: &str, width: u32) -> Option<u64> {
+    let number: i128 = match number.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok()?.into(),
+        None => number.parse().ok()?,
+    };
+    let range = -(1i128 << (width - 1))..1i128 << width;
+    let mask = u64::MAX >> (64 - width);
+    range.contains(&number).then_some(number as u64 & mask)
+}
+
+/// A value of one word, or of two if it is a vector.
+fn value_text(kind: ValueType, words: &[u64]) -> String {
+    let bits = words[0];
     match kind {
         ValueType::I32 => (bits as i32).to_string(),
         ValueType::I64 => (bits as i64).to_string(),
         ValueType::F32 => f32::from_bits(bits as u32).to_string(),
         ValueType::F64 => f64::from_bits(bits).to_string(),
+        ValueType::V128 => {
+            let lanes = words
+                .iter()
+                .flat_map(|word| [*word as u32, (word >> 32) as u32]);
+            let lanes: Vec<String> = lanes.map(|lane| format!("{lane:#010x}")).collect();
+            format!("i32x4:{}", lanes.join(","))
+        }
         ValueType::Reference { .. } if bits == 0 => "null".to_owned(),
         ValueType::Reference { .. } => "a reference".to_owned(),
     }
@@ -376,6 +434,9 @@ fn listing(module: &Module) -> String {
             ExternType::Table(_) => "table".to_owned(),
             ExternType::Memory(_) => "memory".to_owned(),
             ExternType::Global(kind) => format!("global {}", kind.value.text()),
+            ExternType::Tag(number) => {
+                format!("tag {}", canny_wasm::function_type(*number).text())
+            }
         };
         let _ = writeln!(text, "import {} {}: {what}", import.module, import.name);
     }
@@ -387,6 +448,7 @@ fn listing(module: &Module) -> String {
             canny_wasm::Export::Table(_) => "table".to_owned(),
             canny_wasm::Export::Memory(_) => "memory".to_owned(),
             canny_wasm::Export::Global(_) => "global".to_owned(),
+            canny_wasm::Export::Tag(_) => "tag".to_owned(),
         };
         let _ = writeln!(text, "export {name}: {what}");
     }

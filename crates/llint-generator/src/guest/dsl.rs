@@ -29,7 +29,7 @@ pub struct Handler<'a, 'b> {
     pub activation: Value,
     /// The accumulator of integers, of 64 bits.
     pub integer: Value,
-    /// The accumulator of floats, a vector whose first part it is.
+    /// The accumulator of floats, which are the first part of it, and of vectors.
     pub float: Value,
     signature: SigRef,
     /// The handler of the instruction that returns to another instance.
@@ -146,6 +146,7 @@ impl<'a, 'b> Handler<'a, 'b> {
                 b.ins().extractlane(vector, 0)
             }
             Number::F64 => b.ins().extractlane(self.float, 0),
+            Number::V128 => self.float,
         }
     }
 
@@ -160,6 +161,7 @@ impl<'a, 'b> Handler<'a, 'b> {
                 self.float = b.ins().bitcast(F64X2, LITTLE, vector);
             }
             Number::F64 => self.float = b.ins().scalar_to_vector(F64X2, value),
+            Number::V128 => self.float = value,
         }
     }
 

@@ -11,8 +11,8 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32, F64, I8, I16, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
-use super::calls;
 use super::dsl::Handler;
+use super::{calls, vectors};
 
 /// Writes the handler of an instruction.
 pub fn write(opcode: Opcode, h: &mut Handler) {
@@ -29,6 +29,7 @@ pub fn write(opcode: Opcode, h: &mut Handler) {
         Opcode::Branch(op, shape, wanted) => branch(h, op, shape, wanted, bytes),
         Opcode::Load(op, access, to) => load(h, op, (access, to), bytes),
         Opcode::Store(op, access, from) => store(h, op, (access, from), bytes),
+        Opcode::Vector(op) => vectors::write(h, op, bytes),
         Opcode::Plain(op) => plain(h, op, bytes),
         Opcode::Runtime(Runtime::NullTrap) => h.leave(Reason::NullReference),
         Opcode::Runtime(_) => h.leave(Reason::Operation),
@@ -52,7 +53,7 @@ fn unary(h: &mut Handler, op: Unary, takes: bool, gives: bool) {
 }
 
 /// Leaves a result in the accumulator or in its slot.
-fn give(h: &mut Handler, kind: Number, result: Value, keeps: bool) {
+pub fn give(h: &mut Handler, kind: Number, result: Value, keeps: bool) {
     if keeps {
         h.keep(kind, result);
     } else {
@@ -142,7 +143,7 @@ fn branch(h: &mut Handler, op: Compare, shape: Shape, wanted: bool, bytes: usize
 }
 
 /// The address of an access to memory of so many bytes, whose first operand is at `at`.
-fn address(h: &mut Handler, access: Access, at: i32, bytes: i64) -> Value {
+pub fn address(h: &mut Handler, access: Access, at: i32, bytes: i64) -> Value {
     match access {
         Access::Guarded => {
             let index = h.operand(I32, at);
@@ -161,6 +162,10 @@ fn address(h: &mut Handler, access: Access, at: i32, bytes: i64) -> Value {
         Access::Absolute => {
             let offset = h.long(12);
             h.builder.ins().iadd(h.memory, offset)
+        }
+        Access::Frame => {
+            let offset = h.long(12);
+            h.builder.ins().iadd(h.frame, offset)
         }
         Access::Checked => {
             // Few registers are free, so that the order matters.
@@ -236,7 +241,7 @@ fn store(h: &mut Handler, op: Store, (access, from): (Access, Place), bytes: usi
         Store::Bits64 => (8, I64, Number::F64),
     };
     let value = match from {
-        Place::Slot => h.operand(kind, 10),
+        Place::Slot | Place::Vector => h.operand(kind, 10),
         Place::Float => h.kept(float),
         Place::Integer if kind == I64 => h.kept(Number::I64),
         Place::Integer => {
@@ -322,7 +327,7 @@ fn plain(h: &mut Handler, op: Plain, bytes: usize) {
 }
 
 /// The cell of the global variable that the operand at 12 numbers.
-fn global(h: &mut Handler) -> Value {
+pub fn global(h: &mut Handler) -> Value {
     let globals = h.load(h.instance, instance::GLOBALS);
     let number = h.long(12);
     h.element(globals, number)

@@ -8,8 +8,9 @@
 mod calls;
 mod dsl;
 mod handlers;
+mod vectors;
 
-use canny_tables::guest::{Access, Opcode, Plain, Reason, activation};
+use canny_tables::guest::{Access, Opcode, Plain, Reason, Vector, activation};
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::types::{F64X2, I64};
 use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, Value};
@@ -45,7 +46,10 @@ pub fn emit_guest_object(target: &str) -> Result<Vec<u8>, GenerateError> {
         let write = |handler: &mut Handler| handlers::write(opcode, handler);
         let is_guarded = matches!(
             opcode,
-            Opcode::Load(_, access, _) | Opcode::Store(_, access, _) if access != Access::Checked
+            Opcode::Load(_, access, _)
+            | Opcode::Store(_, access, _)
+            | Opcode::Vector(Vector::Load(_, access, _) | Vector::Store(access, _))
+                if !matches!(access, Access::Checked | Access::Frame)
         );
         handlers.push(emitter.handler(&symbol(opcode), is_guarded, write)?);
     }

@@ -6,15 +6,21 @@
 //! disassembler read these rows.
 //!
 //! A result that only the next instruction uses stays in an accumulator, a register of the processor: one
-//! for integers, one for floats. Nothing else may lead to that instruction.
+//! for integers, one for floats and vectors. Nothing else may lead to that instruction.
 //!
-//! A slot has 64 bits. Numbers of 32 bits use the lower half, and what the upper half has is unknown.
+//! A slot has 64 bits. Numbers of 32 bits use the lower half, and what the upper half has is unknown. A
+//! vector has two slots.
 
 mod layout;
 mod numeric;
+mod vector;
 
 pub use layout::*;
 pub use numeric::{Binary, Compare, Number, Unary};
+pub use vector::{
+    Lanes, Vector, VectorBinary, VectorLoad, VectorPlain, VectorShift, VectorTernary, VectorTest,
+    VectorUnary,
+};
 
 use numeric::operations;
 
@@ -66,6 +72,7 @@ operations! {
         Checked "checked",
         Absolute "absolute",
         Kept "accumulator",
+        Frame "frame",
     }
 }
 
@@ -75,6 +82,7 @@ operations! {
         Slot "slot",
         Integer "accumulator",
         Float "accumulator of floats",
+        Vector "accumulator of vectors",
     }
 }
 
@@ -126,6 +134,8 @@ operations! {
         ElementDrop "elem.drop",
         ReferenceFunction "ref.func",
         NullTrap "null_trap",
+        Throw "throw",
+        ThrowReference "throw_ref",
     }
 }
 
@@ -146,10 +156,13 @@ pub enum Opcode {
     /// bits at 12, a constant at 16.
     Branch(Compare, Shape, bool),
     /// d at 8, address at 10, offset of 32 bits at 12; a checked one has an address of 64 bits, the
-    /// memory at 12 and an offset of 64 bits at 16; an absolute one has no address but the offset.
+    /// memory at 12 and an offset of 64 bits at 16; an absolute one has no address but the offset. One of
+    /// the frame is a part of a vector: its offset is one of bytes from where the frame begins.
     Load(Load, Access, Place),
     /// Address at 8, value at 10, the rest as for loads. The last part says where the value is.
     Store(Store, Access, Place),
+    /// See [`Vector`].
+    Vector(Vector),
     /// See [`Plain`].
     Plain(Plain),
     /// See [`Runtime`].
@@ -193,10 +206,11 @@ impl Opcode {
                 all.extend(places.map(|place| Opcode::Store(op, access, *place)));
             }
         }
+        all.extend(Vector::all().into_iter().map(Opcode::Vector));
         all
     }
 
-    /// The same instruction with its result in the accumulator of a kind of number, if there is one.
+    /// The same instruction with its result in the accumulator of a kind of value, if there is one.
     pub fn keeping(self, kind: Number) -> Option<Opcode> {
         let wanted = Place::of(kind);
         match self {
@@ -209,6 +223,7 @@ impl Opcode {
             Opcode::Load(op, access, Place::Slot) if load_places(op, access).contains(&wanted) => {
                 Some(Opcode::Load(op, access, wanted))
             }
+            Opcode::Vector(op) => op.keeping(kind).map(Opcode::Vector),
             _ => None,
         }
     }
@@ -227,6 +242,7 @@ impl Opcode {
             | Opcode::Branch(..)
             | Opcode::Load(..)
             | Opcode::Store(..) => 16,
+            Opcode::Vector(op) => op.bytes(),
             Opcode::Plain(op) => match op {
                 Plain::Constant64
                 | Plain::CallIndirect
@@ -253,6 +269,7 @@ impl Opcode {
             Opcode::Branch(op, _, false) => format!("branch not {}", op.name()),
             Opcode::Load(op, access, _) => accessed(op.name(), access),
             Opcode::Store(op, access, _) => accessed(op.name(), access),
+            Opcode::Vector(op) => op.name(),
             Opcode::Plain(op) => op.name().to_owned(),
             Opcode::Runtime(op) => op.name().to_owned(),
         }
@@ -267,12 +284,12 @@ fn accessed(name: &str, access: Access) -> String {
 }
 
 impl Place {
-    /// The accumulator of a kind of number.
+    /// The accumulator of a kind of value.
     pub const fn of(kind: Number) -> Place {
-        if kind.is_integer() {
-            Place::Integer
-        } else {
-            Place::Float
+        match kind {
+            Number::I32 | Number::I64 => Place::Integer,
+            Number::F32 | Number::F64 => Place::Float,
+            Number::V128 => Place::Vector,
         }
     }
 }
@@ -307,6 +324,7 @@ fn load_places(op: Load, access: Access) -> &'static [Place] {
 /// The places from which a store may take its value.
 pub fn store_places(op: Store, access: Access) -> &'static [Place] {
     match (access, op) {
+        (Access::Frame, _) => &[],
         (Access::Checked | Access::Kept, _) => &[Place::Slot],
         (_, Store::Bits32 | Store::Bits64) => &[Place::Slot, Place::Integer, Place::Float],
         _ => &[Place::Slot, Place::Integer],

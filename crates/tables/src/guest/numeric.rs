@@ -176,7 +176,7 @@ operations! {
     }
 }
 
-/// The kind of an operand or a result.
+/// The kind of an operand or a result; numeric instructions have no vectors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Number {
     /// An integer of 32 bits.
@@ -187,6 +187,8 @@ pub enum Number {
     F32,
     /// A float of 64 bits.
     F64,
+    /// A vector of 128 bits.
+    V128,
 }
 
 impl Number {

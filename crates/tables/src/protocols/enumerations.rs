@@ -321,6 +321,7 @@ enumerations! {
         Table "table" = 1,
         Memory "memory" = 2,
         Global "global" = 3,
+        Tag "tag" = 4,
     }
 
     /// A number in a memory of a guest.

@@ -3,9 +3,11 @@
 //! Distances to the end of a block are filled in when it is closed.
 
 use canny_tables::guest::{Compare, Number, Opcode, Plain, Shape};
-use wasmparser::{BlockType, BrTable};
+use wasmparser::{BlockType, BrTable, ValType};
 
-use super::{Comparison, Entry, Source, Translator};
+use super::values::Values;
+use super::{Comparison, Entry, Source, Translator, slots_of};
+use crate::code::Clause;
 use crate::error::Error;
 use crate::types;
 
@@ -18,6 +20,8 @@ pub enum Kind {
     If(usize),
     Else,
     Function,
+    /// With the number of its first clause, and how many there are.
+    Try(usize, usize),
 }
 
 /// A distance that is known when its block ends: the instruction, and where the distance is in it.
@@ -31,33 +35,49 @@ struct Patch {
 #[derive(Debug)]
 pub struct Control {
     kind: Kind,
-    /// Entries of the stack below its parameters.
+    /// Operands below its parameters.
     height: usize,
-    parameters: usize,
-    results: usize,
+    /// The slot of its first parameter or result.
+    slot: u32,
+    parameters: Values,
+    results: Values,
     /// Where a loop begins.
     start: usize,
     patches: Vec<Patch>,
+    /// Clauses that lead to its end, by number.
+    landings: Vec<usize>,
 }
 
 impl Control {
+    /// Lets a clause lead here.
+    pub(super) fn land(&mut self, number: usize, clause: &mut Clause) {
+        clause.slot = self.slot as u16;
+        if self.kind == Kind::Loop {
+            clause.target = self.start as u32;
+        } else {
+            self.landings.push(number);
+        }
+    }
+
     /// The block of a whole function.
-    pub fn function(results: usize) -> Control {
+    pub fn function(results: Values, slot: u32) -> Control {
         Control {
             kind: Kind::Function,
             height: 0,
-            parameters: 0,
+            slot,
+            parameters: Values::Scalars(0),
             results,
             start: 0,
             patches: Vec::new(),
+            landings: Vec::new(),
         }
     }
 
     /// How many values a branch to it takes.
     fn arity(&self) -> usize {
         match self.kind {
-            Kind::Loop => self.parameters,
-            _ => self.results,
+            Kind::Loop => self.parameters.len(),
+            _ => self.results.len(),
         }
     }
 }
@@ -74,34 +94,37 @@ fn branch_opcode(op: Compare, shape: Shape, wanted: bool) -> Opcode {
 }
 
 impl Translator<'_> {
-    fn block_type(&self, kind: BlockType) -> (usize, usize) {
+    /// Parameters and results.
+    pub(super) fn block_type(&self, kind: BlockType) -> (Values, Values) {
         match kind {
-            BlockType::Empty => (0, 0),
-            BlockType::Type(_) => (0, 1),
+            BlockType::Empty => (Values::Scalars(0), Values::Scalars(0)),
+            BlockType::Type(kind) => (Values::Scalars(0), Values::one(kind == ValType::V128)),
             BlockType::FuncType(index) => {
                 let number = self.module.parts().types[index as usize];
                 let kind = types::function_type(number);
-                (kind.parameters.len(), kind.results.len())
+                (Values::of(&kind.parameters), Values::of(&kind.results))
             }
         }
     }
 
     pub(super) fn open(&mut self, kind: Kind, block: BlockType) {
         let (parameters, results) = self.block_type(block);
-        self.settle_locals(parameters);
+        self.settle_locals(parameters.len());
         self.open_settled(kind, parameters, results);
     }
 
-    fn open_settled(&mut self, kind: Kind, parameters: usize, results: usize) {
+    pub(super) fn open_settled(&mut self, kind: Kind, parameters: Values, results: Values) {
         self.last = None;
         self.newest_branch = None;
         self.control.push(Control {
             kind,
-            height: self.stack.len() - parameters,
+            height: self.stack.len() - parameters.len(),
+            slot: self.top() - parameters.slots(),
             parameters,
             results,
             start: self.code.len(),
             patches: Vec::new(),
+            landings: Vec::new(),
         });
     }
 
@@ -109,10 +132,10 @@ impl Translator<'_> {
         let (parameters, results) = self.block_type(block);
         // The condition is above the parameters, and must be decided after they are settled.
         let mut condition = self.condition();
-        if !self.is_settled(parameters) {
+        if !self.is_settled(parameters.len()) {
             self.give_back(&mut condition.0);
         }
-        self.settle_locals(parameters);
+        self.settle_locals(parameters.len());
         let jump = self.branch_if(condition.0, !condition.1);
         self.open_settled(Kind::If(jump), parameters, results);
     }
@@ -128,10 +151,10 @@ impl Translator<'_> {
         let control = &mut self.control[index];
         let Kind::If(jump) = control.kind else { return };
         control.kind = Kind::Else;
-        let (height, parameters) = (control.height, control.parameters);
+        let (height, parameters) = (control.height, control.parameters.clone());
         self.bind(Patch { from: jump, at: 12 });
         self.truncate(height);
-        self.stack.resize(height + parameters, Entry::Own);
+        self.push_own(&parameters);
     }
 
     pub(super) fn close(&mut self) {
@@ -148,9 +171,12 @@ impl Translator<'_> {
         for patch in control.patches {
             self.bind(patch);
         }
+        if let Kind::Try(first, count) = control.kind {
+            self.close_clauses(first, count);
+        }
+        self.land_clauses(&control.landings);
         self.truncate(control.height);
-        self.stack
-            .resize(control.height + control.results, Entry::Own);
+        self.push_own(&control.results);
         self.last = None;
         if control.kind == Kind::Function {
             self.write_return();
@@ -162,8 +188,8 @@ impl Translator<'_> {
         let Some(control) = self.control.last() else {
             return;
         };
-        let (height, results) = (control.height, control.results);
-        self.move_top(height, results);
+        let (slot, count) = (control.slot, control.results.len());
+        self.move_top(slot, count);
     }
 
     fn truncate(&mut self, height: usize) {
@@ -195,28 +221,21 @@ impl Translator<'_> {
         self.last = None;
     }
 
-    /// Copies the newest entries to the slots of others, without taking them.
-    fn move_top(&mut self, height: usize, count: usize) {
-        let first = self.stack.len() - count;
-        for index in 0..count {
-            let entry = self.stack[first + index];
-            let to = self.own_slot(height + index);
-            match entry {
-                Entry::Own => {
-                    let from = self.own_slot(first + index);
-                    self.copy(to, from);
-                }
-                Entry::Local(local) => self.copy(to, self.locals[local as usize]),
-                Entry::Constant(bits) => self.constant(to, bits),
-            }
+    /// Copies the newest operands to slots from a given one on, without taking them.
+    fn move_top(&mut self, mut slot: u32, count: usize) {
+        for place in self.stack.len() - count..self.stack.len() {
+            let operand = self.stack[place];
+            let to = self.own_slot(slot, operand.is_vector);
+            self.copy_operand(to, operand);
+            slot += slots_of(operand.is_vector);
         }
     }
 
-    /// Whether a branch with so many values copies something.
-    fn is_in_place(&self, height: usize, count: usize) -> bool {
-        let first = self.stack.len() - count;
-        count == 0
-            || first == height && self.stack[first..].iter().all(|entry| *entry == Entry::Own)
+    /// Whether a branch with so many values copies nothing.
+    fn is_in_place(&self, slot: u32, count: usize) -> bool {
+        let newest = &self.stack[self.stack.len() - count..];
+        let is_there = newest.first().is_none_or(|first| first.slot == slot);
+        is_there && newest.iter().all(|operand| operand.entry == Entry::Own)
     }
 
     /// Lets the distance of an instruction lead to a block.
@@ -232,10 +251,10 @@ impl Translator<'_> {
         }
     }
 
-    /// Height and number of values of a branch.
-    fn target(&self, depth: usize) -> (usize, usize) {
+    /// Where the values of a branch go, and how many there are.
+    fn target(&self, depth: usize) -> (u32, usize) {
         let control = &self.control[self.control.len() - 1 - depth];
-        (control.height, control.arity())
+        (control.slot, control.arity())
     }
 
     fn jump(&mut self, depth: usize) {
@@ -252,8 +271,8 @@ impl Translator<'_> {
     }
 
     pub(super) fn branch(&mut self, depth: u32) {
-        let (height, count) = self.target(depth as usize);
-        self.move_top(height, count);
+        let (slot, count) = self.target(depth as usize);
+        self.move_top(slot, count);
         self.jump(depth as usize);
         self.unreachable = Some(0);
     }
@@ -266,14 +285,14 @@ impl Translator<'_> {
     /// Branches if a comparison gives what is wanted.
     pub(super) fn branch_on(&mut self, comparison: Comparison, wanted: bool, depth: u32) {
         let depth = depth as usize;
-        let (height, count) = self.target(depth);
-        if self.is_in_place(height, count) {
+        let (slot, count) = self.target(depth);
+        if self.is_in_place(slot, count) {
             let jump = self.branch_if(comparison, wanted);
             self.lead(Patch { from: jump, at: 12 }, depth);
             return;
         }
         let around = self.branch_if(comparison, !wanted);
-        self.move_top(height, count);
+        self.move_top(slot, count);
         self.jump(depth);
         self.bind(Patch {
             from: around,
@@ -289,8 +308,8 @@ impl Translator<'_> {
             self.last = None;
             return (comparison, wanted);
         }
-        let entry = self.pop();
-        let x = self.source(entry, self.stack.len(), Number::I32);
+        let operand = self.pop();
+        let x = self.source(operand, Number::I32);
         let (shape, producer) = match x {
             Source::Kept(_, place, opcode) => (Shape::KeptRight, Some((place, opcode))),
             Source::Slot(_) => (Shape::Right, None),
@@ -358,12 +377,12 @@ impl Translator<'_> {
                 from: place,
                 at: 16 + 4 * number,
             };
-            let (height, count) = self.target(depth);
-            if self.is_in_place(height, count) {
+            let (slot, count) = self.target(depth);
+            if self.is_in_place(slot, count) {
                 self.lead(patch, depth);
             } else {
                 self.bind(patch);
-                self.move_top(height, count);
+                self.move_top(slot, count);
                 self.jump(depth);
             }
         }
@@ -374,29 +393,28 @@ impl Translator<'_> {
 
     /// Returns the newest operands.
     pub(super) fn write_return(&mut self) {
-        let first = self.stack.len() - self.results;
+        let count = self.results.len();
+        let first = self.stack.len() - count;
         // A result's slot may be that of a parameter which is a later result.
-        let clobbers = |place: usize| match self.stack[place] {
-            Entry::Local(local) => self.locals[local as usize] < (place - first) as u16,
-            _ => false,
-        };
-        if (first..self.stack.len()).any(clobbers) {
-            self.settle_top(self.results);
-        }
-        for index in 0..self.results {
-            let entry = self.stack[first + index];
-            let to = index as u16;
-            match entry {
-                Entry::Own => {
-                    let from = self.own_slot(first + index);
-                    match self.results {
-                        1 => self.move_result(to, from),
-                        _ => self.copy(to, from),
-                    }
-                }
-                Entry::Local(local) => self.copy(to, self.locals[local as usize]),
-                Entry::Constant(bits) => self.constant(to, bits),
+        let mut slot = 0;
+        let mut clobbers = false;
+        for operand in &self.stack[first..] {
+            if let Entry::Local(local) = operand.entry {
+                clobbers |= self.locals[local as usize].slot < slot;
             }
+            slot += slots_of(operand.is_vector) as u16;
+        }
+        if clobbers {
+            self.settle_top(count);
+        }
+        let mut slot = 0;
+        for place in first..self.stack.len() {
+            let operand = self.stack[place];
+            match count {
+                1 => self.move_result(slot, operand),
+                _ => self.copy_operand(slot, operand),
+            }
+            slot += slots_of(operand.is_vector) as u16;
         }
         let place = self.code.put(Opcode::Plain(Plain::Return));
         self.code.set16(place, 8, self.link);

@@ -9,20 +9,44 @@
 //! operand that was computed just before, the other instruction is made one that keeps its result.
 //!
 //! The frame has the slots of parameters and results, the link, the other local variables, and the
-//! operands. The bytes were validated before.
+//! operands; a vector has two of them. The bytes were validated before.
 
+mod catches;
 mod control;
 mod numeric;
 mod operators;
+mod values;
+mod vectors;
 
-use canny_tables::guest::{Compare, LINK_WORDS, Number, Opcode, Plain, Shape};
-use wasmparser::{BinaryReader, FunctionBody};
+use canny_tables::guest::{Compare, LINK_WORDS, Number, Opcode, Plain, Shape, Vector, VectorPlain};
+use wasmparser::BinaryReader;
 
-use crate::code::Code;
+use crate::code::{Clause, Code, FunctionBody};
 use crate::error::Error;
 use crate::module::Module;
 use crate::types;
 use control::Control;
+use values::Values;
+
+/// An operand: where it is, and the slot that its place in the stack has, the first if it has two.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Operand {
+    entry: Entry,
+    slot: u32,
+    is_vector: bool,
+}
+
+impl Operand {
+    /// The slot behind it.
+    fn end(self) -> u32 {
+        self.slot + slots_of(self.is_vector)
+    }
+}
+
+/// Slots of a value.
+fn slots_of(is_vector: bool) -> u32 {
+    1 + u32::from(is_vector)
+}
 
 /// Where an operand is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -75,21 +99,26 @@ impl Source {
     }
 }
 
+/// A local variable.
+struct Local {
+    slot: u16,
+    is_vector: bool,
+    /// How many operands are this variable.
+    references: u32,
+}
+
 struct Translator<'m> {
     module: &'m Module,
     code: Code,
-    stack: Vec<Entry>,
+    stack: Vec<Operand>,
     control: Vec<Control>,
-    /// Slots of local variables, by index.
-    locals: Vec<u16>,
-    /// How many entries of the stack are a local variable's.
-    references: Vec<u32>,
+    locals: Vec<Local>,
     /// The slot of the first operand.
-    base: usize,
+    base: u32,
     /// Slots that the frame has at least.
     frame: usize,
     link: u16,
-    results: usize,
+    results: Values,
     /// Blocks that were opened in code that is not reached.
     unreachable: Option<usize>,
     last: Option<Last>,
@@ -97,6 +126,9 @@ struct Translator<'m> {
     around: Option<(usize, usize)>,
     /// The branch that was written last, if nothing jumps behind it.
     newest_branch: Option<(usize, Compare, Shape, bool)>,
+    /// Clauses that catch exceptions, with how many of their blocks were closed before.
+    clauses: Vec<(Clause, usize)>,
+    closed_tries: usize,
     offset: u64,
 }
 
@@ -115,51 +147,65 @@ pub fn code(module: &Module, own_index: u32) -> Result<*const u64, Error> {
 pub fn translate_all(module: &Module) -> Result<usize, Error> {
     let mut bytes = 0;
     for index in 0..module.parts().bodies.len() as u32 {
-        let words = function(module, index)?;
-        bytes += 8 * words.len();
-        module.set_code(index, words);
+        let body = function(module, index)?;
+        bytes += 8 * body.words.len();
+        module.set_code(index, body);
     }
     Ok(bytes)
 }
 
 /// Translates one of the module's own functions.
-fn function(module: &Module, own_index: u32) -> Result<Box<[u64]>, Error> {
+fn function(module: &Module, own_index: u32) -> Result<FunctionBody, Error> {
     let parts = module.parts();
     let range = parts.bodies[own_index as usize].clone();
     let start = range.start as u64;
     let reader = BinaryReader::new(&module.bytes()[range], start);
-    let body = FunctionBody::new(reader);
+    let body = wasmparser::FunctionBody::new(reader);
     let index = parts.imported_functions + own_index as usize;
     let kind = types::function_type(parts.functions[index]);
     let link = kind.link();
-    let mut locals: Vec<u16> = (0..kind.parameters.len()).map(|slot| slot as u16).collect();
+    let mut locals = Vec::new();
+    let mut next = 0;
+    let mut add = |next: &mut usize, is_vector: bool| {
+        locals.push(Local {
+            slot: *next as u16,
+            is_vector,
+            references: 0,
+        });
+        *next += slots_of(is_vector) as usize;
+    };
+    for parameter in &kind.parameters {
+        add(&mut next, parameter.slots() == 2);
+    }
     let first_local = link + LINK_WORDS;
-    let mut next = first_local;
+    next = first_local;
     for group in body.get_locals_reader()? {
-        let (count, _) = group?;
-        if next + count as usize > FRAME_MAX {
+        let (count, kind) = group?;
+        let is_vector = kind == wasmparser::ValType::V128;
+        if next + count as usize * slots_of(is_vector) as usize > FRAME_MAX {
             return Err(too_large(start));
         }
         for _ in 0..count {
-            locals.push(next as u16);
-            next += 1;
+            add(&mut next, is_vector);
         }
     }
+    let results = Values::of(&kind.results);
     let mut translator = Translator {
         module,
         code: Code::default(),
         stack: Vec::new(),
-        control: Vec::new(),
-        references: vec![0; locals.len()],
+        control: vec![Control::function(results.clone(), next as u32)],
         locals,
-        base: next,
+        base: next as u32,
         frame: next,
         link: link as u16,
-        results: kind.results.len(),
+        results,
         unreachable: None,
         last: None,
         around: None,
         newest_branch: None,
+        clauses: Vec::new(),
+        closed_tries: 0,
         offset: start,
     };
     let entry = translator.code.put(Opcode::Plain(Plain::Enter));
@@ -167,9 +213,6 @@ fn function(module: &Module, own_index: u32) -> Result<Box<[u64]>, Error> {
     translator
         .code
         .set16(entry, 14, (next - first_local) as u16);
-    translator
-        .control
-        .push(Control::function(kind.results.len()));
     for operator in body.get_operators_reader()?.into_iter_with_offsets() {
         let (operator, offset) = operator?;
         translator.offset = offset;
@@ -180,7 +223,11 @@ fn function(module: &Module, own_index: u32) -> Result<Box<[u64]>, Error> {
     }
     let bytes = 8 * translator.frame as u32;
     translator.code.set32(entry, 8, bytes);
-    Ok(translator.code.finish())
+    Ok(FunctionBody {
+        clauses: translator.finished_clauses(),
+        words: translator.code.finish(),
+        link: translator.link,
+    })
 }
 
 fn too_large(offset: u64) -> Error {
@@ -191,42 +238,74 @@ fn too_large(offset: u64) -> Error {
 }
 
 impl Translator<'_> {
-    /// The slot of the operand at a place of the stack.
-    fn own_slot(&mut self, place: usize) -> u16 {
-        let slot = self.base + place;
-        self.frame = self.frame.max(slot + 1);
+    /// The slot of the next operand.
+    fn top(&self) -> u32 {
+        self.stack.last().map_or(self.base, |operand| operand.end())
+    }
+
+    /// A slot as an operand of instructions, with the one behind it if it has a vector.
+    fn own_slot(&mut self, slot: u32, is_vector: bool) -> u16 {
+        self.frame = self.frame.max((slot + slots_of(is_vector)) as usize);
         slot as u16
     }
 
+    /// Pushes a number or a reference.
     fn push(&mut self, entry: Entry) {
+        let mut is_vector = false;
         if let Entry::Local(local) = entry {
-            self.references[local as usize] += 1;
+            let local = &mut self.locals[local as usize];
+            local.references += 1;
+            is_vector = local.is_vector;
         }
-        self.stack.push(entry);
+        self.push_operand(entry, is_vector);
     }
 
-    fn pop(&mut self) -> Entry {
-        // Validated: there is one.
-        let entry = self.stack.pop().unwrap_or(Entry::Own);
-        if let Entry::Local(local) = entry {
-            self.references[local as usize] -= 1;
+    fn push_operand(&mut self, entry: Entry, is_vector: bool) {
+        let slot = self.top();
+        self.stack.push(Operand {
+            entry,
+            slot,
+            is_vector,
+        });
+    }
+
+    /// Pushes values that are in their own slots; gives the first one's.
+    fn push_own(&mut self, values: &Values) -> u32 {
+        let first = self.top();
+        for index in 0..values.len() {
+            self.push_operand(Entry::Own, values.is_vector(index));
         }
-        entry
+        first
+    }
+
+    fn pop(&mut self) -> Operand {
+        // Validated: there is one.
+        let Some(operand) = self.stack.pop() else {
+            return Operand {
+                entry: Entry::Own,
+                slot: self.base,
+                is_vector: false,
+            };
+        };
+        if let Entry::Local(local) = operand.entry {
+            self.locals[local as usize].references -= 1;
+        }
+        operand
     }
 
     /// Takes an operand; gives the slot that has it.
     fn pop_slot(&mut self) -> u16 {
-        let entry = self.pop();
-        self.slot_of(entry, self.stack.len())
+        let operand = self.pop();
+        self.slot_of(operand)
     }
 
-    /// The slot of an entry whose place in the stack is given.
-    fn slot_of(&mut self, entry: Entry, place: usize) -> u16 {
-        match entry {
-            Entry::Own => self.own_slot(place),
-            Entry::Local(local) => self.locals[local as usize],
+    /// The slot that has an operand.
+    fn slot_of(&mut self, operand: Operand) -> u16 {
+        match operand.entry {
+            Entry::Own => self.own_slot(operand.slot, operand.is_vector),
+            Entry::Local(local) => self.locals[local as usize].slot,
             Entry::Constant(bits) => {
-                let slot = self.own_slot(place);
+                let slot = self.own_slot(operand.slot, false);
                 self.constant(slot, bits);
                 slot
             }
@@ -234,9 +313,9 @@ impl Translator<'_> {
     }
 
     /// Where an instruction that is written next finds an operand of a kind that nothing else uses.
-    fn source(&mut self, entry: Entry, place: usize, kind: Number) -> Source {
-        let own = (self.base + place) as u16;
-        if entry == Entry::Own
+    fn source(&mut self, operand: Operand, kind: Number) -> Source {
+        let own = operand.slot as u16;
+        if operand.entry == Entry::Own
             && let Some(last) = self.last
             && last.slot == own
             && let Some(keeping) = last.opcode.keeping(kind)
@@ -245,7 +324,7 @@ impl Translator<'_> {
             self.last = None;
             return Source::Kept(own, last.place, last.opcode);
         }
-        Source::Slot(self.slot_of(entry, place))
+        Source::Slot(self.slot_of(operand))
     }
 
     /// Writes a constant to a slot.
@@ -263,57 +342,69 @@ impl Translator<'_> {
         self.last = None;
     }
 
-    fn copy(&mut self, to: u16, from: u16) {
+    fn copy(&mut self, to: u16, from: u16, is_vector: bool) {
         if to == from {
             return;
         }
-        let place = self.code.put(Opcode::Plain(Plain::Copy));
+        let place = self.code.put(if is_vector {
+            Opcode::Vector(Vector::Plain(VectorPlain::Copy))
+        } else {
+            Opcode::Plain(Plain::Copy)
+        });
         self.code.set16(place, 8, to);
         self.code.set16(place, 10, from);
         self.last = None;
     }
 
+    /// Copies an operand to a slot.
+    fn copy_operand(&mut self, to: u16, operand: Operand) {
+        match operand.entry {
+            Entry::Constant(bits) => self.constant(to, bits),
+            _ => {
+                let from = self.slot_of(operand);
+                self.copy(to, from, operand.is_vector);
+            }
+        }
+    }
+
     /// Moves an operand that is not needed any more; one that was just computed is computed there.
-    fn move_result(&mut self, to: u16, from: u16) {
+    fn move_result(&mut self, to: u16, operand: Operand) {
         match self.last {
-            Some(last) if last.slot == from => self.code.set16(last.place, 8, to),
-            _ => self.copy(to, from),
+            Some(last) if operand.entry == Entry::Own && last.slot == operand.slot as u16 => {
+                self.code.set16(last.place, 8, to);
+            }
+            _ => self.copy_operand(to, operand),
         }
         self.last = None;
     }
 
-    /// Moves the entry at a place of the stack to its own slot.
+    /// Moves the operand at a place of the stack to its own slot.
     fn settle(&mut self, place: usize) {
-        let entry = self.stack[place];
-        if entry == Entry::Own {
+        let operand = self.stack[place];
+        if operand.entry == Entry::Own {
             return;
         }
-        let own = self.own_slot(place);
-        match entry {
-            Entry::Own => {}
-            Entry::Local(local) => {
-                self.references[local as usize] -= 1;
-                let from = self.locals[local as usize];
-                self.copy(own, from);
-            }
-            Entry::Constant(bits) => self.constant(own, bits),
+        if let Entry::Local(local) = operand.entry {
+            self.locals[local as usize].references -= 1;
         }
-        self.stack[place] = Entry::Own;
+        let own = self.own_slot(operand.slot, operand.is_vector);
+        self.copy_operand(own, operand);
+        self.stack[place].entry = Entry::Own;
     }
 
-    /// Moves the newest entries to their own slots.
+    /// Moves the newest operands to their own slots.
     fn settle_top(&mut self, count: usize) {
         for place in self.stack.len() - count..self.stack.len() {
             self.settle(place);
         }
     }
 
-    /// Moves all entries that are local variables to their own slots, and so the newest ones of any kind.
+    /// Moves all operands that are local variables to their own slots, and so the newest ones of any kind.
     fn settle_locals(&mut self, newest: usize) {
         let count = self.stack.len();
         for place in 0..count {
             let is_new = place + newest >= count;
-            if is_new || matches!(self.stack[place], Entry::Local(_)) {
+            if is_new || matches!(self.stack[place].entry, Entry::Local(_)) {
                 self.settle(place);
             }
         }
@@ -323,20 +414,20 @@ impl Translator<'_> {
     fn is_settled(&self, newest: usize) -> bool {
         let count = self.stack.len();
         let mut places = 0..count;
-        places.all(|place| match self.stack[place] {
+        places.all(|place| match self.stack[place].entry {
             Entry::Own => true,
             Entry::Local(_) => false,
             Entry::Constant(_) => place + newest < count,
         })
     }
 
-    /// Moves the entries that are a local variable to their own slots, since it is going to change.
+    /// Moves the operands that are a local variable to their own slots, since it is going to change.
     fn keep(&mut self, local: u32) {
-        if self.references[local as usize] == 0 {
+        if self.locals[local as usize].references == 0 {
             return;
         }
         for place in 0..self.stack.len() {
-            if self.stack[place] == Entry::Local(local) {
+            if self.stack[place].entry == Entry::Local(local) {
                 self.settle(place);
             }
         }
@@ -344,9 +435,11 @@ impl Translator<'_> {
 
     /// Notes that the instruction at a place gives a new operand; its slot is the operand at 8.
     fn result(&mut self, place: usize, opcode: Opcode) {
-        let slot = self.own_slot(self.stack.len());
+        let is_vector = matches!(opcode, Opcode::Vector(op) if op.gives_vector());
+        let top = self.top();
+        let slot = self.own_slot(top, is_vector);
         self.code.set16(place, 8, slot);
-        self.stack.push(Entry::Own);
+        self.push_operand(Entry::Own, is_vector);
         self.last = Some(Last {
             place,
             opcode,
@@ -358,27 +451,19 @@ impl Translator<'_> {
 
     /// Assigns a local variable the newest operand.
     fn set_local(&mut self, local: u32) {
-        let to = self.locals[local as usize];
+        let variable = &self.locals[local as usize];
+        let (to, is_free) = (variable.slot, variable.references == 0);
         let last = self.last;
-        let entry = self.pop();
-        let place = self.stack.len();
-        match (entry, last) {
+        let operand = self.pop();
+        match (operand.entry, last) {
             (Entry::Local(same), _) if same == local => {}
-            (Entry::Own, Some(last))
-                if last.slot as usize == self.base + place
-                    && self.references[local as usize] == 0 =>
-            {
+            (Entry::Own, Some(last)) if last.slot == operand.slot as u16 && is_free => {
                 self.code.set16(last.place, 8, to);
                 self.last = None;
             }
-            (Entry::Constant(bits), _) => {
-                self.keep(local);
-                self.constant(to, bits);
-            }
             _ => {
                 self.keep(local);
-                let from = self.slot_of(entry, place);
-                self.copy(to, from);
+                self.copy_operand(to, operand);
             }
         }
     }

@@ -3,16 +3,17 @@
 //! Constants become part of instructions that have room for them.
 
 use canny_tables::guest::{
-    Access, Binary, Compare, Load, Number, Opcode, Place, Plain, Shape, Store, Unary, binary_shapes,
+    Access, Binary, Compare, Load, Number, Opcode, Place, Plain, Shape, Store, Unary, Vector,
+    VectorPlain, binary_shapes,
 };
 use wasmparser::{MemArg, MemArgTarget};
 
-use super::{Comparison, Entry, Last, Source, Translator};
+use super::{Comparison, Entry, Last, Operand, Source, Translator};
 
 impl Translator<'_> {
     pub(super) fn unary(&mut self, op: Unary) {
-        let entry = self.pop();
-        let x = self.source(entry, self.stack.len(), op.kinds().0);
+        let operand = self.pop();
+        let x = self.source(operand, op.kinds().0);
         let opcode = Opcode::Unary(op, matches!(x, Source::Kept(..)), false);
         let place = self.code.put(opcode);
         self.code.set16(place, 10, x.slot());
@@ -24,26 +25,20 @@ impl Translator<'_> {
         let shapes = binary_shapes(op);
         let y = self.pop();
         let x = self.pop();
-        let fits = |entry: Entry, shape: Shape| match entry {
-            Entry::Constant(_) => shapes.contains(&shape),
-            _ => false,
-        };
-        let below = self.stack.len();
-        let (shape, slot, constant) = match (x, y) {
-            (_, Entry::Constant(bits)) if fits(y, Shape::Right) => (Shape::Right, (x, below), bits),
-            (Entry::Constant(bits), _) if op.is_commutative() && fits(x, Shape::Right) => {
-                (Shape::Right, (y, below + 1), bits)
+        let fits = |shape: Shape| shapes.contains(&shape);
+        let (shape, operand, constant) = match (x.entry, y.entry) {
+            (_, Entry::Constant(bits)) if fits(Shape::Right) => (Shape::Right, x, bits),
+            (Entry::Constant(bits), _) if op.is_commutative() && fits(Shape::Right) => {
+                (Shape::Right, y, bits)
             }
-            (Entry::Constant(bits), _) if fits(x, Shape::Left) => {
-                (Shape::Left, (y, below + 1), bits)
-            }
+            (Entry::Constant(bits), _) if fits(Shape::Left) => (Shape::Left, y, bits),
             _ => return self.binary_of_slots(op, (x, y), shapes),
         };
         let takes = shapes.contains(&Shape::KeptRight);
         let source = if takes {
-            self.source(slot.0, slot.1, kind)
+            self.source(operand, kind)
         } else {
-            Source::Slot(self.slot_of(slot.0, slot.1))
+            Source::Slot(self.slot_of(operand))
         };
         let shape = match (source, shape) {
             (Source::Kept(..), Shape::Right) => Shape::KeptRight,
@@ -58,10 +53,10 @@ impl Translator<'_> {
     }
 
     /// An operation on two values that are no constants of the instruction.
-    fn binary_of_slots(&mut self, op: Binary, (x, y): (Entry, Entry), shapes: &[Shape]) {
+    fn binary_of_slots(&mut self, op: Binary, (x, y): (Operand, Operand), shapes: &[Shape]) {
         let keeps_first = shapes.contains(&Shape::KeptFirst);
         let keeps_second = shapes.contains(&Shape::KeptSecond) || op.is_commutative();
-        let keeps = match y {
+        let keeps = match y.entry {
             Entry::Own => keeps_second,
             _ => keeps_first,
         };
@@ -83,25 +78,29 @@ impl Translator<'_> {
     }
 
     /// Where both operands of an instruction are that is written next; the second was computed later.
-    fn sources(&mut self, (x, y): (Entry, Entry), kind: Number, keeps: bool) -> (Source, Source) {
-        let below = self.stack.len();
+    pub(super) fn sources(
+        &mut self,
+        (x, y): (Operand, Operand),
+        kind: Number,
+        keeps: bool,
+    ) -> (Source, Source) {
         if !keeps {
-            let x = Source::Slot(self.slot_of(x, below));
-            return (x, Source::Slot(self.slot_of(y, below + 1)));
+            let x = Source::Slot(self.slot_of(x));
+            return (x, Source::Slot(self.slot_of(y)));
         }
-        match y {
+        match y.entry {
             // Constants are written first, so that nothing comes behind what keeps its result.
             Entry::Constant(_) => {
-                let y = Source::Slot(self.slot_of(y, below + 1));
-                (self.source(x, below, kind), y)
+                let y = Source::Slot(self.slot_of(y));
+                (self.source(x, kind), y)
             }
             Entry::Own => {
-                let x = Source::Slot(self.slot_of(x, below));
-                (x, self.source(y, below + 1, kind))
+                let x = Source::Slot(self.slot_of(x));
+                (x, self.source(y, kind))
             }
             Entry::Local(_) => {
-                let x = self.source(x, below, kind);
-                (x, Source::Slot(self.slot_of(y, below + 1)))
+                let x = self.source(x, kind);
+                (x, Source::Slot(self.slot_of(y)))
             }
         }
     }
@@ -117,13 +116,10 @@ impl Translator<'_> {
     pub(super) fn compare(&mut self, op: Compare) {
         let y = self.pop();
         let x = self.pop();
-        let below = self.stack.len();
         let kind = op.kind();
-        let (op, x, y, constant) = match (x, y) {
-            (_, Entry::Constant(bits)) => (op, self.source(x, below, kind), None, bits),
-            (Entry::Constant(bits), _) => {
-                (op.exchanged(), self.source(y, below + 1, kind), None, bits)
-            }
+        let (op, x, y, constant) = match (x.entry, y.entry) {
+            (_, Entry::Constant(bits)) => (op, self.source(x, kind), None, bits),
+            (Entry::Constant(bits), _) => (op.exchanged(), self.source(y, kind), None, bits),
             _ => match self.sources((x, y), kind, true) {
                 (x, y @ Source::Kept(..)) => (op.exchanged(), y, Some(x), 0),
                 (x, y) => (op, x, Some(y), 0),
@@ -202,17 +198,22 @@ impl Translator<'_> {
     /// what it has to give.
     pub(super) fn newest_comparison(&self) -> Option<(usize, Comparison, bool)> {
         let last = self.last?;
-        let is_newest = self.stack.last() == Some(&Entry::Own)
-            && last.slot as usize == self.base + self.stack.len() - 1;
+        let newest = self.stack.last()?;
+        let is_newest = newest.entry == Entry::Own && newest.slot as u16 == last.slot;
         let (comparison, wanted) = last.comparison.filter(|_| is_newest)?;
         Some((last.start, comparison, wanted))
     }
 
     pub(super) fn select(&mut self) {
         let condition = self.pop_slot();
-        let y = self.pop_slot();
+        let y = self.pop();
+        let opcode = if y.is_vector {
+            Opcode::Vector(Vector::Plain(VectorPlain::Select))
+        } else {
+            Opcode::Plain(Plain::Select)
+        };
+        let y = self.slot_of(y);
         let x = self.pop_slot();
-        let opcode = Opcode::Plain(Plain::Select);
         let place = self.code.put(opcode);
         self.code.set16(place, 10, x);
         self.code.set16(place, 12, y);
@@ -234,11 +235,11 @@ impl Translator<'_> {
     /// Takes an address: its slot, what kind of access it makes, and the argument with the offset.
     ///
     /// One of 32 bits is extended if it is going to be checked, and a constant becomes part of the offset.
-    fn pop_address(&mut self, mut argument: MemArg) -> (u16, Access, MemArg) {
+    pub(super) fn pop_address(&mut self, mut argument: MemArg) -> (u16, Access, MemArg) {
         let access = self.access(&argument);
         if access == Access::Guarded
-            && let Some(Entry::Constant(bits)) = self.stack.last()
-            && let Some(offset) = argument.offset.checked_add(u64::from(*bits as u32))
+            && let Some(Entry::Constant(bits)) = self.stack.last().map(|operand| operand.entry)
+            && let Some(offset) = argument.offset.checked_add(u64::from(bits as u32))
             && offset <= u64::from(u32::MAX)
         {
             argument.offset = offset;
@@ -250,8 +251,8 @@ impl Translator<'_> {
             self.unary(Unary::I64ExtendI32U);
         }
         if access == Access::Guarded {
-            let entry = self.pop();
-            return match self.source(entry, self.stack.len(), Number::I32) {
+            let operand = self.pop();
+            return match self.source(operand, Number::I32) {
                 Source::Kept(slot, ..) => (slot, Access::Kept, argument),
                 Source::Slot(slot) => (slot, access, argument),
             };
@@ -259,9 +260,9 @@ impl Translator<'_> {
         (self.pop_slot(), access, argument)
     }
 
-    fn set_address(&mut self, place: usize, argument: &MemArg, access: Access) {
+    pub(super) fn set_address(&mut self, place: usize, argument: &MemArg, access: Access) {
         match access {
-            Access::Guarded | Access::Absolute | Access::Kept => {
+            Access::Guarded | Access::Absolute | Access::Kept | Access::Frame => {
                 self.code.set32(place, 12, argument.offset as u32);
             }
             Access::Checked => {
@@ -281,31 +282,45 @@ impl Translator<'_> {
     }
 
     pub(super) fn store(&mut self, op: Store, argument: MemArg, kind: Number) {
-        let entry = self.pop();
-        let at = self.stack.len();
-        let may_keep = self.access(&argument) == Access::Guarded && self.is_ready(&argument);
-        let value = if may_keep {
-            self.source(entry, at, kind)
-        } else {
-            Source::Slot(self.slot_of(entry, at))
-        };
+        let value = self.pop_stored(&argument, kind);
         let (address, access, argument) = self.pop_address(argument);
         let from = match value {
             Source::Kept(..) => Place::of(kind),
             Source::Slot(_) => Place::Slot,
         };
-        let place = self.code.put(Opcode::Store(op, access, from));
+        let opcode = Opcode::Store(op, access, from);
+        self.put_store(opcode, (address, access, argument), value.slot());
+    }
+
+    /// Takes the value of a store.
+    pub(super) fn pop_stored(&mut self, argument: &MemArg, kind: Number) -> Source {
+        let operand = self.pop();
+        let may_keep = self.access(argument) == Access::Guarded && self.is_ready(argument);
+        if may_keep {
+            self.source(operand, kind)
+        } else {
+            Source::Slot(self.slot_of(operand))
+        }
+    }
+
+    pub(super) fn put_store(
+        &mut self,
+        opcode: Opcode,
+        (address, access, argument): (u16, Access, MemArg),
+        value: u16,
+    ) {
+        let place = self.code.put(opcode);
         self.code.set16(place, 8, address);
-        self.code.set16(place, 10, value.slot());
+        self.code.set16(place, 10, value);
         self.set_address(place, &argument, access);
         self.last = None;
     }
 
     /// Whether the newest operand is an address that no instruction has to be written for.
     fn is_ready(&self, argument: &MemArg) -> bool {
-        match self.stack.last() {
+        match self.stack.last().map(|operand| operand.entry) {
             Some(Entry::Constant(bits)) => {
-                let offset = argument.offset.checked_add(u64::from(*bits as u32));
+                let offset = argument.offset.checked_add(u64::from(bits as u32));
                 offset.is_some_and(|offset| offset <= u64::from(u32::MAX))
             }
             _ => true,

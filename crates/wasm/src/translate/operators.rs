@@ -4,14 +4,15 @@
 
 use canny_tables::guest::{
     Binary as B, Compare as C, LINK_WORDS, Load as L, Number as N, Opcode, Plain, Runtime, Shape,
-    Store as S, Unary as U,
+    Store as S, Unary as U, Vector, VectorPlain,
 };
 use wasmparser::Operator;
 
 use super::control::Kind;
+use super::values::Values;
 use super::{Comparison, Entry, Translator};
 use crate::error::Error;
-use crate::types::{self, FunctionType};
+use crate::types::{self, FunctionType, ValueType};
 
 /// Operators that have the name of an operation.
 macro_rules! operations {
@@ -22,6 +23,8 @@ macro_rules! operations {
         }
     };
 }
+
+pub(super) use operations;
 
 /// Where the function of a call comes from.
 #[derive(Clone, Copy)]
@@ -37,7 +40,10 @@ impl Translator<'_> {
     pub(super) fn operator(&mut self, operator: Operator) -> Result<(), Error> {
         if let Some(depth) = self.unreachable {
             match operator {
-                Operator::Block { .. } | Operator::Loop { .. } | Operator::If { .. } => {
+                Operator::Block { .. }
+                | Operator::Loop { .. }
+                | Operator::If { .. }
+                | Operator::TryTable { .. } => {
                     self.unreachable = Some(depth + 1);
                     return Ok(());
                 }
@@ -106,7 +112,7 @@ impl Translator<'_> {
         } else if let Some(op) = unary_of(operator) {
             self.unary(op);
         } else {
-            return false;
+            return self.vector(operator);
         }
         true
     }
@@ -123,6 +129,9 @@ impl Translator<'_> {
             }
             O::Block { blockty } => self.open(Kind::Block, blockty),
             O::Loop { blockty } => self.open(Kind::Loop, blockty),
+            O::TryTable { try_table } => self.open_try(&try_table),
+            O::Throw { tag_index } => self.throw(tag_index),
+            O::ThrowRef => self.throw_reference(),
             O::If { blockty } => self.open_if(blockty),
             O::Else => self.open_else(),
             O::End => self.close(),
@@ -144,18 +153,8 @@ impl Translator<'_> {
                 self.set_local(local_index);
                 self.push(Entry::Local(local_index));
             }
-            O::GlobalGet { global_index } => {
-                let place = self.code.put(Opcode::Plain(Plain::GlobalGet));
-                self.code.set32(place, 12, global_index);
-                self.result(place, Opcode::Plain(Plain::GlobalGet));
-            }
-            O::GlobalSet { global_index } => {
-                let value = self.pop_slot();
-                let place = self.code.put(Opcode::Plain(Plain::GlobalSet));
-                self.code.set16(place, 8, value);
-                self.code.set32(place, 12, global_index);
-                self.last = None;
-            }
+            O::GlobalGet { global_index } => self.global_get(global_index),
+            O::GlobalSet { global_index } => self.global_set(global_index),
             O::MemorySize { mem } => {
                 let place = self.code.put(Opcode::Plain(Plain::MemorySize));
                 self.code.set32(place, 12, mem);
@@ -179,9 +178,9 @@ impl Translator<'_> {
             }
             O::BrOnNonNull { relative_depth } => {
                 // The reference is the last value of the branch, and gone otherwise.
-                let place = self.stack.len() - 1;
-                let entry = self.stack[place];
-                let slot = self.slot_of(entry, place);
+                let operand = self.pop();
+                let slot = self.slot_of(operand);
+                self.push(operand.entry);
                 self.branch_on(null_test(C::I64Ne, slot), true, relative_depth);
                 self.pop();
             }
@@ -190,10 +189,39 @@ impl Translator<'_> {
         Ok(())
     }
 
+    fn is_vector_global(&self, index: u32) -> bool {
+        self.module.parts().globals[index as usize].value == ValueType::V128
+    }
+
+    fn global_get(&mut self, index: u32) {
+        let opcode = if self.is_vector_global(index) {
+            Opcode::Vector(Vector::Plain(VectorPlain::GlobalGet))
+        } else {
+            Opcode::Plain(Plain::GlobalGet)
+        };
+        let place = self.code.put(opcode);
+        self.code.set32(place, 12, index);
+        self.result(place, opcode);
+    }
+
+    fn global_set(&mut self, index: u32) {
+        let opcode = if self.is_vector_global(index) {
+            Opcode::Vector(Vector::Plain(VectorPlain::GlobalSet))
+        } else {
+            Opcode::Plain(Plain::GlobalSet)
+        };
+        let value = self.pop_slot();
+        let place = self.code.put(opcode);
+        self.code.set16(place, 8, value);
+        self.code.set32(place, 12, index);
+        self.last = None;
+    }
+
     /// Pushes what a slot has, which was the newest operand or a variable just before.
     fn push_same(&mut self, slot: u16) {
-        let own = self.own_slot(self.stack.len());
-        self.copy(own, slot);
+        let top = self.top();
+        let own = self.own_slot(top, false);
+        self.copy(own, slot, false);
         self.push(Entry::Own);
         self.last = None;
     }
@@ -257,7 +285,7 @@ impl Translator<'_> {
         let count = kind.parameters.len();
         let first = self.stack.len() - count;
         self.settle_top(count);
-        let frame = self.own_slot(first);
+        let frame = self.place_of(first);
         let link = frame + kind.link() as u16;
         // The link may lie on the operand that says what to call, which is read before it is written.
         let opcode = match callee {
@@ -271,11 +299,16 @@ impl Translator<'_> {
         self.code.set16(place, 10, link);
         self.set_callee(place, callee, 12);
         self.stack.truncate(first);
-        for _ in 0..kind.results.len() {
-            self.own_slot(self.stack.len());
-            self.stack.push(Entry::Own);
-        }
+        self.push_own(&Values::of(&kind.results));
+        self.frame = self.frame.max(self.top() as usize);
         self.last = None;
+    }
+
+    /// The slot of the operand at a place, or of the next operand.
+    pub(super) fn place_of(&mut self, place: usize) -> u16 {
+        let next = self.top();
+        let slot = self.stack.get(place).map_or(next, |operand| operand.slot);
+        self.own_slot(slot, false)
     }
 
     fn imported(&self) -> usize {
@@ -302,7 +335,7 @@ impl Translator<'_> {
         let count = kind.parameters.len();
         let first = self.stack.len() - count;
         self.settle_top(count);
-        let source = self.own_slot(first);
+        let source = self.place_of(first);
         let opcode = match callee {
             Callee::Function(index) if (index as usize) < self.imported() => Plain::TailCallImport,
             Callee::Function(_) => Plain::TailCall,
@@ -313,7 +346,7 @@ impl Translator<'_> {
         self.code.set16(place, 8, self.link);
         self.code.set16(place, 10, kind.link() as u16);
         self.code.set16(place, 12, source);
-        self.code.set16(place, 14, count as u16);
+        self.code.set16(place, 14, kind.parameter_slots() as u16);
         self.set_callee(place, callee, 16);
         // The callee may have more parameters than this function.
         self.frame = self.frame.max(kind.link() + LINK_WORDS);

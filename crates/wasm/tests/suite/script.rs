@@ -6,9 +6,9 @@ use canny_wasm::{
     Error, Extern, FunctionType, GlobalType, Imports, Instance, MemoryType, Module, Outcome, Store,
     TableType, Trap, ValueType,
 };
-use wast::core::{AbstractHeapType, HeapType, NanPattern, WastArgCore, WastRetCore};
+use wast::core::{AbstractHeapType, HeapType, NanPattern, V128Pattern, WastArgCore, WastRetCore};
 use wast::parser::{self, ParseBuffer};
-use wast::token::Id;
+use wast::token::{F32, F64, Id};
 use wast::{QuoteWat, Wast, WastArg, WastDirective, WastExecute, WastInvoke, WastRet, Wat};
 
 /// The outcome of a script.
@@ -86,8 +86,8 @@ pub fn run(text: &str) -> Report {
     report
 }
 
-/// Values as the suite names them.
-type Values = Vec<(ValueType, u64)>;
+/// Values with their bits.
+type Values = Vec<(ValueType, u128)>;
 
 impl Script {
     fn new() -> Script {
@@ -120,7 +120,7 @@ impl Script {
                 value,
                 mutable: false,
             };
-            let global = store.global(kind, bits);
+            let global = store.global(kind, u128::from(bits));
             imports.add("spectest", name, Extern::Global(global));
         }
         for (name, is_wide) in [("table", false), ("table64", true)] {
@@ -197,6 +197,11 @@ impl Script {
             WastDirective::AssertTrap { exec, message, .. } => match self.execute(exec)? {
                 Ok(values) => Err(wrong(format!("gave {values:?}, should trap: {message}"))),
                 Err(trap) => expect_message(&trap.to_string(), message),
+            },
+            WastDirective::AssertException { exec, .. } => match self.execute(exec)? {
+                Ok(values) => Err(wrong(format!("gave {values:?}, should raise an exception"))),
+                Err(Trap::Exception(_)) => Ok(()),
+                Err(trap) => Err(wrong(format!("unexpected trap: {trap}"))),
             },
             WastDirective::AssertExhaustion { call, message, .. } => match self.invoke(call)? {
                 Ok(values) => Err(wrong(format!("gave {values:?}, should trap: {message}"))),
@@ -291,11 +296,19 @@ impl Script {
         };
         let mut arguments = Vec::new();
         for argument in invoke.args {
-            arguments.push(bits(argument)?);
+            add_words(argument, &mut arguments)?;
         }
         let kinds = &self.store.function_type(function).results;
         let results = self.store.call(function, &arguments);
-        Ok(results.map(|values| kinds.iter().copied().zip(values).collect()))
+        Ok(results.map(|words| {
+            let mut words = words.into_iter();
+            let mut word = || u128::from(words.next().unwrap_or(0));
+            let values = kinds.iter().map(|kind| match kind {
+                ValueType::V128 => (*kind, word() | word() << 64),
+                _ => (*kind, word()),
+            });
+            values.collect()
+        }))
     }
 
     fn compare(&self, values: &Values, wanted: &[WastRet]) -> Result<(), Failure> {
@@ -349,23 +362,61 @@ fn expect_message(found: &str, wanted: &str) -> Result<(), Failure> {
     }
 }
 
-/// The word of an object of the host: 0 is null.
-fn bits(argument: WastArg) -> Result<u64, Failure> {
+/// Adds the words of an argument; that of an object of the host is 0 for null.
+fn add_words(argument: WastArg, words: &mut Vec<u64>) -> Result<(), Failure> {
     let WastArg::Core(argument) = argument else {
         return Err(Failure::Unsupported);
     };
-    Ok(match argument {
+    let word = match argument {
         WastArgCore::I32(value) => u64::from(value as u32),
         WastArgCore::I64(value) => value as u64,
         WastArgCore::F32(value) => u64::from(value.bits),
         WastArgCore::F64(value) => value.bits,
         WastArgCore::RefNull(_) => 0,
         WastArgCore::RefExtern(number) => u64::from(number) + 1,
+        WastArgCore::V128(vector) => {
+            let bits = u128::from_le_bytes(vector.to_le_bytes());
+            words.push(bits as u64);
+            (bits >> 64) as u64
+        }
         _ => return Err(Failure::Unsupported),
-    })
+    };
+    words.push(word);
+    Ok(())
 }
 
-fn matches(kind: ValueType, bits: u64, wanted: &WastRetCore) -> Result<bool, Failure> {
+fn matches_f32(bits: u32, pattern: &NanPattern<F32>) -> bool {
+    match pattern {
+        NanPattern::CanonicalNan => bits & 0x7fff_ffff == 0x7fc0_0000,
+        NanPattern::ArithmeticNan => bits & 0x7fc0_0000 == 0x7fc0_0000,
+        NanPattern::Value(value) => bits == value.bits,
+    }
+}
+
+fn matches_f64(bits: u64, pattern: &NanPattern<F64>) -> bool {
+    match pattern {
+        NanPattern::CanonicalNan => bits & 0x7fff_ffff_ffff_ffff == 0x7ff8_0000_0000_0000,
+        NanPattern::ArithmeticNan => bits & 0x7ff8_0000_0000_0000 == 0x7ff8_0000_0000_0000,
+        NanPattern::Value(value) => bits == value.bits,
+    }
+}
+
+fn matches_vector(bits: u128, wanted: &V128Pattern) -> bool {
+    let bytes = bits.to_le_bytes();
+    let word = |lane: usize| (bits >> (32 * lane)) as u32;
+    match wanted {
+        V128Pattern::I8x16(lanes) => bytes == lanes.map(|lane| lane as u8),
+        V128Pattern::I16x8(lanes) => (0..8).all(|i| (bits >> (16 * i)) as i16 == lanes[i]),
+        V128Pattern::I32x4(lanes) => (0..4).all(|i| word(i) as i32 == lanes[i]),
+        V128Pattern::I64x2(lanes) => (0..2).all(|i| (bits >> (64 * i)) as i64 == lanes[i]),
+        V128Pattern::F32x4(lanes) => (0..4).all(|i| matches_f32(word(i), &lanes[i])),
+        V128Pattern::F64x2(lanes) => {
+            (0..2).all(|i| matches_f64((bits >> (64 * i)) as u64, &lanes[i]))
+        }
+    }
+}
+
+fn matches(kind: ValueType, bits: u128, wanted: &WastRetCore) -> Result<bool, Failure> {
     let is_null_of = |heap: &Option<HeapType>| match heap {
         Some(HeapType::Abstract { ty, .. }) => matches!(
             ty,
@@ -373,35 +424,19 @@ fn matches(kind: ValueType, bits: u64, wanted: &WastRetCore) -> Result<bool, Fai
                 | AbstractHeapType::Extern
                 | AbstractHeapType::NoFunc
                 | AbstractHeapType::NoExtern
+                | AbstractHeapType::Exn
+                | AbstractHeapType::NoExn
         ),
         _ => true,
     };
     Ok(match wanted {
         WastRetCore::I32(value) => kind == ValueType::I32 && bits as u32 == *value as u32,
-        WastRetCore::I64(value) => kind == ValueType::I64 && bits == *value as u64,
-        WastRetCore::F32(pattern) => {
-            let bits = bits as u32;
-            kind == ValueType::F32
-                && match pattern {
-                    NanPattern::CanonicalNan => bits & 0x7fff_ffff == 0x7fc0_0000,
-                    NanPattern::ArithmeticNan => bits & 0x7fc0_0000 == 0x7fc0_0000,
-                    NanPattern::Value(value) => bits == value.bits,
-                }
-        }
-        WastRetCore::F64(pattern) => {
-            kind == ValueType::F64
-                && match pattern {
-                    NanPattern::CanonicalNan => {
-                        bits & 0x7fff_ffff_ffff_ffff == 0x7ff8_0000_0000_0000
-                    }
-                    NanPattern::ArithmeticNan => {
-                        bits & 0x7ff8_0000_0000_0000 == 0x7ff8_0000_0000_0000
-                    }
-                    NanPattern::Value(value) => bits == value.bits,
-                }
-        }
+        WastRetCore::I64(value) => kind == ValueType::I64 && bits as u64 == *value as u64,
+        WastRetCore::F32(pattern) => kind == ValueType::F32 && matches_f32(bits as u32, pattern),
+        WastRetCore::F64(pattern) => kind == ValueType::F64 && matches_f64(bits as u64, pattern),
+        WastRetCore::V128(pattern) => kind == ValueType::V128 && matches_vector(bits, pattern),
         WastRetCore::RefNull(heap) => bits == 0 && is_null_of(heap),
-        WastRetCore::RefExtern(Some(number)) => bits == u64::from(*number) + 1,
+        WastRetCore::RefExtern(Some(number)) => bits == u128::from(*number) + 1,
         WastRetCore::RefExtern(None) | WastRetCore::RefFunc(None) => bits != 0,
         WastRetCore::Either(choices) => {
             for choice in choices {

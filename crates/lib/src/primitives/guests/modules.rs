@@ -82,6 +82,10 @@ fn described(thread: &mut Thread, kind: &ExternType) -> Result<(Value, Value), R
             let pair = thread.try_cons(value, Value::boolean(kind.mutable))?;
             (GuestItem::Global, pair)
         }
+        ExternType::Tag(number) => {
+            let kind = canny_wasm::function_type(*number);
+            (GuestItem::Tag, function_type_of(thread, kind)?)
+        }
     };
     Ok((Value::fixnum(item.number()), described))
 }
@@ -150,6 +154,7 @@ pub(super) fn instantiate(thread: &mut Thread, call: Call) -> Result<Value, Rais
                 ExternType::Table(_) => Extern::Table(store.table_at(number).map(|_| number)?),
                 ExternType::Memory(_) => Extern::Memory(store.memory_at(number).map(|_| number)?),
                 ExternType::Global(_) => Extern::Global(store.global_with_number(number)?),
+                ExternType::Tag(_) => Extern::Tag(store.tag_with_number(number)?),
             })
         })
         .collect();
@@ -190,6 +195,7 @@ pub(super) fn exports_of_instance(thread: &mut Thread, call: Call) -> Result<Val
             Extern::Function(function) => function.number(),
             Extern::Table(number) | Extern::Memory(number) => number,
             Extern::Global(global) => global.number(),
+            Extern::Tag(tag) => tag.number(),
         };
         let (kind, described) = described(thread, &kind)?;
         let name = thread.string(&name);

@@ -25,9 +25,24 @@ fn word(
     kind: ValueType,
     position: usize,
 ) -> Result<u64, Raise> {
+    Ok(bits(thread, call, guests, record, kind, position)? as u64)
+}
+
+/// The bits of an argument of a type, which may be a vector.
+fn bits(
+    thread: &mut Thread,
+    call: Call,
+    guests: &mut Guests,
+    record: ObjectRef,
+    kind: ValueType,
+    position: usize,
+) -> Result<u128, Raise> {
     let mut words = Vec::new();
     match push(thread, guests, record, &mut words, kind, call.at(position)) {
-        Ok(()) => Ok(words[0]),
+        Ok(()) => {
+            let upper = words.get(1).copied().unwrap_or(0);
+            Ok(u128::from(words[0]) | u128::from(upper) << 64)
+        }
         Err(expected) => {
             let expected = format!("value of type {expected}");
             Err(call.type_error(thread, position, &expected))
@@ -241,7 +256,7 @@ pub(super) fn table_ref(thread: &mut Thread, call: Call) -> Result<Value, Raise>
     let table = guests.store.table_at(number);
     let word = table.and_then(|table| table.elements().get(index).copied());
     match word {
-        Some(word) => Ok(one(thread, &guests, record, kind.element, &[word])),
+        Some(word) => one(thread, &guests, record, kind.element, &[word]),
         None => {
             drop(guests);
             Err(outside(thread, call, Reason::OutOfBoundsTable))
@@ -285,8 +300,8 @@ pub(super) fn make_global(thread: &mut Thread, call: Call) -> Result<Value, Rais
         mutable: call.at(2).is_true(),
     };
     let guests = &mut *guests.lock(thread);
-    let word = word(thread, call, guests, record, kind.value, 3)?;
-    let global = guests.store.global(kind, word);
+    let bits = bits(thread, call, guests, record, kind.value, 3)?;
+    let global = guests.store.global(kind, bits);
     Ok(Value::fixnum(i64::from(global.number())))
 }
 
@@ -316,8 +331,9 @@ pub(super) fn global_value(thread: &mut Thread, call: Call) -> Result<Value, Rai
     let (guests, record) = store(thread, call)?;
     let (global, kind) = global(thread, call, &guests)?;
     let guests = guests.lock(thread);
-    let word = guests.store.global_value(global);
-    Ok(one(thread, &guests, record, kind.value, &[word]))
+    let bits = guests.store.global_value(global);
+    let words = [bits as u64, (bits >> 64) as u64];
+    one(thread, &guests, record, kind.value, &words)
 }
 
 pub(super) fn set_global_value(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -327,7 +343,7 @@ pub(super) fn set_global_value(thread: &mut Thread, call: Call) -> Result<Value,
         return Err(call.range_error(thread, 1, "a global variable that can be assigned"));
     }
     let guests = &mut *guests.lock(thread);
-    let word = word(thread, call, guests, record, kind.value, 2)?;
-    guests.store.set_global_value(global, word);
+    let bits = bits(thread, call, guests, record, kind.value, 2)?;
+    guests.store.set_global_value(global, bits);
     Ok(Value::UNSPECIFIED)
 }

@@ -2,7 +2,8 @@
 //!
 //! Integers go both ways as exact integers: signed to Scheme, signed or unsigned to a guest. A function
 //! is its number in the store, which Scheme code makes a procedure. An object of Scheme that a guest has
-//! is kept in a vector of the store's record, by its place; `#f` is the null reference.
+//! is kept in a vector of the store's record, by its place; `#f` is the null reference. A vector of a
+//! guest is a bytevector with its 16 bytes, those of the lower lanes first.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::FLAG_NEGATIVE;
@@ -77,13 +78,19 @@ pub(super) fn push(
         ValueType::I64 => integer_bits(value, 64),
         ValueType::F32 => float(value).map(|number| u64::from((number as f32).to_bits())),
         ValueType::F64 => float(value).map(f64::to_bits),
+        ValueType::V128 => vector_words(value).map(|[lower, upper]| {
+            words.push(lower);
+            upper
+        }),
         ValueType::Reference { nullable, .. } if value == Value::FALSE => nullable.then_some(0),
         ValueType::Reference { heap, .. } if is_function(heap) => {
             function_word(guests, heap, value)
         }
+        ValueType::Reference { heap, .. } if is_exception(heap) => None,
         ValueType::Reference { .. } => Some(keep_object(thread, guests, record, words, value)?),
     };
     let expected = || match kind {
+        ValueType::V128 => "v128: it must be a bytevector of 16 bytes".to_owned(),
         ValueType::Reference { heap, .. } if is_function(heap) => {
             format!("{}: it must be a function of the store", kind.text())
         }
@@ -91,6 +98,14 @@ pub(super) fn push(
     };
     words.push(word.ok_or_else(expected)?);
     Ok(())
+}
+
+/// The words of a vector.
+fn vector_words(value: Value) -> Option<[u64; 2]> {
+    value.as_kind(Kind::Bytevector)?.with_bytes(|bytes| {
+        let bits = u128::from_le_bytes(bytes.try_into().ok()?);
+        Some([bits as u64, (bits >> 64) as u64])
+    })
 }
 
 /// The word for the function of the store with a number, if it fits.
@@ -108,6 +123,11 @@ pub(super) fn is_function(heap: HeapType) -> bool {
         heap,
         HeapType::Function | HeapType::NoFunction | HeapType::Type(_)
     )
+}
+
+/// Whether references of this kind are to exceptions, which Scheme does not have.
+fn is_exception(heap: HeapType) -> bool {
+    matches!(heap, HeapType::Exception | HeapType::NoException)
 }
 
 /// Keeps an object for the guests of a store; gives the word that stands for it.
@@ -178,20 +198,25 @@ fn find_free(thread: &mut Thread, guests: &mut Guests, record: ObjectRef, words:
 
 const EXTERN_MASK: u64 = 0xffff_0000_0000_0000;
 
-/// The object for a word of a type.
+/// The object for a word of a type, or for two of a vector.
 #[inline]
-fn object(
+pub(super) fn one(
     thread: &mut Thread,
     guests: &Guests,
     record: ObjectRef,
     kind: ValueType,
-    word: u64,
-) -> Value {
-    match kind {
+    words: &[u64],
+) -> Result<Value, Raise> {
+    let word = words.first().copied().unwrap_or(0);
+    Ok(match kind {
         ValueType::I32 => Value::fixnum(i64::from(word as i32)),
         ValueType::I64 => thread.integer(word as i64),
         ValueType::F32 => thread.flonum(f64::from(f32::from_bits(word as u32))),
         ValueType::F64 => thread.flonum(f64::from_bits(word)),
+        ValueType::V128 => {
+            let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+            thread.bytevector(&bytes)?
+        }
         ValueType::Reference { .. } if word == 0 => Value::FALSE,
         ValueType::Reference { heap, .. } if is_function(heap) => {
             let function = guests.store.referred(word);
@@ -204,24 +229,7 @@ fn object(
                 objects.filter(|objects| word & EXTERN_MASK == EXTERN && place < objects.length());
             objects.map_or(Value::FALSE, |objects| objects.field(place))
         }
-    }
-}
-
-/// The one object for a word.
-pub(super) fn one(
-    thread: &mut Thread,
-    guests: &Guests,
-    record: ObjectRef,
-    kind: ValueType,
-    words: &[u64],
-) -> Value {
-    object(
-        thread,
-        guests,
-        record,
-        kind,
-        words.first().copied().unwrap_or(0),
-    )
+    })
 }
 
 /// The result of a function, or a values object.
@@ -234,7 +242,7 @@ pub(super) fn results(
 ) -> Result<Value, Raise> {
     match kind.results.as_slice() {
         [] => Ok(Value::UNSPECIFIED),
-        [result] => Ok(one(thread, guests, record, *result, words)),
+        [result] => one(thread, guests, record, *result, words),
         results => {
             let list = list(thread, guests, record, results, words)?;
             values_of(thread, results.len(), Walk::new(list))
@@ -251,8 +259,11 @@ pub(super) fn list(
     words: &[u64],
 ) -> Result<Value, Raise> {
     let mut list = Builder::new();
-    for (kind, word) in kinds.iter().zip(words) {
-        let element = object(thread, guests, record, *kind, *word);
+    let mut words = words;
+    for kind in kinds {
+        let (value, rest) = words.split_at(kind.slots());
+        words = rest;
+        let element = one(thread, guests, record, *kind, value)?;
         list.push(thread, element)?;
     }
     Ok(list.finish(thread, Value::NIL))
@@ -262,6 +273,7 @@ pub(super) fn list(
 pub(super) fn type_symbol(thread: &mut Thread, kind: ValueType) -> Value {
     match kind {
         ValueType::Reference { heap, .. } if is_function(heap) => thread.symbol("funcref"),
+        ValueType::Reference { heap, .. } if is_exception(heap) => thread.symbol("exnref"),
         ValueType::Reference { .. } => thread.symbol("externref"),
         kind => thread.symbol(&kind.text()),
     }
@@ -274,6 +286,7 @@ fn type_named(name: &str) -> Option<ValueType> {
         ValueType::I64,
         ValueType::F32,
         ValueType::F64,
+        ValueType::V128,
     ];
     match name {
         "funcref" => Some(ValueType::FUNCTION),
@@ -293,7 +306,7 @@ pub(super) fn type_at(
     kind.ok_or_else(|| call.type_error(thread, position, TYPES))
 }
 
-const TYPES: &str = "type: i32, i64, f32, f64, funcref or externref";
+const TYPES: &str = "type: i32, i64, f32, f64, v128, funcref or externref";
 
 /// The types in a list.
 pub(super) fn types_of(
