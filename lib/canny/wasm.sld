@@ -462,7 +462,7 @@
               ((= kind guest-item/global) (new-global store number))
               (else (new-tag store number)))))
 
-    ;; What names exceptions of guests. It can only be given to another instance.
+    ;; A tag names exceptions of guests. It can only be given to another instance.
     (define-record-type tag
       (new-tag store number)
       tag?

@@ -23,7 +23,7 @@ struct Frame {
     is_call: bool,
 }
 
-/// What a function has for an exception.
+/// The clause of a function for an exception, or its caller.
 enum Found {
     /// The clause, where it goes on, and the slots of the frame.
     Clause(Clause, *const u64, usize),
