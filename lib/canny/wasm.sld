@@ -6,11 +6,11 @@
 ;;;
 ;;; A guest has nothing but what it is given: its own memory and the procedures that it imports.
 ;;;
-;;; Instances that share something live in one *store*, which one task at a time may call. Functions,
-;;; memories, tables and global variables are numbers in a store. A call runs in the machine until
-;;; it returns, or until it is left: since it calls a procedure of Scheme, or since its slice is over.
-;;; Then `drive` does what is to be done and goes on with it. So a call is preempted, parked and
-;;; cancelled like everything else in a task. Leaving it by an escape ends it.
+;;; Instances that share something live in one *store*, which one task at a time may call.
+;;; Functions, memories, tables and global variables are numbers in a store. A call runs in the
+;;; machine until it returns, calls a procedure of Scheme, or has used up its slice. Then `drive`
+;;; does what is to be done and continues it. So a call is preempted, parked and cancelled like
+;;; everything else in a task. Leaving it by an escape ends it.
 ;;;
 ;;; The first two fields of a store are known to the machine. The vectors behind them are changed by
 ;;; the task that makes instances of the store or calls them.
@@ -30,8 +30,8 @@
           memory-bytes memory-copy! memory-string memory-string-set! memory-c-string
           make-table table? table-size table-ref table-set! table-grow!
           make-global global? global-ref global-set!
-          wasm-error? trap? trap-kind
-          %store-handle %add-procedure! %outside-store %call-number)
+          make-wasi wasi? wasi-output wasi-error-output run-command
+          wasm-error? trap? trap-kind)
   (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
           (only (canny data lists) map for-each assoc)
           (only (canny tasks) sleep)
@@ -71,7 +71,7 @@
     (define (item-name number)
       (vector-ref items number))
 
-    ;; What a module imports, in order: lists of module, name, kind and type.
+    ;; The imports of a module, in order: lists of module, name, kind and type.
     (define (module-imports module)
       (check-module 'module-imports module)
       (map (lambda (row)
@@ -79,7 +79,7 @@
                    (readable-type (vector-ref row 3))))
            (%wasm-module-imports (module-handle module))))
 
-    ;; What a module exports, in order: lists of name, kind and type.
+    ;; The exports of a module, in order: lists of name, kind and type.
     (define (module-exports module)
       (check-module 'module-exports module)
       (map (lambda (row)
@@ -122,7 +122,8 @@
       (check-limit "#:fuel" fuel)
       (check-limit "#:memory-limit" memory-limit)
       (if (not (and (exact-nonnegative-integer? stack-size) (<= 4096 stack-size 1073741824)))
-          (raise-bad-option 'make-store "#:stack-size" "a number of bytes from 4096 to 2^30" stack-size))
+          (raise-bad-option 'make-store "#:stack-size" "a number of bytes from 4096 to 2^30"
+                            stack-size))
       (new-store (%wasm-store fuel memory-limit stack-size) (make-vector 16 #f)
                  (make-vector 8 #f) 0 (make-vector 8 #f)))
 
@@ -142,9 +143,6 @@
       (check-store 'set-store-fuel! store)
       (%wasm-set-fuel! store fuel))
 
-    (define (%store-handle store)
-      (store-handle store))
-
     ;; A vector with room for an index.
     (define (with-room vector index)
       (let ((length (vector-length vector)))
@@ -155,7 +153,7 @@
               longer))))
 
     ;; Gives a procedure a number.
-    (define (%add-procedure! store procedure)
+    (define (add-procedure! store procedure)
       (let ((number (store-count store)))
         (set-store-procedures! store (with-room (store-procedures store) number))
         (vector-set! (store-procedures store) number procedure)
@@ -164,8 +162,8 @@
 
     ;; Calls.
 
-    ;; What has become of a call that has not returned: it is gone on with, or made again when the
-    ;; store is free.
+    ;; Continues a call that was left, or makes one again that could not begin, when the store is
+    ;; free.
     (define (go-on store call)
       (let ((event (%wasm-event store)))
         (if event
@@ -179,7 +177,7 @@
               ((%wasm-event store) => (lambda (event) (drive store event)))
               (else (try-again store call (min 0.02 (* 2 pause)))))))
 
-    ;; Goes on with a call until it returns. An event is a vector of the call's number, and if a
+    ;; Continues a call until it returns. An event is a vector of the call's number, and if a
     ;; procedure is to be called, its number and the arguments.
     (define (drive store event)
       (let ((run (vector-ref event 0))
@@ -199,12 +197,12 @@
 
     (define (answer store event)
       (call-with-values
-       (lambda ()
-         (apply (vector-ref (store-procedures store) (vector-ref event 1)) (vector-ref event 2)))
-       values))
+        (lambda ()
+          (apply (vector-ref (store-procedures store) (vector-ref event 1)) (vector-ref event 2)))
+        values))
 
     ;; Calls the function with a number.
-    (define (%call-number store number . arguments)
+    (define (call-number store number . arguments)
       (let* ((call (lambda () (apply %wasm-call store number arguments)))
              (result (call)))
         (if (eq? result (store-handle store))
@@ -220,7 +218,8 @@
       (or (vector-ref (store-functions store) number)
           (let ((procedure (make-procedure store number (%wasm-function-type store number))))
             (%set-procedure-name! procedure
-                                  (string->symbol (or (%wasm-function-name store number) "function")))
+                                  (string->symbol
+                                   (or (%wasm-function-name store number) "function")))
             (vector-set! (store-functions store) number procedure)
             procedure)))
 
@@ -257,13 +256,13 @@
                            (go-on store (lambda () (%wasm-call store number a b c d)))
                            result))))
               (else (lambda arguments
-                      (apply %call-number store number arguments)))))))
+                      (apply call-number store number arguments)))))))
 
     ;; Functions are numbers for the machine.
     (define (procedure-of-functions store number parameters results)
       (lambda arguments
         (to-scheme store results
-                   (apply %call-number store number
+                   (apply call-number store number
                           (to-machine store parameters arguments)))))
 
     ;; Numbers in the place of procedures.
@@ -310,8 +309,9 @@
             (lambda arguments
               (let ((given (%values->list
                             (call-with-values
-                             (lambda () (apply procedure (to-procedures store parameters arguments)))
-                             values))))
+                              (lambda ()
+                                (apply procedure (to-procedures store parameters arguments)))
+                              values))))
                 (%list->values (to-machine store results given))))
             procedure)))
 
@@ -324,8 +324,8 @@
       (check-procedure 'make-function 4 procedure)
       (let ((number (%wasm-make-function
                      store parameters results
-                     (%add-procedure! store
-                                      (for-guests store (cons parameters results) procedure)))))
+                     (add-procedure! store
+                                     (for-guests store (cons parameters results) procedure)))))
         (procedure-of store number)))
 
     ;; Lists of the types of parameters and results of an instance's function.
@@ -347,25 +347,31 @@
       ;; Vectors of name, kind, number and type.
       (exports exports-of))
 
-    ;; An instance of a module. `#:imports` has what it imports: lists of a module's name and pairs of
-    ;; names and procedures, memories, tables or global variables. `#:store` is where it lives: that of
-    ;; its imports or a new one, for which the other keywords are limits.
-    (define* (instantiate module #:key (imports '()) (store #f) (fuel #f) (memory-limit #f)
+    ;; An instance of a module. `#:imports` has what it imports: lists of a module's name and pairs
+    ;; of names and procedures, memories, tables or global variables. `#:store` is where it lives:
+    ;; that of its imports or a new one, for which the other keywords are limits. `#:wasi` gives it
+    ;; the functions of WASI.
+    (define* (instantiate module #:key (imports '()) (store #f) (wasi #f) (fuel #f)
+                          (memory-limit #f)
                           (stack-size default-stack-size))
       (check-module 'instantiate module)
       (check-list 'instantiate 2 imports)
       (if (not (or (not store) (store? store)))
           (raise-bad-option 'instantiate "#:store" "a store" store))
+      (if (not (or (not wasi) (wasi? wasi)))
+          (raise-bad-option 'instantiate "#:wasi" "WASI" wasi))
       (let* ((rows (%wasm-module-imports (module-handle module)))
              (items (map (lambda (row) (find-import imports row)) rows))
              (store (or store (store-among items)
                         (make-store #:fuel fuel #:memory-limit memory-limit
                                     #:stack-size stack-size)))
-             (numbers (import-numbers store module rows items))
+             (numbers (import-numbers store module wasi rows items))
              (made (%wasm-instantiate store (module-handle module) numbers))
              (instance (new-instance module store (%wasm-exports store (car made)))))
+        (if wasi
+            (%wasi-bind! store (wasi-handle wasi) (car made)))
         (if (cdr made)
-            (%call-number store (cdr made)))
+            (call-number store (cdr made)))
         instance))
 
     (define (name=? wanted name)
@@ -375,7 +381,7 @@
       (let ((pair (assoc wanted pairs name=?)))
         (and pair (cdr pair))))
 
-    ;; What was given for an import, or #f.
+    ;; The thing that was given for an import, or #f.
     (define (find-import imports row)
       (let ((from (named (vector-ref row 0) imports)))
         (and from (named (vector-ref row 1) from))))
@@ -391,14 +397,16 @@
            (or (store-of (car items))
                (store-among (cdr items)))))
 
-    (define (import-numbers store module rows items)
+    (define (import-numbers store module wasi rows items)
       (let ((numbers (make-vector (length rows) #f)))
         (let loop ((index 0) (rows rows) (items items))
           (if (pair? rows)
               (begin
-                (if (car items)
-                    (vector-set! numbers index
-                                 (import-number store module index (car rows) (car items))))
+                (vector-set! numbers index
+                             (cond ((car items)
+                                    (import-number store module index (car rows) (car items)))
+                                   (wasi (wasi-function store wasi (car rows)))
+                                   (else #f)))
                 (loop (+ index 1) (cdr rows) (cdr items)))))
         numbers))
 
@@ -408,8 +416,9 @@
                (check-import row procedure? item)
                (or (known-number store item)
                    (%wasm-import-function store (module-handle module) index
-                                          (%add-procedure! store
-                                                           (for-guests store (vector-ref row 3) item)))))
+                                          (add-procedure! store
+                                                          (for-guests store (vector-ref row 3)
+                                                                      item)))))
               ((= kind guest-item/table)
                (check-import row table? item)
                (number-in store row item (table-store item) (table-number item)))
@@ -428,7 +437,8 @@
 
     (define (check-import row test? item)
       (if (not (test? item))
-          (raise-import row (string-append " is not a " (symbol->string (item-name (vector-ref row 2))))
+          (raise-import row
+                        (string-append " is not a " (symbol->string (item-name (vector-ref row 2))))
                         item)))
 
     (define (number-in store row item own number)
@@ -437,7 +447,8 @@
       number)
 
     (define (raise-import row text item)
-      (raise (%make-condition 'wasm (string-append (import-text row) text) (list item) 'instantiate)))
+      (raise
+       (%make-condition 'wasm (string-append (import-text row) text) (list item) 'instantiate)))
 
     (define (check-instance who object)
       (check-argument who 1 instance? "instance" object))
@@ -451,7 +462,7 @@
               ((= kind guest-item/global) (new-global store number))
               (else (new-tag store number)))))
 
-    ;; What names exceptions of guests. It can only be given to another instance.
+    ;; A tag names exceptions of guests. It can only be given to another instance.
     (define-record-type tag
       (new-tag store number)
       tag?
@@ -482,10 +493,6 @@
             (raise (%make-condition 'wasm (string-append "the instance exports no function " name)
                                     (list instance) 'call-export)))
         (apply export arguments)))
-
-    ;; The store of a memory, table or global variable, or #f.
-    (define (%outside-store item)
-      (store-of item))
 
     ;; Memories.
 
@@ -677,6 +684,77 @@
                                (if (refers-to-function? global)
                                    (function-number (global-store global) value)
                                    value)))
+
+    ;; WASI.
+
+    (define-record-type wasi
+      (new-wasi handle)
+      wasi?
+      (handle wasi-handle))
+
+    ;; The world of a WASI guest. `#:arguments` are strings, of which the first is the name of the
+    ;; program, and `#:environment` pairs of strings. `#:directories` are paths, pairs of path and
+    ;; the guest's name for it, or lists of `read-only`, path and name. Streams are #t for those of
+    ;; the process, #f for nothing, or ports of files, pipes and terminals. The input may be a
+    ;; string or bytevector, an output the symbol `memory`.
+    (define* (make-wasi #:key (arguments '("guest")) (environment '()) (directories '())
+                        (input #t) (output #t) (error-output #t))
+      (check-list 'make-wasi 1 arguments)
+      (check-list 'make-wasi 2 environment)
+      (check-list 'make-wasi 3 directories)
+      (flush-if-port output)
+      (flush-if-port error-output)
+      (new-wasi (%wasi arguments environment (map directory-row directories)
+                       (if (string? input) (string->utf8 input) input)
+                       output error-output)))
+
+    ;; Buffered output comes before that of the guest.
+    (define (flush-if-port output)
+      (cond ((port? output) (flush-output-port output))
+            ((eq? output #t) (flush-output-port (current-output-port)))))
+
+    (define (directory-row directory)
+      (cond ((string? directory) (vector directory directory #f))
+            ((and (pair? directory) (eq? (car directory) 'read-only))
+             (let ((row (directory-row (if (pair? (cddr directory))
+                                           (cons (cadr directory) (caddr directory))
+                                           (cadr directory)))))
+               (vector (vector-ref row 0) (vector-ref row 1) #t)))
+            ((and (pair? directory) (string? (car directory)) (string? (cdr directory)))
+             (vector (car directory) (cdr directory) #f))
+            (else
+             (raise-bad-option 'make-wasi "#:directories" "a list of paths" directory))))
+
+    (define (wasi-function store wasi row)
+      (and (string=? (vector-ref row 0) "wasi_snapshot_preview1")
+           (%wasi-function store (wasi-handle wasi) (vector-ref row 1))))
+
+    (define (check-wasi who object)
+      (check-argument who 1 wasi? "WASI" object))
+
+    ;; Takes the bytes that the guest has written since the last time, if its output is `memory`.
+    (define (wasi-output wasi)
+      (check-wasi 'wasi-output wasi)
+      (%wasi-output (wasi-handle wasi)))
+
+    (define (wasi-error-output wasi)
+      (check-wasi 'wasi-error-output wasi)
+      (%wasi-error-output (wasi-handle wasi)))
+
+    ;; Runs a WASI command; its exit code. The other arguments are those of `instantiate`.
+    (define (run-command module wasi . options)
+      (check-module 'run-command module)
+      (check-argument 'run-command 2 wasi? "WASI" wasi)
+      (call-with-current-continuation
+       (lambda (return)
+         (with-exception-handler
+           (lambda (object)
+             (if (and (trap? object) (eq? (trap-kind object) 'exit))
+                 (return (caddr (error-object-irritants object)))
+                 (raise-continuable object)))
+           (lambda ()
+             (call-export (apply instantiate module #:wasi wasi options) "_start")
+             0)))))
 
     ;; Errors.
 

@@ -50,7 +50,7 @@ pub fn waiting(is_non_blocking: bool) -> Wait<'static> {
     }
 }
 
-/// What the failure of such an operation means.
+/// The meaning of a failure of such an operation.
 pub fn put_off(error: &IoError) -> Stop {
     match error {
         IoError::Parked(_) | IoError::TimedOut(_) | IoError::Interrupted => Stop::Wait,

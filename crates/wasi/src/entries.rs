@@ -17,7 +17,7 @@ pub struct Entry {
     pub what: What,
     /// The flags of the descriptor that the guest has set.
     pub flags: u16,
-    /// What it was opened for, in WASI's bits.
+    /// Its purposes, in WASI's bits.
     pub rights: u64,
     /// Whether nothing may be changed through it.
     pub read_only: bool,
@@ -27,7 +27,7 @@ pub enum What {
     File(Arc<OwnedFd>),
     Folder {
         descriptor: Arc<OwnedFd>,
-        /// What the guest calls it, if it was given to the guest.
+        /// Its name for the guest, if it was given to the guest.
         given_as: Option<String>,
     },
     Stream(Arc<Handle>),

@@ -1,4 +1,6 @@
 //! The numbers of errors in WASI, and those of the system.
+//!
+//! An error without a number of its own is an error of input or output.
 
 use canny_io::IoError;
 use rustix::io::Errno as System;

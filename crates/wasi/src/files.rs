@@ -52,7 +52,7 @@ pub const ROWS: &[Row] = &[
     ("fd_fdstat_set_rights", "ill", |call| {
         let (rights, number) = (call.wide(1), call.number(0));
         let entry = call.state.entries.get(number)?;
-        // Rights can be given up only.
+        // Rights can only become fewer.
         if rights & !entry.rights != 0 {
             return Err(Errno(76).into());
         }
@@ -170,12 +170,14 @@ fn file_type(what: &What) -> u8 {
         }
         What::Folder { .. } => 3,
         What::Stream(handle) if handle.is_regular_file() => 4,
-        What::Stream(_) | What::Nothing => 2,
+        // A C library takes a character device for a terminal.
+        What::Stream(handle) if handle.is_terminal() => 2,
+        What::Stream(_) | What::Nothing => 0,
         What::Listener(_) | What::Connection { .. } => 6,
     }
 }
 
-/// What a guest may do with descriptors of such a type.
+/// The rights of a guest to descriptors of such a type.
 fn rights(entry: &Entry, kind: u8) -> u64 {
     // Positions, without which a C library takes a stream for a terminal.
     const POSITIONS: u64 = 1 << 2 | 1 << 5;

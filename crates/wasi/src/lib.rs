@@ -40,13 +40,13 @@ pub const MODULE: &str = "wasi_snapshot_preview1";
 pub struct Directory {
     /// Where it is.
     pub path: PathBuf,
-    /// What the guest calls it.
+    /// Its name for the guest.
     pub name: String,
     /// Whether the guest may change nothing in it.
     pub read_only: bool,
 }
 
-/// What a guest is given.
+/// The world of a guest.
 pub struct Settings {
     /// Its arguments, the name of the program first.
     pub arguments: Vec<OsString>,

@@ -51,7 +51,7 @@ fn nanoseconds(time: Timespec) -> u64 {
         .wrapping_add(time.tv_nsec as u64)
 }
 
-/// What a subscription is for.
+/// The event of a subscription.
 enum Subscribed {
     /// A time: until then.
     Time(Instant),
@@ -117,7 +117,7 @@ fn subscription(call: &mut Call<'_>, at: u32) -> Result<Subscription, Errno> {
     })
 }
 
-/// What tells that a descriptor of the guest is ready; none if it always is.
+/// A descriptor that is ready when that of the guest is; none if it always is.
 fn watched(call: &mut Call<'_>, number: u32, writes: bool) -> Result<Option<OwnedFd>, Errno> {
     let handle = match &call.state.entries.get(number)?.what {
         What::File(_) | What::Folder { .. } | What::Nothing => return Ok(None),
@@ -129,7 +129,7 @@ fn watched(call: &mut Call<'_>, number: u32, writes: bool) -> Result<Option<Owne
             return copy.map(Some).map_err(|error| Errno::from(&error));
         }
     };
-    // What is in memory only is ready.
+    // Streams in memory are ready.
     Ok(handle.duplicate().ok())
 }
 

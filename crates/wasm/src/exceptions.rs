@@ -6,9 +6,6 @@
 
 use std::sync::Arc;
 
-use crate::store::Store;
-use crate::types::{self, FunctionType};
-
 /// A tag, by its number in a store. Each is different from all others, whatever its type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Tag(pub(crate) u32);
@@ -89,6 +86,11 @@ impl Exceptions {
         self.kept.get((word & !REFERENCE_MASK) as usize)?.clone()
     }
 
+    /// How many tags there are.
+    pub fn tag_count(&self) -> usize {
+        self.tags.len()
+    }
+
     /// Whether exceptions without references should be forgotten before another one is kept.
     pub fn is_full(&self) -> bool {
         self.free.is_empty() && self.kept.len() >= self.search_at.max(FIRST_SEARCH)
@@ -116,7 +118,7 @@ impl Exceptions {
     }
 
     /// Forgets all but those to which one of the words refers.
-    fn forget(&mut self, each_word: impl FnOnce(&mut dyn FnMut(u64))) {
+    pub fn forget(&mut self, each_word: impl FnOnce(&mut dyn FnMut(u64))) {
         let mut is_used = vec![false; self.kept.len()];
         each_word(&mut |word| {
             if word & REFERENCE_MASK == REFERENCE
@@ -131,48 +133,6 @@ impl Exceptions {
             }
         }
         self.search_at = 2 * (self.kept.len() - self.free.len());
-    }
-}
-
-impl Store {
-    /// Makes a tag whose exceptions have values of these types.
-    pub fn tag(&mut self, parameters: Vec<types::ValueType>) -> Tag {
-        let results = Vec::new();
-        let kind = types::intern(vec![FunctionType {
-            parameters,
-            results,
-        }]);
-        self.exceptions.add_tag(kind)
-    }
-
-    /// The tag with a number.
-    pub fn tag_with_number(&self, number: u32) -> Option<Tag> {
-        ((number as usize) < self.exceptions.tags.len()).then_some(Tag(number))
-    }
-
-    /// The type of a tag, whose parameters are those of the values of its exceptions.
-    pub fn tag_type(&self, tag: Tag) -> &'static FunctionType {
-        types::function_type(self.exceptions.tag_type(tag))
-    }
-
-    /// Makes an exception; nothing if the words are not as many as the tag says.
-    pub fn exception(&self, tag: Tag, words: &[u64]) -> Option<Exception> {
-        let fits = words.len() == self.tag_type(tag).parameter_slots();
-        fits.then(|| Exception::new(tag, words.into()))
-    }
-
-    /// Forgets exceptions to which nothing refers; the running frames have these words.
-    pub(crate) fn forget_exceptions(&mut self, running: &[u64]) {
-        if self.depth > self.runs.len() + 1 {
-            // A function of the host has called a guest again: frames of the first one are not known here.
-            return;
-        }
-        let mut exceptions = std::mem::take(&mut self.exceptions);
-        exceptions.forget(|visit| {
-            running.iter().copied().for_each(&mut *visit);
-            self.each_word(visit);
-        });
-        self.exceptions = exceptions;
     }
 }
 

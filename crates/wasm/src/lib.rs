@@ -10,6 +10,7 @@
 //! something that it cannot do, or a call of a function of the host, returns to [`run`], so that no
 //! frame of Rust is between two frames of a guest.
 
+mod activation;
 mod arena;
 mod code;
 mod constant;
@@ -31,6 +32,7 @@ mod translate;
 mod types;
 mod unwind;
 
+pub use activation::{Event, Limits, Outcome, RunId};
 pub use canny_tables::guest::Reason;
 pub use error::{Error, Trap};
 pub use exceptions::{Exception, Tag};
@@ -38,7 +40,7 @@ pub use instance::{Extern, Imports, Instance};
 pub use listing::listing;
 pub use memory::Memory;
 pub use module::{Export, ExternType, Import, Module};
-pub use run::{Event, Limits, Outcome, RunId};
+
 pub use store::{Body, Function, Global, Store};
 pub use table::Table;
 pub use translate::translate_all;

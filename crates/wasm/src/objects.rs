@@ -1,4 +1,4 @@
-//! What embedders do with memories, tables and functions of a store, by their numbers.
+//! The interface for embedders to memories, tables and functions of a store, by their numbers.
 //!
 //! A number that the store does not have gives nothing.
 

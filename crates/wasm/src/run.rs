@@ -1,168 +1,28 @@
 //! Runs of guest code: entering it, and what it returns to the runtime for.
 //!
 //! A run has an activation, which handlers read, and memory for its frames. A store keeps its runs,
-//! one begun inside of the other, and goes on with the newest. A run is left when its slice is used
+//! one begun inside of the other, and continues the newest. A run is left when its slice is used
 //! up, when it calls a function outside of the store, and when a function of the host waits.
 
 use std::sync::LazyLock;
 
-use canny_tables::guest::{LINK_WORDS, Opcode, Plain, Reason, Runtime, activation};
+use canny_tables::guest::{LINK_WORDS, Opcode, Plain, Reason, Runtime};
 
+use crate::activation::{Activation, Event, Limits, MARGIN, Outcome, Run, RunId, Stack};
 use crate::code::{self, Code};
 use crate::error::Trap;
 use crate::exceptions::Exception;
 use crate::handlers;
 use crate::operations;
-use crate::record::InstanceRecord;
 use crate::store::{Function, HostBody, Store};
 use crate::translate;
 use crate::types::{self, FunctionType};
 
-/// Limits of a run.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// Jumps and calls, or no limit.
-    pub fuel: Option<u64>,
-    /// Bytes of its frames.
-    pub stack_bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
-            fuel: None,
-            stack_bytes: 1 << 20,
-        }
-    }
-}
-
 /// Jumps and calls between two visits of the runtime.
 const SLICE: i64 = 100_000;
 
-/// Room behind the limit of a stack: a caller writes arguments and link before the callee checks.
-const MARGIN: usize = 64 << 10;
-
 /// Most runs inside of each other, through functions of the host.
 const DEPTH_MAX: usize = 200;
-
-/// The state of a run, as handlers see it.
-#[repr(C)]
-#[derive(Debug)]
-pub(crate) struct Activation {
-    budget: i64,
-    stack_limit: *const u64,
-    pub pc: *const u64,
-    pub frame: *mut u64,
-    pub instance: *const InstanceRecord,
-    callee: u64,
-    scratch: [u64; LINK_WORDS],
-    /// Where the frames begin, which handlers do not need.
-    pub base: *const u64,
-}
-
-const _: () = assert!(std::mem::offset_of!(Activation, budget) == activation::BUDGET as usize);
-const _: () =
-    assert!(std::mem::offset_of!(Activation, stack_limit) == activation::STACK_LIMIT as usize);
-const _: () = assert!(std::mem::offset_of!(Activation, pc) == activation::PC as usize);
-const _: () = assert!(std::mem::offset_of!(Activation, frame) == activation::FRAME as usize);
-const _: () = assert!(std::mem::offset_of!(Activation, instance) == activation::INSTANCE as usize);
-const _: () = assert!(std::mem::offset_of!(Activation, callee) == activation::CALLEE as usize);
-const _: () = assert!(std::mem::offset_of!(Activation, scratch) == activation::SCRATCH as usize);
-
-/// Memory for frames, which the system gives when it is touched.
-pub(crate) struct Stack {
-    base: *mut u64,
-    bytes: usize,
-}
-
-impl Stack {
-    /// Bytes of the mapping for so many bytes of frames.
-    fn bytes(frames: usize) -> usize {
-        frames + 2 * MARGIN
-    }
-
-    fn new(frames: usize) -> Result<Stack, Trap> {
-        let bytes = Stack::bytes(frames);
-        // SAFETY: a new private mapping, at an address that the system chooses.
-        let base = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                bytes,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
-        if base == libc::MAP_FAILED {
-            return Err(Trap::Host("the system gives no memory for a stack".into()));
-        }
-        Ok(Stack {
-            base: base.cast(),
-            bytes,
-        })
-    }
-}
-
-impl Drop for Stack {
-    fn drop(&mut self) {
-        // SAFETY: the mapping was made by `new`, and its run has ended.
-        unsafe { libc::munmap(self.base.cast(), self.bytes) };
-    }
-}
-
-/// What a run came to.
-#[derive(Debug)]
-pub enum Event {
-    /// Its function has returned; [`Store::results`] has the results.
-    Finished,
-    /// It has used up its slice and can go on.
-    Pause,
-    /// It has called the function outside of the store with this number, of which
-    /// [`Store::arguments`] has the arguments. [`Store::answer`] gives the results.
-    Call(u32),
-    /// A function of the host waits. It is called again when the run goes on.
-    Wait,
-}
-
-/// How a function of the host has ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
-    /// With its results.
-    Done,
-    /// Not yet: it has changed nothing, and is called again.
-    Wait,
-}
-
-/// The number of a run in its store; later ones have greater numbers.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct RunId(pub u64);
-
-/// A run that was begun and has not ended.
-pub(crate) struct Run {
-    id: RunId,
-    activation: Activation,
-    stack: Stack,
-    /// Whether it waits for an answer.
-    is_outside: bool,
-    /// The type of its function.
-    signature: &'static FunctionType,
-}
-
-/// Most words of a frame.
-const FRAME_WORDS: usize = 1 << 16;
-
-impl Run {
-    /// Gives all words of its frames, and some behind them.
-    pub fn each_word(&self, visit: impl FnMut(u64)) {
-        let used = (self.activation.frame as usize - self.stack.base as usize) / 8;
-        let count = (used + FRAME_WORDS).min(self.stack.bytes / 8);
-        // SAFETY: the words lie in the stack, whose run is not running now.
-        (0..count)
-            .map(|index| unsafe { self.stack.base.add(index).read() })
-            .for_each(visit);
-    }
-}
 
 /// Frames of runs that have ended, which others use again.
 const SPARE_STACKS: usize = 2;
@@ -249,14 +109,14 @@ impl Store {
 
     fn take_stack(&mut self) -> Result<Stack, Trap> {
         while let Some(stack) = self.spare_stacks.pop() {
-            if stack.bytes == Stack::bytes(self.stack_bytes) {
+            if stack.bytes == Stack::bytes_for(self.stack_bytes) {
                 return Ok(stack);
             }
         }
         Stack::new(self.stack_bytes)
     }
 
-    /// Goes on with the newest run. With an error it has ended.
+    /// Continues the newest run. With an error it has ended.
     pub fn proceed(&mut self, id: RunId) -> Result<Event, Trap> {
         let Some(mut run) = self.runs.pop_if(|run| run.id == id && !run.is_outside) else {
             return Err(Trap::Host("the call of a guest has ended already".into()));

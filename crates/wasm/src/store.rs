@@ -5,13 +5,13 @@
 
 use canny_tables::guest::{Opcode, Runtime};
 
+use crate::activation::{Limits, Outcome, Run, Stack};
 use crate::arena::Arena;
 use crate::code::Code;
 use crate::error::Trap;
 use crate::exceptions::Exceptions;
 use crate::memory::{Memory, PAGE};
 use crate::record::{FunctionRecord, GlobalRecord, InstanceRecord};
-use crate::run::{Limits, Outcome, Run, Stack};
 use crate::table::Table;
 use crate::types::{self, FunctionType, GlobalType};
 
@@ -44,7 +44,7 @@ pub type Body = Box<dyn FnMut(&mut Store, &[u64], &mut [u64]) -> Result<Outcome,
 pub(crate) enum HostBody {
     /// Taken while it runs.
     Here(Option<Body>),
-    /// Who drives the run does what this number means.
+    /// The embedder does the work, which it finds by this number.
     Outside(u32),
 }
 

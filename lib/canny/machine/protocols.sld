@@ -482,7 +482,7 @@
     (define row-shape/value 5)
     (define row-shape/nothing 6)
 
-    ;; What a guest exports or imports.
+    ;; A kind of items that guests export and import.
     (define guest-item/function 0)
     (define guest-item/table 1)
     (define guest-item/memory 2)

@@ -33,6 +33,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("llint-generator", &["tables", "wasm-meaning"]),
     ("llint", &["tables"]),
     ("wasm", &["locks", "tables"]),
+    ("wasi", &["locks", "io", "sched", "wasm"]),
     ("spesh", &["tables", "compiler"]),
     // Its tests run code under the interpreter.
     ("jit", &["locks", "tables", "compiler", "llint", "spesh"]),
@@ -59,7 +60,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "locks", "replay", "tables", "number", "value", "heap", "syntax", "compiler", "spesh",
             "vm", "sched", "io", "tls", "formats", "http", "sqlite", "secrets", "profile",
-            "snapshot", "wasm",
+            "snapshot", "wasm", "wasi",
         ],
     ),
     ("messages", &[]),
@@ -109,6 +110,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "profile",
             "snapshot",
             "wasm",
+            "wasi",
         ],
     ),
 ];

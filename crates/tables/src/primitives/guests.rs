@@ -28,8 +28,8 @@ rows! {
     "%wasm-function-name" (2) [] "record index -> any" "The name that a module gives a function, or #f.";
     "%wasm-call" (2 ..) [] "record index any ... -> any" "Calls a function.";
     "%wasm-event" (1) [] "record -> any"
-        "Why the call that was begun just now has been left: a vector of its number, and number and \
-         arguments of the function to be called. #f if another task uses the store.";
+        "A vector of the number of the call that was left just now, and number and arguments of the \
+         procedure to be called. #f if another task uses the store.";
     "%wasm-resume" (3) [] "record index any -> any"
         "Goes on with a call: results of the called function as one object.";
     "%wasm-abandon!" (2) [] "record index -> unspecified" "Ends a call and those that it has led to.";
@@ -37,7 +37,7 @@ rows! {
     "%wasm-set-fuel!" (2) [] "record any -> unspecified" "Sets the fuel, or #f.";
     "%wasm-memory" (4) [] "record index any boolean -> index"
         "A memory: pages, greatest number of pages or #f, whether addresses have 64 bits.";
-    "%wasm-memory-pages" (2) [] "record index -> index" "How many pages a memory has.";
+    "%wasm-memory-pages" (2) [] "record index -> index" "The number of pages of a memory.";
     "%wasm-memory-grow!" (3) [] "record index index -> any" "Adds pages; how many there were, or #f.";
     "%wasm-memory-ref" (4) [] "record index index guest-number -> any" "A number in a memory.";
     "%wasm-memory-set!" (5) [] "record index index guest-number any -> unspecified" "Changes it.";
@@ -49,7 +49,7 @@ rows! {
     "%wasm-table" (4) [] "record symbol index any -> index"
         "A table: type of elements, how many, how many at most or #f.";
     "%wasm-table-type" (2) [] "record index -> symbol" "The type of a table's elements.";
-    "%wasm-table-size" (2) [] "record index -> index" "How many elements a table has.";
+    "%wasm-table-size" (2) [] "record index -> index" "The number of elements of a table.";
     "%wasm-table-ref" (3) [] "record index index -> any" "An element; a function is a number.";
     "%wasm-table-set!" (4) [] "record index index any -> unspecified" "Changes an element.";
     "%wasm-table-grow!" (4) [] "record index index any -> any"
@@ -59,4 +59,11 @@ rows! {
     "%wasm-global-type" (2) [] "record index -> pair" "Type and whether it can be assigned.";
     "%wasm-global-value" (2) [] "record index -> any" "The value of a global variable.";
     "%wasm-set-global-value!" (3) [] "record index any -> unspecified" "Changes it.";
+    "%wasi" (6) [] "list list list any any any -> external"
+        "WASI: arguments, environment, directories as vectors of path, name and whether they are read only, \
+         streams. A stream is #t for the process's, #f for none, a port, bytes or the symbol `memory`.";
+    "%wasi-function" (3) [] "record external string -> any" "The function of that name, or #f.";
+    "%wasi-bind!" (3) [] "record external index -> unspecified" "Has WASI use an instance's memory.";
+    "%wasi-output" (1) [] "external -> bytevector" "Takes the output that is in memory.";
+    "%wasi-error-output" (1) [] "external -> bytevector" "Takes the error output that is in memory.";
 }

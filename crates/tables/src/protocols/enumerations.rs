@@ -315,7 +315,7 @@ enumerations! {
         Nothing "nothing" = 6,
     }
 
-    /// What a guest exports or imports.
+    /// A kind of items that guests export and import.
     GuestItem "guest-item" {
         Function "function" = 0,
         Table "table" = 1,

@@ -56,7 +56,7 @@ impl Translator<'_> {
             *closed_before = self.closed_tries;
         }
         self.closed_tries += 1;
-        // What the range covers must not become shorter.
+        // The range must not become shorter.
         self.around = None;
     }
 

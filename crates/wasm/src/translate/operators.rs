@@ -240,11 +240,11 @@ impl Translator<'_> {
         match operator {
             O::Call { function_index } => {
                 let kind = self.module.function_type(function_index);
-                self.call(Callee::Function(function_index), &kind);
+                self.call(Callee::Function(function_index), kind);
             }
             O::ReturnCall { function_index } => {
                 let kind = self.module.function_type(function_index);
-                self.tail_call(Callee::Function(function_index), &kind);
+                self.tail_call(Callee::Function(function_index), kind);
             }
             O::CallIndirect {
                 type_index,
@@ -253,7 +253,7 @@ impl Translator<'_> {
                 let number = parts.types[type_index as usize];
                 let index = self.pop_slot();
                 let callee = Callee::Table(index, table_index, number);
-                self.call(callee, &types::function_type(number));
+                self.call(callee, types::function_type(number));
             }
             O::ReturnCallIndirect {
                 type_index,
@@ -262,17 +262,17 @@ impl Translator<'_> {
                 let number = parts.types[type_index as usize];
                 let index = self.pop_slot();
                 let callee = Callee::Table(index, table_index, number);
-                self.tail_call(callee, &types::function_type(number));
+                self.tail_call(callee, types::function_type(number));
             }
             O::CallRef { type_index } => {
                 let kind = types::function_type(parts.types[type_index as usize]);
                 let slot = self.pop_slot();
-                self.call(Callee::Reference(slot), &kind);
+                self.call(Callee::Reference(slot), kind);
             }
             O::ReturnCallRef { type_index } => {
                 let kind = types::function_type(parts.types[type_index as usize]);
                 let slot = self.pop_slot();
-                self.tail_call(Callee::Reference(slot), &kind);
+                self.tail_call(Callee::Reference(slot), kind);
             }
             _ => return self.bulk(operator),
         }

@@ -1,8 +1,8 @@
 //! WebAssembly guests: the machine's side of `(canny wasm)`.
 //!
-//! A store has a lock of its own, which is held while one of its guests runs for a slice. What a call
-//! of a guest comes to (a procedure of Scheme that is to be called, the end of a slice) is noted as
-//! pending; Scheme code takes it, and goes on with the call. So no frame of Rust is between two frames
+//! A store has a lock of its own, which is held while one of its guests runs for a slice. A call that is
+//! left, for a procedure of Scheme or at the end of its slice, leaves a note. Scheme code takes
+//! that, and continues the call. So no frame of Rust is between two frames
 //! of Scheme, and a guest can be interrupted, parked and abandoned.
 //!
 //! A store belongs to the task that has begun a call of it until the call has ended. Other tasks are
@@ -10,7 +10,10 @@
 
 mod modules;
 mod objects;
+mod systems;
 mod values;
+
+pub(crate) use self::systems::GuestSystem;
 
 use canny_locks::{Mutex, MutexGuard};
 use canny_tables::kinds::Kind;
@@ -20,6 +23,7 @@ use canny_wasm::{Error, Event, Function, FunctionType, Module, RunId, Store, Tra
 
 use self::values::{Externs, function_type_of, integer, types_of};
 use super::control::values_of;
+use super::tasks::{Then, suspend};
 use crate::arguments::{Call, implementations};
 use crate::host::{find, keep, kept_in_table};
 use crate::list::Walk;
@@ -51,6 +55,11 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         guests.lock(thread).store.set_fuel(fuel);
         Ok(Value::UNSPECIFIED)
     };
+    "%wasi" => systems::make;
+    "%wasi-function" => systems::function;
+    "%wasi-bind!" => systems::bind;
+    "%wasi-output" => |thread, call| systems::taken(thread, call, 0);
+    "%wasi-error-output" => |thread, call| systems::taken(thread, call, 1);
     "%wasm-memory" => objects::make_memory;
     "%wasm-memory-pages" => objects::memory_pages;
     "%wasm-memory-grow!" => objects::grow_memory;
@@ -87,7 +96,7 @@ struct Guests {
     store: Store,
     /// The task whose calls are in progress.
     owner: i64,
-    /// What the newest call has come to, until Scheme asks for it.
+    /// The event that the newest call was left for, until Scheme asks for it.
     pending: Option<Pending>,
     externs: Externs,
     /// Bits of arguments or results that are being converted.
@@ -291,6 +300,13 @@ fn call_function(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     guests.words = words;
     guests.owner = task;
     match begun {
+        // A call that waits is repeated, which must not begin another run.
+        Ok(run) if guests.store.may_wait() => {
+            let event = Event::Pause;
+            let kind = None;
+            guests.pending = Some(Pending { run, event, kind });
+            Ok(handle)
+        }
         Ok(run) => go_on(thread, call, record, guests, run, true),
         Err(reason) => {
             drop(guests);
@@ -320,7 +336,7 @@ fn wrong_count(
     thread.raise_object(condition)
 }
 
-/// Goes on with a run; gives its results, or the host object if it has been left.
+/// Continues a run; gives its results, or the host object if it has been left.
 fn go_on(
     thread: &mut Thread,
     call: Call,
@@ -330,11 +346,18 @@ fn go_on(
     is_first: bool,
 ) -> Result<Value, Raise> {
     // Guests do not touch the heap. Leaving it costs more than many a call takes.
-    let outcome = if is_first {
-        guests.store.proceed(run)
+    let (outcome, ticket) = if is_first {
+        (guests.store.proceed(run), None)
     } else {
-        thread.outside_heap(|| guests.store.proceed(run))
+        thread.wait_outside_heap(|| guests.store.proceed(run))
     };
+    if let (Ok(Event::Wait), Some(ticket)) = (&outcome, ticket) {
+        drop(guests);
+        return Err(suspend(thread, call.who, ticket, Then::Repeat(None)));
+    }
+    if let Some(ticket) = ticket {
+        thread.disarm_ticket(ticket);
+    }
     match outcome {
         Ok(Event::Finished) => {
             let mut words = std::mem::take(&mut guests.words);

@@ -20,7 +20,7 @@ use crate::list::Builder;
 /// Upper bits of the words that stand for objects of Scheme. Frames are searched for such words.
 const EXTERN: u64 = 0x5cee_0000_0000_0000;
 
-/// Which places of the vector of objects are free.
+/// The free places of the vector of objects.
 #[derive(Default)]
 pub(super) struct Externs {
     free: Vec<u32>,

@@ -1,0 +1,149 @@
+//! The state of a run of guest code: what handlers know of it, its frames, and why it was left.
+//!
+//! Stores keep the states of their runs; `run` enters the code.
+
+use canny_tables::guest::{LINK_WORDS, activation};
+
+use crate::error::Trap;
+use crate::record::InstanceRecord;
+use crate::types::FunctionType;
+
+/// Limits of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Jumps and calls, or no limit.
+    pub fuel: Option<u64>,
+    /// Bytes of its frames.
+    pub stack_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            fuel: None,
+            stack_bytes: 1 << 20,
+        }
+    }
+}
+
+/// Room behind the limit of a stack: a caller writes arguments and link before the callee checks.
+pub const MARGIN: usize = 64 << 10;
+
+/// The state of a run, as handlers see it.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Activation {
+    pub budget: i64,
+    pub stack_limit: *const u64,
+    pub pc: *const u64,
+    pub frame: *mut u64,
+    pub instance: *const InstanceRecord,
+    pub callee: u64,
+    pub scratch: [u64; LINK_WORDS],
+    /// Where the frames begin, which handlers do not need.
+    pub base: *const u64,
+}
+
+const _: () = assert!(std::mem::offset_of!(Activation, budget) == activation::BUDGET as usize);
+const _: () =
+    assert!(std::mem::offset_of!(Activation, stack_limit) == activation::STACK_LIMIT as usize);
+const _: () = assert!(std::mem::offset_of!(Activation, pc) == activation::PC as usize);
+const _: () = assert!(std::mem::offset_of!(Activation, frame) == activation::FRAME as usize);
+const _: () = assert!(std::mem::offset_of!(Activation, instance) == activation::INSTANCE as usize);
+const _: () = assert!(std::mem::offset_of!(Activation, callee) == activation::CALLEE as usize);
+const _: () = assert!(std::mem::offset_of!(Activation, scratch) == activation::SCRATCH as usize);
+
+/// Memory for frames, which the system gives when it is touched.
+pub struct Stack {
+    pub base: *mut u64,
+    pub bytes: usize,
+}
+
+impl Stack {
+    /// Bytes of the mapping for so many bytes of frames.
+    pub fn bytes_for(frames: usize) -> usize {
+        frames + 2 * MARGIN
+    }
+
+    pub fn new(frames: usize) -> Result<Stack, Trap> {
+        let bytes = Stack::bytes_for(frames);
+        // SAFETY: a new private mapping, at an address that the system chooses.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        if base == libc::MAP_FAILED {
+            return Err(Trap::Host("the system gives no memory for a stack".into()));
+        }
+        Ok(Stack {
+            base: base.cast(),
+            bytes,
+        })
+    }
+}
+
+impl Drop for Stack {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `new`, and its run has ended.
+        unsafe { libc::munmap(self.base.cast(), self.bytes) };
+    }
+}
+
+/// The reason for which a run was left.
+#[derive(Debug)]
+pub enum Event {
+    /// Its function has returned; [`Store::results`] has the results.
+    Finished,
+    /// It has used up its slice and can go on.
+    Pause,
+    /// It has called the function outside of the store with this number, of which
+    /// [`Store::arguments`] has the arguments. [`Store::answer`] gives the results.
+    Call(u32),
+    /// A function of the host waits. It is called again when the run goes on.
+    Wait,
+}
+
+/// How a function of the host has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// With its results.
+    Done,
+    /// Not yet: it has changed nothing, and is called again.
+    Wait,
+}
+
+/// The number of a run in its store; later ones have greater numbers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct RunId(pub u64);
+
+/// A run that was begun and has not ended.
+pub struct Run {
+    pub id: RunId,
+    pub activation: Activation,
+    pub stack: Stack,
+    /// Whether it waits for an answer.
+    pub is_outside: bool,
+    /// The type of its function.
+    pub signature: &'static FunctionType,
+}
+
+/// Most words of a frame.
+const FRAME_WORDS: usize = 1 << 16;
+
+impl Run {
+    /// Gives all words of its frames, and some behind them.
+    pub fn each_word(&self, visit: impl FnMut(u64)) {
+        let used = (self.activation.frame as usize - self.stack.base as usize) / 8;
+        let count = (used + FRAME_WORDS).min(self.stack.bytes / 8);
+        // SAFETY: the words lie in the stack, whose run is not running now.
+        (0..count)
+            .map(|index| unsafe { self.stack.base.add(index).read() })
+            .for_each(visit);
+    }
+}
