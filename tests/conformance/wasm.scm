@@ -1,4 +1,4 @@
-;;; (canny wasm): modules, calls both ways, memories, tables, global variables, limits, WASI, errors.
+;;; (canny wasm): modules, calls both ways, memories, tables, global variables, limits, WASI.
 
 (import (scheme base) (scheme write) (canny wasm) (canny tasks) (canny fs) (canny files)
         (canny test) (only (canny base) procedure-name))

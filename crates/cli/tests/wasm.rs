@@ -95,10 +95,38 @@ fn vectors_are_read_and_printed() {
 }
 
 #[test]
+fn commands_are_run() {
+    expect(&canny(&[], &guest("hello.wasm"), &[]), 0, "hello");
+    let directory = guest("");
+    let directory = format!("{}::/here", directory.display());
+    let output = canny(
+        &["--dir", &directory],
+        &guest("count.wasm"),
+        &["/here/fib.c"],
+    );
+    expect(&output, 0, "/here/fib.c");
+    // Nothing but the directory is there.
+    let output = canny(
+        &["--dir", &directory],
+        &guest("count.wasm"),
+        &["/etc/passwd"],
+    );
+    expect(&output, 1, "count: /etc/passwd: No such file or directory");
+    let output = canny(&["--fuel", "10"], &guest("hello.wasm"), &[]);
+    expect(&output, 70, "all fuel is used up");
+    let output = canny(&["--memory-limit", "1000"], &guest("hello.wasm"), &[]);
+    expect(&output, 70, "the limit of 1000 bytes");
+    let output = canny(&["--dir", "/nowhere/at/all"], &guest("hello.wasm"), &[]);
+    expect(&output, 64, "cannot open the directory /nowhere/at/all");
+    let output = canny(&["--listen", "somewhere"], &guest("hello.wasm"), &[]);
+    expect(&output, 64, "'somewhere' is no address such as");
+}
+
+#[test]
 fn modules_are_listed() {
     let output = canny(&[], &guest("fib.wasm"), &[]);
     expect(&output, 0, "export run: function [i32] -> [i64]");
-    let output = canny(&[], &guest("hello.wasm"), &[]);
+    let output = canny(&["--list"], &guest("hello.wasm"), &[]);
     expect(
         &output,
         0,

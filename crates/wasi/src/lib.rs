@@ -106,6 +106,11 @@ impl Wasi {
         })
     }
 
+    /// The names and types of all functions, as letters: `i` for `i32` and `l` for `i64`.
+    pub fn functions() -> impl Iterator<Item = (&'static str, &'static str)> {
+        rows().map(|(name, letters, _)| (name, letters))
+    }
+
     /// Makes the function of that name in a store; nothing if there is none.
     pub fn function(&self, store: &mut Store, name: &str) -> Option<Function> {
         let mut rows = rows();

@@ -61,8 +61,8 @@ fn give(call: &mut Call<'_>, texts: &[Vec<u8>]) -> Result<(), Stop> {
         let (bytes, end) = place.split_at_mut(text.len());
         bytes.copy_from_slice(text);
         end[0] = 0;
-        list += 4;
-        address += length + 1;
+        list = list.wrapping_add(4);
+        address = address.wrapping_add(length + 1);
     }
     Ok(())
 }

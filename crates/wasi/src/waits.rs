@@ -182,7 +182,8 @@ fn poll(call: &mut Call<'_>) -> Result<(), Stop> {
             // How many bytes there are is not known; one is.
             event[16] = 1;
         }
-        call.write(events + place as u32 * EVENT, event)?;
+        let at = events.checked_add(place as u32 * EVENT);
+        call.write(at.ok_or(Errno::FAULT)?, event)?;
     }
     call.write32(call.number(3), ready.len() as u32)?;
     Ok(())
