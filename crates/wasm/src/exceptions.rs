@@ -74,11 +74,6 @@ impl Exceptions {
         Tag(self.tags.len() as u32 - 1)
     }
 
-    /// How many tags there are.
-    pub fn tag_count(&self) -> usize {
-        self.tags.len()
-    }
-
     pub fn tag_type(&self, tag: Tag) -> u32 {
         self.tags[tag.0 as usize]
     }
@@ -89,6 +84,11 @@ impl Exceptions {
             return None;
         }
         self.kept.get((word & !REFERENCE_MASK) as usize)?.clone()
+    }
+
+    /// How many tags there are.
+    pub fn tag_count(&self) -> usize {
+        self.tags.len()
     }
 
     /// Whether exceptions without references should be forgotten before another one is kept.

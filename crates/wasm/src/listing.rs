@@ -179,14 +179,9 @@ fn vector(
         Vector::Binary(_, shape, gives) | Vector::Replace(_, _, shape, gives) => {
             format!("{} {}", kept_or(gives, 8), pair(shape))
         }
-        Vector::Ternary(_, gives) => {
-            format!(
-                "{} {} {} {}",
-                kept_or(gives, 8),
-                slot(10),
-                slot(12),
-                slot(14)
-            )
+        Vector::Ternary(_, takes, gives) => {
+            let last = kept_or(takes, 14);
+            format!("{} {} {} {last}", kept_or(gives, 8), slot(10), slot(12))
         }
         Vector::Shift(_, shape, gives) => {
             let takes = matches!(shape, Shape::KeptFirst | Shape::KeptRight);

@@ -135,7 +135,7 @@ struct FunctionCode {
 #[derive(Default, Debug)]
 struct Translated {
     functions: HashMap<u32, FunctionBody>,
-    /// The functions that begin at an address.
+    /// Functions by the address at which they begin.
     places: BTreeMap<usize, u32>,
 }
 
@@ -431,12 +431,7 @@ impl Reader {
                     self.parts.exports.push((export.name.to_owned(), what));
                 }
             }
-            Payload::TagSection(tags) => {
-                for tag in tags {
-                    let number = self.own_types[tag?.func_type_idx as usize];
-                    self.parts.tags.push(number);
-                }
-            }
+            Payload::TagSection(tags) => self.tags(tags)?,
             Payload::StartSection { func, .. } => self.parts.start = Some(func),
             Payload::ElementSection(segments) => {
                 for segment in segments {
@@ -589,6 +584,14 @@ impl Reader {
             active,
             is_declared,
         });
+        Ok(())
+    }
+
+    fn tags(&mut self, tags: wasmparser::TagSectionReader) -> Result<(), Error> {
+        for tag in tags {
+            let number = self.own_types[tag?.func_type_idx as usize];
+            self.parts.tags.push(number);
+        }
         Ok(())
     }
 

@@ -3,12 +3,11 @@
 //! A number that the store does not have gives nothing.
 
 use crate::arena::Arena;
-use crate::exceptions::{Exception, Tag};
 use crate::instance::Instance;
 use crate::memory::Memory;
 use crate::store::{Function, Global, Store};
 use crate::table::Table;
-use crate::types::{self, FunctionType, GlobalType};
+use crate::types::GlobalType;
 
 fn has<T>(arena: &Arena<T>, number: u32) -> bool {
     (number as usize) < arena.len()
@@ -116,47 +115,5 @@ impl Store {
             run.each_word(&mut visit);
         }
         self.exchange.iter().copied().for_each(visit);
-    }
-}
-
-impl Store {
-    /// Makes a tag whose exceptions have values of these types.
-    pub fn tag(&mut self, parameters: Vec<types::ValueType>) -> Tag {
-        let results = Vec::new();
-        let kind = types::intern(vec![FunctionType {
-            parameters,
-            results,
-        }]);
-        self.exceptions.add_tag(kind)
-    }
-
-    /// The tag with a number.
-    pub fn tag_with_number(&self, number: u32) -> Option<Tag> {
-        ((number as usize) < self.exceptions.tag_count()).then_some(Tag(number))
-    }
-
-    /// The type of a tag, whose parameters are those of the values of its exceptions.
-    pub fn tag_type(&self, tag: Tag) -> &'static FunctionType {
-        types::function_type(self.exceptions.tag_type(tag))
-    }
-
-    /// Makes an exception; nothing if the words are not as many as the tag says.
-    pub fn exception(&self, tag: Tag, words: &[u64]) -> Option<Exception> {
-        let fits = words.len() == self.tag_type(tag).parameter_slots();
-        fits.then(|| Exception::new(tag, words.into()))
-    }
-
-    /// Forgets exceptions to which nothing refers; the running frames have these words.
-    pub(crate) fn forget_exceptions(&mut self, running: &[u64]) {
-        if self.depth > self.runs.len() + 1 {
-            // A function of the host has called a guest again: frames of the first one are not known here.
-            return;
-        }
-        let mut exceptions = std::mem::take(&mut self.exceptions);
-        exceptions.forget(|visit| {
-            running.iter().copied().for_each(&mut *visit);
-            self.each_word(visit);
-        });
-        self.exceptions = exceptions;
     }
 }

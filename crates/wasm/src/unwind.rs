@@ -12,6 +12,7 @@ use crate::exceptions::{Exception, Tag};
 use crate::handlers;
 use crate::record::InstanceRecord;
 use crate::store::Store;
+use crate::types::{self, FunctionType, ValueType};
 
 /// A frame, and the instruction of its function that has not been done yet.
 #[derive(Clone, Copy)]
@@ -23,12 +24,54 @@ struct Frame {
     is_call: bool,
 }
 
-/// The clause of a function for an exception, or its caller.
+/// The answer of a function to an exception.
 enum Found {
     /// The clause, where it goes on, and the slots of the frame.
     Clause(Clause, *const u64, usize),
     /// None; the slot of the link.
     Link(u16),
+}
+
+impl Store {
+    /// Makes a tag whose exceptions have values of these types.
+    pub fn tag(&mut self, parameters: Vec<ValueType>) -> Tag {
+        let results = Vec::new();
+        let kind = types::intern(vec![FunctionType {
+            parameters,
+            results,
+        }]);
+        self.exceptions.add_tag(kind)
+    }
+
+    /// The tag with a number.
+    pub fn tag_with_number(&self, number: u32) -> Option<Tag> {
+        ((number as usize) < self.exceptions.tag_count()).then_some(Tag(number))
+    }
+
+    /// The type of a tag, whose parameters are those of the values of its exceptions.
+    pub fn tag_type(&self, tag: Tag) -> &'static FunctionType {
+        types::function_type(self.exceptions.tag_type(tag))
+    }
+
+    /// Makes an exception; nothing if the words are not as many as the tag says.
+    pub fn exception(&self, tag: Tag, words: &[u64]) -> Option<Exception> {
+        let fits = words.len() == self.tag_type(tag).parameter_slots();
+        fits.then(|| Exception::new(tag, words.into()))
+    }
+
+    /// Forgets exceptions to which nothing refers; the running frames have these words.
+    pub(crate) fn forget_exceptions(&mut self, running: &[u64]) {
+        if self.depth > self.runs.len() + 1 {
+            // A function of the host has called a guest again: frames of the first one are not known here.
+            return;
+        }
+        let mut exceptions = std::mem::take(&mut self.exceptions);
+        exceptions.forget(|visit| {
+            running.iter().copied().for_each(&mut *visit);
+            self.each_word(visit);
+        });
+        self.exceptions = exceptions;
+    }
 }
 
 impl Store {

@@ -24,7 +24,7 @@ pub fn write(h: &mut Handler, op: Vector, bytes: usize) {
     match op {
         Vector::Unary(op, takes, gives) => unary(h, op, takes, gives),
         Vector::Binary(op, shape, gives) => binary(h, op, shape, gives),
-        Vector::Ternary(op, gives) => ternary(h, op, gives),
+        Vector::Ternary(op, takes, gives) => ternary(h, op, takes, gives),
         Vector::Shift(op, shape, gives) => shift(h, op, shape, gives),
         Vector::Test(op, takes, gives) => test(h, op, takes, gives),
         Vector::Splat(lanes, takes, gives) => splat(h, lanes, takes, gives),
@@ -92,11 +92,16 @@ fn binary(h: &mut Handler, op: VectorBinary, shape: Shape, gives: bool) {
     give_vector(h, result, gives);
 }
 
-fn ternary(h: &mut Handler, op: VectorTernary, gives: bool) {
+fn ternary(h: &mut Handler, op: VectorTernary, takes: bool, gives: bool) {
     let (lanes, last) = op.lanes();
     let of = vector_type(lanes);
     let (x, y) = operands(h, of, Shape::Slots);
-    let z = operand(h, vector_type(last), 14);
+    let last = vector_type(last);
+    let z = if takes {
+        kept(h, last)
+    } else {
+        operand(h, last, 14)
+    };
     let result = meaning::vector_ternary(h.builder, op, [x, y, z]);
     give_vector(h, result, gives);
 }

@@ -300,8 +300,8 @@ pub enum Vector {
     Unary(VectorUnary, bool, bool),
     /// d at 8, operands at 10 and 12.
     Binary(VectorBinary, Shape, bool),
-    /// d at 8, operands at 10, 12 and 14.
-    Ternary(VectorTernary, bool),
+    /// d at 8, operands at 10, 12 and 14, of which the last may be in the accumulator.
+    Ternary(VectorTernary, bool, bool),
     /// d at 8, operand at 10; the count is the slot at 12 or a constant of 32 bits there.
     Shift(VectorShift, Shape, bool),
     /// d at 8, operand at 10.
@@ -336,6 +336,8 @@ impl Vector {
                 all.extend(tests.map(|op| Vector::Test(*op, takes, gives)));
                 let splats = Lanes::ALL.iter();
                 all.extend(splats.map(|lanes| Vector::Splat(*lanes, takes, gives)));
+                let ternary = VectorTernary::ALL.iter();
+                all.extend(ternary.map(|op| Vector::Ternary(*op, takes, gives)));
             }
         }
         for gives in both {
@@ -343,8 +345,6 @@ impl Vector {
                 let shapes = op.shapes().iter();
                 all.extend(shapes.map(|shape| Vector::Binary(op, *shape, gives)));
             }
-            let ternary = VectorTernary::ALL.iter();
-            all.extend(ternary.map(|op| Vector::Ternary(*op, gives)));
             for &op in VectorShift::ALL {
                 let shapes = SHIFT_SHAPES.iter();
                 all.extend(shapes.map(|shape| Vector::Shift(op, *shape, gives)));
@@ -381,7 +381,7 @@ impl Vector {
         Some(match self {
             Vector::Unary(op, takes, false) => Vector::Unary(op, takes, true),
             Vector::Binary(op, shape, false) => Vector::Binary(op, shape, true),
-            Vector::Ternary(op, false) => Vector::Ternary(op, true),
+            Vector::Ternary(op, takes, false) => Vector::Ternary(op, takes, true),
             Vector::Shift(op, shape, false) => Vector::Shift(op, shape, true),
             Vector::Splat(lanes, takes, false) => Vector::Splat(lanes, takes, true),
             Vector::Replace(lanes, lane, shape, false) => Vector::Replace(lanes, lane, shape, true),
@@ -412,7 +412,7 @@ impl Vector {
         match self {
             Vector::Unary(op, ..) => op.name().to_owned(),
             Vector::Binary(op, ..) => op.name().to_owned(),
-            Vector::Ternary(op, _) => op.name().to_owned(),
+            Vector::Ternary(op, ..) => op.name().to_owned(),
             Vector::Shift(op, ..) => op.name().to_owned(),
             Vector::Test(op, ..) => op.name().to_owned(),
             Vector::Splat(lanes, ..) => format!("{}.splat", lanes.name()),

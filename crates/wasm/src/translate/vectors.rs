@@ -110,12 +110,14 @@ impl Translator<'_> {
         } else if let Some(op) = test_of(operator) {
             self.put_unary(Number::V128, |takes| Vector::Test(op, takes, false));
         } else if let Some(op) = ternary_of(operator) {
-            let z = self.pop_slot();
+            let z = self.pop();
             let y = self.pop_slot();
             let x = self.pop_slot();
-            let place = self.put_vector(Vector::Ternary(op, false), x);
+            let z = self.source(z, Number::V128);
+            let takes = matches!(z, Source::Kept(..));
+            let place = self.put_vector(Vector::Ternary(op, takes, false), x);
             self.code.set16(place, 12, y);
-            self.code.set16(place, 14, z);
+            self.code.set16(place, 14, z.slot());
         } else {
             return false;
         }

@@ -274,6 +274,8 @@
       (else (if (result i32) (v128.any_true (v128.and (local.get 0) (local.get 1)))
         (then (i32.add (i32.const 1000) (i16x8.bitmask (local.get 0))))
         (else (i32.const 3))))))
+  (func (export "greater") (param v128 v128) (result v128)
+    (v128.bitselect (local.get 0) (local.get 1) (i16x8.gt_s (local.get 0) (local.get 1))))
   (func (export "least") (param v128 v128) (result v128 v128 v128)
     (f32x4.min (local.get 0) (local.get 1))
     (f32x4.pmin (local.get 0) (local.get 1))
@@ -309,6 +311,9 @@
   (invoke "decide" (v128.const i16x8 -1 1 -1 1 1 1 1 -1) (v128.const i16x8 0 0 0 0 0 0 1 0))
   (i32.const 1133))
 (assert_return (invoke "decide" (v128.const i64x2 1 0) (v128.const i64x2 2 4)) (i32.const 3))
+(assert_return
+  (invoke "greater" (v128.const i16x8 1 -2 3 -4 5 6 7 8) (v128.const i16x8 0 0 4 -5 5 7 6 -8))
+  (v128.const i16x8 1 0 4 -4 5 7 7 8))
 (assert_return
   (invoke "least" (v128.const f32x4 0 -0 nan 1) (v128.const f32x4 -0 0 1 nan:0x200000))
   (v128.const f32x4 -0 -0 nan:arithmetic nan:arithmetic)

@@ -151,13 +151,10 @@ fn store_of(thread: &Thread, handle: Value) -> Option<Arc<GuestStore>> {
 }
 
 /// The store whose record is the first argument.
-fn store(
-    thread: &mut Thread,
-    call: Call,
-) -> Result<(Arc<GuestStore>, ObjectRef), Raise> {
+fn store(thread: &mut Thread, call: Call) -> Result<(Arc<GuestStore>, ObjectRef), Raise> {
     let record = call.object(thread, 0, Kind::Record, "store")?;
-    let found = (record.length() > field::EXTERNS)
-        .then(|| store_of(thread, record.field(field::HANDLE)));
+    let found =
+        (record.length() > field::EXTERNS).then(|| store_of(thread, record.field(field::HANDLE)));
     match found.flatten() {
         Some(guests) => Ok((guests, record)),
         None => Err(call.type_error(thread, 0, "store")),
