@@ -220,6 +220,53 @@ fn tasks_are_listed() {
     assert_eq!(read, 2, "{lines:#?}");
 }
 
+/// Both tasks stand still at the same time, and the prompt goes from one to the other. A place where a
+/// program stops once is forgotten.
+#[test]
+fn the_prompt_goes_from_task_to_task() {
+    let program = "\
+(import (scheme base) (scheme write) (canny tasks) (canny channels))
+(define requests (make-channel))
+(define (serve name)
+  (let ((own (list name)))
+    (channel-receive requests)
+    (car own)))
+(define one (start (serve 'one)))
+(define two (start (serve 'two)))
+(sleep 0.01)
+(channel-send! requests 1)
+(channel-send! requests 2)
+(display (list (await one) (await two)))
+";
+    let commands = [
+        "tbreak 12",
+        "break 6",
+        "continue",
+        "task 1",
+        "locals",
+        "task 2",
+        "locals",
+        "task 0",
+        "breakpoints",
+        "continue",
+        "continue",
+        "continue",
+    ];
+    let outcome = Canny::new(scratch(), &["debug", "program.scm"])
+        .file("program.scm", program)
+        .input(commands.join("\n") + "\n")
+        .run()
+        .exits_with(0)
+        .prints("(one two)");
+    let lines = lines(&outcome);
+    for line in ["own = (one)", "own = (two)"] {
+        assert!(lines.iter().any(|one| one == line), "{line}: {lines:#?}");
+    }
+    let listed = lines.iter().any(|line| line.starts_with("  2  at 6, met"));
+    let once = lines.iter().any(|line| line.starts_with("  1  at 12"));
+    assert!(listed && !once, "{lines:#?}");
+}
+
 /// A variable of the program is watched: who assigns it, and what it becomes.
 #[test]
 fn assignments_of_variables_stop_the_program() {

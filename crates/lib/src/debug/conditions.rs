@@ -73,6 +73,9 @@ pub struct Wishes {
     pub message: Option<String>,
 }
 
+/// Bytes of what a condition has raised that are shown.
+const RAISED_BYTES_MAX: usize = 1000;
+
 /// Gets messages of breakpoints, and what failed.
 pub type Sink = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -237,7 +240,7 @@ impl Judge {
                 self.count(&values)
             }
             Err(raised) => {
-                let raised = printer::shown(stop.thread(), raised);
+                let raised = text_of_raised(stop.thread(), raised, RAISED_BYTES_MAX);
                 self.complain(&format!("raised {raised}"))
             }
         }
