@@ -292,6 +292,16 @@ fn people_stop_what_runs_and_what_waits() {
     prompt.interrupt_until("No task runs code of the program.");
     prompt.say("quit");
     assert_eq!(prompt.end(), Some(0));
+
+    // The task that stops later has the prompt then.
+    let slow = IDLE.replace("(sleep 1000)", "(let loop () (sleep 1.2) (loop))");
+    let (program, _) = Program::start(&slow, &[]);
+    let mut prompt = Prompt::open(program.attach_command("debug", &[]));
+    prompt.say("pause");
+    prompt.wait_for("the program at program.scm:5:");
+    prompt.say("backtrace");
+    prompt.wait_for("  the program at program.scm:5:");
+    assert_eq!(prompt.end(), Some(0));
 }
 
 /// A process that its prompt has lost is free again, even in the middle of an expression.

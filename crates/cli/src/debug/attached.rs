@@ -37,6 +37,10 @@ struct Lines {
     waiting: VecDeque<Option<String>>,
     /// People have asked the process to stop, and it has not.
     is_interrupted: bool,
+    /// They have the prompt meanwhile, and give it away when a task stops.
+    is_expecting: bool,
+    /// A task has stopped.
+    is_given: bool,
     is_closed: bool,
 }
 
@@ -49,7 +53,7 @@ impl Screen for Remote {
         self.ask_again();
         let mut lines = self.lines.lock();
         loop {
-            if lines.is_closed {
+            if lines.is_closed || lines.is_given {
                 return None;
             }
             match lines.waiting.pop_front() {
@@ -65,6 +69,13 @@ impl Screen for Remote {
 
     fn ask_again(&self) {
         self.send(&FromProcess::Ask);
+    }
+
+    fn gives_way(&self) -> bool {
+        let mut lines = self.lines.lock();
+        lines.is_given = lines.is_expecting;
+        self.changed.notify_all();
+        lines.is_given
     }
 
     fn end(&self) {
@@ -83,6 +94,18 @@ impl Remote {
     fn put(&self, line: Option<String>) {
         self.lines.lock().waiting.push_back(line);
         self.changed.notify_all();
+    }
+
+    /// People wait for a stop, or do not.
+    fn expect(&self, expects: bool) {
+        let mut lines = self.lines.lock();
+        lines.is_expecting = expects;
+        lines.is_given = false;
+    }
+
+    /// Whether people have given their turn away.
+    fn is_given(&self) -> bool {
+        self.lines.lock().is_given
     }
 
     fn interrupt(&self) {
@@ -177,6 +200,7 @@ impl Attached {
             self.console.program
         ));
         while self.talk() && self.wait() {
+            self.remote.expect(true);
             self.console.say(
                 "No task runs code of the program. The first one that does will stop; \
                  'continue' waits for it.",
@@ -198,13 +222,18 @@ impl Attached {
     /// Asks people until they want to wait; whether they are still there.
     fn talk(&self) -> bool {
         let turns = &self.console.turns;
-        let Some(mut turn) = turns.take(Who::People) else {
-            return false;
+        // A task that has stopped meanwhile has it, or nobody asks any more.
+        let Some(mut turn) = turns.take_if_free(Who::People) else {
+            return true;
         };
         loop {
             let Some(line) = self.console.screen.ask() else {
-                turns.close();
-                return false;
+                let is_given = self.remote.is_given();
+                self.remote.expect(false);
+                if !is_given {
+                    turns.close();
+                }
+                return is_given;
             };
             if !line.trim().is_empty() {
                 turn.last = line;
@@ -214,12 +243,16 @@ impl Attached {
             }
             match self.perform(&mut turn) {
                 Ok(Next::Ask) => {}
-                Ok(Next::Wait) => return true,
+                Ok(Next::Wait) => {
+                    self.remote.expect(false);
+                    return true;
+                }
                 Ok(Next::Lend(task)) => {
                     let (again, is_taken) = turns.lend(turn, Who::People, task);
                     let Some(again) = again else {
                         return false;
                     };
+                    self.remote.expect(!is_taken);
                     if is_taken {
                         // People have sent it on its way: they wait for the next stop.
                         return true;

@@ -133,7 +133,8 @@ impl Client for Console {
     fn stopped(&self, stop: &mut Stop<'_>) -> Resume {
         let task = stop.task();
         self.turns.note(task, true);
-        if self.is_attached && self.turns.holder() == Some(Who::People) {
+        let is_busy = self.is_attached && self.turns.holder() == Some(Who::People);
+        if is_busy && !self.screen.gives_way() {
             self.say(&texts::waits_for_prompt(task));
             self.screen.ask_again();
         }

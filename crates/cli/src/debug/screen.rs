@@ -14,6 +14,11 @@ pub trait Screen: Send + Sync {
     /// Asks again, because a text has come in between.
     fn ask_again(&self) {}
 
+    /// Whether people who are asked for something else have waited for a stop, and give their turn away.
+    fn gives_way(&self) -> bool {
+        false
+    }
+
     /// Nobody is asked any more.
     fn end(&self) {}
 }

@@ -109,6 +109,15 @@ impl<T> Turns<T> {
         Some(Turn { turns: self, kept })
     }
 
+    /// A turn, unless somebody has or wants it.
+    pub fn take_if_free(&self, who: Who) -> Option<Turn<'_, T>> {
+        let is_free = {
+            let state = self.state.lock();
+            state.holder.is_none() && state.waiting.is_empty()
+        };
+        if is_free { self.take(who) } else { None }
+    }
+
     /// The last turn, for the end: nobody gets another one.
     pub fn take_last(&self) -> MutexGuard<'_, T> {
         self.close();
