@@ -5,7 +5,7 @@
 //! stops the task, and the failure is told.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use canny_locks::Mutex;
 use canny_tables::kinds::Kind;
@@ -142,6 +142,9 @@ struct Judge {
     hits: Option<HitCount>,
     message: Option<Message>,
     sink: Sink,
+    /// Whether the words of a simple condition have their usual meaning, once that is known. It is no part
+    /// of the state, whose lock costs as much as a hit.
+    is_usual: OnceLock<bool>,
     state: Mutex<State>,
 }
 
@@ -149,8 +152,6 @@ struct Judge {
 struct State {
     hits: u64,
     compiled: Option<Compiled>,
-    /// Whether the words of a simple condition have their usual meaning, once that is known.
-    is_usual: Option<bool>,
     /// Expressions that tasks are evaluating.
     pending: HashMap<TaskKey, Expression>,
 }
@@ -175,6 +176,7 @@ pub fn condition(wishes: &Wishes, sink: Sink) -> Option<Condition> {
         hits: wishes.hits,
         message,
         sink,
+        is_usual: OnceLock::new(),
         state: Mutex::default(),
     };
     Some(Arc::new(move |stop: &mut Stop<'_>| judge.judge(stop)))
@@ -199,12 +201,15 @@ impl Judge {
         let Some(simple) = &self.simple else {
             return false;
         };
-        let known = self.state.lock().is_usual;
-        let is_usual = known.unwrap_or_else(|| {
-            let is_usual = expressions::are_usual(stop, 0, Simple::words());
-            self.state.lock().is_usual = Some(is_usual);
-            is_usual
-        });
+        let is_usual = match self.is_usual.get() {
+            Some(is_usual) => *is_usual,
+            None => {
+                let is_usual = expressions::are_usual(stop, 0, Simple::words());
+                // Another thread has found out the same.
+                let _ = self.is_usual.set(is_usual);
+                is_usual
+            }
+        };
         is_usual && simple.decide(stop) == Some(false)
     }
 
