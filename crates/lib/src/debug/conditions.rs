@@ -204,7 +204,7 @@ impl Judge {
         let is_usual = match self.is_usual.get() {
             Some(is_usual) => *is_usual,
             None => {
-                let is_usual = expressions::are_usual(stop, 0, Simple::words());
+                let is_usual = expressions::are_usual(stop, 0, simple.words());
                 // Another thread has found out the same.
                 let _ = self.is_usual.set(is_usual);
                 is_usual

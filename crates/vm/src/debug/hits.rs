@@ -1,5 +1,5 @@
 //! Hits of a breakpoint. Each thread counts those of each break by itself, since an increment that
-//! excludes other threads takes as long as the rest of a hit.
+//! excludes other threads is slow beside the rest of a hit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
