@@ -9,7 +9,7 @@
 ;;;
 ;;; A filter is a WASI command in any language: it reads the text from its input and writes another
 ;;; one to its output. Nobody has to trust it. It has no files and no network, its memory and time
-;;; are limited, and each request gets an instance of its own, so that requests cannot see each other.
+;;; are limited, and each request gets an instance of its own: requests cannot see each other.
 
 (import (canny base) (canny files) (canny wasm) (canny web message) (canny web router)
         (canny web server))

@@ -110,6 +110,10 @@ fn perform(options: Options) -> u8 {
         Action::Version => print_all(&help::version()),
         Action::Explain(code) => return explain::run(code.as_deref()),
         Action::Attach(process) => return profile::attach(&options, *process),
+        Action::Debug(target) => {
+            let token = options.environment.debugger_token.as_deref();
+            return debug::attach(target, token);
+        }
         _ => return on_large_stack(move || run(&options)),
     }
     0
@@ -138,7 +142,11 @@ fn run(options: &Options) -> u8 {
         Action::Disassemble(file) => inspect::disassemble(options, file),
         Action::Repl => repl::run(options),
         Action::Program(source) => program::run(options, source),
-        Action::Help | Action::Version | Action::Explain(_) | Action::Attach(_) => 0,
+        Action::Help
+        | Action::Version
+        | Action::Explain(_)
+        | Action::Attach(_)
+        | Action::Debug(_) => 0,
     }
 }
 

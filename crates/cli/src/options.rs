@@ -14,6 +14,7 @@ use crate::coverage::CoverageOptions;
 use crate::environment::Environment;
 use canny_compiler::counting::Counting;
 
+use crate::debug::Target;
 use crate::heap_options::{HeapWish, is_heap_option};
 use crate::recording::{RecordingOptions, RingWish, is_recording_option, is_ring_option};
 use crate::replays::ReplayWish;
@@ -42,6 +43,8 @@ pub enum Action {
     Explain(Option<String>),
     /// Take a profile of the process with this number.
     Attach(u32),
+    /// Show the prompt of the debugger for a process that runs.
+    Debug(Target),
     Help,
     Version,
 }
@@ -213,6 +216,16 @@ impl Options {
         }
     }
 
+    /// Takes the process that a prompt attaches to, or the socket of an adapter.
+    fn take_debugged(&mut self, attaches: bool, value: OsString) -> Result<(), String> {
+        if attaches {
+            self.action = Action::Debug(Target::read(&string(value)?)?);
+        } else {
+            self.debug_socket = Some(value.into());
+        }
+        Ok(())
+    }
+
     /// Takes the library behind `--replace`.
     pub fn take_replaced(&mut self, parser: &mut Parser) -> Result<(), String> {
         let text = string(parser.value().map_err(|error| error.to_string())?)?;
@@ -312,8 +325,9 @@ pub fn parse_rest(
             Arg::Long("listen") if verb == Some(Verb::Repl) => {
                 options.listen = Some(string(parser.value().map_err(text_of)?)?);
             }
-            Arg::Long("connect") if verb == Some(Verb::Debug) => {
-                options.debug_socket = Some(parser.value().map_err(text_of)?.into());
+            Arg::Long(option @ ("connect" | "attach")) if verb == Some(Verb::Debug) => {
+                let attaches = option == "attach";
+                options.take_debugged(attaches, parser.value().map_err(text_of)?)?;
             }
             // The prompt, which is what there is without it.
             Arg::Short('t') if verb == Some(Verb::Debug) => {}
@@ -413,6 +427,12 @@ fn settle(
                 options.action = Action::Attach(process);
                 return Ok(options);
             }
+        }
+        Some(Verb::Debug) if matches!(options.action, Action::Debug(_)) => {
+            if !operands.is_empty() || options.debug_socket.is_some() {
+                return Err("--attach takes a process in place of a file".to_owned());
+            }
+            return Ok(options);
         }
         Some(Verb::Debug) => options.debugs = true,
         Some(Verb::Record) => {

@@ -220,6 +220,103 @@ fn tasks_are_listed() {
     assert_eq!(read, 2, "{lines:#?}");
 }
 
+/// Conditions that the debugger decides by itself are true where the program finds them true.
+#[test]
+fn conditions_mean_the_same_with_and_without_a_call() {
+    let program = "\
+(import (scheme base))
+(define (look i x)
+  (let ((v (vector i)))
+    (vector-ref v 0)))
+(let loop ((i -9))
+  (if (< i 10)
+      (begin
+        (look i (if (even? i) (list i) (list i i)))
+        (look i i)
+        (look i '())
+        (loop (+ i 1)))))
+";
+    let conditions = [
+        "(= (modulo (* i 3) 7) 2)",
+        "(= (modulo i -4) -1)",
+        "(< (quotient i 2) (remainder i 5))",
+        "(not (or (zero? i) (positive? i)))",
+        "(and (odd? i) (negative? i))",
+        "(and (pair? x) (null? (cdr x)))",
+        "(and (pair? x) (pair? (cdr x)) (= (cadr x) (car x) 3))",
+        "(and (pair? x) (> (car x) 7))",
+        "(or (vector? x) (symbol? x) (null? x))",
+        "(and (vector? v) (= (- (vector-length v) i) 0))",
+        "(> (* (* (* i 2000000000) 2000000000) 2000000000) (- 5 2))",
+        "(eqv? (+ i 1) (- 5 i))",
+    ];
+    let hits = |condition: &str| {
+        let outcome = Canny::new(scratch(), &["debug", "program.scm"])
+            .file("program.scm", program)
+            .input(format!(
+                "break 4 if {condition}\ncontinue\n{}",
+                "print (list i x)\ncontinue\n".repeat(60)
+            ))
+            .run()
+            .exits_with(0);
+        let lines = lines(&outcome).into_iter();
+        let values = lines.filter(|line| line.starts_with('('));
+        values.collect::<Vec<String>>()
+    };
+    for condition in conditions {
+        let own = hits(condition);
+        assert_eq!(own, hits(&format!("(let () {condition})")), "{condition}");
+        assert!(!own.is_empty() && own.len() < 57, "{condition}: {own:?}");
+    }
+}
+
+/// Both tasks stand still at the same time, and the prompt goes from one to the other. A place where a
+/// program stops once is forgotten.
+#[test]
+fn the_prompt_goes_from_task_to_task() {
+    let program = "\
+(import (scheme base) (scheme write) (canny tasks) (canny channels))
+(define requests (make-channel))
+(define (serve name)
+  (let ((own (list name)))
+    (channel-receive requests)
+    (car own)))
+(define one (start (serve 'one)))
+(define two (start (serve 'two)))
+(sleep 0.01)
+(channel-send! requests 1)
+(channel-send! requests 2)
+(display (list (await one) (await two)))
+";
+    let commands = [
+        "tbreak 12",
+        "break 6",
+        "continue",
+        "task 1",
+        "locals",
+        "task 2",
+        "locals",
+        "task 0",
+        "breakpoints",
+        "continue",
+        "continue",
+        "continue",
+    ];
+    let outcome = Canny::new(scratch(), &["debug", "program.scm"])
+        .file("program.scm", program)
+        .input(commands.join("\n") + "\n")
+        .run()
+        .exits_with(0)
+        .prints("(one two)");
+    let lines = lines(&outcome);
+    for line in ["own = (one)", "own = (two)"] {
+        assert!(lines.iter().any(|one| one == line), "{line}: {lines:#?}");
+    }
+    let listed = lines.iter().any(|line| line.starts_with("  2  at 6, met"));
+    let once = lines.iter().any(|line| line.starts_with("  1  at 12"));
+    assert!(listed && !once, "{lines:#?}");
+}
+
 /// A variable of the program is watched: who assigns it, and what it becomes.
 #[test]
 fn assignments_of_variables_stop_the_program() {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead, BufReader, Read, Write};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
@@ -21,7 +21,9 @@ use serde_json::{Value as Json, json};
 use crate::capabilities::capabilities;
 use crate::connection::Connection;
 use crate::output::{Answer, Output, Request};
+use crate::prompt;
 use crate::shared::RERUN;
+use crate::surroundings::{Service, Surroundings};
 
 /// Time in which a program must come into being.
 const START_TIME: Duration = Duration::from_secs(20);
@@ -29,16 +31,6 @@ const START_TIME: Duration = Duration::from_secs(20);
 const END_TIME: Duration = Duration::from_secs(2);
 /// Time between two looks.
 const TICK: Duration = Duration::from_millis(10);
-
-/// The adapter's surroundings, which it cannot know itself.
-pub struct Surroundings {
-    /// The command that runs programs.
-    pub command: PathBuf,
-    /// A directory that only the user may open, for the socket.
-    pub directory: PathBuf,
-    /// Connects to a process that runs.
-    pub attach: Box<dyn Fn(u32) -> Result<UnixStream, String>>,
-}
 
 /// Serves one editor, until it leaves; gives the exit code.
 ///
@@ -59,6 +51,9 @@ pub fn serve(
     loop {
         match reader.read()? {
             Some(Incoming::Message(message)) => {
+                if let Some(request) = prompt::request_of(&message) {
+                    return prompt::relay(surroundings, &adapter.output, &request, &mut reader);
+                }
                 if !adapter.receive(&message) {
                     return Ok(());
                 }
@@ -191,7 +186,7 @@ impl Adapter<'_> {
             let process = number("pid").or_else(|| number("processId"));
             let process = process.and_then(|number| u32::try_from(number).ok());
             let process = process.ok_or("'attach' wants the number of a process: 'pid'")?;
-            let stream = (self.surroundings.attach)(process)?;
+            let stream = (self.surroundings.attach)(process, Service::Editor)?;
             (Connection::Local(stream), None, None)
         } else {
             self.launch(request)?

@@ -20,13 +20,16 @@ mod expansions;
 mod numbers;
 mod output;
 mod progress;
+pub mod prompt;
 mod queues;
 mod requests;
 mod server;
 mod shared;
 mod stacks;
 mod stops;
+mod surroundings;
 mod values;
 
 pub use server::Server;
 pub use shared::{Ending, Run};
+pub use surroundings::{Service, Surroundings};

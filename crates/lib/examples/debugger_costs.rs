@@ -2,7 +2,8 @@
 //!
 //! The loop runs without a debugger, with a condition that reads a variable by its name and is never true,
 //! and with one that is removed soon. The call is one of a recursive procedure.
-//! `cargo run --release -p canny-lib --example debugger_costs`
+//! `cargo run --release -p canny-lib --example debugger_costs`; the arguments are a number of rounds and,
+//! in place of all that, of iterations with the condition, for a run under `callgrind`.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -29,7 +30,6 @@ const PROGRAM: &str = "\
         (loop (+ i 1)
               (+ s i))
         s)))
-(sum 10000000)
 ";
 
 /// The call is in line 7.
@@ -126,7 +126,7 @@ fn machine() -> (Arc<Vm>, Box<Thread>) {
 }
 
 /// Runs the loop in a machine of its own: the time, and how often the breakpoint was met.
-fn time(until: Until) -> (Duration, u64) {
+fn time(until: Until, iterations: u64) -> (Duration, u64) {
     let (vm, mut thread) = machine();
     let mut id = None;
     if until != Until::Never {
@@ -142,10 +142,11 @@ fn time(until: Until) -> (Duration, u64) {
         vm.debugger().set_client(Some(Arc::new(Nobody)));
         id = Some(thread.set_breakpoint(breakpoint));
     }
+    let program = format!("{PROGRAM}(sum {iterations})");
     let start = Instant::now();
-    let value = run(&vm, &mut thread, Some(PROGRAM));
+    let value = run(&vm, &mut thread, Some(&program));
     let took = start.elapsed();
-    let expected = ITERATIONS * (ITERATIONS - 1) / 2;
+    let expected = iterations * (iterations - 1) / 2;
     assert_eq!(value, Value::fixnum(expected as i64));
     let state = id.and_then(|id| vm.debugger().breakpoint(id));
     (took, state.map_or(0, |state| state.hits))
@@ -178,11 +179,16 @@ fn remove(stop: &mut Stop<'_>) {
 }
 
 fn main() {
-    let rounds = std::env::args().nth(1).and_then(|count| count.parse().ok());
+    let count = |index| std::env::args().nth(index)?.parse().ok();
+    if let Some(iterations) = count(2) {
+        time(Until::End, iterations);
+        return;
+    }
+    let rounds = count(1);
     for _ in 0..rounds.unwrap_or(3) {
-        let (without, _) = time(Until::Never);
-        let (with, asked) = time(Until::End);
-        let (soon, _) = time(Until::Soon);
+        let (without, _) = time(Until::Never, ITERATIONS);
+        let (with, asked) = time(Until::End, ITERATIONS);
+        let (soon, _) = time(Until::Soon, ITERATIONS);
         let factor = with.as_secs_f64() / without.as_secs_f64();
         let each = with.as_nanos() as f64 / asked.max(1) as f64;
         println!(

@@ -231,13 +231,13 @@ pub fn write_stat(call: &mut Call<'_>, address: u32, stat: &Stat) -> Result<(), 
             .wrapping_mul(1_000_000_000)
             .wrapping_add(nanoseconds)
     };
-    put(0, stat.st_dev as u64);
-    put(8, stat.st_ino as u64);
-    put(24, stat.st_nlink as u64);
+    put(0, stat.st_dev);
+    put(8, stat.st_ino);
+    put(24, stat.st_nlink);
     put(32, stat.st_size as u64);
-    put(40, time(stat.st_atime as i64, stat.st_atime_nsec as u64));
-    put(48, time(stat.st_mtime as i64, stat.st_mtime_nsec as u64));
-    put(56, time(stat.st_ctime as i64, stat.st_ctime_nsec as u64));
+    put(40, time(stat.st_atime, stat.st_atime_nsec));
+    put(48, time(stat.st_mtime, stat.st_mtime_nsec));
+    put(56, time(stat.st_ctime, stat.st_ctime_nsec));
     bytes[16] = type_number(FileType::from_raw_mode(stat.st_mode));
     call.write(address, bytes)?;
     Ok(())

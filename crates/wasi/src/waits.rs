@@ -203,9 +203,12 @@ fn ready(subscriptions: &[Subscription], ends: Option<Instant>) -> Vec<(usize, u
             _ => None,
         })
         .collect();
-    let interest = |writes: bool, descriptor| match writes {
-        true => Interest::Writable(descriptor),
-        false => Interest::Readable(descriptor),
+    let interest = |writes: bool, descriptor| {
+        if writes {
+            Interest::Writable(descriptor)
+        } else {
+            Interest::Readable(descriptor)
+        }
     };
     let now_ready = || -> Vec<(usize, u16)> {
         let now = Instant::now();

@@ -4,7 +4,6 @@
 
 use canny_tables::guest::{LINK_WORDS, activation};
 
-use crate::error::Trap;
 use crate::record::InstanceRecord;
 use crate::types::FunctionType;
 
@@ -65,7 +64,8 @@ impl Stack {
         frames + 2 * MARGIN
     }
 
-    pub fn new(frames: usize) -> Result<Stack, Trap> {
+    /// None if the system gives no memory.
+    pub fn new(frames: usize) -> Option<Stack> {
         let bytes = Stack::bytes_for(frames);
         // SAFETY: a new private mapping, at an address that the system chooses.
         let base = unsafe {
@@ -79,9 +79,9 @@ impl Stack {
             )
         };
         if base == libc::MAP_FAILED {
-            return Err(Trap::Host("the system gives no memory for a stack".into()));
+            return None;
         }
-        Ok(Stack {
+        Some(Stack {
             base: base.cast(),
             bytes,
         })
@@ -131,12 +131,36 @@ pub struct Run {
     pub is_outside: bool,
     /// The type of its function.
     pub signature: &'static FunctionType,
+    /// Words of its results.
+    pub results: u32,
 }
 
 /// Most words of a frame.
 const FRAME_WORDS: usize = 1 << 16;
 
 impl Run {
+    /// A run of nothing yet.
+    pub fn new(stack: Stack) -> Run {
+        Run {
+            id: RunId(0),
+            activation: Activation {
+                budget: 0,
+                // SAFETY: the limit lies in the stack.
+                stack_limit: unsafe { stack.base.byte_add(stack.bytes - MARGIN) },
+                pc: std::ptr::null(),
+                frame: stack.base,
+                instance: std::ptr::null(),
+                callee: 0,
+                scratch: [0; LINK_WORDS],
+                base: stack.base,
+            },
+            stack,
+            is_outside: false,
+            signature: FunctionType::none(),
+            results: 0,
+        }
+    }
+
     /// Gives all words of its frames, and some behind them.
     pub fn each_word(&self, visit: impl FnMut(u64)) {
         let used = (self.activation.frame as usize - self.stack.base as usize) / 8;

@@ -440,17 +440,7 @@ impl Reader {
             }
             Payload::DataSection(segments) => {
                 for segment in segments {
-                    let segment = segment?;
-                    let active = match segment.kind {
-                        DataKind::Passive => None,
-                        DataKind::Active {
-                            memory_index,
-                            offset_expr,
-                        } => Some((memory_index, Constant::read(&offset_expr)?)),
-                    };
-                    let end = segment.range.end as usize;
-                    let bytes = end - segment.data.len()..end;
-                    self.parts.data.push(Data { bytes, active });
+                    self.data(segment?)?;
                 }
             }
             Payload::CodeSectionEntry(body) => {
@@ -465,6 +455,20 @@ impl Reader {
             }
             _ => {}
         }
+        Ok(())
+    }
+
+    fn data(&mut self, segment: wasmparser::Data) -> Result<(), Error> {
+        let active = match segment.kind {
+            DataKind::Passive => None,
+            DataKind::Active {
+                memory_index,
+                offset_expr,
+            } => Some((memory_index, Constant::read(&offset_expr)?)),
+        };
+        let end = segment.range.end as usize;
+        let bytes = end - segment.data.len()..end;
+        self.parts.data.push(Data { bytes, active });
         Ok(())
     }
 

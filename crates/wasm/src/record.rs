@@ -19,6 +19,9 @@ pub struct FunctionRecord {
     pub instance: *const InstanceRecord,
     pub kind: u32,
     pub signature: &'static FunctionType,
+    /// Words of all parameters and of all results.
+    pub parameters: u32,
+    pub results: u32,
     /// Its number in the store.
     pub number: u32,
     /// Its index among the module's own functions, or that of the host's function.
@@ -33,11 +36,14 @@ impl FunctionRecord {
         kind: u32,
         index: u32,
     ) -> FunctionRecord {
+        let signature = types::function_type(kind);
         FunctionRecord {
             code,
             instance,
             kind,
-            signature: types::function_type(kind),
+            signature,
+            parameters: signature.parameter_slots() as u32,
+            results: signature.result_slots() as u32,
             number: 0,
             index,
         }

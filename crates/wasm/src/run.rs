@@ -6,9 +6,9 @@
 
 use std::sync::LazyLock;
 
-use canny_tables::guest::{LINK_WORDS, Opcode, Plain, Reason, Runtime};
+use canny_tables::guest::{Opcode, Plain, Reason, Runtime};
 
-use crate::activation::{Activation, Event, Limits, MARGIN, Outcome, Run, RunId, Stack};
+use crate::activation::{Activation, Event, Limits, Outcome, Run, RunId, Stack};
 use crate::code::{self, Code};
 use crate::error::Trap;
 use crate::exceptions::Exception;
@@ -24,8 +24,8 @@ const SLICE: i64 = 100_000;
 /// Most runs inside of each other, through functions of the host.
 const DEPTH_MAX: usize = 200;
 
-/// Frames of runs that have ended, which others use again.
-const SPARE_STACKS: usize = 2;
+/// Runs that have ended, whose stacks others use again.
+const SPARE_RUNS: usize = 2;
 
 impl Store {
     /// Calls a function with the bits of arguments; gives those of its results. A vector has two words.
@@ -63,57 +63,49 @@ impl Store {
         }
         handlers::watch_faults();
         let record = &self.functions[function.0];
-        let kind = record.signature;
-        let (entry, instance) = (record.code, record.instance);
-        if arguments.len() != kind.parameter_slots() {
+        if arguments.len() != record.parameters as usize {
             let text = format!(
                 "a function {} was given {} arguments",
-                kind.text(),
+                record.signature.text(),
                 arguments.len()
             );
             return Err(Trap::Host(text));
         }
-        let stack = self.take_stack()?;
-        let frame = stack.base;
-        let link = kind.link();
+        let link = record.parameters.max(record.results) as usize;
+        let (entry, instance, kind) = (record.code, record.instance, record.signature);
+        let results = record.results;
+        let mut run = self.take_run()?;
+        let frame = run.stack.base;
         // SAFETY: the stack has room for arguments and link behind its limit.
         unsafe {
-            for (index, argument) in arguments.iter().enumerate() {
-                frame.add(index).write(*argument);
-            }
+            std::ptr::copy_nonoverlapping(arguments.as_ptr(), frame, arguments.len());
             frame.add(link).write(FINISH.as_ptr() as u64);
             frame.add(link + 1).write(frame as u64);
         }
         let id = RunId(self.next_run);
         self.next_run += 1;
         self.depth += 1;
-        self.runs.push(Run {
-            id,
-            activation: Activation {
-                budget: 0,
-                // SAFETY: the limit lies in the stack.
-                stack_limit: unsafe { frame.byte_add(stack.bytes - MARGIN) },
-                pc: entry,
-                frame,
-                instance,
-                callee: 0,
-                scratch: [0; LINK_WORDS],
-                base: stack.base,
-            },
-            stack,
-            is_outside: false,
-            signature: kind,
-        });
+        run.id = id;
+        run.activation.pc = entry;
+        run.activation.frame = frame;
+        run.activation.instance = instance;
+        run.is_outside = false;
+        run.signature = kind;
+        run.results = results;
+        self.runs.push(run);
         Ok(id)
     }
 
-    fn take_stack(&mut self) -> Result<Stack, Trap> {
-        while let Some(stack) = self.spare_stacks.pop() {
-            if stack.bytes == Stack::bytes_for(self.stack_bytes) {
-                return Ok(stack);
+    /// A run whose stack has the right size.
+    fn take_run(&mut self) -> Result<Box<Run>, Trap> {
+        while let Some(run) = self.spare_runs.pop() {
+            if run.stack.bytes == Stack::bytes_for(self.stack_bytes) {
+                return Ok(run);
             }
         }
-        Stack::new(self.stack_bytes)
+        let no_memory = || Trap::Host("the system gives no memory for a stack".into());
+        let stack = Stack::new(self.stack_bytes).ok_or_else(no_memory)?;
+        Ok(Box::new(Run::new(stack)))
     }
 
     /// Continues the newest run. With an error it has ended.
@@ -130,9 +122,9 @@ impl Store {
             Ok(Event::Finished) => {
                 self.exchange.clear();
                 // SAFETY: the function has left its results where its frame began.
-                let results = (0..run.signature.result_slots())
-                    .map(|index| unsafe { run.stack.base.add(index).read() });
-                self.exchange.extend(results);
+                let results =
+                    unsafe { std::slice::from_raw_parts(run.stack.base, run.results as usize) };
+                self.exchange.extend_from_slice(results);
                 self.finished = run.signature;
                 self.end(run);
                 Ok(Event::Finished)
@@ -149,10 +141,10 @@ impl Store {
         }
     }
 
-    fn end(&mut self, run: Run) {
+    fn end(&mut self, run: Box<Run>) {
         self.depth -= 1;
-        if self.spare_stacks.len() < SPARE_STACKS {
-            self.spare_stacks.push(run.stack);
+        if self.spare_runs.len() < SPARE_RUNS {
+            self.spare_runs.push(run);
         }
     }
 

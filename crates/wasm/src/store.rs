@@ -5,7 +5,7 @@
 
 use canny_tables::guest::{Opcode, Runtime};
 
-use crate::activation::{Limits, Outcome, Run, Stack};
+use crate::activation::{Limits, Outcome, Run};
 use crate::arena::Arena;
 use crate::code::Code;
 use crate::error::Trap;
@@ -66,9 +66,9 @@ pub struct Store {
     /// Runs that are in progress, one inside of the other.
     pub(crate) depth: usize,
     /// Those of them that are not running now, the newest last.
-    pub(crate) runs: Vec<Run>,
+    pub(crate) runs: Vec<Box<Run>>,
     pub(crate) next_run: u64,
-    pub(crate) spare_stacks: Vec<Stack>,
+    pub(crate) spare_runs: Vec<Box<Run>>,
     /// Arguments or results of the newest event.
     pub(crate) exchange: Vec<u64>,
     /// The type of the function whose run has finished last.
@@ -76,6 +76,7 @@ pub struct Store {
     pub(crate) stack_bytes: usize,
     pub(crate) fuel: Option<u64>,
     memory_limit: Option<u64>,
+    may_wait: bool,
     /// The instance of functions of the host.
     host: Arena<InstanceRecord>,
 }
@@ -83,11 +84,6 @@ pub struct Store {
 // SAFETY: records refer to each other and to nothing outside of the store but modules, which are shared
 // by reference counts.
 unsafe impl Send for Store {}
-
-static NO_TYPE: FunctionType = FunctionType {
-    parameters: Vec::new(),
-    results: Vec::new(),
-};
 
 impl Default for Store {
     fn default() -> Store {
@@ -111,12 +107,13 @@ impl Store {
             depth: 0,
             runs: Vec::new(),
             next_run: 0,
-            spare_stacks: Vec::new(),
+            spare_runs: Vec::new(),
             exchange: Vec::new(),
-            finished: &NO_TYPE,
+            finished: FunctionType::none(),
             stack_bytes: Limits::default().stack_bytes,
             fuel: None,
             memory_limit: None,
+            may_wait: false,
             host,
         }
     }
@@ -138,13 +135,13 @@ impl Store {
 
     /// Whether there are functions of the host in Rust, which may wait.
     pub fn may_wait(&self) -> bool {
-        let mut hosts = self.hosts.iter();
-        hosts.any(|host| matches!(host.body, HostBody::Here(_)))
+        self.may_wait
     }
 
     fn function_of_host(&mut self, kind: FunctionType, body: HostBody) -> Function {
         let kind = types::intern(vec![kind]);
         let index = self.hosts.len() as u32;
+        self.may_wait |= matches!(body, HostBody::Here(_));
         let mut code = Code::default();
         let place = code.put(Opcode::Runtime(Runtime::Host));
         code.set32(place, 8, index);

@@ -94,6 +94,15 @@ pub struct TableType {
 }
 
 impl FunctionType {
+    /// The type of functions without parameters and results.
+    pub(crate) fn none() -> &'static FunctionType {
+        static NONE: FunctionType = FunctionType {
+            parameters: Vec::new(),
+            results: Vec::new(),
+        };
+        &NONE
+    }
+
     /// Slots before the link of a frame: for parameters and for results.
     pub fn link(&self) -> usize {
         self.parameter_slots().max(self.result_slots())

@@ -7,6 +7,8 @@ use canny_lib::debug::rerun::Way;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
     Break(Wish),
+    /// The same, up to the first hit.
+    Once(Wish),
     Log(Wish),
     Until(String),
     /// Whether only those that nobody handles, and kinds.
@@ -31,6 +33,8 @@ pub enum Command {
     Locals,
     List,
     Tasks,
+    Task(u32),
+    Pause,
     Restart,
     Back(Way),
     Print(String),
@@ -54,6 +58,11 @@ pub const ROWS: &[(&[&str], &str, &str)] = &[
         &["break", "b"],
         "PLACE [hits COUNT] [if EXPRESSION]",
         "stop at FILE:LINE, a LINE, or the beginning of a PROCEDURE",
+    ),
+    (
+        &["tbreak", "tb"],
+        "PLACE [hits COUNT] [if EXPRESSION]",
+        "the same, once",
     ),
     (
         &["log"],
@@ -117,6 +126,16 @@ pub const ROWS: &[(&[&str], &str, &str)] = &[
     (&["list"], "", "show the text around it"),
     (&["tasks"], "", "list the tasks, and what each waits for"),
     (
+        &["task"],
+        "NUMBER",
+        "go to another task: stop it, or show where it waits",
+    ),
+    (
+        &["pause"],
+        "",
+        "in an attached process: stop what runs, as Ctrl-C does",
+    ),
+    (
         &["reverse-step", "rs"],
         "",
         "in a replay: back to the line before",
@@ -143,7 +162,11 @@ pub const ROWS: &[(&[&str], &str, &str)] = &[
         "evaluate an expression there; set! assigns variables",
     ),
     (&["help", "h"], "", "show this"),
-    (&["quit", "q"], "", "end the program"),
+    (
+        &["quit", "q"],
+        "",
+        "end the program; leave an attached process, which goes on",
+    ),
 ];
 
 /// Reads a line; the error says what is wrong with it.
@@ -168,6 +191,7 @@ pub fn read(line: &str) -> Result<Command, String> {
     };
     Ok(match names[0] {
         "break" => Command::Break(wish(rest)),
+        "tbreak" => Command::Once(wish(rest)),
         "log" => match rest.split_once(char::is_whitespace) {
             Some((place, message)) => Command::Log(Wish {
                 place: place.to_owned(),
@@ -200,6 +224,8 @@ pub fn read(line: &str) -> Result<Command, String> {
         "locals" => Command::Locals,
         "list" => Command::List,
         "tasks" => Command::Tasks,
+        "task" => Command::Task(number()?),
+        "pause" => Command::Pause,
         "restart" => Command::Restart,
         "reverse-step" => Command::Back(Way::Step),
         "reverse-next" => Command::Back(Way::Next),
@@ -228,6 +254,7 @@ pub fn written(command: &Command) -> String {
     };
     match command {
         Command::Break(wish) => of_wish("break", wish),
+        Command::Once(wish) => of_wish("tbreak", wish),
         Command::Log(wish) => of_wish("log", wish),
         Command::Watch(wish) => of_wish("watch", wish),
         Command::Catch(true, kinds) => format!("catch uncaught {kinds}"),

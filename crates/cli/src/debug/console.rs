@@ -4,26 +4,31 @@
 //! it was doing, by task.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use canny_lib::debug::rerun::{Rerun, Resumption, Runner};
 use canny_lib::debug::{self, Expression};
-use canny_locks::Mutex;
 use canny_value::Value;
 use canny_vm::Thread;
 use canny_vm::debug::{
-    Breakpoint, BreakpointId, Client, Granularity, Resume, StepKind, Stop, TaskKey,
+    Breakpoint, BreakpointId, Client, Granularity, Reason, Resume, StepKind, Stop, TaskKey,
 };
 
 use super::commands::{self, Command};
 use super::expanded::{Opened, Way};
-use super::replayed::{self, Replayed};
+use super::replayed::Replayed;
+use super::screen::{Screen, Standard};
 use super::texts;
+use super::turns::{Turns, Who};
 
 /// The prompt.
 pub struct Console {
     /// The file of the program; empty for the prompt of the language.
     pub(super) program: String,
-    terminal: Mutex<Terminal>,
+    pub(super) screen: Arc<dyn Screen>,
+    /// The prompt is at the other end of a connection.
+    is_attached: bool,
+    pub(super) turns: Turns<Terminal>,
     /// The program is replayed.
     pub(super) replay: Option<Replay>,
 }
@@ -36,6 +41,7 @@ pub(super) struct Replay {
 
 /// How the next run of a replay comes to its breakpoints.
 struct PromptRunner<'c> {
+    console: &'c Console,
     replayed: &'c Replayed,
     commands: &'c [String],
 }
@@ -50,13 +56,14 @@ impl Runner for PromptRunner<'_> {
     }
 
     fn say(&self, text: &str) {
-        say(text);
+        self.console.say(text);
     }
 }
 
 impl Replay {
-    fn runner<'c>(&'c self, commands: &'c [String]) -> PromptRunner<'c> {
+    fn runner<'c>(&'c self, console: &'c Console, commands: &'c [String]) -> PromptRunner<'c> {
         PromptRunner {
+            console,
             replayed: &self.replayed,
             commands,
         }
@@ -67,20 +74,47 @@ impl Replay {
 #[derive(Default)]
 pub(super) struct Terminal {
     /// The last line, which an empty one repeats.
-    last: String,
+    pub(super) last: String,
     /// Breakpoints, how they were asked for, and the commands.
     pub(super) breakpoints: Vec<(BreakpointId, String)>,
     pub(super) commands: Vec<String>,
     /// Somebody has ended the program.
     has_quit: bool,
     /// Breakpoints that the next stop removes.
-    passing: Vec<BreakpointId>,
+    pub(super) passing: Vec<BreakpointId>,
+    /// Those that their first hit removes.
+    pub(super) once: Vec<BreakpointId>,
     /// Expressions that tasks are evaluating, the innermost last.
     expressions: HashMap<TaskKey, Vec<Expression>>,
+    /// People have left, but for these expressions.
+    pub(super) is_left: bool,
     opened: Opened,
 }
 
 impl Terminal {
+    /// The expression whose end the stop is; those that the task has escaped from are forgotten.
+    fn take_evaluated(&mut self, stop: &Stop<'_>) -> Option<Expression> {
+        let expressions = self.expressions.get_mut(&stop.task())?;
+        let evaluated = if is_answer(stop) {
+            expressions.pop()
+        } else {
+            None
+        };
+        expressions.truncate(stop.pending_calls());
+        evaluated
+    }
+
+    fn is_evaluating(&self, task: TaskKey) -> bool {
+        let expressions = self.expressions.get(&task);
+        expressions.is_some_and(|expressions| !expressions.is_empty())
+    }
+
+    /// The tasks that evaluate expressions.
+    pub(super) fn evaluating(&self) -> Vec<TaskKey> {
+        let tasks = self.expressions.keys().copied();
+        tasks.filter(|task| self.is_evaluating(*task)).collect()
+    }
+
     /// The breakpoints in the order in which they were set.
     fn known(&self) -> Vec<BreakpointId> {
         self.breakpoints.iter().map(|(id, _)| *id).collect()
@@ -91,70 +125,128 @@ impl Terminal {
 enum Next {
     Ask,
     Resume(Resume),
+    /// Another task has the prompt.
+    Lend(TaskKey),
 }
 
 impl Client for Console {
     fn stopped(&self, stop: &mut Stop<'_>) -> Resume {
-        let mut terminal = stop.wait(|| self.terminal.lock());
+        let task = stop.task();
+        self.turns.note(task, true);
+        let is_busy = self.is_attached && self.turns.holder() == Some(Who::People);
+        if is_busy && !self.screen.gives_way() {
+            self.say(&texts::waits_for_prompt(task));
+            self.screen.ask_again();
+        }
+        let resume = self.take_turn(stop);
+        self.turns.note(task, false);
+        resume
+    }
+}
+
+impl Console {
+    /// The turn of a task at the prompt.
+    fn take_turn(&self, stop: &mut Stop<'_>) -> Resume {
+        let own = Who::Task(stop.task());
+        let Some(mut turn) = stop.wait(|| self.turns.take(own)) else {
+            return self.pass(stop);
+        };
         if let Some(replay) = &self.replay
             && !is_answer(stop)
         {
-            let known = terminal.known();
-            let runner = replay.runner(&terminal.commands);
+            let (known, terminal) = (turn.known(), &*turn);
+            let runner = replay.runner(self, &terminal.commands);
             if let Some(resume) = replay.rerun.meet(stop, &known, &runner) {
                 return resume;
             }
         }
-        let task = stop.task();
-        let evaluated = terminal
-            .expressions
-            .get_mut(&task)
-            .filter(|_| is_answer(stop));
-        let evaluated = evaluated.and_then(Vec::pop);
-        if let Some(expressions) = terminal.expressions.get_mut(&task) {
-            // The task has escaped from others.
-            expressions.truncate(stop.pending_calls());
-        }
-        let mut frame = first_shown(stop);
-        match evaluated {
-            Some(expression) => {
-                let outcome = debug::end(stop, &expression);
-                say(&texts::described_outcome(stop, &outcome));
-                frame = expression.frame();
-            }
-            None => {
-                stop.debugger().pause_all(false);
-                for id in std::mem::take(&mut terminal.passing) {
-                    stop.thread().remove_breakpoint(id);
-                }
-                terminal.opened.meet(stop, frame);
-                let (breakpoints, opened) = (&terminal.breakpoints, &terminal.opened);
-                say(&texts::described_stop(stop, frame, breakpoints, opened));
-            }
-        }
+        let mut frame = self.show_stop(stop, &mut turn);
         loop {
-            eprint!("(debug) ");
-            let line = stop.wait(|| self.read_line());
-            let Some(line) = line else {
-                return self.quit(stop, &mut terminal);
+            let Some(line) = stop.wait(|| self.screen.ask()) else {
+                return self.quit(stop, &mut turn);
             };
             if !line.trim().is_empty() {
-                terminal.last = line;
+                turn.last = line;
             }
-            if terminal.last.is_empty() {
+            if turn.last.is_empty() {
                 continue;
             }
-            let next = match commands::read(&terminal.last) {
-                Ok(command) => self.perform(stop, &mut terminal, &mut frame, command),
+            let next = match commands::read(&turn.last) {
+                Ok(command) => self.perform(stop, &mut turn, &mut frame, command),
                 Err(message) => {
-                    say(&message);
+                    self.say(&message);
                     Next::Ask
                 }
             };
-            if let Next::Resume(resume) = next {
-                return resume;
+            match next {
+                Next::Ask => {}
+                Next::Resume(resume) => {
+                    if !matches!(resume, Resume::Continue) {
+                        // Its next stop comes soon.
+                        self.turns.prefer(own);
+                    }
+                    return resume;
+                }
+                Next::Lend(task) => {
+                    let (again, is_taken) = stop.wait(|| self.turns.lend(turn, own, task));
+                    let Some(again) = again else {
+                        return self.pass(stop);
+                    };
+                    turn = again;
+                    if is_taken {
+                        self.describe(stop, &turn, frame);
+                    } else {
+                        self.say(&texts::stops_later(task));
+                    }
+                }
             }
         }
+    }
+
+    /// Shows why a task has stopped, or the value of its expression; the frame that people look at.
+    fn show_stop(&self, stop: &mut Stop<'_>, terminal: &mut Terminal) -> usize {
+        let evaluated = terminal.take_evaluated(stop);
+        let frame = first_shown(stop);
+        if let Some(expression) = evaluated {
+            let outcome = debug::end(stop, &expression);
+            self.say(&texts::described_outcome(stop, &outcome));
+            return expression.frame();
+        }
+        stop.debugger().pause_all(false);
+        for id in std::mem::take(&mut terminal.passing) {
+            stop.thread().remove_breakpoint(id);
+        }
+        terminal.opened.meet(stop, frame);
+        self.describe(stop, terminal, frame);
+        if let Reason::Breakpoints(met) = stop.reason() {
+            let met = met.into_iter().filter(|id| terminal.once.contains(id));
+            for id in met.collect::<Vec<_>>() {
+                delete(stop.thread(), terminal, id.0);
+            }
+        }
+        frame
+    }
+
+    fn describe(&self, stop: &mut Stop<'_>, terminal: &Terminal, frame: usize) {
+        let (breakpoints, opened) = (&terminal.breakpoints, &terminal.opened);
+        self.say(&texts::described_stop(stop, frame, breakpoints, opened));
+    }
+
+    /// Nobody asks any more: the task goes on, and its expressions end.
+    fn pass(&self, stop: &mut Stop<'_>) -> Resume {
+        let mut terminal = stop.wait(|| self.turns.take_last());
+        let is_end = terminal.take_evaluated(stop).is_some();
+        let task = stop.task();
+        let is_evaluating = terminal.is_evaluating(task);
+        if terminal.is_left && terminal.evaluating().is_empty() {
+            stop.debugger().set_client(None);
+        }
+        drop(terminal);
+        if is_evaluating && !is_end && stop.reason() == Reason::Step {
+            let text = "the debugger has cancelled the expression";
+            return Resume::Raise(stop.thread().condition("cancelled", text, &[], None));
+        }
+        Resume::Continue
     }
 }
 
@@ -162,8 +254,19 @@ impl Console {
     pub fn new(program: &str) -> Console {
         Console {
             program: program.to_owned(),
-            terminal: Mutex::default(),
+            screen: Arc::new(Standard::default()),
+            is_attached: false,
+            turns: Turns::default(),
             replay: None,
+        }
+    }
+
+    /// The prompt of somebody who is attached to the program.
+    pub fn attached(program: &str, screen: Arc<dyn Screen>) -> Console {
+        Console {
+            screen,
+            is_attached: true,
+            ..Console::new(program)
         }
     }
 
@@ -176,10 +279,12 @@ impl Console {
         commands: &[String],
     ) -> Console {
         let console = Console {
+            screen: Arc::new(Standard { is_shared: true }),
             replay: Some(Replay { rerun, replayed }),
             ..Console::new(program)
         };
-        let mut terminal = console.terminal.lock();
+        let turn = console.turns.take(Who::People);
+        let mut terminal = turn.expect("nobody has closed it");
         for command in commands {
             if let Ok(command) = commands::read(command) {
                 // Conditions were right when they were set.
@@ -197,41 +302,32 @@ impl Console {
         }
     }
 
-    /// A line of standard input; none at its end. In a replay no more than a line is taken from there: the
-    /// next run reads on.
-    fn read_line(&self) -> Option<String> {
-        if self.replay.is_some() {
-            replayed::read_line()
-        } else {
-            read_line()
-        }
-    }
-
     /// The program that was replayed has ended: people may go back.
     pub fn end(&self, thread: &mut Thread) {
         let Some(replay) = &self.replay else {
             return;
         };
-        let mut terminal = self.terminal.lock();
-        let runner = replay.runner(&terminal.commands);
+        let Some(mut terminal) = self.turns.take(Who::People) else {
+            return;
+        };
+        let runner = replay.runner(self, &terminal.commands);
         if terminal.has_quit || !replay.rerun.end(thread, &runner) {
             return;
         }
         // The recorded program wrote the rest of its output when it left.
         canny_replay::aside(|| canny_io::registry::flush_all(canny_io::Wait::Blocking));
-        say("The program has ended.");
+        self.say("The program has ended.");
         loop {
-            eprint!("(debug) ");
-            let Some(line) = self.read_line() else {
+            let Some(line) = self.screen.ask() else {
                 return;
             };
             match commands::read(&line) {
                 Ok(Command::Back(way)) => {
-                    let runner = replay.runner(&terminal.commands);
-                    say(&replay.rerun.go_back_from_end(thread, way, &runner));
+                    let runner = replay.runner(self, &terminal.commands);
+                    self.say(&replay.rerun.go_back_from_end(thread, way, &runner));
                 }
                 Ok(Command::Quit | Command::Continue) => return,
-                Ok(Command::Help) => say(&texts::help()),
+                Ok(Command::Help) => self.say(&texts::help()),
                 Ok(
                     command @ (Command::Break(_)
                     | Command::Watch(_)
@@ -239,11 +335,11 @@ impl Console {
                     | Command::Catch(..)),
                 ) => {
                     let text = self.set(thread, &mut terminal, command);
-                    say(&text.unwrap_or_else(|message| message));
+                    self.say(&text.unwrap_or_else(|message| message));
                 }
-                Ok(_) => say("The program has ended: go back, or quit."),
+                Ok(_) => self.say("The program has ended: go back, or quit."),
                 Err(_) if line.trim().is_empty() => {}
-                Err(message) => say(&message),
+                Err(message) => self.say(&message),
             }
         }
     }
@@ -266,11 +362,11 @@ impl Console {
             }
             Command::Back(way) => match &self.replay {
                 Some(replay) => {
-                    let runner = replay.runner(&terminal.commands);
+                    let runner = replay.runner(self, &terminal.commands);
                     let known = terminal.known();
-                    say(&replay.rerun.go_back(stop, *frame, way, &known, &runner));
+                    self.say(&replay.rerun.go_back(stop, *frame, way, &known, &runner));
                 }
-                None => say("Only a replay goes backwards: see 'canny record'."),
+                None => self.say("Only a replay goes backwards: see 'canny record'."),
             },
             Command::Quit => return Next::Resume(self.quit(stop, terminal)),
             Command::Print(text) => match debug::begin(stop, *frame, &text) {
@@ -283,54 +379,58 @@ impl Console {
                         .push(expression);
                     return Next::Resume(resume);
                 }
-                Err(message) => say(&message),
+                Err(message) => self.say(&message),
             },
             Command::Watch(wish) => {
                 let text = self.watch(stop, terminal, *frame, wish);
-                say(&text.unwrap_or_else(|message| message));
+                self.say(&text.unwrap_or_else(|message| message));
             }
-            command @ (Command::Break(_) | Command::Log(_) | Command::Catch(..)) => {
-                let text = self.set(stop.thread(), terminal, command);
-                say(&text.unwrap_or_else(|message| message));
-            }
-            Command::Until(place) => {
-                let location = self.location(&place);
-                let id = stop.thread().set_breakpoint(Breakpoint::new(location));
-                if stop.debugger().breakpoint(id).unwrap_or_default().places == 0 {
-                    stop.thread().remove_breakpoint(id);
-                    say("There is no code there.");
-                } else {
-                    terminal.passing.push(id);
-                    return self.resume(stop, Resume::Continue);
-                }
-            }
-            Command::Breakpoints => {
-                say(&texts::breakpoints(stop.debugger(), &terminal.breakpoints));
-            }
-            Command::Delete(number) => say(&delete(stop.thread(), terminal, number)),
-            Command::Backtrace => say(&texts::backtrace(stop, *frame)),
-            Command::Frame(number) => go(stop, frame, number),
-            Command::Up => go(stop, frame, *frame + 1),
-            Command::Down => go(stop, frame, frame.saturating_sub(1)),
-            Command::Locals => say(&texts::locals(stop, *frame)),
+            command @ (Command::Break(_)
+            | Command::Once(_)
+            | Command::Log(_)
+            | Command::Catch(..)
+            | Command::Breakpoints
+            | Command::Delete(_)) => self.say(&self.manage(stop.thread(), terminal, command)),
+            Command::Until(place) => match self.run_to(stop.thread(), terminal, &place) {
+                Ok(()) => return self.resume(stop, Resume::Continue),
+                Err(message) => self.say(&message),
+            },
+            Command::Backtrace => self.say(&texts::backtrace(stop, *frame)),
+            Command::Frame(number) => self.say(&go(stop, frame, number)),
+            Command::Up => self.say(&go(stop, frame, *frame + 1)),
+            Command::Down => self.say(&go(stop, frame, frame.saturating_sub(1))),
+            Command::Locals => self.say(&texts::locals(stop, *frame)),
             Command::List => {
                 let text = terminal.opened.text(stop, *frame);
-                say(&text.unwrap_or_else(|| texts::around(stop, *frame)));
+                self.say(&text.unwrap_or_else(|| texts::around(stop, *frame)));
             }
-            Command::Tasks => say(&texts::tasks(stop)),
+            Command::Tasks => {
+                let own = Some(stop.task());
+                self.say(&texts::tasks(stop.thread(), own, &self.turns.standing()));
+            }
+            Command::Task(number) => {
+                let own = stop.task();
+                match self.find_task(stop.thread(), Some(own), number) {
+                    Ok(task) => return Next::Lend(task),
+                    Err(text) => self.say(&text),
+                }
+            }
+            Command::Pause => self.say("This task stands still; 'task NUMBER' stops another one."),
             Command::Into(_) | Command::Expansion => return self.go_into(stop, terminal, &command),
-            Command::Jump(_) if self.replay.is_some() => say("A replay goes on as it did."),
+            Command::Jump(_) if self.replay.is_some() => self.say("A replay goes on as it did."),
             Command::Jump(line) => match stop.jumps(line).first() {
                 Some(place) => return Next::Resume(Resume::Jump(place.index)),
-                None => say(&format!(
+                None => self.say(&format!(
                     "The procedure cannot continue at line {line}: it is not there, or variables \
                      have no values yet."
                 )),
             },
-            Command::Restart if self.replay.is_some() => say("A replay goes on as it did."),
+            Command::Restart if self.replay.is_some() => self.say("A replay goes on as it did."),
             Command::Restart if stop.can_restart() => return Next::Resume(Resume::Restart),
-            Command::Restart => say("The newest procedure cannot begin again: arguments are gone."),
-            Command::Help => say(&texts::help()),
+            Command::Restart => {
+                self.say("The newest procedure cannot begin again: arguments are gone.")
+            }
+            Command::Help => self.say(&texts::help()),
         }
         Next::Ask
     }
@@ -344,58 +444,133 @@ impl Console {
             Command::Into(None) => None,
             _ => match ways.iter().position(is_expansion) {
                 None => {
-                    say("There is no macro use here whose expansion is known.");
+                    self.say("There is no macro use here whose expansion is known.");
                     return Next::Ask;
                 }
                 index => index,
             },
         };
         let Some(index) = index.filter(|index| *index < ways.len()) else {
-            say(&texts::ways(&ways));
+            self.say(&texts::ways(&ways));
             return Next::Ask;
         };
         match &ways.swap_remove(index) {
-            Way::Call(_) if self.replay.is_some() => say("A replay goes on as it did."),
+            Way::Call(_) if self.replay.is_some() => self.say("A replay goes on as it did."),
             Way::Call(call) => return self.resume(stop, Resume::Into(call.index)),
             Way::Expansion(expanded) => match terminal.opened.enter(stop, expanded) {
                 Some(resume) => return self.resume(stop, resume),
                 None => {
                     let text = terminal.opened.described(stop, first_shown(stop));
-                    say(&text.unwrap_or_default());
+                    self.say(&text.unwrap_or_default());
                 }
             },
         }
         Next::Ask
     }
 
-    /// The program ends; at the prompt of the language, the evaluation does.
+    /// The program ends, or goes on if people are attached to it. At the prompt of the language, the
+    /// evaluation ends.
     fn quit(&self, stop: &mut Stop<'_>, terminal: &mut Terminal) -> Resume {
         if self.program.is_empty() {
             let text = "the evaluation was ended in the debugger";
             return Resume::Raise(stop.thread().condition("interrupt", text, &[], None));
         }
         terminal.has_quit = true;
+        if self.is_attached {
+            self.turns.close();
+            self.screen.end();
+            return Resume::Continue;
+        }
         Resume::Exit(0)
     }
 
     /// Keeps tasks from using the terminal, as long as the result lives.
     pub fn hold(&self) -> impl Sized {
-        self.terminal.lock()
+        self.turns.take(Who::People)
     }
 
     /// Does a command about breakpoints where nothing stands still; gives what is to be said.
     pub fn command(&self, thread: &mut Thread, line: &str) -> String {
-        let mut terminal = self.terminal.lock();
-        let text = match commands::read(line) {
-            Ok(Command::Breakpoints) => Ok(texts::breakpoints(
-                thread.vm().debugger(),
-                &terminal.breakpoints,
-            )),
-            Ok(Command::Delete(number)) => Ok(delete(thread, &mut terminal, number)),
-            Ok(command) => self.set(thread, &mut terminal, command),
-            Err(message) => Err(message),
+        let Some(mut terminal) = self.turns.take(Who::People) else {
+            return String::new();
         };
-        text.unwrap_or_else(|message| message)
+        match commands::read(line) {
+            Ok(command) => self.manage(thread, &mut terminal, command),
+            Err(message) => message,
+        }
+    }
+
+    /// Has the next stop be at a place, or before that.
+    pub(super) fn run_to(
+        &self,
+        thread: &mut Thread,
+        terminal: &mut Terminal,
+        place: &str,
+    ) -> Result<(), String> {
+        let location = self.location(place);
+        let id = thread.set_breakpoint(Breakpoint::new(location));
+        let state = thread.vm().debugger().breakpoint(id).unwrap_or_default();
+        if state.places == 0 {
+            thread.remove_breakpoint(id);
+            return Err("There is no code there.".to_owned());
+        }
+        terminal.passing.push(id);
+        Ok(())
+    }
+
+    /// Does a command about breakpoints; gives what is to be said.
+    pub(super) fn manage(
+        &self,
+        thread: &mut Thread,
+        terminal: &mut Terminal,
+        command: Command,
+    ) -> String {
+        match command {
+            Command::Breakpoints => {
+                texts::breakpoints(thread.vm().debugger(), &terminal.breakpoints)
+            }
+            Command::Delete(number) => delete(thread, terminal, number),
+            command => {
+                let text = self.set(thread, terminal, command);
+                text.unwrap_or_else(|message| message)
+            }
+        }
+    }
+
+    /// A task that can have the prompt, now or soon; else what is to be said of it.
+    pub(super) fn find_task(
+        &self,
+        thread: &mut Thread,
+        own: Option<TaskKey>,
+        number: u32,
+    ) -> Result<TaskKey, String> {
+        let mut task = TaskKey(Some(number.into()));
+        let standing = self.turns.standing();
+        if number == 0 && !standing.contains(&task) && standing.contains(&TaskKey(None)) {
+            task = TaskKey(None);
+        }
+        if own == Some(task) {
+            return Err("This is its prompt.".to_owned());
+        }
+        if standing.contains(&task) {
+            return Ok(task);
+        }
+        let tasks = thread.debug_tasks();
+        let found = tasks.iter().find(|one| one.key == task);
+        let found = found.ok_or_else(|| format!("There is no task {number}."))?;
+        if let Some(text) = texts::waiting_task(thread, found) {
+            return Err(text);
+        }
+        thread.vm().debugger().pause(task);
+        Ok(task)
+    }
+
+    /// Says something, if there is anything to say.
+    pub(super) fn say(&self, text: &str) {
+        let text = text.trim_end();
+        if !text.is_empty() {
+            self.screen.show(text);
+        }
     }
 
     /// The program goes on.
@@ -440,6 +615,7 @@ fn delete(thread: &mut Thread, terminal: &mut Terminal, number: u32) -> String {
         terminal.breakpoints.remove(index);
         terminal.commands.remove(index);
     }
+    terminal.once.retain(|once| *once != id);
     if thread.remove_breakpoint(id) {
         String::new()
     } else {
@@ -459,29 +635,13 @@ fn first_shown(stop: &Stop<'_>) -> usize {
     shown.unwrap_or(0)
 }
 
-/// Says something, if there is anything to say.
-pub(super) fn say(text: &str) {
-    let text = text.trim_end();
-    if !text.is_empty() {
-        eprintln!("{text}");
-    }
-}
-
-/// A line of standard input; none at its end.
-fn read_line() -> Option<String> {
-    let mut line = String::new();
-    match std::io::stdin().read_line(&mut line) {
-        Ok(0) | Err(_) => None,
-        Ok(_) => Some(line),
-    }
-}
-
-fn go(stop: &Stop<'_>, frame: &mut usize, number: usize) {
+/// Looks at another frame; gives what is to be said.
+fn go(stop: &Stop<'_>, frame: &mut usize, number: usize) -> String {
     match stop.frames(number, 1).pop() {
         Some(found) => {
             *frame = number;
-            say(&texts::with_source(&found));
+            texts::with_source(&found)
         }
-        None => say("There is no such frame."),
+        None => "There is no such frame.".to_owned(),
     }
 }

@@ -4,14 +4,18 @@
 //! commands from standard input, writes to standard error, and belongs to one task at a time: others
 //! that stop meanwhile wait for it. The machine stops, steps and reads frames (`canny_vm::debug`).
 
+mod attach;
+mod attached;
 mod automatic;
 mod commands;
 mod console;
 mod expanded;
 mod replayed;
+mod screen;
 mod served;
 mod setting;
 mod texts;
+mod turns;
 
 use std::sync::Arc;
 
@@ -19,6 +23,7 @@ pub use self::console::Console;
 
 use canny_vm::{InterruptState, Thread, Vm};
 
+pub use self::attach::{Target, attach, connect_to_process};
 pub use self::automatic::Automatic;
 pub use self::replayed::{Replayed, begin_replay};
 pub use self::served::{connect, serve_attached, wait_for_client};
@@ -40,7 +45,8 @@ pub fn handle_interrupts(vm: &Arc<Vm>, interrupts: Arc<InterruptState>) {
 
 /// Has the program that the thread will run stop at its beginning, and wherever people say.
 pub fn begin(thread: &mut Thread, program: &str) {
-    let console = Arc::new(console::Console::new(program));
+    served::occupy();
+    let console = Arc::new(Console::new(program));
     let debugger = thread.vm().debugger();
     debugger.set_client(Some(console));
     // The task of the program is known when the library of tasks was loaded.
@@ -50,6 +56,7 @@ pub fn begin(thread: &mut Thread, program: &str) {
 
 /// The debugger of the prompt of the language: tasks stop at the breakpoints that are set there.
 pub fn at_prompt(thread: &Thread) -> Arc<Console> {
+    served::occupy();
     let console = Arc::new(Console::new(""));
     thread.vm().debugger().set_client(Some(console.clone()));
     console

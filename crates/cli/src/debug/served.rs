@@ -9,11 +9,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use canny_dap::{Ending, Server};
-use canny_lib::ask;
+use canny_lib::ask::{self, Debuggers};
 use canny_lib::debug::rerun::Resumption;
 use canny_lib::evaluation::Evaluation;
 use canny_vm::{Thread, Vm};
 
+use super::attached;
 use super::replayed::Replayed;
 
 /// Whether somebody debugs this process.
@@ -25,7 +26,7 @@ pub fn connect(
     socket: &Path,
     replay: Option<(Replayed, Option<Resumption>)>,
 ) -> Result<Server, String> {
-    IS_DEBUGGED.store(true, Ordering::SeqCst);
+    occupy();
     let stream = UnixStream::connect(socket).map_err(|error| error.to_string())?;
     begin(vm, stream, replay)
 }
@@ -60,7 +61,7 @@ fn begin(
     let thread = std::thread::Builder::new().name("canny-debug".to_owned());
     let spawned = thread.spawn(move || {
         let ending = serving.serve(BufReader::new(stream));
-        IS_DEBUGGED.store(false, Ordering::SeqCst);
+        leave();
         if ending == Ending::Terminate {
             let own = rustix::process::getpid();
             let _ = rustix::process::kill_process(own, rustix::process::Signal::TERM);
@@ -69,18 +70,30 @@ fn begin(
     spawned.map(|_| server).map_err(|error| error.to_string())
 }
 
-/// Lets adapters attach to this process.
+/// Lets adapters and prompts attach to this process.
 pub fn serve_attached() {
-    ask::set_debugger(|vm, stream| {
-        if IS_DEBUGGED.swap(true, Ordering::SeqCst) {
-            return Err("the process is being debugged already".to_owned());
-        }
-        let begun = load(vm).and_then(|()| begin(vm, stream, None));
-        if begun.is_err() {
-            IS_DEBUGGED.store(false, Ordering::SeqCst);
-        }
-        begun.map(drop)
+    ask::set_debuggers(Debuggers {
+        editor: |vm, stream| alone(|| load(vm).and_then(|()| begin(vm, stream, None)).map(drop)),
+        prompt: |vm, stream| alone(|| load(vm).and_then(|()| attached::begin(vm, stream))),
     });
+}
+
+/// Begins a debugger unless there is one.
+fn alone(begin: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    if IS_DEBUGGED.swap(true, Ordering::SeqCst) {
+        return Err("the process is being debugged already".to_owned());
+    }
+    begin().inspect_err(|_| leave())
+}
+
+/// A debugger of this process has begun with it: nobody else gets one.
+pub fn occupy() {
+    IS_DEBUGGED.store(true, Ordering::SeqCst);
+}
+
+/// The debugger is gone: there may be another one.
+pub fn leave() {
+    IS_DEBUGGED.store(false, Ordering::SeqCst);
 }
 
 /// Loads what evaluating needs, with a thread of the machine that is there for the moment.

@@ -9,7 +9,7 @@ use canny_vm::Thread;
 use canny_vm::debug::{Breakpoint, Location, Stop};
 
 use super::commands::{self, Command, Wish};
-use super::console::{Console, Terminal, say};
+use super::console::{Console, Terminal};
 use super::texts;
 
 impl Console {
@@ -28,6 +28,13 @@ impl Console {
             Command::Watch(wish) => {
                 let location = Location::Assignment(wish.place.clone());
                 self.set_at(thread, terminal, &location, (&wish, written))
+            }
+            Command::Once(wish) => {
+                let location = self.location(&wish.place);
+                let text = self.set_at(thread, terminal, &location, (&wish, written))?;
+                let last = terminal.breakpoints.last().map(|(id, _)| *id);
+                terminal.once.extend(last);
+                Ok(text)
             }
             Command::Break(wish) | Command::Log(wish) => {
                 let location = self.location(&wish.place);
@@ -102,8 +109,10 @@ impl Console {
             hits,
             message: wish.message.clone(),
         };
+        let screen = self.screen.clone();
+        let sink = move |text: &str| screen.show(text.trim_end());
         let breakpoint = Breakpoint {
-            condition: conditions::condition(&wishes, Arc::new(say)),
+            condition: conditions::condition(&wishes, Arc::new(sink)),
             ..Breakpoint::new(location.clone())
         };
         let id = thread.set_breakpoint(breakpoint);

@@ -5,8 +5,10 @@
 use canny_lib::debug::{Outcome, conditions};
 use canny_lib::printer;
 use canny_value::Value;
+use canny_vm::Thread;
 use canny_vm::debug::{
-    Assignment, BreakpointId, DebugFrame, Debugger, Reason, Stop, TaskKey, TaskState,
+    Assignment, BreakpointId, DebugFrame, Debugger, Reason, Stop, TaskDescription, TaskKey,
+    TaskState,
 };
 
 use super::commands::{self, Wish};
@@ -70,32 +72,68 @@ pub fn ways(ways: &[Way]) -> String {
     rows.collect()
 }
 
-/// The tasks, and what each waits for.
-pub fn tasks(stop: &mut Stop<'_>) -> String {
-    let own = stop.task();
-    let tasks = stop.thread().debug_tasks();
+/// The tasks, and what each waits for. One of them may have the prompt.
+pub fn tasks(thread: &mut Thread, own: Option<TaskKey>, standing: &[TaskKey]) -> String {
+    let tasks = thread.debug_tasks();
     if tasks.is_empty() {
         return "The program uses no tasks.".to_owned();
     }
     let rows = tasks.iter().map(|task| {
-        let mark = if task.key == own { '*' } else { ' ' };
-        let state = match (&task.state, &task.waits_for) {
-            _ if task.key == own => "stands still here".to_owned(),
-            (TaskState::Running, _) => "runs, or stands still".to_owned(),
-            (TaskState::Ready, _) => "ready".to_owned(),
-            (TaskState::Waiting, what) => {
-                let what = what.as_deref().unwrap_or("something");
-                let owner = task.owner.and_then(|owner| owner.0);
-                let owner =
-                    owner.map_or(String::new(), |owner| format!(", which task {owner} has"));
-                format!("waits for {what}{owner}")
-            }
+        let is_own = own == Some(task.key);
+        let mark = if is_own { '*' } else { ' ' };
+        let state = if is_own {
+            "stands still here".to_owned()
+        } else if standing.contains(&task.key) {
+            "stands still".to_owned()
+        } else {
+            activity(task)
         };
         let number = task.key.0.unwrap_or(0);
         let name = task.name.as_deref().unwrap_or("");
         format!("{mark}{number:3}  {name:12} {state}\n")
     });
     rows.collect()
+}
+
+/// The activity of a task that does not stand still.
+fn activity(task: &TaskDescription) -> String {
+    match (&task.state, &task.waits_for) {
+        (TaskState::Running, _) => "runs".to_owned(),
+        (TaskState::Ready, _) => "ready".to_owned(),
+        (TaskState::Waiting, what) => {
+            let what = what.as_deref().unwrap_or("something");
+            let owner = task.owner.and_then(|owner| owner.0);
+            let owner = owner.map_or(String::new(), |owner| format!(", which task {owner} has"));
+            format!("waits for {what}{owner}")
+        }
+    }
+}
+
+/// Where a task waits; none if it does not.
+pub fn waiting_task(thread: &mut Thread, task: &TaskDescription) -> Option<String> {
+    if task.state != TaskState::Waiting {
+        return None;
+    }
+    let continuation = thread.debug_continuation_of_task(task.key)?;
+    let frames = thread.frames_of_continuation(continuation, 0, FRAMES_MAX)?;
+    let own = frames.iter().filter(|frame| !frame.is_library);
+    let rows: String = own
+        .map(|frame| format!("      {}\n", described(frame)))
+        .collect();
+    let number = task.key.0.unwrap_or(0);
+    Some(format!("Task {number} {}:\n{rows}", activity(task)))
+}
+
+/// A task has stopped while people are asked for something else.
+pub fn waits_for_prompt(task: TaskKey) -> String {
+    let number = task.0.unwrap_or(0);
+    format!("\nTask {number} has stopped: 'continue' or 'task {number}' leads to it.")
+}
+
+/// A task was paused, and runs code where it does not stop.
+pub fn stops_later(task: TaskKey) -> String {
+    let number = task.0.unwrap_or(0);
+    format!("Task {number} has not stopped yet: it does at its next place.")
 }
 
 /// The text around a frame.

@@ -6,16 +6,16 @@
 use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use canny_dap::adapter::{self, Surroundings};
+use canny_dap::Surroundings;
+use canny_dap::adapter;
 use canny_dap::connection;
-use canny_lib::ask::{self, AskError, Reply, Request};
+use canny_lib::ask;
 use lexopt::{Arg, Parser, ValueExt};
 
 use super::Tool;
+use crate::debug;
 use crate::environment::Environment;
 use crate::exit_code;
 
@@ -143,25 +143,7 @@ fn surroundings() -> io::Result<Surroundings> {
     Ok(Surroundings {
         command: std::env::current_exe()?,
         directory: ask::private_directory()?,
-        attach: Box::new(attach),
+        attach: Box::new(debug::connect_to_process),
+        processes: Box::new(ask::processes),
     })
-}
-
-/// An answer without content.
-struct NoReply;
-
-impl Reply for NoReply {
-    fn take(&mut self, _bytes: &[u8]) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// Connects to a process that runs: it gets one end of a pair of sockets.
-fn attach(process: u32) -> Result<UnixStream, String> {
-    let pair = UnixStream::pair();
-    let (own, other) = pair.map_err(|error| error.to_string())?;
-    let other = File::from(OwnedFd::from(other));
-    let asked = ask::ask_with_file(process, &Request::new("debug"), &other, &mut NoReply);
-    asked.map_err(|error: AskError| error.to_string())?;
-    Ok(own)
 }

@@ -195,6 +195,10 @@ pub const PROFILE: Tool = Tool {
 const DEBUG_OPTIONS: &[(&str, &str)] = &[
     ("-t", "ask at the prompt, as it does without --connect"),
     (
+        "--attach PID|HOST:PORT|PID@HOST:PORT",
+        "ask at the prompt for a process that runs: one of yours, or one where 'canny dap' listens",
+    ),
+    (
         "--connect SOCKET",
         "be debugged by the adapter at this socket; 'canny dap' starts programs so",
     ),
@@ -209,7 +213,8 @@ pub const DEBUG: Tool = Tool {
         EVALUATION_OPTIONS,
     ),
     details: "Arguments behind FILE belong to the program. It stops at its first line; 'help' at the prompt \
-        lists\nthe commands, which are read from standard input.",
+        lists\nthe commands, which are read from standard input. With --attach there is no FILE, and the \
+        process\ngoes on.",
     run: |parser, environment| perform(parser, environment, Verb::Debug),
 };
 

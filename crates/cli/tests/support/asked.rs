@@ -68,6 +68,11 @@ pub struct Program {
 impl Program {
     /// Starts one with words before its name, and waits for its first line.
     pub fn start(text: &str, words: &[&str]) -> (Program, String) {
+        Program::start_with_input(text, words, b"")
+    }
+
+    /// The same with something to read at its beginning.
+    pub fn start_with_input(text: &str, words: &[&str], first: &[u8]) -> (Program, String) {
         let directory = scratch();
         std::fs::write(directory.join("program.scm"), text).expect("a file can be written");
         let mut child = command(&directory)
@@ -78,11 +83,13 @@ impl Program {
             .stderr(Stdio::piped())
             .spawn()
             .expect("it starts");
+        let mut input = child.stdin.take().expect("it was asked for");
+        input.write_all(first).expect("it reads");
         let mut output = BufReader::new(child.stdout.take().expect("it was asked for"));
         let mut line = String::new();
         output.read_line(&mut line).expect("it prints a line");
         let program = Program {
-            input: child.stdin.take(),
+            input: Some(input),
             child,
             output,
             directory,

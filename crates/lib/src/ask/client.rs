@@ -227,6 +227,24 @@ fn check_process(process: u32) -> Result<(), AskError> {
     }
 }
 
+/// The processes of this user that can be asked, with the ends of their command lines.
+pub fn processes() -> Vec<(u32, String)> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let own = std::process::id();
+    let asked = numbers.filter(|process| *process != own && check_process(*process).is_ok());
+    let mut found: Vec<(u32, String)> = asked
+        .map(|process| {
+            let line = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line);
+            let words: Vec<&str> = line.trim_end_matches('\0').split('\0').skip(1).collect();
+            (process, words.join(" "))
+        })
+        .collect();
+    found.sort();
+    found
+}
+
 fn has_program_thread(process: u32) -> bool {
     let threads = fs::read_dir(format!("/proc/{process}/task"));
     threads.into_iter().flatten().flatten().any(|thread| {

@@ -1,4 +1,4 @@
-//! The commands that a process answers: profiles, snapshots of its heap, a debugger. Each has a row with
+//! The commands that a process answers: profiles, snapshots of its heap, debuggers. Each has a row with
 //! its name; arguments that a request lacks have the values of the command line.
 
 use std::os::fd::OwnedFd;
@@ -19,8 +19,12 @@ use crate::snapshots;
 pub(super) type Command = fn(&Arc<Vm>, &Request, &mut Client) -> Result<(), String>;
 
 /// Names and functions.
-pub(super) const COMMANDS: &[(&str, Command)] =
-    &[("profile", profile), ("heap", heap), ("debug", debug)];
+pub(super) const COMMANDS: &[(&str, Command)] = &[
+    ("profile", profile),
+    ("heap", heap),
+    ("debug", debug),
+    ("prompt", prompt),
+];
 
 /// Most bytes of a heap that is collected to find the tasks that wait: that takes a pause.
 const SEARCHED_BYTES_MAX: u64 = 256 << 20;
@@ -87,17 +91,38 @@ fn heap(vm: &Arc<Vm>, request: &Request, client: &mut Client) -> Result<(), Stri
 /// Serves a debugger's client on a stream; the error says why not.
 pub type Debugger = fn(&Arc<Vm>, UnixStream) -> Result<(), String>;
 
-static DEBUGGER: OnceLock<Debugger> = OnceLock::new();
+/// The servers of debuggers' clients.
+#[derive(Clone, Copy, Debug)]
+pub struct Debuggers {
+    /// Editors.
+    pub editor: Debugger,
+    /// The prompt of people.
+    pub prompt: Debugger,
+}
+
+static DEBUGGERS: OnceLock<Debuggers> = OnceLock::new();
 
 /// Says who serves debuggers' clients.
-pub fn set_debugger(debugger: Debugger) {
-    let _ = DEBUGGER.set(debugger);
+pub fn set_debuggers(debuggers: Debuggers) {
+    let _ = DEBUGGERS.set(debuggers);
+}
+
+fn debug(vm: &Arc<Vm>, _request: &Request, client: &mut Client) -> Result<(), String> {
+    serve(vm, client, |debuggers| debuggers.editor)
+}
+
+fn prompt(vm: &Arc<Vm>, _request: &Request, client: &mut Client) -> Result<(), String> {
+    serve(vm, client, |debuggers| debuggers.prompt)
 }
 
 /// A debugger: its client is at the other end of the socket that comes with the request.
-fn debug(vm: &Arc<Vm>, _request: &Request, client: &mut Client) -> Result<(), String> {
+fn serve(
+    vm: &Arc<Vm>,
+    client: &mut Client,
+    choose: fn(&Debuggers) -> Debugger,
+) -> Result<(), String> {
     let socket = client.take_file();
     let socket = socket.ok_or("no socket came with the request")?;
-    let debugger = DEBUGGER.get().ok_or("the process has no debugger")?;
-    debugger(vm, UnixStream::from(OwnedFd::from(socket)))
+    let debuggers = DEBUGGERS.get().ok_or("the process has no debugger")?;
+    choose(debuggers)(vm, UnixStream::from(OwnedFd::from(socket)))
 }

@@ -20,8 +20,8 @@ use std::path::PathBuf;
 
 use rustix::process::Signal;
 
-pub use self::client::{AskError, Reply, ask, ask_with_file};
-pub use self::commands::{Debugger, set_debugger};
+pub use self::client::{AskError, Reply, ask, ask_with_file, processes};
+pub use self::commands::{Debugger, Debuggers, set_debuggers};
 pub use self::frames::Request;
 pub(crate) use self::server::listen;
 

@@ -5,7 +5,7 @@
 //! stops the task, and the failure is told.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use canny_locks::Mutex;
 use canny_tables::kinds::Kind;
@@ -73,6 +73,9 @@ pub struct Wishes {
     pub message: Option<String>,
 }
 
+/// Bytes of what a condition has raised that are shown.
+const RAISED_BYTES_MAX: usize = 1000;
+
 /// Gets messages of breakpoints, and what failed.
 pub type Sink = Arc<dyn Fn(&str) + Send + Sync>;
 
@@ -139,6 +142,9 @@ struct Judge {
     hits: Option<HitCount>,
     message: Option<Message>,
     sink: Sink,
+    /// Whether the words of a simple condition have their usual meaning, once that is known. It is no part
+    /// of the state, whose lock costs as much as a hit.
+    is_usual: OnceLock<bool>,
     state: Mutex<State>,
 }
 
@@ -146,8 +152,6 @@ struct Judge {
 struct State {
     hits: u64,
     compiled: Option<Compiled>,
-    /// Whether the words of a simple condition have their usual meaning, once that is known.
-    is_usual: Option<bool>,
     /// Expressions that tasks are evaluating.
     pending: HashMap<TaskKey, Expression>,
 }
@@ -172,6 +176,7 @@ pub fn condition(wishes: &Wishes, sink: Sink) -> Option<Condition> {
         hits: wishes.hits,
         message,
         sink,
+        is_usual: OnceLock::new(),
         state: Mutex::default(),
     };
     Some(Arc::new(move |stop: &mut Stop<'_>| judge.judge(stop)))
@@ -196,12 +201,15 @@ impl Judge {
         let Some(simple) = &self.simple else {
             return false;
         };
-        let known = self.state.lock().is_usual;
-        let is_usual = known.unwrap_or_else(|| {
-            let is_usual = expressions::are_usual(stop, 0, Simple::words());
-            self.state.lock().is_usual = Some(is_usual);
-            is_usual
-        });
+        let is_usual = match self.is_usual.get() {
+            Some(is_usual) => *is_usual,
+            None => {
+                let is_usual = expressions::are_usual(stop, 0, simple.words());
+                // Another thread has found out the same.
+                let _ = self.is_usual.set(is_usual);
+                is_usual
+            }
+        };
         is_usual && simple.decide(stop) == Some(false)
     }
 
@@ -237,7 +245,7 @@ impl Judge {
                 self.count(&values)
             }
             Err(raised) => {
-                let raised = printer::shown(stop.thread(), raised);
+                let raised = text_of_raised(stop.thread(), raised, RAISED_BYTES_MAX);
                 self.complain(&format!("raised {raised}"))
             }
         }

@@ -7,13 +7,15 @@
 //! changed variables are stored in the frame where that is possible. Names that are not in the frame
 //! are those of the program, or of the library that the frame belongs to.
 
+use std::sync::Arc;
+
 use canny_syntax::datum::Datum;
 use canny_syntax::reader::read_source;
 use canny_syntax::span::Span;
 use canny_syntax::syntax::Syntax;
 use canny_value::Value;
 use canny_vm::debug::{Assignment, Kept, Resume, Stop};
-use canny_vm::{Thread, Vm};
+use canny_vm::{Protected, Thread, Vm};
 
 use crate::evaluation::{
     EnvironmentId, Evaluation, FormPosition, LibraryWords, Prepared, is_standard_library,
@@ -31,8 +33,18 @@ pub(super) const PREFIX: &str = "debugger:";
 #[derive(Clone, Debug)]
 pub struct Expression {
     frame: usize,
-    /// The variables of the frame, in the order of the request.
+    variables: Arc<Variables>,
+}
+
+/// The variables of a frame at an instruction.
+#[derive(Debug)]
+struct Variables {
+    /// Those with values, in the order of the request.
     names: Vec<String>,
+    /// The others.
+    missing: Vec<String>,
+    /// The address of the instruction, in the newest frame.
+    address: Option<usize>,
 }
 
 impl Expression {
@@ -54,7 +66,7 @@ pub struct Outcome {
 /// An expression that was compiled, to be evaluated again in frames with the same variables.
 #[derive(Clone, Debug)]
 pub struct Compiled {
-    names: Vec<String>,
+    variables: Arc<Variables>,
     procedure: Kept,
 }
 
@@ -65,16 +77,46 @@ impl Compiled {
     }
 }
 
-/// The variables of a frame that have values.
-fn variables_of(stop: &mut Stop<'_>, frame: usize) -> Vec<(String, canny_vm::Protected)> {
-    let variables = stop.variables(frame).into_iter();
-    variables
-        .filter_map(|one| Some((one.name, one.value?)))
-        .collect()
-}
+impl Variables {
+    /// Those of a frame, and their values.
+    fn of(stop: &mut Stop<'_>, frame: usize) -> (Variables, Vec<Protected>) {
+        let mut variables = Variables {
+            names: Vec::new(),
+            missing: Vec::new(),
+            address: (frame == 0).then(|| stop.address()),
+        };
+        let mut values = Vec::new();
+        for one in stop.variables(frame) {
+            match one.value {
+                Some(value) => {
+                    variables.names.push(one.name);
+                    values.push(value);
+                }
+                None => variables.missing.push(one.name),
+            }
+        }
+        (variables, values)
+    }
 
-fn names_of(variables: &[(String, canny_vm::Protected)]) -> Vec<String> {
-    variables.iter().map(|(name, _)| name.clone()).collect()
+    /// The values of these variables where the newest frame stands at the same instruction; none if it does
+    /// not, or if others have values now. No frame is walked for it.
+    fn again(&self, stop: &mut Stop<'_>, frame: usize) -> Option<Vec<Protected>> {
+        if frame > 0 || self.address != Some(stop.address()) {
+            return None;
+        }
+        if self
+            .missing
+            .iter()
+            .any(|name| stop.value(0, name).is_some())
+        {
+            return None;
+        }
+        let values = self.names.iter().map(|name| {
+            let value = stop.value(0, name)?;
+            Some(stop.thread().protect(value))
+        });
+        values.collect()
+    }
 }
 
 /// Compiles an expression for a frame. The task calls it as the result says, and stops again with its
@@ -84,13 +126,14 @@ pub fn begin(
     frame: usize,
     text: &str,
 ) -> Result<(Resume, Expression), String> {
-    let variables = variables_of(stop, frame);
-    let names = names_of(&variables);
+    let (variables, values) = Variables::of(stop, frame);
     let unit = stop.frames(frame, 1).pop().map(|frame| frame.unit);
-    let thunks = procedure_for(stop.thread(), &unit.unwrap_or_default(), &names, text)?;
-    let request = request(stop, thunks, Value::FALSE, &variables).ok_or_else(no_memory)?;
+    let names = &variables.names;
+    let thunks = procedure_for(stop.thread(), &unit.unwrap_or_default(), names, text)?;
+    let request = request(stop, thunks, Value::FALSE, &values).ok_or_else(no_memory)?;
     let call = stop.call(request).ok_or_else(not_loaded)?;
-    Ok((call, Expression { frame, names }))
+    let variables = Arc::new(variables);
+    Ok((call, Expression { frame, variables }))
 }
 
 /// Compiles an expression for frames of a unit with variables of these names. Gives a list of thunks,
@@ -132,17 +175,23 @@ pub fn begin_again(
     frame: usize,
     compiled: &Compiled,
 ) -> Option<Result<(Resume, Expression), String>> {
-    let variables = variables_of(stop, frame);
-    let names = names_of(&variables);
-    if names != compiled.names {
-        return None;
-    }
+    let values = match compiled.variables.again(stop, frame) {
+        Some(values) => values,
+        None => {
+            let (variables, values) = Variables::of(stop, frame);
+            if variables.names != compiled.variables.names {
+                return None;
+            }
+            values
+        }
+    };
     let procedure = stop.thread().debug_kept(compiled.procedure);
-    let request = request(stop, Value::NIL, procedure, &variables);
+    let request = request(stop, Value::NIL, procedure, &values);
     let call = request
         .ok_or_else(no_memory)
         .and_then(|request| stop.call(request).ok_or_else(not_loaded));
-    Some(call.map(|call| (call, Expression { frame, names })))
+    let variables = compiled.variables.clone();
+    Some(call.map(|call| (call, Expression { frame, variables })))
 }
 
 fn no_memory() -> String {
@@ -241,13 +290,13 @@ fn request(
     stop: &mut Stop<'_>,
     thunks: Value,
     procedure: Value,
-    variables: &[(String, canny_vm::Protected)],
+    variables: &[Protected],
 ) -> Option<Value> {
     let thread = stop.thread();
     let first = thread.protect(thunks);
     thread.protect(Value::FALSE);
     thread.protect(procedure);
-    for (_, place) in variables {
+    for place in variables {
         let value = thread.protected(*place);
         thread.protect(value);
     }
@@ -262,7 +311,7 @@ pub fn keep(stop: &mut Stop<'_>, expression: &Expression) -> Option<Compiled> {
     let procedure = request.field(PROCEDURE);
     let procedure = stop.thread().debug_keep(procedure)?;
     Some(Compiled {
-        names: expression.names.clone(),
+        variables: expression.variables.clone(),
         procedure,
     })
 }
@@ -275,7 +324,7 @@ pub fn end(stop: &mut Stop<'_>, expression: &Expression) -> Outcome {
         request.map_or(Value::FALSE, |request| request.field(index))
     };
     let mut assigned = Vec::new();
-    for (index, name) in expression.names.iter().enumerate() {
+    for (index, name) in expression.variables.names.iter().enumerate() {
         let new = field(stop, VARIABLES + index);
         let old = stop.value(expression.frame, name);
         if old.is_some_and(|old| old != new) {

@@ -16,7 +16,9 @@ pub use crate::primitives::ports::table::report_open_ports;
 pub use crate::primitives::signals::{
     handle_asks, handle_heap_signal, handle_interrupts, run_beside, take_shutdown_procedure,
 };
-pub use crate::primitives::system::{set_command_line, set_served_value, take_exit_hook};
+pub use crate::primitives::system::{
+    command_line_words, set_command_line, set_served_value, take_exit_hook,
+};
 pub use crate::primitives::tasks::take_failure_procedure;
 pub use crate::public_names::blame_public_procedures;
 pub use crate::uncaught::{BlamedProcedure, Report, Uncaught, set_report};

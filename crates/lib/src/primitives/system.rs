@@ -144,7 +144,7 @@ pub fn set_command_line(vm: &Vm, words: Vec<String>) {
 }
 
 /// The program and its arguments.
-pub(crate) fn command_line_words(vm: &Vm) -> Vec<String> {
+pub fn command_line_words(vm: &Vm) -> Vec<String> {
     let command_line: &CommandLine = host::state(vm);
     command_line.words.get().cloned().unwrap_or_default()
 }

@@ -20,12 +20,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use canny_compiler::liveness::LivenessTable;
+use canny_compiler::liveness::{LivenessTable, RegisterSet};
 use canny_compiler::unit::{
     CodeBlock, InlinedCall, Parameters, SourceFile, UnitSpan, VariableScope, find_position,
     position_records,
 };
 use canny_locks::Mutex;
+use canny_spesh::code_map::AddressMap;
 use canny_tables::kinds::Kind;
 use canny_tables::layout::code;
 use canny_tables::opcodes::{Opcode, OpcodeFlags, encode_far, field_far};
@@ -272,46 +273,89 @@ impl CodeRef {
     /// Live registers of a frame of this code stopped in the instruction whose first word ends before
     /// `pc` (or about to execute it, for an interrupted frame that will resume there).
     pub(crate) fn live_at(self, pc: *const u32, arguments: usize, cache: &LivenessCache) -> Live {
+        match cache.at(self, pc) {
+            LiveAt::Arguments => Live::First(arguments),
+            LiveAt::Nothing => Live::First(0),
+            LiveAt::Set(registers) => Live::Set(registers),
+        }
+    }
+
+    /// The same without a cache for places.
+    fn find_live_at(self, pc: *const u32, tables: &mut LivenessTables) -> LiveAt {
         let instructions = self.readable_instructions();
         let at = (pc as usize).wrapping_sub(self.start() as usize) / 4;
         let index = at.wrapping_sub(1);
         let Some(&word) = instructions.get(index) else {
-            return Live::First(0);
+            return LiveAt::Nothing;
         };
         if let Some(opcode) = Opcode::from_byte(word as u8)
             && opcode.row().window.reads_arguments()
         {
-            return Live::First(arguments);
+            return LiveAt::Arguments;
         }
-        match cache.table(self) {
-            Some(table) => Live::Set(table.live_before(&instructions, index)),
-            None => Live::First(0),
+        match tables.table(self) {
+            Some(table) => LiveAt::Set(table.live_before(&instructions, index)),
+            None => LiveAt::Nothing,
         }
     }
 }
 
-/// Liveness tables of code that collections found at the top of a stack, by entry address. Forgotten at
-/// full collections, which may free code.
+/// Liveness of code that collections, captures and debuggers found at the top of a stack. Forgotten at full
+/// collections, which may free code.
 #[derive(Debug, Default)]
-pub(crate) struct LivenessCache {
-    tables: Mutex<HashMap<usize, Option<Arc<LivenessTable>>>>,
+pub(crate) struct LivenessCache(Mutex<LivenessTables>);
+
+#[derive(Debug, Default)]
+struct LivenessTables {
+    /// By entry address.
+    by_code: HashMap<usize, Option<Arc<LivenessTable>>>,
+    /// By address behind the first word of an instruction: the condition of a breakpoint captures at the
+    /// same one again and again.
+    by_place: AddressMap<LiveAt>,
 }
 
+/// The live registers inside an instruction.
+#[derive(Clone, Debug)]
+enum LiveAt {
+    /// The arguments of a call in the middle of it.
+    Arguments,
+    Nothing,
+    Set(RegisterSet),
+}
+
+/// Places that are remembered at most.
+const PLACES_MAX: usize = 1000;
+
 impl LivenessCache {
-    fn table(&self, code: CodeRef) -> Option<Arc<LivenessTable>> {
-        let mut tables = self.tables.lock();
-        tables
-            .entry(code.start() as usize)
+    fn at(&self, code: CodeRef, pc: *const u32) -> LiveAt {
+        let mut tables = self.0.lock();
+        let place = pc as u64;
+        if let Some(known) = tables.by_place.get(&place) {
+            return known.clone();
+        }
+        let found = code.find_live_at(pc, &mut tables);
+        if tables.by_place.len() >= PLACES_MAX {
+            tables.by_place.clear();
+        }
+        tables.by_place.insert(place, found.clone());
+        found
+    }
+
+    pub(crate) fn clear(&self) {
+        *self.0.lock() = LivenessTables::default();
+    }
+}
+
+impl LivenessTables {
+    fn table(&mut self, code: CodeRef) -> Option<Arc<LivenessTable>> {
+        let of_code = self.by_code.entry(code.start() as usize);
+        of_code
             .or_insert_with(|| {
                 LivenessTable::new(&code.readable_instructions(), code.frame_words())
                     .ok()
                     .map(Arc::new)
             })
             .clone()
-    }
-
-    pub(crate) fn clear(&self) {
-        self.tables.lock().clear();
     }
 }
 

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use canny_compiler::unit::inlined_calls;
 use canny_spesh::snapshot::CodeWord;
@@ -13,6 +12,7 @@ use canny_tables::kinds::Kind;
 use canny_tables::opcodes::{Opcode, field_a, field_wide};
 use canny_value::Value;
 
+use super::hits::Hits;
 use super::kept::Kept;
 use super::places::{Place, Places, first_possible, is_file};
 use super::watched::{Change, PartName, Watched};
@@ -95,7 +95,7 @@ pub(super) struct Known {
     /// Instructions: code and word index.
     places: Vec<(CodeWord, u32)>,
     line: Option<u32>,
-    pub(super) hits: Arc<AtomicU64>,
+    pub(super) hits: Hits,
     /// The part of an object that is watched.
     pub(super) watched: Option<Arc<Watched>>,
 }
@@ -107,7 +107,7 @@ impl Known {
             breakpoint,
             places: Vec::new(),
             line: None,
-            hits: Arc::default(),
+            hits: Hits::default(),
             watched: None,
         }
     }
@@ -124,7 +124,7 @@ impl Known {
         BreakpointState {
             places: self.places.len(),
             line: self.line,
-            hits: self.hits.load(Ordering::Relaxed),
+            hits: self.hits.total(),
         }
     }
 }

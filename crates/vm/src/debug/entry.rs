@@ -8,8 +8,8 @@ use std::sync::atomic::Ordering;
 use canny_tables::opcodes::{Opcode, OpcodeFlags};
 use canny_value::Value;
 
-use super::breakpoints::BreakpointId;
-use super::seen::SeenBreak;
+use super::breakpoints::{BreakpointId, Condition};
+use super::seen::{Asked, SeenBreak};
 use super::stop::{Kind, Stop};
 use super::{Call, Resume, Verdict, patches};
 use crate::frames::bytecode_of;
@@ -33,6 +33,56 @@ impl Thread {
         self.carried[0] = 0;
         // SAFETY: stubs save pc behind the first word of the instruction.
         let at = unsafe { self.pc.sub(1) };
+        if self.may_ask_quickly()
+            && let Some(seen) = self.seen_again(at)
+            && let Some((asked, condition)) = seen.alone()
+        {
+            return self.ask_quickly(word, &seen, asked, condition);
+        }
+        self.debug_thoroughly(at, word)
+    }
+
+    /// Whether nothing is there but breakpoints: no step, no count, no call in progress.
+    #[inline]
+    fn may_ask_quickly(&self) -> bool {
+        let debugger = &self.vm.debugger;
+        self.debug.step.is_none()
+            && self.debug.counting.is_none()
+            && debugger.calls.load(Ordering::Relaxed) == 0
+            && debugger.repetitions.load(Ordering::Relaxed) == 0
+            && !self.is_critical()
+    }
+
+    /// The same as [`Thread::debug_thoroughly`] for the break that was met last, if it has one breakpoint:
+    /// in a loop its condition is mostly false.
+    #[inline]
+    fn ask_quickly(
+        &mut self,
+        word: u32,
+        seen: &SeenBreak,
+        asked: &Asked,
+        condition: &Condition,
+    ) -> *const u32 {
+        if asked.count() {
+            let verdict = condition(&mut Stop::asking(self, asked.id, seen));
+            let met = || Kind::Breakpoints(vec![asked.id]);
+            let outcome = match verdict {
+                Verdict::Pass => Outcome::Execute,
+                Verdict::Stop => self.stop(met(), Value::FALSE),
+                Verdict::Call(procedure, argument) => {
+                    self.call(procedure, argument, met(), Some(asked.id), true)
+                }
+            };
+            if let Outcome::Elsewhere(next) = outcome {
+                return next;
+            }
+        }
+        self.execute(word, seen.opcode)
+    }
+
+    /// Does the work of [`Thread::debug_instruction`] for any instruction.
+    #[inline(never)]
+    fn debug_thoroughly(&mut self, at: *const u32, word: u32) -> *const u32 {
         let Some(read) = Opcode::from_byte(word as u8) else {
             return at;
         };

@@ -13,7 +13,7 @@ use canny_tables::kinds::Kind;
 use canny_tables::layout::{code, frame};
 use canny_value::{ObjectRef, Value};
 
-use super::seen::SeenVariable;
+use super::seen::{SeenBreak, SeenVariable};
 use crate::code::CodeRef;
 use crate::control::continuation::SealedFrame;
 use crate::frames::{FrameDescription, FrameWalk, Live, Newer, Position, TailCaller};
@@ -349,22 +349,41 @@ impl Thread {
 
     /// The value of a variable of a frame, which is protected as long as the stop is.
     pub(super) fn debug_value(&mut self, frame: usize, name: &str) -> Option<Value> {
-        let seen = (frame == 0).then(|| self.break_at_hand()).flatten();
-        let remembered = seen.as_ref().and_then(|seen| seen.variable(name));
-        let value = match remembered {
+        match (frame == 0).then(|| self.break_at_hand()).flatten() {
+            Some(seen) => self.debug_value_at(&seen, name),
+            None => {
+                let value = self.find_value(frame, name).0;
+                self.protect_for_stop(value)
+            }
+        }
+    }
+
+    /// The same for the newest frame, which stands at a break.
+    #[inline]
+    pub(super) fn debug_value_at(&mut self, seen: &SeenBreak, name: &str) -> Option<Value> {
+        let value = match seen.variable(name) {
             Some(variable) => self.remembered_value(variable),
             None => {
-                let (value, variable) = self.find_value(frame, name);
-                if let (Some(seen), Some(variable)) = (seen, variable) {
+                let (value, variable) = self.find_value(0, name);
+                if let Some(variable) = variable {
                     seen.remember(name, variable);
                 }
                 value
             }
-        }?;
-        self.protect(value);
-        Some(value)
+        };
+        self.protect_for_stop(value)
     }
 
+    /// Protects a value that is an object.
+    #[inline]
+    fn protect_for_stop(&mut self, value: Option<Value>) -> Option<Value> {
+        if value.is_some_and(|value| value.as_object().is_some()) {
+            self.protect(value?);
+        }
+        value
+    }
+
+    #[inline]
     fn remembered_value(&self, variable: SeenVariable) -> Option<Value> {
         let held = match variable.place? {
             // SAFETY: the register is live at the break where the frame stands.

@@ -21,6 +21,7 @@ mod counting;
 mod entry;
 mod expansions;
 mod frames;
+mod hits;
 mod jumps;
 mod kept;
 pub(crate) mod patches;

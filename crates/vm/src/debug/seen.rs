@@ -6,13 +6,14 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use canny_compiler::unit::VariablePlace;
 use canny_spesh::code_map::FastMap;
 use canny_tables::opcodes::Opcode;
 
 use super::breakpoints::{BreakpointId, Condition};
+use super::hits::Counter;
 use super::watched::Watched;
 use super::{Debugger, patches};
 use crate::thread::Thread;
@@ -23,8 +24,7 @@ pub(super) struct Asked {
     pub(super) condition: Option<Condition>,
     /// The part of an object that it watches.
     pub(super) watched: Option<Arc<Watched>>,
-    passes: u64,
-    hits: Arc<AtomicU64>,
+    hits: Counter,
 }
 
 /// A break.
@@ -73,10 +73,9 @@ impl Thread {
             seen.last = None;
             seen.version = version;
         }
-        let known = seen.at(at);
-        if known.is_some() {
-            seen.last.clone_from(&known);
-            return known;
+        if let Some(known) = seen.breaks.get(&(at as usize)) {
+            seen.last = Some(known.clone());
+            return seen.last.clone();
         }
         let opcode = patches::original(at)?;
         let state = debugger.lock();
@@ -86,8 +85,7 @@ impl Thread {
             id: known.id,
             condition: known.breakpoint.condition.clone(),
             watched: known.watched.clone(),
-            passes: known.breakpoint.passes,
-            hits: known.hits.clone(),
+            hits: known.hits.counter(known.breakpoint.passes),
         });
         let known = Rc::new(SeenBreak {
             at: at as usize,
@@ -97,6 +95,15 @@ impl Thread {
         });
         seen.breaks.insert(at as usize, known.clone());
         Some(known)
+    }
+
+    /// The break at an address, if it was the last one that the thread met, and nothing has changed.
+    #[inline]
+    pub(super) fn seen_again(&self, at: *const u32) -> Option<Rc<SeenBreak>> {
+        let seen = &self.debug.seen;
+        let last = seen.last.as_ref().filter(|last| last.at == at as usize)?;
+        let version = self.vm.debugger.version.load(Ordering::Acquire);
+        (seen.version == version).then(|| last.clone())
     }
 
     /// The break at which the thread stands, if it has one.
@@ -114,7 +121,7 @@ impl Thread {
             {
                 continue;
             }
-            if asked.hits.fetch_add(1, Ordering::Relaxed) >= asked.passes {
+            if asked.count() {
                 met.push(asked.id);
             }
         }
@@ -141,12 +148,33 @@ impl Seen {
     }
 }
 
+impl Asked {
+    /// Counts a hit; whether the breakpoint is asked.
+    #[inline]
+    pub(super) fn count(&self) -> bool {
+        self.hits.count()
+    }
+}
+
 impl SeenBreak {
+    /// The only breakpoint, if it has a condition and watches nothing.
+    #[inline]
+    pub(super) fn alone(&self) -> Option<(&Asked, &Condition)> {
+        match self.asked.as_slice() {
+            [asked] if asked.watched.is_none() => Some((asked, asked.condition.as_ref()?)),
+            _ => None,
+        }
+    }
+
     /// The place of a variable, if it is remembered.
+    #[inline]
     pub(super) fn variable(&self, name: &str) -> Option<SeenVariable> {
-        let variables = self.variables.borrow();
-        let mut of_name = variables.iter().filter(|(known, _)| known == name);
-        of_name.next().map(|(_, variable)| *variable)
+        for (known, variable) in self.variables.borrow().iter() {
+            if known == name {
+                return Some(*variable);
+            }
+        }
+        None
     }
 
     pub(super) fn remember(&self, name: &str, variable: SeenVariable) {

@@ -11,6 +11,7 @@ use super::breakpoints::BreakpointId;
 use super::expansions::{Expanded, ExpansionId, ExpansionView};
 use super::frames::{Assignment, DebugFrame, DebugVariable, Origin};
 use super::jumps::Ahead;
+use super::seen::SeenBreak;
 use super::watched::Change;
 use super::{Debugger, Resume, TaskKey};
 use crate::frames::Position;
@@ -42,23 +43,49 @@ pub enum Reason {
 pub struct Stop<'t> {
     thread: &'t mut Thread,
     reason: Kind,
-    /// The argument of the call that the client made before.
-    argument: Protected,
+    /// Protected values from here on are those of the stop.
+    first: usize,
+    /// The argument of the call that the client made before, if it made one.
+    argument: Option<Protected>,
+    /// The break at which the task stands, if its memory is at hand.
+    seen: Option<&'t SeenBreak>,
 }
 
 impl Drop for Stop<'_> {
+    #[inline]
     fn drop(&mut self) {
-        self.thread.release(self.argument);
+        self.thread.release_from(self.first);
     }
 }
 
 impl<'t> Stop<'t> {
     pub(super) fn new(thread: &'t mut Thread, reason: Kind, argument: Value) -> Stop<'t> {
-        let argument = thread.protect(argument);
+        let first = thread.protected_count();
+        // Most stops have none.
+        let argument = (argument != Value::FALSE).then(|| thread.protect(argument));
         Stop {
             thread,
             reason,
+            first,
             argument,
+            seen: None,
+        }
+    }
+
+    /// A breakpoint is asked that was met for the first time at this stop.
+    #[inline]
+    pub(super) fn asking(
+        thread: &'t mut Thread,
+        id: BreakpointId,
+        seen: &'t SeenBreak,
+    ) -> Stop<'t> {
+        let first = thread.protected_count();
+        Stop {
+            thread,
+            reason: Kind::Asked(id),
+            first,
+            argument: None,
+            seen: Some(seen),
         }
     }
 
@@ -73,7 +100,8 @@ impl<'t> Stop<'t> {
 
     /// The argument of the call that was made here before, or `#f`.
     pub fn argument(&self) -> Value {
-        self.thread.protected(self.argument)
+        let argument = self.argument.map(|place| self.thread.protected(place));
+        argument.unwrap_or(Value::FALSE)
     }
 
     /// How many calls of the debugger the task is in the middle of. Those that it has escaped from do not
@@ -130,7 +158,10 @@ impl<'t> Stop<'t> {
 
     /// The value of a variable of a frame.
     pub fn value(&mut self, frame: usize, name: &str) -> Option<Value> {
-        self.thread.debug_value(frame, name)
+        match self.seen {
+            Some(seen) if frame == 0 => self.thread.debug_value_at(seen, name),
+            _ => self.thread.debug_value(frame, name),
+        }
     }
 
     /// The box of a variable of a frame, if it has one.

@@ -338,6 +338,19 @@ impl Thread {
         self.scratch[place.0] = value;
     }
 
+    /// How many values are protected.
+    pub(crate) fn protected_count(&self) -> usize {
+        self.scratch.len()
+    }
+
+    /// Forgets all protected values but the first ones.
+    #[inline]
+    pub(crate) fn release_from(&mut self, count: usize) {
+        if self.scratch.len() > count {
+            self.scratch.truncate(count);
+        }
+    }
+
     /// Forgets this protected value and all made after it.
     pub fn release(&mut self, place: Protected) {
         self.scratch.truncate(place.0);

@@ -15,6 +15,9 @@ mod values;
 
 pub(crate) use self::systems::GuestSystem;
 
+use std::cell::RefCell;
+use std::sync::{Arc, Weak};
+
 use canny_locks::{Mutex, MutexGuard};
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
@@ -25,7 +28,7 @@ use self::values::{Externs, function_type_of, integer, types_of};
 use super::control::values_of;
 use super::tasks::{Then, suspend};
 use crate::arguments::{Call, implementations};
-use crate::host::{find, keep, kept_in_table};
+use crate::host::{find, keep, kept_in_table, number_of_value};
 use crate::list::Walk;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -127,14 +130,31 @@ mod field {
     pub(super) const EXTERNS: usize = 2;
 }
 
+thread_local! {
+    /// The store that was used last, by its number: calls come in rows.
+    static LAST: RefCell<(u64, Weak<GuestStore>)> = const { RefCell::new((0, Weak::new())) };
+}
+
+/// The store that a host object stands for.
+fn store_of(thread: &Thread, handle: Value) -> Option<Arc<GuestStore>> {
+    let number = number_of_value(handle)?;
+    LAST.with_borrow_mut(|last| {
+        if last.0 == number
+            && let Some(store) = last.1.upgrade()
+        {
+            return Some(store);
+        }
+        let store = find::<GuestStore>(thread, handle)?;
+        *last = (number, Arc::downgrade(&store));
+        Some(store)
+    })
+}
+
 /// The store whose record is the first argument.
-fn store(
-    thread: &mut Thread,
-    call: Call,
-) -> Result<(std::sync::Arc<GuestStore>, ObjectRef), Raise> {
+fn store(thread: &mut Thread, call: Call) -> Result<(Arc<GuestStore>, ObjectRef), Raise> {
     let record = call.object(thread, 0, Kind::Record, "store")?;
-    let found = (record.length() > field::EXTERNS)
-        .then(|| find::<GuestStore>(thread, record.field(field::HANDLE)));
+    let found =
+        (record.length() > field::EXTERNS).then(|| store_of(thread, record.field(field::HANDLE)));
     match found.flatten() {
         Some(guests) => Ok((guests, record)),
         None => Err(call.type_error(thread, 0, "store")),
@@ -285,6 +305,10 @@ fn call_function(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     words.clear();
     for (position, kind) in kind.parameters.iter().enumerate() {
         let value = call.at(position + 2);
+        if let Some(word) = values::plain(*kind, value) {
+            words.push(word);
+            continue;
+        }
         if let Err(expected) = values::push(thread, &mut guests, record, &mut words, *kind, value) {
             guests.words = words;
             let name = guests.store.function_name(function);

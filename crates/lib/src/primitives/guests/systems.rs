@@ -24,10 +24,13 @@ use crate::primitives::posix::handle_of_port;
 pub(crate) struct GuestSystem {
     wasi: Wasi,
     /// Its outputs, if these are in memory.
-    outputs: [Option<Arc<Handle>>; 2],
+    outputs: [Stream; 2],
 }
 
 kept_in_table!(GuestSystem);
+
+/// A stream of a guest, or none.
+type Stream = Option<Arc<Handle>>;
 
 fn system(thread: &mut Thread, call: Call, position: usize) -> Result<Arc<GuestSystem>, Raise> {
     let found = find::<GuestSystem>(thread, call.at(position));
@@ -76,7 +79,7 @@ pub(super) fn make(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 }
 
 /// The stream for an argument: none for `#f`, the process's for `#t`, that of a port, or bytes.
-fn input(thread: &mut Thread, call: Call, position: usize) -> Result<Option<Arc<Handle>>, Raise> {
+fn input(thread: &mut Thread, call: Call, position: usize) -> Result<Stream, Raise> {
     let given = call.at(position);
     if let Some(bytes) = given.as_kind(Kind::Bytevector) {
         return Ok(Some(Handle::memory(bytes.with_bytes(<[u8]>::to_vec))));
@@ -100,7 +103,7 @@ fn output_at(
     call: Call,
     position: usize,
     standard: fn() -> Arc<Handle>,
-) -> Result<(Option<Arc<Handle>>, Option<Arc<Handle>>), Raise> {
+) -> Result<(Stream, Stream), Raise> {
     let given = call.at(position);
     if given.is_kind(Kind::Symbol) {
         let handle = Handle::channel("output of a guest");

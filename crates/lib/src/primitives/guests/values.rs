@@ -63,6 +63,17 @@ pub(super) fn float(value: Value) -> Option<f64> {
     }
 }
 
+/// The word of a number that needs no conversion.
+#[inline(always)]
+pub(super) fn plain(kind: ValueType, value: Value) -> Option<u64> {
+    match kind {
+        ValueType::I32 => Some(u64::from(i32::try_from(value.as_fixnum()?).ok()? as u32)),
+        ValueType::I64 => Some(value.as_fixnum()? as u64),
+        ValueType::F64 => Some(value.as_flonum()?.to_bits()),
+        _ => None,
+    }
+}
+
 /// Adds the words of a value of a type; else says what was expected.
 #[inline]
 pub(super) fn push(
