@@ -741,11 +741,20 @@
       (check-wasi 'wasi-error-output wasi)
       (%wasi-error-output (wasi-handle wasi)))
 
-    ;; Runs a WASI command; its exit code. The other arguments are those of `instantiate`.
-    (define (run-command module wasi . options)
+    ;; Runs a WASI command; its exit code. The keywords are those of `make-store`. Nothing of the
+    ;; guest is left afterwards.
+    (define* (run-command module wasi #:key (fuel #f) (memory-limit #f)
+                          (stack-size default-stack-size) (imports '()))
       (check-module 'run-command module)
       (check-argument 'run-command 2 wasi? "WASI" wasi)
-      (call-with-current-continuation
+      (let ((store (make-store #:fuel fuel #:memory-limit memory-limit #:stack-size stack-size)))
+        (dynamic-wind
+         values
+         (lambda () (exit-code-of module wasi store imports))
+         (lambda () (%wasm-release! store)))))
+
+    (define (exit-code-of module wasi store imports)
+      (call-with-escape-continuation
        (lambda (return)
          (with-exception-handler
            (lambda (object)
@@ -753,7 +762,8 @@
                  (return (caddr (error-object-irritants object)))
                  (raise-continuable object)))
            (lambda ()
-             (call-export (apply instantiate module #:wasi wasi options) "_start")
+             (call-export (instantiate module #:wasi wasi #:store store #:imports imports)
+                          "_start")
              0)))))
 
     ;; Errors.
