@@ -31,7 +31,7 @@
           make-table table? table-size table-ref table-set! table-grow!
           make-global global? global-ref global-set!
           make-wasi wasi? wasi-output wasi-error-output run-command
-          wasm-error? trap? trap-kind)
+          wasm-error? trap? trap-kind trap-backtrace)
   (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
           (only (canny data lists) map for-each assoc)
           (only (canny tasks) sleep)
@@ -771,4 +771,11 @@
     ;; The kind of a trap, such as `unreachable` or `out-of-fuel`.
     (define (trap-kind object)
       (check-argument 'trap-kind 1 trap? "trap" object)
-      (cadr (error-object-irritants object)))))
+      (cadr (error-object-irritants object)))
+
+    ;; The names of the guest's functions whose calls a trap has ended, the innermost first. Of many
+    ;; there are the newest.
+    (define (trap-backtrace object)
+      (check-argument 'trap-backtrace 1 trap? "trap" object)
+      (let ((part (memq 'in (error-object-irritants object))))
+        (if part (cadr part) '())))))

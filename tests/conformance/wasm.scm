@@ -303,6 +303,21 @@
   (test 'invalid-conversion (trap-of (call-export guest "convert" +nan.0)))
   (test 'unreachable (trap-of (call-export guest "unreachable")))
   (test 'stack-exhausted (trap-of (call-export guest "deep")))
+  (define (backtrace . call)
+    (guard (e ((trap? e) (trap-backtrace e)))
+      (apply call-export guest call)))
+  (test '("divide") (backtrace "divide" 1 0))
+  (test 24 (length (backtrace "deep")))
+  (test "deep" (car (backtrace "deep")))
+  (define outer
+    (instance-of
+     "(module (import \"env\" \"f\" (func $f (param i32 i32) (result i32)))
+              (func $middle (result i32) (i32.add (i32.const 1) (call $f (i32.const 1) (i32.const 0))))
+              (func (export \"outer\") (result i32) (i32.add (i32.const 1) (call $middle))))"
+     #:imports `(("env" ("f" . ,(instance-export guest "divide"))))
+     #:store (instance-store guest)))
+  (test '("divide" "middle" "outer")
+        (guard (e ((trap? e) (trap-backtrace e))) (call-export outer "outer")))
   (define limited (instance-of text #:fuel 1000 #:memory-limit 200000 #:stack-size 8192))
   (test 0 (call-export limited "count" 100))
   (test-true (<= 890 (store-fuel (instance-store limited)) 900))

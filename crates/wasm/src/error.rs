@@ -151,3 +151,22 @@ fn words(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ")
 }
+
+/// A frame of a guest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GuestFrame {
+    /// The function's index in its module.
+    pub function: u32,
+    /// Its name, if the module has one.
+    pub name: Option<String>,
+}
+
+impl GuestFrame {
+    /// The name, or the index in words.
+    pub fn text(&self) -> String {
+        match &self.name {
+            Some(name) => name.clone(),
+            None => format!("function {}", self.function),
+        }
+    }
+}

@@ -12,6 +12,7 @@
 
 mod activation;
 mod arena;
+mod backtrace;
 mod code;
 mod constant;
 mod error;
@@ -34,7 +35,7 @@ mod unwind;
 
 pub use activation::{Event, Limits, Outcome, RunId};
 pub use canny_tables::guest::Reason;
-pub use error::{Error, Trap};
+pub use error::{Error, GuestFrame, Trap};
 pub use exceptions::{Exception, Tag};
 pub use instance::{Extern, Imports, Instance};
 pub use listing::listing;

@@ -298,17 +298,18 @@ impl Module {
         translated.functions.get(&own_index).map(show)
     }
 
-    /// Shows the function to which an instruction belongs, and the number of its word there.
+    /// Shows the function to which an instruction belongs: its index among the module's own ones, itself,
+    /// and the number of the word there.
     pub(crate) fn with_function_at<T>(
         &self,
         address: *const u64,
-        show: impl FnOnce(&FunctionBody, u32) -> T,
+        show: impl FnOnce(u32, &FunctionBody, u32) -> T,
     ) -> Option<T> {
         let translated = self.shared.code.translated.lock();
         let (start, index) = translated.places.range(..=address as usize).next_back()?;
         let body = translated.functions.get(index)?;
         let word = (address as usize - start) / 8;
-        (word < body.words.len()).then(|| show(body, word as u32))
+        (word < body.words.len()).then(|| show(*index, body, word as u32))
     }
 
     /// How many bytes it has.

@@ -135,6 +135,9 @@ impl Store {
                 Ok(event)
             }
             Err(trap) => {
+                if !matches!(trap, Trap::Exit(_)) {
+                    self.note_backtrace(&run.activation);
+                }
                 self.end(run);
                 Err(trap)
             }

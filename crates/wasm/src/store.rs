@@ -8,7 +8,7 @@ use canny_tables::guest::{Opcode, Runtime};
 use crate::activation::{Limits, Outcome, Run};
 use crate::arena::Arena;
 use crate::code::Code;
-use crate::error::Trap;
+use crate::error::{GuestFrame, Trap};
 use crate::exceptions::Exceptions;
 use crate::memory::{Memory, PAGE};
 use crate::record::{FunctionRecord, GlobalRecord, InstanceRecord};
@@ -76,6 +76,8 @@ pub struct Store {
     pub(crate) stack_bytes: usize,
     pub(crate) fuel: Option<u64>,
     memory_limit: Option<u64>,
+    /// Of the newest trap.
+    pub(crate) backtrace: Vec<GuestFrame>,
     may_wait: bool,
     /// The instance of functions of the host.
     host: Arena<InstanceRecord>,
@@ -113,6 +115,7 @@ impl Store {
             stack_bytes: Limits::default().stack_bytes,
             fuel: None,
             memory_limit: None,
+            backtrace: Vec::new(),
             may_wait: false,
             host,
         }

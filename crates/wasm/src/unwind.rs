@@ -16,12 +16,24 @@ use crate::types::{self, FunctionType, ValueType};
 
 /// A frame, and the instruction of its function that has not been done yet.
 #[derive(Clone, Copy)]
-struct Frame {
-    slots: *mut u64,
-    instance: *const InstanceRecord,
+pub struct Frame {
+    pub slots: *mut u64,
+    pub instance: *const InstanceRecord,
     /// An instruction, or what is behind one that is a call.
-    pc: *const u64,
-    is_call: bool,
+    pub pc: *const u64,
+    pub is_call: bool,
+}
+
+impl Frame {
+    /// An address in the instruction that the frame is at: a call belongs to the blocks in which it is,
+    /// not to those behind it.
+    pub fn at(self) -> *const u64 {
+        if self.is_call {
+            self.pc.wrapping_sub(1)
+        } else {
+            self.pc
+        }
+    }
 }
 
 /// The answer of a function to an exception.
@@ -192,13 +204,7 @@ fn find(frame: Frame, tag: Tag) -> Option<Found> {
     // SAFETY: instances live as long as their store.
     let instance = unsafe { &*frame.instance };
     let module = instance.module.as_ref()?;
-    // A call belongs to the blocks in which it is, not to those behind it.
-    let pc = if frame.is_call {
-        frame.pc.wrapping_sub(1)
-    } else {
-        frame.pc
-    };
-    module.with_function_at(pc, |body, word| {
+    module.with_function_at(frame.at(), |_, body, word| {
         let catches = |clause: &&Clause| {
             let is_inside = (clause.start..clause.end).contains(&word);
             let is_wanted = clause
@@ -220,7 +226,11 @@ fn find(frame: Frame, tag: Tag) -> Option<Found> {
 ///
 /// # Safety
 /// The frame belongs to a run that is not running now, and has its link at this slot.
-unsafe fn caller(slots: *mut u64, instance: *const InstanceRecord, link: usize) -> Option<Frame> {
+pub unsafe fn caller(
+    slots: *mut u64,
+    instance: *const InstanceRecord,
+    link: usize,
+) -> Option<Frame> {
     // SAFETY: a link has a return address, which is that of an instruction, and the caller's frame. An
     // instruction that goes back to another instance has that and the address there.
     unsafe {

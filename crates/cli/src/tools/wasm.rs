@@ -266,8 +266,19 @@ fn run_command(module: &Module, request: Request) -> Result<u8, String> {
     Ok(match outcome {
         Ok(()) => 0,
         Err(Error::Trap(Trap::Exit(code))) => code as u8,
-        Err(error) => complain(&request.file, &error),
+        Err(error) => {
+            let code = complain(&request.file, &error);
+            print_backtrace(&store);
+            code
+        }
     })
+}
+
+/// The functions whose calls a trap has ended.
+fn print_backtrace(store: &Store) {
+    for frame in store.backtrace() {
+        eprintln!("  in {}", frame.text());
+    }
 }
 
 /// The register code of all functions, each behind a line with its index and name.
@@ -317,7 +328,11 @@ fn invoke(module: &Module, name: &str, request: &Request) -> Result<u8, String> 
             crate::print_all(&text);
             Ok(0)
         }
-        Err(trap) => Ok(complain(file, &Error::Trap(trap))),
+        Err(trap) => {
+            let code = complain(file, &Error::Trap(trap));
+            print_backtrace(&store);
+            Ok(code)
+        }
     }
 }
 

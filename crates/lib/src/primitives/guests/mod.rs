@@ -22,7 +22,7 @@ use canny_locks::{Mutex, MutexGuard};
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 use canny_vm::{PrimitiveFunction, Raise, Thread};
-use canny_wasm::{Error, Event, Function, FunctionType, Module, RunId, Store, Trap};
+use canny_wasm::{Error, Event, Function, FunctionType, GuestFrame, Module, RunId, Store, Trap};
 
 use self::values::{Externs, function_type_of, integer, types_of};
 use super::control::values_of;
@@ -177,17 +177,32 @@ fn limit(thread: &mut Thread, call: Call, position: usize) -> Result<Option<u64>
     }
 }
 
-/// Raises a trap. The irritants are names and values in turn.
+/// Raises a trap that no frame of a guest belongs to.
 fn trap(thread: &mut Thread, call: Call, trap: &Trap) -> Raise {
-    let name = thread.symbol("trap");
+    trap_in(thread, call, trap, &[])
+}
+
+/// Raises a trap. The irritants are names and values in turn: its kind, the code of an exit, and the names
+/// of functions from the innermost one out.
+fn trap_in(thread: &mut Thread, call: Call, trap: &Trap, frames: &[GuestFrame]) -> Raise {
+    let mut functions = Value::NIL;
+    for frame in frames.iter().rev() {
+        let name = thread.string(&frame.text());
+        functions = thread.cons(name, functions);
+    }
+    let [name, within] = ["trap", "in"].map(|name| thread.symbol(name));
     let kind = thread.symbol(trap.kind());
-    let condition = match trap {
-        Trap::Exit(code) => {
-            let irritants = [name, kind, Value::fixnum(i64::from(*code))];
-            thread.condition("wasm", &trap.to_string(), &irritants, Some(call.who))
-        }
-        _ => thread.condition("wasm", &trap.to_string(), &[name, kind], Some(call.who)),
+    let last = match trap {
+        Trap::Exit(code) => Value::fixnum(i64::from(*code)),
+        _ => functions,
     };
+    let irritants = [name, kind, within, last];
+    let count = if functions.is_nil() { 2 } else { 4 };
+    let irritants = match trap {
+        Trap::Exit(_) => &[name, kind, last],
+        _ => &irritants[..count],
+    };
+    let condition = thread.condition("wasm", &trap.to_string(), irritants, Some(call.who));
     thread.raise_object(condition)
 }
 
@@ -401,8 +416,9 @@ fn go_on(
             Ok(record.field(field::HANDLE))
         }
         Err(reason) => {
+            let frames = guests.store.backtrace().to_vec();
             drop(guests);
-            Err(trap(thread, call, &reason))
+            Err(trap_in(thread, call, &reason, &frames))
         }
     }
 }
