@@ -34,7 +34,7 @@
           wasm-error? trap? trap-kind trap-backtrace)
   (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
           (only (canny data lists) map for-each assoc)
-          (only (canny tasks) sleep)
+          (only (canny tasks) sleep %raise-if-interrupted)
           (only (canny files) file->bytevector)
           (canny machine arguments))
   (begin
@@ -177,8 +177,9 @@
               ((%wasm-event store) => (lambda (event) (drive store event)))
               (else (try-again store call (min 0.02 (* 2 pause)))))))
 
-    ;; Continues a call until it returns. An event is a vector of the call's number, and if a
-    ;; procedure is to be called, its number and the arguments.
+    ;; Continues a call until it returns. An event is a vector of the call's number, and if a procedure
+    ;; is to be called, its number and the arguments. A task is not cancelled in the middle of library
+    ;; code, unless that looks itself.
     (define (drive store event)
       (let ((run (vector-ref event 0))
             (handle (store-handle store)))
@@ -188,7 +189,7 @@
            (let loop ((event event))
              (let ((result (%wasm-resume store run
                                          (if (= (vector-length event) 1)
-                                             #f
+                                             (%raise-if-interrupted)
                                              (answer store event)))))
                (if (eq? result handle)
                    (loop (%wasm-event store))
