@@ -177,9 +177,9 @@
               ((%wasm-event store) => (lambda (event) (drive store event)))
               (else (try-again store call (min 0.02 (* 2 pause)))))))
 
-    ;; Continues a call until it returns. An event is a vector of the call's number, and if a procedure
-    ;; is to be called, its number and the arguments. A task is not cancelled in the middle of library
-    ;; code, unless that looks itself.
+    ;; Continues a call until it returns. An event is a vector of the call's number, and if a
+    ;; procedure is to be called, its number and the arguments. A task is not cancelled in the middle
+    ;; of library code, unless that looks itself.
     (define (drive store event)
       (let ((run (vector-ref event 0))
             (handle (store-handle store)))
