@@ -73,6 +73,11 @@ impl Control {
         }
     }
 
+    /// Whether it is a function to whose end nothing jumps.
+    fn is_plain_function(&self) -> bool {
+        self.kind == Kind::Function && self.patches.is_empty() && self.landings.is_empty()
+    }
+
     /// How many values a branch to it takes.
     fn arity(&self) -> usize {
         match self.kind {
@@ -158,6 +163,13 @@ impl Translator<'_> {
     }
 
     pub(super) fn close(&mut self) {
+        if self.unreachable.is_none() && self.control.last().is_some_and(Control::is_plain_function)
+        {
+            // Results go from where they are to where the caller wants them.
+            self.control.pop();
+            self.write_return();
+            return;
+        }
         if self.unreachable.take().is_none() {
             self.fall_through();
         }
