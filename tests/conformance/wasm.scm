@@ -206,6 +206,67 @@
   (test 'out-of-bounds-table (trap-of (table-ref functions 5)))
   (test-values ('() '(i32)) (function-type (instance-store guest) nine)))
 
+;; Guests' own objects stay with them; they may hold objects of Scheme.
+(test-group "objects of guests"
+  (define guest
+    (instance-of
+     "(module
+       (type $box (struct (field externref) (field (ref null $box))))
+       (type $list (array anyref))
+       (global $kept (mut (ref null $box)) (ref.null $box))
+       (global $any (export \"seven\") (mut anyref) (ref.i31 (i32.const 7)))
+       (func (export \"keep\") (param externref)
+         (global.set $kept (struct.new $box (local.get 0) (global.get $kept))))
+       (func (export \"kept\") (result externref)
+         (struct.get $box 0 (struct.get $box 1 (global.get $kept))))
+       (func (export \"same\") (param externref) (result externref) (local.get 0))
+       (func (export \"any\") (param anyref) (result anyref) (local.get 0))
+       (func (export \"small\") (param (ref i31)) (result i32) (i31.get_s (local.get 0)))
+       (func (export \"small?\") (param anyref) (result i32) (ref.test (ref i31) (local.get 0)))
+       (func (export \"equal\") (param eqref) (result eqref) (local.get 0))
+       (func (export \"box\") (result (ref $box)) (struct.new_default $box))
+       (func (export \"list\") (result externref)
+         (extern.convert_any (array.new $list (ref.i31 (i32.const 1)) (i32.const 2))))
+       (func (export \"give-box\") (param (ref null $box)) (result i32)
+         (ref.is_null (local.get 0))))"))
+  (define object (list 1 2))
+  (call-export guest "keep" object)
+  (call-export guest "keep" 'other)
+  (do ((n 0 (+ n 1))) ((= n 5000))
+    (if (not (eqv? n (call-export guest "same" n)))
+        (error "another object" n)))
+  (test-true (eq? object (call-export guest "kept")))
+  ;; Integers of 31 bits are their own references, other objects those of the host.
+  (test -5 (call-export guest "any" -5))
+  (test 1 (call-export guest "small?" 1073741823))
+  (test 0 (call-export guest "small?" 1073741824))
+  (test 1073741824 (call-export guest "any" 1073741824))
+  (test-true (eq? object (call-export guest "any" object)))
+  (test #f (call-export guest "any" #f))
+  (test -1073741824 (call-export guest "small" -1073741824))
+  (test-error (call-export guest "small" #f))
+  (test-error (call-export guest "small" 1073741824))
+  (test 3 (call-export guest "equal" 3))
+  (test-error (call-export guest "equal" object))
+  (test 7 (global-ref (instance-export guest "seven")))
+  (test "a guest gave a reference to its struct, which Scheme cannot have"
+        (message (call-export guest "box")))
+  (test "a guest gave a reference to its array, which Scheme cannot have"
+        (message (call-export guest "list")))
+  (test 1 (call-export guest "give-box" #f))
+  (test-error (call-export guest "give-box" object))
+  (test-values ('(anyref) '(anyref))
+    (function-type (instance-store guest) (instance-export guest "any")))
+  (test-values ('() '(structref))
+    (function-type (instance-store guest) (instance-export guest "box")))
+  (test 'cast-failure
+        (trap-of
+         (call-export
+          (instance-of
+           "(module (func (export \"f\") (param anyref) (result i31ref)
+             (ref.cast (ref i31) (local.get 0))))")
+          "f" "text"))))
+
 (test-group "memories"
   (define guest
     (instance-of

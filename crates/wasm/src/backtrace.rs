@@ -6,10 +6,10 @@ use canny_tables::guest::{Opcode, Runtime};
 
 use crate::activation::Activation;
 use crate::code;
+use crate::definitions;
 use crate::error::GuestFrame;
 use crate::handlers;
 use crate::store::Store;
-use crate::types;
 use crate::unwind::{Frame, caller};
 
 /// Most frames of a backtrace.
@@ -60,6 +60,6 @@ impl Store {
         };
         // SAFETY: that instruction has three words.
         let words = unsafe { std::slice::from_raw_parts(frame.pc, 3) };
-        Some(types::function_type(code::read32(words, 16)).link())
+        Some(definitions::function_type(code::read32(words, 16)).link())
     }
 }

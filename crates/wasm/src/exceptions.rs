@@ -2,7 +2,7 @@
 //!
 //! An exception that is thrown is a value of the runtime. One that a clause has caught with its reference
 //! is kept in the store: the reference is a number, which stands in words of frames, tables and global
-//! variables. When many were kept, those words are searched, and exceptions without any are forgotten.
+//! variables. When many were kept, [`crate::collect`] finds those that are not needed.
 
 use std::sync::Arc;
 
@@ -80,10 +80,7 @@ impl Exceptions {
 
     /// The exception that a reference is of.
     pub fn referred(&self, word: u64) -> Option<Exception> {
-        if word & REFERENCE_MASK != REFERENCE {
-            return None;
-        }
-        self.kept.get((word & !REFERENCE_MASK) as usize)?.clone()
+        self.kept[self.number(word)?].clone()
     }
 
     /// How many tags there are.
@@ -117,16 +114,25 @@ impl Exceptions {
         word
     }
 
-    /// Forgets all but those to which one of the words refers.
-    pub fn forget(&mut self, each_word: impl FnOnce(&mut dyn FnMut(u64))) {
-        let mut is_used = vec![false; self.kept.len()];
-        each_word(&mut |word| {
-            if word & REFERENCE_MASK == REFERENCE
-                && let Some(is_used) = is_used.get_mut((word & !REFERENCE_MASK) as usize)
-            {
-                *is_used = true;
-            }
-        });
+    /// How many numbers kept exceptions have had.
+    pub fn kept_count(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// The number of the kept exception that a word refers to.
+    pub fn number(&self, word: u64) -> Option<usize> {
+        let number = (word & !REFERENCE_MASK) as usize;
+        (word & REFERENCE_MASK == REFERENCE && number < self.kept.len()).then_some(number)
+    }
+
+    /// The words of a kept exception.
+    pub fn words(&self, number: usize) -> &[u64] {
+        let exception = self.kept.get(number).and_then(Option::as_ref);
+        exception.map_or(&[], Exception::words)
+    }
+
+    /// Forgets all but the marked ones.
+    pub fn forget(&mut self, is_used: &[bool]) {
         for (number, _) in is_used.iter().enumerate().filter(|(_, is_used)| !**is_used) {
             if self.kept[number].take().is_some() {
                 self.free.push(number as u32);
@@ -150,7 +156,8 @@ mod tests {
         assert!(exceptions.is_full());
         let thrown_again = exceptions.referred(words[3]).unwrap();
         assert_eq!(exceptions.reference(thrown_again.clone()), words[3]);
-        exceptions.forget(|visit| [0, words[7], u64::MAX].into_iter().for_each(visit));
+        let is_used: Vec<bool> = words.iter().map(|word| *word == words[7]).collect();
+        exceptions.forget(&is_used);
         assert!(!exceptions.is_full());
         assert_eq!(exceptions.referred(words[7]).unwrap().words(), [7]);
         assert!(exceptions.referred(words[8]).is_none());

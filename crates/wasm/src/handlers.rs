@@ -24,7 +24,7 @@ unsafe extern "C" {
 
 struct Handlers {
     by_opcode: SeededMap<Opcode, usize>,
-    /// The few that the runtime asks for.
+    /// The few that the runtime asks for, by address.
     of_runtime: Vec<(usize, Runtime)>,
     first: usize,
     last: usize,
@@ -46,6 +46,7 @@ static HANDLERS: LazyLock<Handlers> = LazyLock::new(|| {
         first = first.min(address);
         last = last.max(address);
     }
+    of_runtime.sort_unstable_by_key(|(address, _)| *address);
     Handlers {
         by_opcode,
         of_runtime,
@@ -84,9 +85,9 @@ pub fn opcode(address: u64) -> Option<Opcode> {
 
 /// The same if the instruction is for the runtime.
 pub fn runtime_operation(address: u64) -> Option<Runtime> {
-    let mut known = HANDLERS.of_runtime.iter();
-    let found = known.find(|(handler, _)| *handler == address as usize)?;
-    Some(found.1)
+    let known = &HANDLERS.of_runtime;
+    let place = known.binary_search_by_key(&(address as usize), |(handler, _)| *handler);
+    Some(known[place.ok()?].1)
 }
 
 /// Runs code until it returns to the runtime; gives the reason's number.

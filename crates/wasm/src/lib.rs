@@ -11,13 +11,18 @@
 //! frame of Rust is between two frames of a guest.
 
 mod activation;
+mod aggregates;
 mod arena;
 mod backtrace;
+mod casts;
 mod code;
+mod collect;
 mod constant;
+mod definitions;
 mod error;
 mod exceptions;
 mod handlers;
+mod heap;
 mod instance;
 mod link;
 mod listing;
@@ -35,6 +40,8 @@ mod unwind;
 
 pub use activation::{Event, Limits, Outcome, RunId};
 pub use canny_tables::guest::Reason;
+pub use casts::Referent;
+pub use definitions::{Hierarchy, function_type, is_below};
 pub use error::{Error, GuestFrame, Trap};
 pub use exceptions::{Exception, Tag};
 pub use instance::{Extern, Imports, Instance};
@@ -46,5 +53,5 @@ pub use store::{Body, Function, Global, Store};
 pub use table::Table;
 pub use translate::translate_all;
 pub use types::{
-    FunctionType, GlobalType, HeapType, MemoryType, TableType, ValueType, function_type,
+    FieldType, FunctionType, GlobalType, HeapType, MemoryType, Storage, TableType, ValueType,
 };

@@ -4,13 +4,14 @@
 
 use canny_tables::guest::Reason;
 
-use crate::constant::Constant;
+use crate::constant::{ArrayValues, Constant, Context};
+use crate::definitions;
 use crate::error::{Error, Trap};
+use crate::heap::Heap;
 use crate::instance::{Extern, Imports, Instance};
 use crate::module::{ExternType, Import, Module};
 use crate::record::{FunctionRecord, InstanceRecord, Lists};
 use crate::store::{Function, Store};
-use crate::types;
 
 impl Store {
     /// Makes an instance of a module, and runs its start function.
@@ -34,6 +35,10 @@ impl Store {
         module: &Module,
         imports: &[Option<Extern>],
     ) -> Result<(Instance, Option<Function>), Error> {
+        // Nothing is freed while values of the new instance are in no place that is searched.
+        if self.heap.is_full(0) && self.depth == self.runs.len() {
+            self.collect(&[]);
+        }
         let instance = self.link(module, imports)?;
         self.fill(instance)?;
         let functions = &self.instances[instance.0].functions;
@@ -80,15 +85,16 @@ impl Store {
         }
         let imported = record.global_numbers.len();
         for (kind, value) in parts.globals[imported..].iter().zip(&parts.global_values) {
-            let value = self.wide_constant(&record, value);
+            let value = self.wide_constant(&record, value)?;
             let global = self.global(*kind, value);
             record.global_numbers.push(global.0);
         }
         let imported = record.table_numbers.len();
         for (kind, value) in parts.tables[imported..].iter().zip(&parts.table_values) {
-            let value = value
-                .as_ref()
-                .map_or(0, |value| self.constant(&record, value));
+            let value = match value {
+                Some(value) => self.constant(&record, value)?,
+                None => 0,
+            };
             let number = self.table_of(*kind, value)?;
             record.table_numbers.push(number);
         }
@@ -124,15 +130,15 @@ impl Store {
         record.complete(lists, memory);
     }
 
-    fn constant(&self, record: &InstanceRecord, value: &Constant) -> u64 {
-        self.wide_constant(record, value) as u64
+    fn constant(&mut self, record: &InstanceRecord, value: &Constant) -> Result<u64, Trap> {
+        Ok(self.wide_constant(record, value)? as u64)
     }
 
-    fn wide_constant(&self, record: &InstanceRecord, value: &Constant) -> u128 {
-        value.evaluate(
-            |index| self.globals[record.global_numbers[index as usize]].value,
-            |index| self.reference(Function(record.functions[index as usize])),
-        )
+    fn wide_constant(&mut self, record: &InstanceRecord, value: &Constant) -> Result<u128, Trap> {
+        value.evaluate(&mut Evaluation {
+            store: self,
+            record,
+        })
     }
 
     /// Fills tables and memories; what was done before an error stays, as the standard says.
@@ -142,13 +148,14 @@ impl Store {
         };
         let parts = module.parts();
         for segment in &parts.elements {
-            let record = &self.instances[instance.0];
-            let items = segment.items.iter().map(|item| self.constant(record, item));
-            let items: Vec<u64> = if segment.is_declared {
-                Vec::new()
-            } else {
-                items.collect()
-            };
+            // SAFETY: the record stays where it is, and constants change objects only.
+            let record = unsafe { &*self.instances.address(instance.0) };
+            let mut items = Vec::new();
+            if !segment.is_declared {
+                for item in &segment.items {
+                    items.push(self.constant(record, item)?);
+                }
+            }
             self.instances[instance.0].elements.push(items);
         }
         self.instances[instance.0].dropped_data = vec![false; parts.data.len()];
@@ -158,8 +165,9 @@ impl Store {
             };
             let record = &mut self.instances[instance.0];
             let items = std::mem::take(&mut record.elements[index]);
-            let record = &self.instances[instance.0];
-            let offset = self.constant(record, offset);
+            // SAFETY: as above.
+            let record = unsafe { &*self.instances.address(instance.0) };
+            let offset = self.constant(record, offset)?;
             let number = record.table_numbers[*table as usize];
             let elements = self.tables[number].elements_mut();
             let place = range(offset, items.len(), elements.len());
@@ -172,8 +180,9 @@ impl Store {
             };
             let record = &mut self.instances[instance.0];
             record.dropped_data[index] = true;
-            let record = &self.instances[instance.0];
-            let offset = self.constant(record, offset);
+            // SAFETY: as above.
+            let record = unsafe { &*self.instances.address(instance.0) };
+            let offset = self.constant(record, offset)?;
             let number = record.memory_numbers[*memory as usize];
             let data = &module.bytes()[segment.bytes.clone()];
             let bytes = self.memories[number].bytes_mut();
@@ -201,6 +210,66 @@ impl Store {
     }
 }
 
+/// The evaluation of constant expressions of an instance that is being made.
+struct Evaluation<'a> {
+    store: &'a mut Store,
+    record: &'a InstanceRecord,
+}
+
+impl Evaluation<'_> {
+    fn object(&mut self, kind: u32, length: u32) -> Result<u64, Trap> {
+        let definition = definitions::definition(kind);
+        let bytes = Heap::bytes_for(definition, length).ok_or(Reason::HeapExhausted)?;
+        self.store.add_object(definition, length, bytes)
+    }
+}
+
+impl Context for Evaluation<'_> {
+    fn global(&self, index: u32) -> u128 {
+        self.store.globals[self.record.global_numbers[index as usize]].value
+    }
+
+    fn function(&self, index: u32) -> u64 {
+        let number = self.record.functions[index as usize];
+        self.store.reference(Function(number))
+    }
+
+    fn structure(&mut self, kind: u32, values: Option<&mut Vec<u128>>) -> Result<u64, Trap> {
+        let word = self.object(kind, 0)?;
+        let (Some(values), Some(object)) = (values, self.store.heap.get_mut(word)) else {
+            return Ok(word);
+        };
+        let fields = object.definition.fields();
+        let values = values.split_off(values.len() - fields.len());
+        let mut words = object.words_mut().iter_mut();
+        for (field, value) in fields.iter().zip(values) {
+            for part in 0..field.storage.words() {
+                if let Some(word) = words.next() {
+                    *word = (value >> (64 * part)) as u64;
+                }
+            }
+        }
+        Ok(word)
+    }
+
+    fn array(&mut self, kind: u32, length: u32, values: ArrayValues) -> Result<u64, Trap> {
+        let word = self.object(kind, length)?;
+        let Some(array) = self.store.heap.get_mut(word) else {
+            return Ok(word);
+        };
+        match values {
+            ArrayValues::Zeros => {}
+            ArrayValues::Same(value) => array.fill(0..length as usize, value),
+            ArrayValues::Each(values) => {
+                for (index, value) in values.into_iter().enumerate() {
+                    array.set_element(index, value);
+                }
+            }
+        }
+        Ok(word)
+    }
+}
+
 fn pointers<T>(numbers: &[u32], of: impl Fn(u32) -> *const T) -> Vec<*const T> {
     numbers.iter().map(|number| of(*number)).collect()
 }
@@ -218,8 +287,10 @@ fn fits(found: &ExternType, wanted: &ExternType) -> bool {
         initial >= least && most.is_none_or(|most| maximum.is_some_and(|maximum| maximum <= most))
     };
     match (found, wanted) {
-        (ExternType::Function(found), ExternType::Function(wanted))
-        | (ExternType::Tag(found), ExternType::Tag(wanted)) => found == wanted,
+        (ExternType::Function(found), ExternType::Function(wanted)) => {
+            definitions::is_below(*found, *wanted)
+        }
+        (ExternType::Tag(found), ExternType::Tag(wanted)) => found == wanted,
         (ExternType::Table(found), ExternType::Table(wanted)) => {
             found.element == wanted.element
                 && found.is_wide == wanted.is_wide
@@ -249,10 +320,10 @@ fn text(kind: &ExternType) -> String {
     };
     match kind {
         ExternType::Function(number) => {
-            format!("a function {}", types::function_type(*number).text())
+            format!("a function {}", definitions::function_type(*number).text())
         }
         ExternType::Tag(number) => {
-            format!("a tag {}", types::function_type(*number).text())
+            format!("a tag {}", definitions::function_type(*number).text())
         }
         ExternType::Table(kind) => format!(
             "a table of {} elements {}",

@@ -145,7 +145,7 @@ fn operands(opcode: Opcode, instruction: &[u64], offset: usize) -> String {
         }
         Opcode::Vector(op) => vector(op, instruction, &slot, &place),
         Opcode::Plain(op) => plain(op, instruction, &slot, &target),
-        Opcode::Runtime(Runtime::NullTrap) => String::new(),
+        Opcode::Runtime(Runtime::NullTrap | Runtime::NullI31Trap) => String::new(),
         Opcode::Runtime(_) => format!(
             "{} {} {} {} {} {}",
             slot(8),

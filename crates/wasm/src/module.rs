@@ -10,15 +10,19 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use canny_locks::Mutex;
 use canny_tables::guest::{Opcode, Runtime};
 use wasmparser::{
-    DataKind, ElementItems, ElementKind, ExternalKind, FuncValidatorAllocations, Imports, Parser,
-    Payload, TypeRef, ValidPayload, Validator, WasmFeatures,
+    CompositeInnerType, DataKind, ElementItems, ElementKind, ExternalKind,
+    FuncValidatorAllocations, Imports, Parser, Payload, TypeRef, ValidPayload, Validator,
+    WasmFeatures,
 };
 
 use crate::code::{Code, FunctionBody};
 use crate::constant::Constant;
+use crate::definitions::{self, Composite, SubType};
 use crate::error::Error;
 use crate::handlers;
-use crate::types::{self, FunctionType, GlobalType, HeapType, MemoryType, TableType, ValueType};
+use crate::types::{
+    FieldType, FunctionType, GlobalType, HeapType, MemoryType, Storage, TableType, ValueType,
+};
 
 /// Things that can be imported and exported.
 #[derive(Clone, PartialEq, Debug)]
@@ -250,7 +254,7 @@ impl Module {
 
     /// The type of a function, by its index.
     pub fn function_type(&self, index: u32) -> &'static FunctionType {
-        types::function_type(self.shared.parts.functions[index as usize])
+        definitions::function_type(self.shared.parts.functions[index as usize])
     }
 
     /// The name of a function, by its index: from the section of names, or its export.
@@ -403,7 +407,9 @@ impl Reader {
                     let table = table?;
                     let value = match table.init {
                         wasmparser::TableInit::RefNull => None,
-                        wasmparser::TableInit::Expr(value) => Some(Constant::read(&value)?),
+                        wasmparser::TableInit::Expr(value) => {
+                            Some(Constant::read(&value, &self.own_types)?)
+                        }
                     };
                     let kind = self.table_type(table.ty)?;
                     self.parts.tables.push(kind);
@@ -420,7 +426,7 @@ impl Reader {
                     let global = global?;
                     let kind = self.global_type(global.ty)?;
                     self.parts.globals.push(kind);
-                    let value = Constant::read(&global.init_expr)?;
+                    let value = Constant::read(&global.init_expr, &self.own_types)?;
                     self.parts.global_values.push(value);
                 }
             }
@@ -472,7 +478,7 @@ impl Reader {
             DataKind::Active {
                 memory_index,
                 offset_expr,
-            } => Some((memory_index, Constant::read(&offset_expr)?)),
+            } => Some((memory_index, Constant::read(&offset_expr, &self.own_types)?)),
         };
         let end = segment.range.end as usize;
         let bytes = end - segment.data.len()..end;
@@ -484,32 +490,69 @@ impl Reader {
         let start = self.own_types.len() as u32;
         let mut kinds = Vec::new();
         for kind in group.types() {
-            if !kind.is_final || !kind.supertype_idxs.is_empty() {
-                return Err(unsupported("types with subtypes"));
-            }
-            let wasmparser::CompositeInnerType::Func(function) = &kind.composite_type.inner else {
-                return Err(unsupported("types of structs and arrays"));
-            };
-            let list = |types: &[wasmparser::ValType]| -> Result<Vec<ValueType>, Error> {
-                types.iter().map(|kind| self.value(*kind, start)).collect()
-            };
-            kinds.push(FunctionType {
-                parameters: list(function.params())?,
-                results: list(function.results())?,
-            });
+            kinds.push(self.sub_type(kind, start)?);
         }
         let count = kinds.len() as u32;
-        let first = types::intern(kinds);
+        let first = definitions::intern(kinds);
         self.own_types.extend(first..first + count);
         Ok(())
     }
 
-    /// A type of a value, where types from `group` on are being defined.
-    fn value(&self, kind: wasmparser::ValType, group: u32) -> Result<ValueType, Error> {
-        value_type(kind, |index| match self.own_types.get(index as usize) {
+    /// A type in a group that begins at `start`.
+    fn sub_type(&self, kind: &wasmparser::SubType, start: u32) -> Result<SubType, Error> {
+        let list = |types: &[wasmparser::ValType]| -> Result<Vec<ValueType>, Error> {
+            types.iter().map(|kind| self.value(*kind, start)).collect()
+        };
+        let field = |field: &wasmparser::FieldType| -> Result<FieldType, Error> {
+            let storage = match field.element_type {
+                wasmparser::StorageType::I8 => Storage::I8,
+                wasmparser::StorageType::I16 => Storage::I16,
+                wasmparser::StorageType::Val(kind) => Storage::Value(self.value(kind, start)?),
+            };
+            Ok(FieldType {
+                storage,
+                mutable: field.mutable,
+            })
+        };
+        let composite = match &kind.composite_type.inner {
+            CompositeInnerType::Func(function) => Composite::Function(FunctionType {
+                parameters: list(function.params())?,
+                results: list(function.results())?,
+            }),
+            CompositeInnerType::Struct(kind) => {
+                Composite::Struct(kind.fields.iter().map(field).collect::<Result<_, _>>()?)
+            }
+            CompositeInnerType::Array(kind) => Composite::Array(field(&kind.0)?),
+            CompositeInnerType::Cont(_) => return Err(unsupported("types of continuations")),
+        };
+        let supertype = match kind.supertype_idxs.first() {
+            Some(index) => {
+                let index = index.as_module_index();
+                Some(self.heap(
+                    index.ok_or_else(|| unsupported("types of this kind"))?,
+                    start,
+                ))
+            }
+            None => None,
+        };
+        Ok(SubType {
+            is_final: kind.is_final,
+            supertype,
+            composite,
+        })
+    }
+
+    /// The type with an index, where types from `group` on are being defined.
+    fn heap(&self, index: u32, group: u32) -> HeapType {
+        match self.own_types.get(index as usize) {
             Some(number) => HeapType::Type(*number),
             None => HeapType::InGroup(index - group),
-        })
+        }
+    }
+
+    /// A type of a value, where types from `group` on are being defined.
+    fn value(&self, kind: wasmparser::ValType, group: u32) -> Result<ValueType, Error> {
+        value_type(kind, |index| self.heap(index, group))
     }
 
     fn import(&mut self, import: wasmparser::Import) -> Result<(), Error> {
@@ -575,7 +618,7 @@ impl Reader {
             }
             ElementItems::Expressions(_, expressions) => {
                 for expression in expressions {
-                    items.push(Constant::read(&expression?)?);
+                    items.push(Constant::read(&expression?, &self.own_types)?);
                 }
             }
         }
@@ -584,7 +627,10 @@ impl Reader {
             ElementKind::Active {
                 table_index,
                 offset_expr,
-            } => Some((table_index.unwrap_or(0), Constant::read(&offset_expr)?)),
+            } => Some((
+                table_index.unwrap_or(0),
+                Constant::read(&offset_expr, &self.own_types)?,
+            )),
             _ => None,
         };
         self.parts.elements.push(Elements {
@@ -631,37 +677,51 @@ fn memory_type(kind: wasmparser::MemoryType) -> MemoryType {
 }
 
 /// A type of a value; `concrete` gives the type with an index of the module.
-pub fn value_type(
+fn value_type(
     kind: wasmparser::ValType,
     concrete: impl Fn(u32) -> HeapType,
 ) -> Result<ValueType, Error> {
-    use wasmparser::{AbstractHeapType, HeapType as Heap, ValType};
+    use wasmparser::ValType;
     Ok(match kind {
         ValType::I32 => ValueType::I32,
         ValType::I64 => ValueType::I64,
         ValType::F32 => ValueType::F32,
         ValType::F64 => ValueType::F64,
         ValType::V128 => ValueType::V128,
-        ValType::Ref(reference) => {
-            let heap = match reference.heap_type() {
-                Heap::Abstract { ty, .. } => match ty {
-                    AbstractHeapType::Func => HeapType::Function,
-                    AbstractHeapType::NoFunc => HeapType::NoFunction,
-                    AbstractHeapType::Extern => HeapType::Extern,
-                    AbstractHeapType::NoExtern => HeapType::NoExtern,
-                    AbstractHeapType::Exn => HeapType::Exception,
-                    AbstractHeapType::NoExn => HeapType::NoException,
-                    _ => return Err(unsupported("garbage-collected objects")),
-                },
-                Heap::Concrete(index) | Heap::Exact(index) => {
-                    let index = index.as_module_index();
-                    concrete(index.ok_or_else(|| unsupported("types of this kind"))?)
-                }
-            };
-            ValueType::Reference {
-                nullable: reference.is_nullable(),
-                heap,
+        ValType::Ref(reference) => ValueType::Reference {
+            nullable: reference.is_nullable(),
+            heap: heap_type(reference.heap_type(), concrete)?,
+        },
+    })
+}
+
+/// The same of what a reference refers to.
+pub fn heap_type(
+    kind: wasmparser::HeapType,
+    concrete: impl Fn(u32) -> HeapType,
+) -> Result<HeapType, Error> {
+    use wasmparser::{AbstractHeapType, HeapType as Heap};
+    Ok(match kind {
+        Heap::Abstract { ty, .. } => match ty {
+            AbstractHeapType::Func => HeapType::Function,
+            AbstractHeapType::NoFunc => HeapType::NoFunction,
+            AbstractHeapType::Extern => HeapType::Extern,
+            AbstractHeapType::NoExtern => HeapType::NoExtern,
+            AbstractHeapType::Exn => HeapType::Exception,
+            AbstractHeapType::NoExn => HeapType::NoException,
+            AbstractHeapType::Any => HeapType::Any,
+            AbstractHeapType::Eq => HeapType::Equal,
+            AbstractHeapType::I31 => HeapType::I31,
+            AbstractHeapType::Struct => HeapType::Struct,
+            AbstractHeapType::Array => HeapType::Array,
+            AbstractHeapType::None => HeapType::None,
+            AbstractHeapType::Cont | AbstractHeapType::NoCont => {
+                return Err(unsupported("continuations"));
             }
+        },
+        Heap::Concrete(index) | Heap::Exact(index) => {
+            let index = index.as_module_index();
+            concrete(index.ok_or_else(|| unsupported("types of this kind"))?)
         }
     })
 }

@@ -93,9 +93,9 @@ impl Store {
         module.function_name(index).map(str::to_owned)
     }
 
-    /// Gives all words that may be references to objects of the host: those in tables, global variables,
-    /// segments and the frames of runs. Some of the words are something else.
-    pub fn each_word(&self, mut visit: impl FnMut(u64)) {
+    /// Gives the words with which a search for references begins: those in tables, global variables,
+    /// segments and the frames of runs. Some of them are something else.
+    pub(crate) fn each_root(&self, mut visit: &mut dyn FnMut(u64)) {
         for number in 0..self.tables.len() as u32 {
             self.tables[number]
                 .elements()

@@ -6,10 +6,11 @@ use std::sync::atomic::AtomicPtr;
 
 use canny_tables::guest::{function, instance};
 
+use crate::definitions::{self, Definition, Display};
 use crate::memory::Memory;
 use crate::module::Module;
 use crate::table::Table;
-use crate::types::{self, FunctionType, GlobalType};
+use crate::types::{FunctionType, GlobalType};
 
 /// A function, as handlers see it.
 #[repr(C)]
@@ -18,6 +19,8 @@ pub struct FunctionRecord {
     pub code: *const u64,
     pub instance: *const InstanceRecord,
     pub kind: u32,
+    pub display: &'static Display,
+    pub definition: &'static Definition,
     pub signature: &'static FunctionType,
     /// Words of all parameters and of all results.
     pub parameters: u32,
@@ -36,11 +39,14 @@ impl FunctionRecord {
         kind: u32,
         index: u32,
     ) -> FunctionRecord {
-        let signature = types::function_type(kind);
+        let definition = definitions::definition(kind);
+        let signature = definitions::function_type(kind);
         FunctionRecord {
             code,
             instance,
             kind,
+            display: definition.display,
+            definition,
             signature,
             parameters: signature.parameter_slots() as u32,
             results: signature.result_slots() as u32,
@@ -55,6 +61,7 @@ const _: () = assert!(std::mem::offset_of!(FunctionRecord, code) == function::CO
 const _: () =
     assert!(std::mem::offset_of!(FunctionRecord, instance) == function::INSTANCE as usize);
 const _: () = assert!(std::mem::offset_of!(FunctionRecord, kind) == function::TYPE as usize);
+const _: () = assert!(std::mem::offset_of!(FunctionRecord, display) == function::DISPLAY as usize);
 
 /// A global variable.
 #[repr(C)]

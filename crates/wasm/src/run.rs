@@ -10,13 +10,14 @@ use canny_tables::guest::{Opcode, Plain, Reason, Runtime};
 
 use crate::activation::{Activation, Event, Limits, Outcome, Run, RunId, Stack};
 use crate::code::{self, Code};
+use crate::definitions;
 use crate::error::Trap;
 use crate::exceptions::Exception;
 use crate::handlers;
 use crate::operations;
 use crate::store::{Function, HostBody, Store};
 use crate::translate;
-use crate::types::{self, FunctionType};
+use crate::types::FunctionType;
 
 /// Jumps and calls between two visits of the runtime.
 const SLICE: i64 = 100_000;
@@ -280,6 +281,11 @@ impl Store {
                 Ok(charge_catch(activation))
             }
             operation => {
+                if self.aggregate(activation, operation, words)? {
+                    // SAFETY: another instruction follows.
+                    activation.pc = unsafe { activation.pc.add(3) };
+                    return Ok(None);
+                }
                 let mut operands = [0; 3];
                 let frame = activation.frame;
                 for (index, operand) in operands.iter_mut().enumerate() {
@@ -325,7 +331,7 @@ impl Store {
         index: u32,
         kind: u32,
     ) -> Result<Option<Event>, Trap> {
-        let kind = types::function_type(kind);
+        let kind = definitions::function_type(kind);
         let frame = activation.frame;
         let mut exchange = std::mem::take(&mut self.exchange);
         exchange.clear();
@@ -379,7 +385,7 @@ fn called_type(activation: &Activation) -> Option<&'static FunctionType> {
     };
     // SAFETY: that instruction has three words.
     let words = unsafe { std::slice::from_raw_parts(activation.pc, 3) };
-    Some(types::function_type(code::read32(words, 16)))
+    Some(definitions::function_type(code::read32(words, 16)))
 }
 
 /// Returns from the frame of a function of the host.

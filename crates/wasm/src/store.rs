@@ -8,8 +8,10 @@ use canny_tables::guest::{Opcode, Runtime};
 use crate::activation::{Limits, Outcome, Run};
 use crate::arena::Arena;
 use crate::code::Code;
+use crate::definitions;
 use crate::error::{GuestFrame, Trap};
 use crate::exceptions::Exceptions;
+use crate::heap::Heap;
 use crate::memory::{Memory, PAGE};
 use crate::record::{FunctionRecord, GlobalRecord, InstanceRecord};
 use crate::table::Table;
@@ -54,7 +56,11 @@ pub(crate) struct HostFunction {
     _code: Box<[u64]>,
 }
 
-/// Instances and what they share. All of it lives as long as the store.
+/// Instances and what they share. All of it but structs, arrays and exceptions lives as long as the store.
+///
+/// A word that the host has for a reference to one of those is of use until a guest runs again. Words
+/// for objects of the host are the embedder's own choice, but the upper 16 bits must not be 0x5cef to
+/// 0x5cf1.
 pub struct Store {
     pub(crate) functions: Arena<FunctionRecord>,
     pub(crate) memories: Arena<Memory>,
@@ -63,13 +69,14 @@ pub struct Store {
     pub(crate) instances: Arena<InstanceRecord>,
     pub(crate) hosts: Vec<HostFunction>,
     pub(crate) exceptions: Exceptions,
+    pub(crate) heap: Heap,
     /// Runs that are in progress, one inside of the other.
     pub(crate) depth: usize,
     /// Those of them that are not running now, the newest last.
-    #[expect(clippy::vec_box, reason = "a run is moved at each call")]
+    #[expect(clippy::vec_box, reason = "runs are large, and go in and out often")]
     pub(crate) runs: Vec<Box<Run>>,
     pub(crate) next_run: u64,
-    #[expect(clippy::vec_box, reason = "a run is moved at each call")]
+    #[expect(clippy::vec_box, reason = "as above")]
     pub(crate) spare_runs: Vec<Box<Run>>,
     /// Arguments or results of the newest event.
     pub(crate) exchange: Vec<u64>,
@@ -108,6 +115,7 @@ impl Store {
             instances: Arena::new(),
             hosts: Vec::new(),
             exceptions: Exceptions::default(),
+            heap: Heap::default(),
             depth: 0,
             runs: Vec::new(),
             next_run: 0,
@@ -144,7 +152,7 @@ impl Store {
     }
 
     fn function_of_host(&mut self, kind: FunctionType, body: HostBody) -> Function {
-        let kind = types::intern(vec![kind]);
+        let kind = definitions::intern_function(kind);
         let index = self.hosts.len() as u32;
         self.may_wait |= matches!(body, HostBody::Here(_));
         let mut code = Code::default();
@@ -217,20 +225,20 @@ impl Store {
         self.stack_bytes = bytes;
     }
 
-    /// Sets how many bytes all memories and tables may have.
+    /// Sets how many bytes all memories, tables and objects may have.
     pub fn set_memory_limit(&mut self, bytes: Option<u64>) {
         self.memory_limit = bytes;
     }
 
-    /// Bytes of all memories and tables.
+    /// Bytes of all memories, tables and objects.
     pub fn memory_bytes(&self) -> u64 {
         let memories = (0..self.memories.len() as u32).map(|number| self.memories[number].size());
         let tables =
             (0..self.tables.len() as u32).map(|number| 8 * self.tables[number].kind().initial);
-        memories.sum::<u64>() + tables.sum::<u64>()
+        memories.sum::<u64>() + tables.sum::<u64>() + self.heap.bytes()
     }
 
-    /// Whether memories and tables may have so many bytes more.
+    /// Whether memories, tables and objects may have so many bytes more.
     pub(crate) fn may_grow(&self, bytes: u64) -> bool {
         self.memory_limit.is_none_or(|limit| {
             let sum = self.memory_bytes().checked_add(bytes);
@@ -244,7 +252,7 @@ impl Store {
         }
         let limit = self.memory_limit.unwrap_or(0);
         Err(crate::Error::NoMemory(format!(
-            "the limit of {limit} bytes for memories and tables is too small"
+            "the limit of {limit} bytes for memories, tables and objects is too small"
         )))
     }
 

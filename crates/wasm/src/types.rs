@@ -1,12 +1,6 @@
-//! Types of functions and values, numbered once for the whole process.
+//! Types of values, functions, fields, memories and tables.
 //!
-//! Types of different modules are the same if their recursion groups are. So groups are interned, and a
-//! type is a number that all modules share: comparing two types is comparing numbers.
-
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
-use canny_locks::Mutex;
+//! A type that a module defines is a number here; [`crate::definitions`] has what it stands for.
 
 /// The type of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -35,7 +29,7 @@ pub enum ValueType {
 pub enum HeapType {
     /// Functions of all types.
     Function,
-    /// Functions of one type, by its number.
+    /// Functions, structs or arrays of one type, by its number.
     Type(u32),
     /// No function.
     NoFunction,
@@ -47,6 +41,18 @@ pub enum HeapType {
     Exception,
     /// No exception.
     NoException,
+    /// Objects of guests and small integers.
+    Any,
+    /// Those of them that can be compared.
+    Equal,
+    /// Integers of 31 bits.
+    I31,
+    /// Structs of all types.
+    Struct,
+    /// Arrays of all types.
+    Array,
+    /// No object.
+    None,
     /// While a group is interned: the type that it has at a place.
     InGroup(u32),
 }
@@ -58,6 +64,51 @@ pub struct FunctionType {
     pub parameters: Vec<ValueType>,
     /// Of results.
     pub results: Vec<ValueType>,
+}
+
+/// The type of a struct's field or of an array's elements.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FieldType {
+    /// The kind of its value.
+    pub storage: Storage,
+    /// Whether it may be assigned.
+    pub mutable: bool,
+}
+
+/// The kind of value that a field has.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Storage {
+    /// The lower 8 bits of an integer.
+    I8,
+    /// The lower 16 bits of an integer.
+    I16,
+    /// A value.
+    Value(ValueType),
+}
+
+impl Storage {
+    /// Words that it takes in a struct.
+    pub fn words(self) -> usize {
+        match self {
+            Storage::Value(kind) => kind.slots(),
+            _ => 1,
+        }
+    }
+
+    /// Bytes that it takes in an array.
+    pub fn bytes(self) -> usize {
+        match self {
+            Storage::I8 => 1,
+            Storage::I16 => 2,
+            Storage::Value(ValueType::I32 | ValueType::F32) => 4,
+            Storage::Value(kind) => 8 * kind.slots(),
+        }
+    }
+
+    /// Whether it has a reference.
+    pub fn is_reference(self) -> bool {
+        matches!(self, Storage::Value(ValueType::Reference { .. }))
+    }
 }
 
 /// The type of a global variable.
@@ -165,6 +216,12 @@ impl ValueType {
                     HeapType::NoExtern => "noextern".into(),
                     HeapType::Exception => "exn".into(),
                     HeapType::NoException => "noexn".into(),
+                    HeapType::Any => "any".into(),
+                    HeapType::Equal => "eq".into(),
+                    HeapType::I31 => "i31".into(),
+                    HeapType::Struct => "struct".into(),
+                    HeapType::Array => "array".into(),
+                    HeapType::None => "none".into(),
                     HeapType::Type(number) | HeapType::InGroup(number) => number.to_string(),
                 };
                 if nullable {
@@ -175,70 +232,4 @@ impl ValueType {
             }
         }
     }
-
-    /// Whether values of this type may be where those of another are wanted.
-    pub fn is_subtype_of(self, other: ValueType) -> bool {
-        let (
-            ValueType::Reference { nullable, heap },
-            ValueType::Reference {
-                nullable: may_be_null,
-                heap: wanted,
-            },
-        ) = (self, other)
-        else {
-            return self == other;
-        };
-        let fits = heap == wanted
-            || matches!(
-                (heap, wanted),
-                (HeapType::Type(_) | HeapType::NoFunction, HeapType::Function)
-                    | (HeapType::NoFunction, HeapType::Type(_))
-                    | (HeapType::NoExtern, HeapType::Extern)
-                    | (HeapType::NoException, HeapType::Exception)
-            );
-        fits && (may_be_null || !nullable)
-    }
-}
-
-#[derive(Default)]
-struct Known {
-    /// They live as long as the process.
-    types: Vec<&'static FunctionType>,
-    /// The number of a group's first type.
-    groups: HashMap<Vec<FunctionType>, u32>,
-}
-
-static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
-
-/// The number of the first type of a group, whose types refer to each other by their place in it.
-pub fn intern(group: Vec<FunctionType>) -> u32 {
-    let mut known = KNOWN.lock();
-    if let Some(first) = known.groups.get(&group) {
-        return *first;
-    }
-    let first = known.types.len() as u32;
-    for kind in &group {
-        let outside = |kind: &ValueType| match *kind {
-            ValueType::Reference {
-                nullable,
-                heap: HeapType::InGroup(place),
-            } => ValueType::Reference {
-                nullable,
-                heap: HeapType::Type(first + place),
-            },
-            kind => kind,
-        };
-        let kind = FunctionType {
-            parameters: kind.parameters.iter().map(outside).collect(),
-            results: kind.results.iter().map(outside).collect(),
-        };
-        known.types.push(Box::leak(Box::new(kind)));
-    }
-    known.groups.insert(group, first);
-    first
-}
-
-/// The type with a number.
-pub fn function_type(number: u32) -> &'static FunctionType {
-    KNOWN.lock().types[number as usize]
 }

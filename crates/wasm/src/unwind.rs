@@ -7,12 +7,13 @@ use canny_tables::guest::{Opcode, Plain, Reason, Runtime};
 
 use crate::activation::Activation;
 use crate::code::{self, Clause};
+use crate::definitions;
 use crate::error::Trap;
 use crate::exceptions::{Exception, Tag};
 use crate::handlers;
 use crate::record::InstanceRecord;
 use crate::store::Store;
-use crate::types::{self, FunctionType, ValueType};
+use crate::types::{FunctionType, ValueType};
 
 /// A frame, and the instruction of its function that has not been done yet.
 #[derive(Clone, Copy)]
@@ -48,10 +49,10 @@ impl Store {
     /// Makes a tag whose exceptions have values of these types.
     pub fn tag(&mut self, parameters: Vec<ValueType>) -> Tag {
         let results = Vec::new();
-        let kind = types::intern(vec![FunctionType {
+        let kind = definitions::intern_function(FunctionType {
             parameters,
             results,
-        }]);
+        });
         self.exceptions.add_tag(kind)
     }
 
@@ -62,27 +63,13 @@ impl Store {
 
     /// The type of a tag, whose parameters are those of the values of its exceptions.
     pub fn tag_type(&self, tag: Tag) -> &'static FunctionType {
-        types::function_type(self.exceptions.tag_type(tag))
+        definitions::function_type(self.exceptions.tag_type(tag))
     }
 
     /// Makes an exception; nothing if the words are not as many as the tag says.
     pub fn exception(&self, tag: Tag, words: &[u64]) -> Option<Exception> {
         let fits = words.len() == self.tag_type(tag).parameter_slots();
         fits.then(|| Exception::new(tag, words.into()))
-    }
-
-    /// Forgets exceptions to which nothing refers; the running frames have these words.
-    pub(crate) fn forget_exceptions(&mut self, running: &[u64]) {
-        if self.depth > self.runs.len() + 1 {
-            // A function of the host has called a guest again: frames of the first one are not known here.
-            return;
-        }
-        let mut exceptions = std::mem::take(&mut self.exceptions);
-        exceptions.forget(|visit| {
-            running.iter().copied().for_each(&mut *visit);
-            self.each_word(visit);
-        });
-        self.exceptions = exceptions;
     }
 }
 
@@ -190,7 +177,7 @@ impl Store {
                     let count = end.cast_const().offset_from_unsigned(base);
                     std::slice::from_raw_parts(base, count)
                 };
-                self.forget_exceptions(running);
+                self.collect(&[running, exception.words()]);
             }
             let word = self.exceptions.reference(exception);
             // SAFETY: as above, it is the last value.

@@ -50,7 +50,7 @@ pub const TOOL: Tool = Tool {
         ),
         (
             "--memory-limit BYTES",
-            "the bytes that all memories and tables may have",
+            "the bytes that memories, tables and objects may have",
         ),
         ("--disassemble", "print the register code of all functions"),
         ("--validate", "say only whether the module is valid"),

@@ -121,7 +121,7 @@ fn imported(h: &mut Handler, at: i32) -> Value {
 }
 
 /// The function in a table: operands are the slot of the index, the table, and the type that the
-/// function must have.
+/// function must have or be below, followed by where that is among supertypes, in bytes.
 fn element(h: &mut Handler, [index, number, kind]: [i32; 3]) -> Value {
     let tables = h.load(h.instance, instance::TABLES);
     let number = h.short(number);
@@ -140,8 +140,20 @@ fn element(h: &mut Handler, [index, number, kind]: [i32; 3]) -> Value {
     h.trap_if(null, Reason::UninitializedElement);
     let wanted = h.load_as(I32, h.pc, kind);
     let found = h.load_as(I32, callee, function::TYPE);
+    let same = h.builder.ins().icmp(IntCC::Equal, wanted, found);
+    let (below, go) = (h.builder.create_block(), h.builder.create_block());
+    h.builder.set_cold_block(below);
+    h.builder.ins().brif(same, go, &[], below, &[]);
+    h.builder.switch_to_block(below);
+    let display = h.load(callee, function::DISPLAY);
+    let depth = h.long(kind + 4);
+    let place = h.builder.ins().iadd(display, depth);
+    let found = h.load_as(I32, place, 0);
+    let wanted = h.load_as(I32, h.pc, kind);
     let other = h.builder.ins().icmp(IntCC::NotEqual, wanted, found);
     h.trap_if(other, Reason::IndirectTypeMismatch);
+    h.builder.ins().jump(go, &[]);
+    h.builder.switch_to_block(go);
     callee
 }
 

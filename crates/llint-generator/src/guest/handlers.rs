@@ -32,6 +32,7 @@ pub fn write(opcode: Opcode, h: &mut Handler) {
         Opcode::Vector(op) => vectors::write(h, op, bytes),
         Opcode::Plain(op) => plain(h, op, bytes),
         Opcode::Runtime(Runtime::NullTrap) => h.leave(Reason::NullReference),
+        Opcode::Runtime(Runtime::NullI31Trap) => h.leave(Reason::NullI31),
         Opcode::Runtime(_) => h.leave(Reason::Operation),
     }
 }

@@ -67,6 +67,8 @@ pub mod function {
     pub const INSTANCE: i32 = 8;
     /// Its type, as the runtime numbers them.
     pub const TYPE: i32 = 16;
+    /// Where the numbers of its type's supertypes are, by depth: 32 bits each.
+    pub const DISPLAY: i32 = 24;
 }
 
 /// Why guest code returns to the runtime.
@@ -103,6 +105,18 @@ pub enum Reason {
     UndefinedElement = 26,
     /// A null reference was called.
     NullFunction = 27,
+    /// A field of a null reference was used.
+    NullStruct = 28,
+    /// An element of a null reference was used.
+    NullArray = 29,
+    /// A null reference was to be an integer.
+    NullI31 = 30,
+    /// A reference does not have the type that a cast says.
+    CastFailure = 31,
+    /// An index is outside of its array.
+    OutOfBoundsArray = 32,
+    /// The objects do not fit their memory.
+    HeapExhausted = 33,
 }
 
 impl Reason {
@@ -123,5 +137,11 @@ impl Reason {
         Reason::StackExhausted,
         Reason::UndefinedElement,
         Reason::NullFunction,
+        Reason::NullStruct,
+        Reason::NullArray,
+        Reason::NullI31,
+        Reason::CastFailure,
+        Reason::OutOfBoundsArray,
+        Reason::HeapExhausted,
     ];
 }

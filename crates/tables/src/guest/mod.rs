@@ -88,6 +88,26 @@ operations! {
 }
 
 operations! {
+    /// The part of a field or an element that an instruction reads or sets.
+    FieldPart {
+        Word "word",
+        Vector "vector",
+        Signed8 "signed 8",
+        Unsigned8 "unsigned 8",
+        Signed16 "signed 16",
+        Unsigned16 "unsigned 16",
+    }
+}
+
+impl FieldPart {
+    /// The part with a number.
+    pub fn of(number: u32) -> FieldPart {
+        let part = FieldPart::ALL.get(number as usize);
+        part.copied().unwrap_or(FieldPart::Word)
+    }
+}
+
+operations! {
     /// Instructions with a handler of their own.
     Plain {
         Enter "enter",
@@ -137,6 +157,25 @@ operations! {
         NullTrap "null_trap",
         Throw "throw",
         ThrowReference "throw_ref",
+        NullI31Trap "null_i31_trap",
+        StructNew "struct.new",
+        StructNewDefault "struct.new_default",
+        StructGet "struct.get",
+        StructSet "struct.set",
+        ArrayNew "array.new",
+        ArrayNewDefault "array.new_default",
+        ArrayNewFixed "array.new_fixed",
+        ArrayNewData "array.new_data",
+        ArrayNewElement "array.new_elem",
+        ArrayGet "array.get",
+        ArraySet "array.set",
+        ArrayLength "array.len",
+        ArrayFill "array.fill",
+        ArrayCopy "array.copy",
+        ArrayInitData "array.init_data",
+        ArrayInitElement "array.init_elem",
+        ReferenceTest "ref.test",
+        ReferenceCast "ref.cast",
     }
 }
 
@@ -256,7 +295,7 @@ impl Opcode {
                 Plain::Unreachable | Plain::Finish => 8,
                 _ => 16,
             },
-            Opcode::Runtime(Runtime::NullTrap) => 8,
+            Opcode::Runtime(Runtime::NullTrap | Runtime::NullI31Trap) => 8,
             Opcode::Runtime(_) => 24,
         }
     }

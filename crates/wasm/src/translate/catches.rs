@@ -9,7 +9,7 @@ use wasmparser::{Catch, TryTable};
 use super::Translator;
 use super::control::Kind;
 use crate::code::Clause;
-use crate::types;
+use crate::definitions;
 
 impl Translator<'_> {
     pub(super) fn open_try(&mut self, block: &TryTable) {
@@ -43,7 +43,7 @@ impl Translator<'_> {
     fn reserve(&mut self, clause: &Clause) {
         let values = clause.tag.map_or(0, |tag| {
             let number = self.module.parts().tags[tag as usize];
-            types::function_type(number).parameter_slots()
+            definitions::function_type(number).parameter_slots()
         });
         let end = clause.slot as usize + values + usize::from(clause.takes_reference);
         self.frame = self.frame.max(end);
@@ -81,7 +81,7 @@ impl Translator<'_> {
 
     pub(super) fn throw(&mut self, tag: u32) {
         let number = self.module.parts().tags[tag as usize];
-        let count = types::function_type(number).parameters.len();
+        let count = definitions::function_type(number).parameters.len();
         self.settle_top(count);
         let first = self.place_of(self.stack.len() - count);
         let place = self.code.put(Opcode::Runtime(Runtime::Throw));

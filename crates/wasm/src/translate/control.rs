@@ -8,8 +8,8 @@ use wasmparser::{BlockType, BrTable, ValType};
 use super::values::Values;
 use super::{Comparison, Entry, Source, Translator, slots_of};
 use crate::code::Clause;
+use crate::definitions;
 use crate::error::Error;
-use crate::types;
 
 /// The kind of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -106,7 +106,7 @@ impl Translator<'_> {
             BlockType::Type(kind) => (Values::Scalars(0), Values::one(kind == ValType::V128)),
             BlockType::FuncType(index) => {
                 let number = self.module.parts().types[index as usize];
-                let kind = types::function_type(number);
+                let kind = definitions::function_type(number);
                 (Values::of(&kind.parameters), Values::of(&kind.results))
             }
         }

@@ -11,6 +11,7 @@
 //! The frame has the slots of parameters and results, the link, the other local variables, and the
 //! operands; a vector has two of them. The bytes were validated before.
 
+mod aggregates;
 mod catches;
 mod control;
 mod numeric;
@@ -22,9 +23,9 @@ use canny_tables::guest::{Compare, LINK_WORDS, Number, Opcode, Plain, Shape, Vec
 use wasmparser::BinaryReader;
 
 use crate::code::{Clause, Code, FunctionBody};
+use crate::definitions;
 use crate::error::Error;
 use crate::module::Module;
-use crate::types;
 use control::Control;
 use values::Values;
 
@@ -162,7 +163,7 @@ fn function(module: &Module, own_index: u32) -> Result<FunctionBody, Error> {
     let reader = BinaryReader::new(&module.bytes()[range], start);
     let body = wasmparser::FunctionBody::new(reader);
     let index = parts.imported_functions + own_index as usize;
-    let kind = types::function_type(parts.functions[index]);
+    let kind = definitions::function_type(parts.functions[index]);
     let link = kind.link();
     let mut locals = Vec::new();
     let mut next = 0;

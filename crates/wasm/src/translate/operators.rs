@@ -11,8 +11,9 @@ use wasmparser::Operator;
 use super::control::Kind;
 use super::values::Values;
 use super::{Comparison, Entry, Translator};
+use crate::definitions;
 use crate::error::Error;
-use crate::types::{self, FunctionType, ValueType};
+use crate::types::{FunctionType, ValueType};
 
 /// Operators that have the name of an operation.
 macro_rules! operations {
@@ -227,8 +228,12 @@ impl Translator<'_> {
     }
 
     fn expect_reference(&mut self, slot: u16) {
+        self.trap_if_null(slot, Runtime::NullTrap);
+    }
+
+    pub(super) fn trap_if_null(&mut self, slot: u16, trap: Runtime) {
         let around = self.branch_if(null_test(C::I64Ne, slot), true);
-        self.code.put(Opcode::Runtime(Runtime::NullTrap));
+        self.code.put(Opcode::Runtime(trap));
         let distance = 8 * (self.code.len() - around);
         self.code.set32(around, 12, distance as u32);
         self.last = None;
@@ -253,7 +258,7 @@ impl Translator<'_> {
                 let number = parts.types[type_index as usize];
                 let index = self.pop_slot();
                 let callee = Callee::Table(index, table_index, number);
-                self.call(callee, types::function_type(number));
+                self.call(callee, definitions::function_type(number));
             }
             O::ReturnCallIndirect {
                 type_index,
@@ -262,15 +267,15 @@ impl Translator<'_> {
                 let number = parts.types[type_index as usize];
                 let index = self.pop_slot();
                 let callee = Callee::Table(index, table_index, number);
-                self.tail_call(callee, types::function_type(number));
+                self.tail_call(callee, definitions::function_type(number));
             }
             O::CallRef { type_index } => {
-                let kind = types::function_type(parts.types[type_index as usize]);
+                let kind = definitions::function_type(parts.types[type_index as usize]);
                 let slot = self.pop_slot();
                 self.call(Callee::Reference(slot), kind);
             }
             O::ReturnCallRef { type_index } => {
-                let kind = types::function_type(parts.types[type_index as usize]);
+                let kind = definitions::function_type(parts.types[type_index as usize]);
                 let slot = self.pop_slot();
                 self.tail_call(Callee::Reference(slot), kind);
             }
@@ -326,6 +331,9 @@ impl Translator<'_> {
                 self.code.set16(place, at, index);
                 self.code.set16(place, at + 2, table as u16);
                 self.code.set32(place, at + 4, number);
+                // Where the type is among supertypes of another one, in bytes.
+                let depth = definitions::definition(number).depth();
+                self.code.set32(place, at + 8, 4 * depth as u32);
             }
             Callee::Reference(slot) => self.code.set16(place, at, slot),
         }
@@ -357,43 +365,38 @@ impl Translator<'_> {
     fn bulk(&mut self, operator: Operator) -> Result<(), Error> {
         use Operator as O;
         use Runtime as R;
-        match operator {
-            O::MemoryGrow { mem } => self.runtime(R::MemoryGrow, 1, true, [mem, 0]),
-            O::MemoryFill { mem } => self.runtime(R::MemoryFill, 3, false, [mem, 0]),
-            O::MemoryCopy { dst_mem, src_mem } => {
-                self.runtime(R::MemoryCopy, 3, false, [dst_mem, src_mem]);
-            }
-            O::MemoryInit { data_index, mem } => {
-                self.runtime(R::MemoryInit, 3, false, [mem, data_index]);
-            }
-            O::DataDrop { data_index } => self.runtime(R::DataDrop, 0, false, [data_index, 0]),
-            O::TableGet { table } => self.runtime(R::TableGet, 1, true, [table, 0]),
-            O::TableSet { table } => self.runtime(R::TableSet, 2, false, [table, 0]),
-            O::TableSize { table } => self.runtime(R::TableSize, 0, true, [table, 0]),
-            O::TableGrow { table } => self.runtime(R::TableGrow, 2, true, [table, 0]),
-            O::TableFill { table } => self.runtime(R::TableFill, 3, false, [table, 0]),
+        let (op, operands, has_result, numbers) = match operator {
+            O::MemoryGrow { mem } => (R::MemoryGrow, 1, true, [mem, 0]),
+            O::MemoryFill { mem } => (R::MemoryFill, 3, false, [mem, 0]),
+            O::MemoryCopy { dst_mem, src_mem } => (R::MemoryCopy, 3, false, [dst_mem, src_mem]),
+            O::MemoryInit { data_index, mem } => (R::MemoryInit, 3, false, [mem, data_index]),
+            O::DataDrop { data_index } => (R::DataDrop, 0, false, [data_index, 0]),
+            O::TableGet { table } => (R::TableGet, 1, true, [table, 0]),
+            O::TableSet { table } => (R::TableSet, 2, false, [table, 0]),
+            O::TableSize { table } => (R::TableSize, 0, true, [table, 0]),
+            O::TableGrow { table } => (R::TableGrow, 2, true, [table, 0]),
+            O::TableFill { table } => (R::TableFill, 3, false, [table, 0]),
             O::TableCopy {
                 dst_table,
                 src_table,
-            } => self.runtime(R::TableCopy, 3, false, [dst_table, src_table]),
-            O::TableInit { elem_index, table } => {
-                self.runtime(R::TableInit, 3, false, [table, elem_index]);
-            }
-            O::ElemDrop { elem_index } => {
-                self.runtime(R::ElementDrop, 0, false, [elem_index, 0]);
-            }
-            other => {
-                return Err(Error::Invalid {
-                    text: format!("the instruction {other:?} is not supported yet"),
-                    offset: self.offset,
-                });
-            }
-        }
+            } => (R::TableCopy, 3, false, [dst_table, src_table]),
+            O::TableInit { elem_index, table } => (R::TableInit, 3, false, [table, elem_index]),
+            O::ElemDrop { elem_index } => (R::ElementDrop, 0, false, [elem_index, 0]),
+            other => return self.aggregate(other),
+        };
+        self.runtime(op, operands, has_result, numbers);
         Ok(())
     }
 
-    /// An instruction of the runtime: its result at 8, operands from 10 on, numbers from 16 on.
-    fn runtime(&mut self, op: Runtime, operands: usize, has_result: bool, numbers: [u32; 2]) {
+    /// An instruction of the runtime: its result at 8, operands from 10 on, numbers from 16 on. Gives its
+    /// place.
+    pub(super) fn runtime(
+        &mut self,
+        op: Runtime,
+        operands: usize,
+        has_result: bool,
+        numbers: [u32; 2],
+    ) -> usize {
         let mut slots = [0; 3];
         for slot in slots[..operands].iter_mut().rev() {
             *slot = self.pop_slot();
@@ -408,10 +411,11 @@ impl Translator<'_> {
         if has_result {
             self.result(place, Opcode::Runtime(op));
         }
+        place
     }
 }
 
-fn null_test(op: C, slot: u16) -> Comparison {
+pub(super) fn null_test(op: C, slot: u16) -> Comparison {
     Comparison {
         op,
         shape: Shape::Right,

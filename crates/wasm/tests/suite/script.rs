@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use canny_wasm::{
-    Error, Extern, FunctionType, GlobalType, Imports, Instance, MemoryType, Module, Outcome, Store,
-    TableType, Trap, ValueType,
+    Error, Extern, FunctionType, GlobalType, Imports, Instance, MemoryType, Module, Outcome,
+    Referent, Store, TableType, Trap, ValueType,
 };
-use wast::core::{AbstractHeapType, HeapType, NanPattern, V128Pattern, WastArgCore, WastRetCore};
+use wast::core::{NanPattern, V128Pattern, WastArgCore, WastRetCore};
 use wast::parser::{self, ParseBuffer};
 use wast::token::{F32, F64, Id};
 use wast::{QuoteWat, Wast, WastArg, WastDirective, WastExecute, WastInvoke, WastRet, Wat};
@@ -319,7 +319,7 @@ impl Script {
             let WastRet::Core(wanted) = wanted else {
                 return Err(Failure::Unsupported);
             };
-            if !matches(*kind, *bits, wanted)? {
+            if !matches(&self.store, *kind, *bits, wanted)? {
                 return Err(wrong(format!("gave {bits:#x}, should give {wanted:?}")));
             }
         }
@@ -373,13 +373,12 @@ fn add_words(argument: WastArg, words: &mut Vec<u64>) -> Result<(), Failure> {
         WastArgCore::F32(value) => u64::from(value.bits),
         WastArgCore::F64(value) => value.bits,
         WastArgCore::RefNull(_) => 0,
-        WastArgCore::RefExtern(number) => u64::from(number) + 1,
+        WastArgCore::RefExtern(number) | WastArgCore::RefHost(number) => u64::from(number) + 1,
         WastArgCore::V128(vector) => {
             let bits = u128::from_le_bytes(vector.to_le_bytes());
             words.push(bits as u64);
             (bits >> 64) as u64
         }
-        _ => return Err(Failure::Unsupported),
     };
     words.push(word);
     Ok(())
@@ -416,31 +415,32 @@ fn matches_vector(bits: u128, wanted: &V128Pattern) -> bool {
     }
 }
 
-fn matches(kind: ValueType, bits: u128, wanted: &WastRetCore) -> Result<bool, Failure> {
-    let is_null_of = |heap: &Option<HeapType>| match heap {
-        Some(HeapType::Abstract { ty, .. }) => matches!(
-            ty,
-            AbstractHeapType::Func
-                | AbstractHeapType::Extern
-                | AbstractHeapType::NoFunc
-                | AbstractHeapType::NoExtern
-                | AbstractHeapType::Exn
-                | AbstractHeapType::NoExn
-        ),
-        _ => true,
-    };
+fn matches(
+    store: &Store,
+    kind: ValueType,
+    bits: u128,
+    wanted: &WastRetCore,
+) -> Result<bool, Failure> {
     Ok(match wanted {
         WastRetCore::I32(value) => kind == ValueType::I32 && bits as u32 == *value as u32,
         WastRetCore::I64(value) => kind == ValueType::I64 && bits as u64 == *value as u64,
         WastRetCore::F32(pattern) => kind == ValueType::F32 && matches_f32(bits as u32, pattern),
         WastRetCore::F64(pattern) => kind == ValueType::F64 && matches_f64(bits as u64, pattern),
         WastRetCore::V128(pattern) => kind == ValueType::V128 && matches_vector(bits, pattern),
-        WastRetCore::RefNull(heap) => bits == 0 && is_null_of(heap),
-        WastRetCore::RefExtern(Some(number)) => bits == u128::from(*number) + 1,
-        WastRetCore::RefExtern(None) | WastRetCore::RefFunc(None) => bits != 0,
+        WastRetCore::RefNull(_) => bits == 0,
+        WastRetCore::RefExtern(Some(number)) | WastRetCore::RefHost(number) => {
+            bits == u128::from(*number) + 1
+        }
+        WastRetCore::RefExtern(None) | WastRetCore::RefFunc(None) | WastRetCore::RefAny => {
+            bits != 0
+        }
+        WastRetCore::RefEq => bits != 0 && store.referent(bits as u64) != Referent::Extern,
+        WastRetCore::RefArray => store.referent(bits as u64) == Referent::Array,
+        WastRetCore::RefStruct => store.referent(bits as u64) == Referent::Struct,
+        WastRetCore::RefI31 => matches!(store.referent(bits as u64), Referent::I31(_)),
         WastRetCore::Either(choices) => {
             for choice in choices {
-                if matches(kind, bits, choice)? {
+                if matches(store, kind, bits, choice)? {
                     return Ok(true);
                 }
             }

@@ -3,7 +3,8 @@
 //! Integers go both ways as exact integers: signed to Scheme, signed or unsigned to a guest. A function
 //! is its number in the store, which Scheme code makes a procedure. An object of Scheme that a guest has
 //! is kept in a vector of the store's record, by its place; `#f` is the null reference. A vector of a
-//! guest is a bytevector with its 16 bytes, those of the lower lanes first.
+//! guest is a bytevector with its 16 bytes, those of the lower lanes first. Small integers of guests are
+//! integers; their structs and arrays stay with them.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::FLAG_NEGATIVE;
@@ -11,7 +12,7 @@ use canny_value::{ObjectRef, Value};
 use canny_vm::numbers::{Numeric, exact_to_f64, numeric};
 use canny_vm::symbols::symbol_name;
 use canny_vm::{Raise, Thread};
-use canny_wasm::{FunctionType, HeapType, ValueType};
+use canny_wasm::{FunctionType, HeapType, Hierarchy, Referent, ValueType};
 
 use super::{Guests, Walk, field, values_of};
 use crate::arguments::Call;
@@ -98,12 +99,28 @@ pub(super) fn push(
             function_word(guests, heap, value)
         }
         ValueType::Reference { heap, .. } if is_exception(heap) => None,
-        ValueType::Reference { .. } => Some(keep_object(thread, guests, record, words, value)?),
+        ValueType::Reference { heap, .. } => match small_integer(guests, heap, value) {
+            Some(word) => Some(word),
+            None if matches!(heap, HeapType::Extern | HeapType::Any) => {
+                Some(keep_object(thread, guests, record, words, value)?)
+            }
+            None => None,
+        },
     };
     let expected = || match kind {
         ValueType::V128 => "v128: it must be a bytevector of 16 bytes".to_owned(),
         ValueType::Reference { heap, .. } if is_function(heap) => {
             format!("{}: it must be a function of the store", kind.text())
+        }
+        ValueType::Reference {
+            heap: HeapType::Equal | HeapType::I31,
+            ..
+        } => format!("{}: it must be an integer of 31 bits", kind.text()),
+        ValueType::Reference { heap, .. } if heap.hierarchy() == Hierarchy::Any => {
+            format!(
+                "{}: Scheme cannot give structs and arrays of guests",
+                kind.text()
+            )
         }
         kind => kind.text(),
     };
@@ -124,21 +141,29 @@ fn function_word(guests: &Guests, heap: HeapType, value: Value) -> Option<u64> {
     let number = u32::try_from(value.as_index()?).ok()?;
     let function = guests.store.function(number)?;
     let number = guests.store.function_type_number(function);
-    let fits = !matches!(heap, HeapType::Type(wanted) if wanted != number);
-    (fits && heap != HeapType::NoFunction).then(|| guests.store.reference(function))
+    let fits = match heap {
+        HeapType::Type(wanted) => canny_wasm::is_below(number, wanted),
+        heap => !heap.is_empty(),
+    };
+    fits.then(|| guests.store.reference(function))
+}
+
+/// The word for an integer of 31 bits, if a reference may be one.
+fn small_integer(guests: &Guests, heap: HeapType, value: Value) -> Option<u64> {
+    if !matches!(heap, HeapType::Any | HeapType::Equal | HeapType::I31) {
+        return None;
+    }
+    guests.store.i31(i32::try_from(value.as_fixnum()?).ok()?)
 }
 
 /// Whether references of this kind are to functions.
 pub(super) fn is_function(heap: HeapType) -> bool {
-    matches!(
-        heap,
-        HeapType::Function | HeapType::NoFunction | HeapType::Type(_)
-    )
+    heap.hierarchy() == Hierarchy::Function
 }
 
 /// Whether references of this kind are to exceptions, which Scheme does not have.
 fn is_exception(heap: HeapType) -> bool {
-    matches!(heap, HeapType::Exception | HeapType::NoException)
+    heap.hierarchy() == Hierarchy::Exception
 }
 
 /// Keeps an object for the guests of a store; gives the word that stands for it.
@@ -234,6 +259,12 @@ pub(super) fn one(
             function.map_or(Value::FALSE, |it| Value::fixnum(i64::from(it.number())))
         }
         ValueType::Reference { .. } => {
+            match guests.store.referent(word) {
+                Referent::I31(number) => return Ok(Value::fixnum(i64::from(number))),
+                Referent::Struct => return Err(own_object(thread, "struct")),
+                Referent::Array => return Err(own_object(thread, "array")),
+                Referent::Extern => {}
+            }
             let objects = record.field(field::EXTERNS).as_kind(Kind::Vector);
             let place = (word & !EXTERN_MASK) as usize;
             let objects =
@@ -241,6 +272,13 @@ pub(super) fn one(
             objects.map_or(Value::FALSE, |objects| objects.field(place))
         }
     })
+}
+
+/// Raises that a value cannot come from a guest to Scheme.
+fn own_object(thread: &mut Thread, what: &str) -> Raise {
+    let text = format!("a guest gave a reference to its {what}, which Scheme cannot have");
+    let condition = thread.condition("wasm", &text, &[], None);
+    thread.raise_object(condition)
 }
 
 /// The result of a function, or a values object.
@@ -285,7 +323,15 @@ pub(super) fn type_symbol(thread: &mut Thread, kind: ValueType) -> Value {
     match kind {
         ValueType::Reference { heap, .. } if is_function(heap) => thread.symbol("funcref"),
         ValueType::Reference { heap, .. } if is_exception(heap) => thread.symbol("exnref"),
-        ValueType::Reference { .. } => thread.symbol("externref"),
+        ValueType::Reference { heap, .. } => thread.symbol(match heap {
+            HeapType::Any => "anyref",
+            HeapType::Equal => "eqref",
+            HeapType::I31 => "i31ref",
+            HeapType::None => "nullref",
+            HeapType::Extern | HeapType::NoExtern => "externref",
+            heap if heap.is_array() => "arrayref",
+            _ => "structref",
+        }),
         kind => thread.symbol(&kind.text()),
     }
 }
