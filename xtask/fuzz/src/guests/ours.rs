@@ -30,30 +30,63 @@ pub fn run(bytes: &[u8], plan: &Plan) -> Result<Record, String> {
         let item = import_of(&mut store, import, plan, &record)?;
         imports.add(&import.module, &import.name, item);
     }
-    let instance = match store.instantiate(&module, &imports) {
+    let Some(first) = run_instance(&mut store, (&module, &imports), plan, &record)? else {
+        return Ok(take(&record));
+    };
+    if let Some(imports) = linked(&store, &module, &imports, first) {
+        run_instance(&mut store, (&module, &imports), plan, &record)?;
+    }
+    Ok(take(&record))
+}
+
+/// Makes an instance and calls its functions. None if one cannot go on.
+fn run_instance(
+    store: &mut Store,
+    (module, imports): (&Module, &Imports),
+    plan: &Plan,
+    record: &Mutex<Record>,
+) -> Result<Option<Instance>, String> {
+    let instance = match store.instantiate(module, imports) {
         Ok(instance) => instance,
         Err(Error::Trap(trap)) => {
             record.lock().trap("start", trap_kind(&trap));
-            return Ok(take(&record));
+            return Ok(None);
         }
         Err(Error::NoMemory(_)) => {
             record.lock().trap("start", "out-of-memory");
-            return Ok(take(&record));
+            return Ok(None);
         }
         Err(error) => return Err(format!("we make no instance: {error}")),
     };
     for call in 0..CALLS {
-        for (name, item) in exports(&store, instance) {
+        for (name, item) in exports(store, instance) {
             let Extern::Function(function) = item else {
                 continue;
             };
-            if !call_one(&mut store, (&name, function), call, plan, &record)? {
-                return Ok(take(&record));
+            if !call_one(store, (&name, function), call, plan, record)? {
+                return Ok(None);
             }
         }
     }
-    note_state(&store, instance, &mut record.lock());
-    Ok(take(&record))
+    note_state(store, instance, &mut record.lock());
+    Ok(Some(instance))
+}
+
+/// The imports of another instance: functions of the first one where they fit. None if none fits.
+fn linked(store: &Store, module: &Module, imports: &Imports, first: Instance) -> Option<Imports> {
+    let exports = exports(store, first);
+    let mut linked = imports.clone();
+    let mut fits = false;
+    for import in module.imports() {
+        let item = exports.iter().map(|(_, item)| *item).find(|item| {
+            matches!(item, Extern::Function(_)) && store.extern_type(*item) == import.kind
+        });
+        if let Some(item) = item {
+            linked.add(&import.module, &import.name, item);
+            fits = true;
+        }
+    }
+    fits.then_some(linked)
 }
 
 /// Whether imports of one name would be one thing here, and several in wasmi.

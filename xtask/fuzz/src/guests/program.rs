@@ -88,7 +88,7 @@ impl Shape {
 }
 
 /// Calls within one call of an exported function.
-const FUEL: u32 = 150;
+const FUEL: u32 = 80;
 
 /// Where a branch can go.
 pub struct Label {
@@ -270,6 +270,13 @@ fn shape(choices: &mut Choices) -> Shape {
             signature.results = other.results.clone();
         }
         functions.push(signature);
+    }
+    // So that another instance can import them.
+    for index in 0..imported {
+        if !choices.once_in(3) {
+            let other = count - 1 - choices.below(exported);
+            functions[index] = functions[other].clone();
+        }
     }
     Shape {
         memories,

@@ -22,31 +22,73 @@ pub fn run(bytes: &[u8], plan: &Plan) -> Result<Record, String> {
     for import in module.imports() {
         imports.push(import_of(&mut store, import.ty(), plan)?);
     }
-    let instance = match Instance::new(&mut store, &module, &imports) {
-        Ok(instance) => instance,
-        Err(error) => {
-            let kind = trap_kind(&error)?;
-            store.data_mut().trap("start", kind);
-            return Ok(store.into_data());
-        }
-    };
     let mut names: Vec<String> = module
         .exports()
         .map(|export| export.name().to_owned())
         .collect();
     names.sort();
+    let first = run_instance(&mut store, (&module, &imports), &names, plan)?;
+    if let Some(first) = first
+        && let Some(imports) = linked(&store, &imports, &names, first)
+    {
+        run_instance(&mut store, (&module, &imports), &names, plan)?;
+    }
+    Ok(store.into_data())
+}
+
+/// Makes an instance and calls its functions. None if one cannot go on.
+fn run_instance(
+    store: &mut Store<Record>,
+    (module, imports): (&Module, &[Extern]),
+    names: &[String],
+    plan: &Plan,
+) -> Result<Option<Instance>, String> {
+    let instance = match Instance::new(&mut *store, module, imports) {
+        Ok(instance) => instance,
+        Err(error) => {
+            let kind = trap_kind(&error)?;
+            store.data_mut().trap("start", kind);
+            return Ok(None);
+        }
+    };
     for call in 0..CALLS {
-        for name in &names {
-            let Some(Extern::Func(function)) = instance.get_export(&store, name) else {
+        for name in names {
+            let Some(Extern::Func(function)) = instance.get_export(&*store, name) else {
                 continue;
             };
-            if !call_one(&mut store, (name, function), call, plan)? {
-                return Ok(store.into_data());
+            if !call_one(store, (name, function), call, plan)? {
+                return Ok(None);
             }
         }
     }
-    note_state(&mut store, instance, &names);
-    Ok(store.into_data())
+    note_state(store, instance, names);
+    Ok(Some(instance))
+}
+
+/// The imports of another instance: functions of the first one where they fit. None if none fits.
+fn linked(
+    store: &Store<Record>,
+    imports: &[Extern],
+    names: &[String],
+    first: Instance,
+) -> Option<Vec<Extern>> {
+    let mut linked = imports.to_vec();
+    let mut fits = false;
+    for import in &mut linked {
+        let Extern::Func(wanted) = import else {
+            continue;
+        };
+        let wanted = wanted.ty(store);
+        let functions = names.iter().filter_map(|name| first.get_func(store, name));
+        if let Some(function) = functions
+            .into_iter()
+            .find(|found| found.ty(store) == wanted)
+        {
+            *import = Extern::Func(function);
+            fits = true;
+        }
+    }
+    fits.then_some(linked)
 }
 
 /// Calls a function; whether one can go on.
