@@ -2,20 +2,23 @@
 //!
 //! A *target* is a generator of inputs and an oracle. Generators ([`generate`]) know nothing of the
 //! code under test; oracles ([`oracle`]) know nothing of where an input came from. Those of
-//! [`formats`], [`encodings`], [`snapshots`] and [`web`] stand beside each other. A case is a function
-//! of the seed and its number, so that a finding is repeated by `--seed S --first N --cases 1`. A
-//! panic, a broken promise or a case that does not end is a finding; its input is kept in a file.
+//! [`formats`], [`encodings`], [`snapshots`], [`web`] and [`guests`] stand beside each other. A case is
+//! a function of the seed and its number, so that a finding is repeated by `--seed S --first N --cases
+//! 1`. A panic, a signal, a broken promise or a case that does not end is a finding; its input is kept
+//! in a file, or its number told.
 #![forbid(unsafe_code)]
 
 mod corpus;
 mod encodings;
 mod formats;
 mod generate;
+mod guests;
 mod oracle;
 mod snapshots;
 // The generator of programs, in a crate that may not depend on this one's, draws the same numbers.
 #[path = "../../src/programs/random.rs"]
 mod random;
+mod shrink;
 mod watch;
 mod web;
 
@@ -29,24 +32,28 @@ const HELP: &str = "\
 usage: cargo xtask fuzz [OPTION…] [TARGET|all]
 
 targets: reader, expander, bytecode, number, json, csv, decoder, lines, head, chunks,
-         snapshot
+         snapshot, guest, guest-smith
 
   --seconds N   time for each target (20)
   --seed N      where the random numbers start (from the clock)
   --first N     number of the first case (0)
   --cases N     stop after so many cases
+  --module F    compare what both engines do with a WebAssembly module, and nothing else
 ";
 
 /// The expander and the compiler recurse along the nesting of code.
 const STACK_BYTES: usize = 256 << 20;
 
 type Generator = fn(&mut Random, &corpus::Corpus) -> Vec<u8>;
+type Product = fn(&[u8]) -> Vec<u8>;
 type Oracle = fn(&[u8]) -> Result<(), String>;
 
 struct Target {
     name: &'static str,
     generate: Generator,
     check: Oracle,
+    /// Gives the thing that the oracle makes of its input, which is kept too; the input is minimized.
+    product: Option<Product>,
 }
 
 const TARGETS: &[Target] = &[
@@ -54,56 +61,79 @@ const TARGETS: &[Target] = &[
         name: "reader",
         generate: generate::text,
         check: oracle::reader,
+        product: None,
     },
     Target {
         name: "expander",
         generate: generate::program,
         check: oracle::expander,
+        product: None,
     },
     Target {
         name: "bytecode",
         generate: generate::unit,
         check: oracle::bytecode,
+        product: None,
     },
     Target {
         name: "number",
         generate: generate::number,
         check: oracle::number,
+        product: None,
     },
     Target {
         name: "json",
         generate: formats::json_text,
         check: formats::json,
+        product: None,
     },
     Target {
         name: "csv",
         generate: formats::csv_text,
         check: formats::csv,
+        product: None,
     },
     Target {
         name: "decoder",
         generate: encodings::encoded_text,
         check: encodings::decoder,
+        product: None,
     },
     Target {
         name: "lines",
         generate: encodings::lines_text,
         check: encodings::lines,
+        product: None,
     },
     Target {
         name: "head",
         generate: web::head_text,
         check: web::head,
+        product: None,
     },
     Target {
         name: "chunks",
         generate: web::chunked_text,
         check: web::chunked,
+        product: None,
     },
     Target {
         name: "snapshot",
         generate: snapshots::file,
         check: snapshots::read,
+        product: None,
+    },
+    Target {
+        name: "guest",
+        generate: guests::program_bytes,
+        check: guests::program,
+        product: Some(guests::program_module),
+    },
+    Target {
+        name: "guest-smith",
+        generate: guests::smith_bytes,
+        check: guests::smith,
+        product: Some(guests::smith_module),
     },
 ];
 
@@ -113,9 +143,16 @@ struct Options {
     first: u64,
     cases: u64,
     target: String,
+    module: Option<String>,
 }
 
+/// Set for the process that does the work.
+const WORKER: &str = "CANNY_FUZZ_WORKER";
+
 fn main() -> ExitCode {
+    if std::env::var_os(WORKER).is_none() {
+        return supervise();
+    }
     let options = match parse(std::env::args().skip(1)) {
         Ok(Some(options)) => options,
         Ok(None) => {
@@ -127,6 +164,11 @@ fn main() -> ExitCode {
             return ExitCode::from(64);
         }
     };
+    std::panic::set_hook(Box::new(|panic| {
+        if !guests::is_panic_of_others() {
+            eprintln!("{panic}");
+        }
+    }));
     let worker = std::thread::Builder::new()
         .stack_size(STACK_BYTES)
         .spawn(move || run(&options));
@@ -140,6 +182,34 @@ fn main() -> ExitCode {
     }
 }
 
+/// Does the work in another process, and tells at which case a signal has ended it.
+fn supervise() -> ExitCode {
+    let place = watch::place_of_worker(std::process::id());
+    let status = std::env::current_exe().and_then(|program| {
+        std::process::Command::new(program)
+            .args(std::env::args_os().skip(1))
+            .env(WORKER, std::process::id().to_string())
+            .status()
+    });
+    let newest = std::fs::read_to_string(&place);
+    // It is there only if cases were run.
+    let _ = std::fs::remove_file(&place);
+    match status {
+        Ok(status) => match status.code() {
+            Some(code) => ExitCode::from(code as u8),
+            None => {
+                let newest = newest.unwrap_or_default();
+                eprintln!("a finding: {status}; again: {}", newest.trim());
+                ExitCode::FAILURE
+            }
+        },
+        Err(error) => {
+            eprintln!("the fuzzer does not start: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
 fn parse(words: impl Iterator<Item = String>) -> Result<Option<Options>, String> {
     let clock = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
@@ -150,9 +220,14 @@ fn parse(words: impl Iterator<Item = String>) -> Result<Option<Options>, String>
         first: 0,
         cases: u64::MAX,
         target: "all".to_owned(),
+        module: None,
     };
     let mut words = words.peekable();
     while let Some(word) = words.next() {
+        if word == "--module" {
+            options.module = Some(words.next().ok_or("--module needs a file")?);
+            continue;
+        }
         let mut number = || -> Result<u64, String> {
             let value = words
                 .next()
@@ -182,6 +257,16 @@ fn root() -> PathBuf {
 
 /// Runs the chosen targets; gives the number of findings.
 fn run(options: &Options) -> usize {
+    if let Some(file) = &options.module {
+        let outcome = std::fs::read(file).map_err(|error| error.to_string());
+        return match outcome.and_then(|bytes| guests::module(&bytes)) {
+            Ok(()) => 0,
+            Err(problem) => {
+                eprintln!("{file}: {problem}");
+                1
+            }
+        };
+    }
     let corpus = corpus::Corpus::read(&root());
     let mut findings = 0;
     for target in TARGETS {
@@ -190,6 +275,15 @@ fn run(options: &Options) -> usize {
         }
     }
     findings
+}
+
+/// The problem with an input, if there is one.
+fn check(target: &Target, input: &[u8]) -> Option<String> {
+    match std::panic::catch_unwind(|| (target.check)(input)) {
+        Ok(Ok(())) => None,
+        Ok(Err(problem)) => Some(problem),
+        Err(_) => Some("panic".to_owned()),
+    }
 }
 
 fn run_target(target: &Target, options: &Options, corpus: &corpus::Corpus) -> usize {
@@ -201,13 +295,8 @@ fn run_target(target: &Target, options: &Options, corpus: &corpus::Corpus) -> us
         let number = options.first + done;
         let input = (target.generate)(&mut Random::new(options.seed, number), corpus);
         watch.begin(&input, options.seed, number);
-        let result = std::panic::catch_unwind(|| (target.check)(&input));
+        let problem = check(target, &input);
         watch.end();
-        let problem = match result {
-            Ok(Ok(())) => None,
-            Ok(Err(problem)) => Some(problem),
-            Err(_) => Some("panic".to_owned()),
-        };
         if let Some(problem) = problem {
             findings += 1;
             let path = watch::keep(target.name, &input, number);
@@ -215,6 +304,12 @@ fn run_target(target: &Target, options: &Options, corpus: &corpus::Corpus) -> us
                 "{}: {problem}\n  input kept in {path}; again: --seed {} --first {number} --cases 1",
                 target.name, options.seed
             );
+            if let Some(product) = target.product {
+                let (small, problem) = shrink::smallest(input, problem, |it| check(target, it));
+                let name = format!("{}-small", target.name);
+                let path = watch::keep(&name, &product(&small), number);
+                eprintln!("  smallest in {path}: {problem}");
+            }
         }
         done += 1;
     }

@@ -1,6 +1,10 @@
 //! Watches for cases that do not end, and keeps inputs of findings.
+//!
+//! A signal may end the process, so that its newest case stands in a file.
 
-use std::path::Path;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -17,7 +21,9 @@ struct Case {
 }
 
 pub struct Watch {
+    target: &'static str,
     current: Arc<Mutex<Option<Case>>>,
+    place: Option<File>,
 }
 
 impl Watch {
@@ -45,7 +51,14 @@ impl Watch {
                 std::thread::sleep(Duration::from_millis(200));
             }
         });
-        Watch { current }
+        let place = std::env::var(crate::WORKER).ok();
+        let place =
+            place.and_then(|number| File::create(place_of_worker(number.parse().ok()?)).ok());
+        Watch {
+            target,
+            current,
+            place,
+        }
     }
 
     pub fn begin(&self, input: &[u8], seed: u64, number: u64) {
@@ -56,6 +69,11 @@ impl Watch {
             number,
         };
         *self.current.lock() = Some(case);
+        if let Some(place) = &self.place {
+            let words = format!("{} --seed {seed} --first {number} --cases 1", self.target);
+            // Without it, a signal is a finding all the same.
+            let _ = place.write_all_at(format!("{words:100}\n").as_bytes(), 0);
+        }
     }
 
     pub fn end(&self) {
@@ -63,13 +81,22 @@ impl Watch {
     }
 }
 
-/// Writes an input to a file; gives its name.
-pub fn keep(target: &str, input: &[u8], number: u64) -> String {
-    let base = std::env::var_os("CARGO_TARGET_DIR").map_or_else(
+fn directory() -> PathBuf {
+    let base: PathBuf = std::env::var_os("CARGO_TARGET_DIR").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"),
         Into::into,
     );
-    let directory = base.join("fuzz");
+    base.join("fuzz")
+}
+
+/// The file with the newest case of the worker that a process has started.
+pub fn place_of_worker(process: u32) -> PathBuf {
+    std::env::temp_dir().join(format!("canny-fuzz-{process}"))
+}
+
+/// Writes an input to a file; gives its name.
+pub fn keep(target: &str, input: &[u8], number: u64) -> String {
+    let directory = directory();
     let path = directory.join(format!("{target}-{number}"));
     match std::fs::create_dir_all(&directory).and_then(|()| std::fs::write(&path, input)) {
         Ok(()) => path.display().to_string(),

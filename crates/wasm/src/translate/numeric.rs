@@ -221,6 +221,24 @@ impl Translator<'_> {
         self.result(place, opcode);
     }
 
+    /// Lets an index of 64 bits have 32: one that is greater becomes one that no table reaches.
+    pub(super) fn narrow_index(&mut self) {
+        let newest = self.stack.len() - 1;
+        self.settle(newest);
+        let slot = self.stack[newest].slot as u16;
+        let greatest = u64::from(u32::MAX);
+        self.push(Entry::Constant(greatest));
+        self.put_comparison(Comparison {
+            op: Compare::I64LeU,
+            shape: Shape::Right,
+            x: slot,
+            y: 0,
+            constant: greatest,
+            producer: None,
+        });
+        self.select();
+    }
+
     /// Whether accesses to a memory are kept inside of it by guard pages.
     fn access(&self, argument: &MemArg) -> Access {
         let memory = &self.module.parts().memories[memory_of(argument) as usize];

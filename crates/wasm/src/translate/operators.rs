@@ -256,8 +256,7 @@ impl Translator<'_> {
                 table_index,
             } => {
                 let number = parts.types[type_index as usize];
-                let index = self.pop_slot();
-                let callee = Callee::Table(index, table_index, number);
+                let callee = self.pop_callee(table_index, number);
                 self.call(callee, definitions::function_type(number));
             }
             O::ReturnCallIndirect {
@@ -265,8 +264,7 @@ impl Translator<'_> {
                 table_index,
             } => {
                 let number = parts.types[type_index as usize];
-                let index = self.pop_slot();
-                let callee = Callee::Table(index, table_index, number);
+                let callee = self.pop_callee(table_index, number);
                 self.tail_call(callee, definitions::function_type(number));
             }
             O::CallRef { type_index } => {
@@ -282,6 +280,14 @@ impl Translator<'_> {
             _ => return self.bulk(operator),
         }
         Ok(())
+    }
+
+    /// Takes the index of a function in a table.
+    fn pop_callee(&mut self, table: u32, kind: u32) -> Callee {
+        if self.module.parts().tables[table as usize].is_wide {
+            self.narrow_index();
+        }
+        Callee::Table(self.pop_slot(), table, kind)
     }
 
     /// The callee's slot must not be among those that are settled or linked after it was taken: it is
