@@ -115,9 +115,9 @@
 
     (define default-stack-size 1048576)
 
-    ;; A place for instances that share something. All calls in it may do `#:fuel` jumps and calls;
-    ;; all memories, tables, structs and arrays have `#:memory-limit` bytes together, and the
-    ;; frames of a call `#:stack-size`.
+    ;; A place for instances that share something. All calls in it may do `#:fuel` jumps and calls.
+    ;; All memories, tables, structs and arrays have `#:memory-limit` bytes together. The frames of
+    ;; a call have `#:stack-size`.
     (define* (make-store #:key (fuel #f) (memory-limit #f) (stack-size default-stack-size))
       (check-limit "#:fuel" fuel)
       (check-limit "#:memory-limit" memory-limit)
@@ -178,8 +178,8 @@
               (else (try-again store call (min 0.02 (* 2 pause)))))))
 
     ;; Continues a call until it returns. An event is a vector of the call's number, and if a
-    ;; procedure is to be called, its number and the arguments. A task is not cancelled in the middle
-    ;; of library code, unless that looks itself.
+    ;; procedure is to be called, its number and the arguments. A task is not cancelled in the
+    ;; middle of library code, unless that looks itself.
     (define (drive store event)
       (let ((run (vector-ref event 0))
             (handle (store-handle store)))
