@@ -190,7 +190,16 @@ pub fn program_module(bytes: &[u8]) -> Vec<u8> {
 
 /// The same of a module of `wasm-smith`.
 pub fn smith_module(bytes: &[u8]) -> Vec<u8> {
-    let module = smith::module(bytes).unwrap_or_default();
+    text_of(smith::module(bytes, false))
+}
+
+/// The same of one for us alone.
+pub fn alone_module(bytes: &[u8]) -> Vec<u8> {
+    text_of(smith::module(bytes, true))
+}
+
+fn text_of(module: Option<Vec<u8>>) -> Vec<u8> {
+    let module = module.unwrap_or_default();
     let text = wasmprinter::print_bytes(&module);
     text.map_or(module, String::into_bytes)
 }
@@ -205,10 +214,20 @@ pub fn program(bytes: &[u8]) -> Result<(), String> {
 
 /// Both engines do the same with a module of `wasm-smith`.
 pub fn smith(bytes: &[u8]) -> Result<(), String> {
-    match smith::module(bytes) {
+    match smith::module(bytes, false) {
         Some(module) => compare(&module, hash(bytes)),
         None => Ok(()),
     }
+}
+
+/// We do the same with a module, which may have more than wasmi knows, and with its plain form.
+pub fn alone(bytes: &[u8]) -> Result<(), String> {
+    let Some(module) = smith::module(bytes, true) else {
+        return Ok(());
+    };
+    let plan = Plan { seed: hash(bytes) };
+    let form = ours::run(&plain_form(&module)?, &plan)?;
+    agree(&ours::run(&module, &plan)?, &form)
 }
 
 /// Both engines do the same with a module, which may be a text.
@@ -224,12 +243,15 @@ pub fn module(bytes: &[u8]) -> Result<(), String> {
 /// without tables of branches.
 fn compare(module: &[u8], seed: u64) -> Result<(), String> {
     if compare_forms(module, module, seed) != Ok(true) {
-        let text = wasmprinter::print_bytes(module).map_err(|error| error.to_string())?;
-        let form = wat::parse_str(program::plain_form(&text));
-        let form = form.map_err(|error| format!("the plain form is wrong: {error}"))?;
-        compare_forms(module, &form, seed)?;
+        compare_forms(module, &plain_form(module)?, seed)?;
     }
     Ok(())
+}
+
+fn plain_form(module: &[u8]) -> Result<Vec<u8>, String> {
+    let text = wasmprinter::print_bytes(module).map_err(|error| error.to_string())?;
+    let form = wat::parse_str(program::plain_form(&text));
+    form.map_err(|error| format!("the plain form is wrong: {error}"))
 }
 
 /// Whether wasmi runs.
@@ -250,18 +272,23 @@ fn compare_forms(module: &[u8], form: &[u8], seed: u64) -> Result<bool, String> 
     let Ok(theirs) = theirs else {
         return Ok(false);
     };
-    let theirs = theirs?;
+    agree(&ours, &theirs?)?;
+    Ok(true)
+}
+
+/// Both have the same steps, as far as they go.
+fn agree(ours: &Record, theirs: &Record) -> Result<(), String> {
     for (ours, theirs) in ours.steps.iter().zip(&theirs.steps) {
         if ours != theirs {
-            return Err(format!("we have {ours:x?}, wasmi has {theirs:x?}"));
+            return Err(format!("we have {ours:x?}, the other is {theirs:x?}"));
         }
     }
     let is_limited = ours.limit.is_some() || theirs.limit.is_some();
     if !is_limited && ours.steps.len() != theirs.steps.len() {
         return Err(format!(
-            "steps of ours {:x?}, of wasmi {:x?}",
+            "steps of ours {:x?}, of the other {:x?}",
             ours.steps, theirs.steps
         ));
     }
-    Ok(true)
+    Ok(())
 }
