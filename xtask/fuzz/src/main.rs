@@ -32,7 +32,7 @@ const HELP: &str = "\
 usage: cargo xtask fuzz [OPTION…] [TARGET|all]
 
 targets: reader, expander, bytecode, number, json, csv, decoder, lines, head, chunks,
-         snapshot, guest, guest-smith
+         snapshot, guest, guest-smith, guest-alone
 
   --seconds N   time for each target (20)
   --seed N      where the random numbers start (from the clock)
@@ -134,6 +134,12 @@ const TARGETS: &[Target] = &[
         generate: guests::smith_bytes,
         check: guests::smith,
         product: Some(guests::smith_module),
+    },
+    Target {
+        name: "guest-alone",
+        generate: guests::smith_bytes,
+        check: guests::alone,
+        product: Some(guests::alone_module),
     },
 ];
 

@@ -16,7 +16,11 @@ use super::{CALLS, Kind, Plan, Record, Value, hash};
 /// Everything that one engine does with a module.
 pub fn run(bytes: &[u8], plan: &Plan) -> Result<Record, String> {
     let module = Module::new(bytes.to_vec()).map_err(|error| format!("we refuse it: {error}"))?;
-    if has_ambiguous_imports(&module) {
+    let imports = module.imports();
+    let has_tags = imports
+        .iter()
+        .any(|import| matches!(import.kind, ExternType::Tag(_)));
+    if has_tags || has_ambiguous_imports(&module) {
         let limit = Some("imports".to_owned());
         return Ok(Record {
             limit,

@@ -203,12 +203,17 @@ pub fn plain_form(text: &str) -> String {
         named.contains(&word) || begins && word.contains('.')
     };
     let mut changed = String::new();
+    let mut is_new = false;
     for line in text.lines() {
         // These lines have declarations.
-        if line.starts_with('(') {
+        if line.trim_start().starts_with(['(', ')']) {
+            is_new |= line.trim_start().starts_with("(func");
             changed.push_str(line);
             changed.push('\n');
             continue;
+        }
+        if std::mem::take(&mut is_new) {
+            changed.push_str("(local $index i32)\n");
         }
         let mut words = line.split(' ').peekable();
         while let Some(word) = words.next() {
@@ -216,10 +221,13 @@ pub fn plain_form(text: &str) -> String {
                 changed.push_str("block end ");
             }
             if word == "br_table" {
-                let mut targets = Vec::new();
-                while let Some(target) = words.next_if(|word| word.parse::<usize>().is_ok()) {
+                let mut targets: Vec<&str> = Vec::new();
+                let is_target =
+                    |word: &&str| word.parse::<usize>().is_ok() || word.starts_with("(;");
+                while let Some(target) = words.next_if(is_target) {
                     targets.push(target);
                 }
+                targets.retain(|target| !target.starts_with("(;"));
                 branches(&mut changed, &targets);
             } else {
                 changed.push_str(word);
@@ -334,7 +342,7 @@ fn function(text: &mut String, choices: &mut Choices, shape: &Shape, index: usiz
     };
     let _ = writeln!(
         text,
-        "(func {export} {}\n{locals}\n(local $index i32)\n{})",
+        "(func {export} {}\n{locals}\n{})",
         signature.text(),
         body.text
     );

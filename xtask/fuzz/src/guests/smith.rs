@@ -1,4 +1,4 @@
-//! Modules of `wasm-smith`, with the parts of the standard that both engines have.
+//! Modules of `wasm-smith`, with parts of the standard.
 
 use arbitrary::Unstructured;
 use wasm_smith::{Config, InstructionKind, InstructionKinds, MemoryOffsetChoices, Module};
@@ -9,8 +9,9 @@ const FUEL: u32 = 800;
 /// Small memories and tables, whose growth fails in both engines at the same size.
 const PAGES_MAX: u64 = 4;
 
-/// The module that the bytes stand for, if they stand for one.
-pub fn module(bytes: &[u8]) -> Option<Vec<u8>> {
+/// The module that the bytes stand for, if they stand for one. It may have exceptions and relaxed vector
+/// operations if it is for us alone.
+pub fn module(bytes: &[u8], is_alone: bool) -> Option<Vec<u8>> {
     let mut bytes = Unstructured::new(bytes);
     let kinds = [
         InstructionKind::Numeric,
@@ -42,7 +43,7 @@ pub fn module(bytes: &[u8]) -> Option<Vec<u8>> {
         compact_imports_enabled: false,
         custom_descriptors_enabled: false,
         custom_page_sizes_enabled: false,
-        exceptions_enabled: false,
+        exceptions_enabled: is_alone,
         export_everything: true,
         gc_enabled: false,
         max_funcs: 6,
@@ -62,7 +63,7 @@ pub fn module(bytes: &[u8]) -> Option<Vec<u8>> {
         memory_offset_choices: MemoryOffsetChoices(90, 9, 1),
         min_funcs: 1,
         min_types: 1,
-        relaxed_simd_enabled: false,
+        relaxed_simd_enabled: is_alone,
         shared_everything_threads_enabled: false,
         table_max_size_required: true,
         threads_enabled: false,
