@@ -292,3 +292,36 @@ fn agree(ours: &Record, theirs: &Record) -> Result<(), String> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Product = fn(&[u8]) -> Vec<u8>;
+
+    #[test]
+    fn modules_have_what_they_are_for() {
+        let texts = |of: Product| {
+            let modules = (0..200).map(|case| of(&bytes(&mut Random::new(1, case), 4000)));
+            let texts = modules.map(|text| String::from_utf8_lossy(&text).into_owned());
+            texts.collect::<Vec<_>>().join("\n")
+        };
+        let parts: [(Product, &[&str]); 3] = [
+            (
+                program_module,
+                &["br_table", "return_call_indirect", "i32.shl"],
+            ),
+            (smith_module, &["table.grow", "i64.load", "i8x16.shuffle"]),
+            (
+                alone_module,
+                &["try_table", "catch_ref", "throw_ref", "relaxed"],
+            ),
+        ];
+        for (of, words) in parts {
+            let texts = texts(of);
+            for word in words {
+                assert!(texts.contains(word), "no {word}");
+            }
+        }
+    }
+}
