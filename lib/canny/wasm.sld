@@ -34,7 +34,7 @@
           wasm-error? trap? trap-kind trap-backtrace)
   (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
           (only (canny data lists) map for-each assoc)
-          (only (canny tasks) sleep)
+          (only (canny tasks) sleep %raise-if-interrupted)
           (only (canny files) file->bytevector)
           (canny machine arguments))
   (begin
@@ -115,9 +115,9 @@
 
     (define default-stack-size 1048576)
 
-    ;; A place for instances that share something. All calls in it may do `#:fuel` jumps and calls;
-    ;; all memories, tables, structs and arrays have `#:memory-limit` bytes together, and the
-    ;; frames of a call `#:stack-size`.
+    ;; A place for instances that share something. All calls in it may do `#:fuel` jumps and calls.
+    ;; Memories, tables, structs and arrays have `#:memory-limit` bytes together, and the frames of
+    ;; a call `#:stack-size`.
     (define* (make-store #:key (fuel #f) (memory-limit #f) (stack-size default-stack-size))
       (check-limit "#:fuel" fuel)
       (check-limit "#:memory-limit" memory-limit)
@@ -177,8 +177,9 @@
               ((%wasm-event store) => (lambda (event) (drive store event)))
               (else (try-again store call (min 0.02 (* 2 pause)))))))
 
-    ;; Continues a call until it returns. An event is a vector of the call's number, and if a
-    ;; procedure is to be called, its number and the arguments.
+    ;; Continues a call until it returns. An event is a vector of the call's number, and if a procedure
+    ;; is to be called, its number and the arguments. A task is not cancelled in the middle of library
+    ;; code, unless that looks itself.
     (define (drive store event)
       (let ((run (vector-ref event 0))
             (handle (store-handle store)))
@@ -188,7 +189,7 @@
            (let loop ((event event))
              (let ((result (%wasm-resume store run
                                          (if (= (vector-length event) 1)
-                                             #f
+                                             (%raise-if-interrupted)
                                              (answer store event)))))
                (if (eq? result handle)
                    (loop (%wasm-event store))
@@ -741,11 +742,20 @@
       (check-wasi 'wasi-error-output wasi)
       (%wasi-error-output (wasi-handle wasi)))
 
-    ;; Runs a WASI command; its exit code. The other arguments are those of `instantiate`.
-    (define (run-command module wasi . options)
+    ;; Runs a WASI command; its exit code. The keywords are those of `make-store`. Nothing of the
+    ;; guest is left afterwards.
+    (define* (run-command module wasi #:key (fuel #f) (memory-limit #f)
+                          (stack-size default-stack-size) (imports '()))
       (check-module 'run-command module)
       (check-argument 'run-command 2 wasi? "WASI" wasi)
-      (call-with-current-continuation
+      (let ((store (make-store #:fuel fuel #:memory-limit memory-limit #:stack-size stack-size)))
+        (dynamic-wind
+         values
+         (lambda () (exit-code-of module wasi store imports))
+         (lambda () (%wasm-release! store)))))
+
+    (define (exit-code-of module wasi store imports)
+      (call-with-escape-continuation
        (lambda (return)
          (with-exception-handler
            (lambda (object)
@@ -753,7 +763,8 @@
                  (return (caddr (error-object-irritants object)))
                  (raise-continuable object)))
            (lambda ()
-             (call-export (apply instantiate module #:wasi wasi options) "_start")
+             (call-export (instantiate module #:wasi wasi #:store store #:imports imports)
+                          "_start")
              0)))))
 
     ;; Errors.

@@ -373,7 +373,8 @@
   (define outer
     (instance-of
      "(module (import \"env\" \"f\" (func $f (param i32 i32) (result i32)))
-              (func $middle (result i32) (i32.add (i32.const 1) (call $f (i32.const 1) (i32.const 0))))
+              (func $middle (result i32)
+                (i32.add (i32.const 1) (call $f (i32.const 1) (i32.const 0))))
               (func (export \"outer\") (result i32) (i32.add (i32.const 1) (call $middle))))"
      #:imports `(("env" ("f" . ,(instance-export guest "divide"))))
      #:store (instance-store guest)))

@@ -67,6 +67,16 @@ impl Code {
         self.set(place, at, 64, value);
     }
 
+    /// An operand of 16 bits of the instruction at a place.
+    pub fn operand16(&self, place: usize, at: usize) -> u16 {
+        read16(&self.words[place..], at)
+    }
+
+    /// An operand of 32 bits.
+    pub fn operand32(&self, place: usize, at: usize) -> u32 {
+        read32(&self.words[place..], at)
+    }
+
     /// The finished words.
     pub fn finish(self) -> Box<[u64]> {
         self.words.into_boxed_slice()

@@ -102,6 +102,7 @@ fn operands(opcode: Opcode, instruction: &[u64], offset: usize) -> String {
             let byte = read32(instruction, 12);
             format!("%{} byte {}", byte / 8, byte % 8)
         }
+        Access::Sum => format!("({}+{})", slot(at), read32(instruction, 12) as i32),
         Access::Absolute => format!("+{}", read32(instruction, 12)),
         Access::Checked => format!(
             "{}+{} memory {}",

@@ -316,6 +316,13 @@ impl Module {
         (word < body.words.len()).then(|| show(*index, body, word as u32))
     }
 
+    /// Bytes of the code of functions that were translated.
+    pub fn code_bytes(&self) -> usize {
+        let translated = self.shared.code.translated.lock();
+        let words = translated.functions.values().map(|body| body.words.len());
+        8 * words.sum::<usize>()
+    }
+
     /// How many bytes it has.
     pub fn byte_count(&self) -> usize {
         self.shared.bytes.len()

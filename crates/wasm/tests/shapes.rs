@@ -426,6 +426,7 @@ fn loads() {
     for (text, others, result) in loads {
         let (op, lane) = text.split_once(' ').unwrap_or((&text, ""));
         let (op, lane) = (op.to_owned(), lane.to_owned());
+        let (sum_op, sum_lane) = (op.clone(), lane.clone());
         let of = move |memory: &'static str, is_wide: bool| -> Text {
             let (op, lane) = (op.clone(), lane.clone());
             Box::new(move |operands| {
@@ -440,10 +441,21 @@ fn loads() {
                 )
             })
         };
+        // The address wraps.
+        let of_sum: Text = Box::new(move |operands| {
+            let address = format!(
+                "(i32.add (i32.sub {} (i32.const 97)) (i32.const 100))",
+                address(&operands[0])
+            );
+            format!(
+                "({sum_op} {sum_lane} {address} {})",
+                operands[1..].join(" ")
+            )
+        });
         let operation = Operation {
             operands: [vec![Number::I32], others].concat(),
             result,
-            texts: vec![of("", false), of("1", false), of("2", true)],
+            texts: vec![of("", false), of("1", false), of("2", true), of_sum],
         };
         check(&text, &operation);
     }

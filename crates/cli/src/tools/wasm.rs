@@ -82,6 +82,8 @@ struct Request {
     listeners: Vec<Socket>,
     file: PathBuf,
     arguments: Vec<OsString>,
+    /// Where the bytes that guests have taken are written at the end.
+    statistics: Option<&'static Path>,
 }
 
 fn read_request(mut parser: Parser) -> Result<Request, String> {
@@ -170,8 +172,9 @@ fn listener(place: &str) -> Result<Socket, String> {
     Socket::listen(&address, ListenOptions::default()).map_err(|error| error.to_string())
 }
 
-fn run(parser: Parser, _: &'static Environment) -> Result<u8, String> {
-    let request = read_request(parser)?;
+fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> {
+    let mut request = read_request(parser)?;
+    request.statistics = environment.statistics.as_deref();
     let bytes = match std::fs::read(&request.file) {
         Ok(bytes) => bytes,
         Err(error) => {
@@ -263,6 +266,7 @@ fn run_command(module: &Module, request: Request) -> Result<u8, String> {
         }
         Ok(())
     });
+    write_statistics(request.statistics, module, &store);
     Ok(match outcome {
         Ok(()) => 0,
         Err(Error::Trap(Trap::Exit(code))) => code as u8,
@@ -272,6 +276,15 @@ fn run_command(module: &Module, request: Request) -> Result<u8, String> {
             code
         }
     })
+}
+
+/// Writes how many bytes memories, tables and translated code have taken, if somebody asks.
+fn write_statistics(request: Option<&Path>, module: &Module, store: &Store) {
+    let Some(path) = request else { return };
+    let bytes = store.memory_bytes() + module.code_bytes() as u64;
+    if let Err(error) = std::fs::write(path, format!("bytes-allocated {bytes}\n")) {
+        eprintln!("canny wasm: cannot write {}: {error}", path.display());
+    }
 }
 
 /// The functions whose calls a trap has ended.
@@ -315,7 +328,9 @@ fn invoke(module: &Module, name: &str, request: &Request) -> Result<u8, String> 
     };
     let kind = store.function_type(function);
     let arguments = parse_arguments(kind, &request.arguments)?;
-    match store.call_within(function, &arguments, request.limits) {
+    let outcome = store.call_within(function, &arguments, request.limits);
+    write_statistics(request.statistics, module, &store);
+    match outcome {
         Ok(results) => {
             let mut text = String::new();
             let mut words = results.as_slice();

@@ -160,6 +160,13 @@ pub fn address(h: &mut Handler, access: Access, at: i32, bytes: i64) -> Value {
             let place = h.builder.ins().iadd(index, offset);
             h.builder.ins().iadd(h.memory, place)
         }
+        Access::Sum => {
+            let index = h.operand(I32, at);
+            let constant = h.load_as(I32, h.pc, 12);
+            let index = h.builder.ins().iadd(index, constant);
+            let index = h.builder.ins().uextend(I64, index);
+            h.builder.ins().iadd(h.memory, index)
+        }
         Access::Absolute => {
             let offset = h.long(12);
             h.builder.ins().iadd(h.memory, offset)

@@ -73,6 +73,7 @@ operations! {
         Absolute "absolute",
         Kept "accumulator",
         Frame "frame",
+        Sum "sum",
     }
 }
 
@@ -196,7 +197,8 @@ pub enum Opcode {
     Branch(Compare, Shape, bool),
     /// d at 8, address at 10, offset of 32 bits at 12; a checked one has an address of 64 bits, the
     /// memory at 12 and an offset of 64 bits at 16; an absolute one has no address but the offset. One of
-    /// the frame is a part of a vector: its offset is one of bytes from where the frame begins.
+    /// the frame is a part of a vector: its offset is one of bytes from where the frame begins. The
+    /// address of a sum is a slot and a constant at 12, added in 32 bits.
     Load(Load, Access, Place),
     /// Address at 8, value at 10, the rest as for loads. The last part says where the value is.
     Store(Store, Access, Place),
@@ -317,7 +319,7 @@ impl Opcode {
 
 fn accessed(name: &str, access: Access) -> String {
     match access {
-        Access::Guarded | Access::Kept => name.to_owned(),
+        Access::Guarded | Access::Kept | Access::Sum => name.to_owned(),
         _ => format!("{name} {}", access.name()),
     }
 }
@@ -364,7 +366,7 @@ fn load_places(op: Load, access: Access) -> &'static [Place] {
 pub fn store_places(op: Store, access: Access) -> &'static [Place] {
     match (access, op) {
         (Access::Frame, _) => &[],
-        (Access::Checked | Access::Kept, _) => &[Place::Slot],
+        (Access::Checked | Access::Kept | Access::Sum, _) => &[Place::Slot],
         (_, Store::Bits32 | Store::Bits64) => &[Place::Slot, Place::Integer, Place::Float],
         _ => &[Place::Slot, Place::Integer],
     }

@@ -362,7 +362,7 @@ impl Vector {
                 let loads = VectorLoad::ALL.iter();
                 all.extend(loads.map(|op| Vector::Load(*op, access, keeps)));
                 // An address and a value are not in accumulators at once.
-                if !(keeps && access == Access::Kept) {
+                if !(keeps && matches!(access, Access::Kept | Access::Sum)) {
                     all.push(Vector::Store(access, keeps));
                 }
             }

@@ -17,6 +17,7 @@ rows! {
     "%wasm-module-section" (2) [] "external string -> any" "The bytes of a custom section, or #f.";
     "%wasm-store" (3) [] "any any index -> external"
         "A store: limit of fuel and of bytes of memories and tables, or #f, and bytes of frames.";
+    "%wasm-release!" (1) [] "record -> unspecified" "Frees a store at once.";
     "%wasm-import-function" (4) [] "record external index index -> index"
         "A function that the program does, of the type of an import: module, index, the program's number.";
     "%wasm-make-function" (4) [] "record list list index -> index"

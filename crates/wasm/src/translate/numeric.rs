@@ -252,6 +252,12 @@ impl Translator<'_> {
         }
         if access == Access::Guarded {
             let operand = self.pop();
+            if argument.offset == 0
+                && let Some((slot, constant)) = self.newest_sum(operand)
+            {
+                argument.offset = u64::from(constant);
+                return (slot, Access::Sum, argument);
+            }
             return match self.source(operand, Number::I32) {
                 Source::Kept(slot, ..) => (slot, Access::Kept, argument),
                 Source::Slot(slot) => (slot, access, argument),
@@ -260,14 +266,30 @@ impl Translator<'_> {
         (self.pop_slot(), access, argument)
     }
 
+    /// Takes back the instruction that has just added a constant to a slot, if it gave the operand.
+    fn newest_sum(&mut self, operand: Operand) -> Option<(u16, u32)> {
+        let last = self.last?;
+        let sum = Opcode::Binary(Binary::I32Add, Shape::Right, false);
+        let is_newest = last.place + sum.bytes() / 8 == self.code.len();
+        let gave = operand.entry == Entry::Own && operand.slot as u16 == last.slot;
+        if last.opcode != sum || !is_newest || !gave {
+            return None;
+        }
+        let slot = self.code.operand16(last.place, 10);
+        let constant = self.code.operand32(last.place, 12);
+        self.code.truncate(last.place);
+        self.last = None;
+        Some((slot, constant))
+    }
+
     pub(super) fn set_address(&mut self, place: usize, argument: &MemArg, access: Access) {
         match access {
-            Access::Guarded | Access::Absolute | Access::Kept | Access::Frame => {
-                self.code.set32(place, 12, argument.offset as u32);
-            }
             Access::Checked => {
                 self.code.set16(place, 12, memory_of(argument) as u16);
                 self.code.set64(place, 16, argument.offset);
+            }
+            _ => {
+                self.code.set32(place, 12, argument.offset as u32);
             }
         }
     }

@@ -16,6 +16,7 @@ mod values;
 pub(crate) use self::systems::GuestSystem;
 
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use canny_locks::{Mutex, MutexGuard};
@@ -28,7 +29,7 @@ use self::values::{Externs, function_type_of, integer, types_of};
 use super::control::values_of;
 use super::tasks::{Then, suspend};
 use crate::arguments::{Call, implementations};
-use crate::host::{find, keep, kept_in_table, number_of_value};
+use crate::host::{find, keep, kept_in_table, number_of_value, sweep_dead, take};
 use crate::list::Walk;
 
 pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations! {
@@ -37,6 +38,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%wasm-module-exports" => modules::exports;
     "%wasm-module-section" => modules::section;
     "%wasm-store" => make_store;
+    "%wasm-release!" => release;
     "%wasm-import-function" => import_function;
     "%wasm-make-function" => make_function;
     "%wasm-instantiate" => modules::instantiate;
@@ -220,7 +222,24 @@ fn unknown(thread: &mut Thread, call: Call, what: &str) -> Raise {
     call.range_error(thread, 1, &format!("the number of a {what} of the store"))
 }
 
+/// Stores that were made since a collection was asked for on their behalf.
+static STORES_MADE: AtomicUsize = AtomicUsize::new(0);
+
+/// So many stores are made until one is. Each may have gigabytes of address space, of which the collector
+/// knows nothing.
+const STORES_BETWEEN: usize = 4096;
+
+/// Frees the stores that nobody can reach any more.
+fn free_stores(thread: &mut Thread) {
+    STORES_MADE.store(0, Ordering::Relaxed);
+    thread.collect_garbage(true);
+    sweep_dead(thread);
+}
+
 fn make_store(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    if STORES_MADE.fetch_add(1, Ordering::Relaxed) >= STORES_BETWEEN {
+        free_stores(thread);
+    }
     let fuel = limit(thread, call, 0)?;
     let memory_limit = limit(thread, call, 1)?;
     let stack_bytes = call.index(thread, 2)?;
@@ -236,6 +255,16 @@ fn make_store(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         words: Vec::new(),
     };
     keep(thread, GuestStore(Mutex::new(guests)), "store")
+}
+
+/// Frees a store at once, which nobody uses any more.
+fn release(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (_, record) = store(thread, call)?;
+    let _ = STORES_MADE.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |made| {
+        made.checked_sub(1)
+    });
+    take::<GuestStore>(thread, record.field(field::HANDLE));
+    Ok(Value::UNSPECIFIED)
 }
 
 fn import_function(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

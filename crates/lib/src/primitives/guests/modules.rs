@@ -8,10 +8,10 @@ use canny_tables::kinds::Kind;
 use canny_tables::protocols::GuestItem;
 use canny_value::Value;
 use canny_vm::{Raise, Thread};
-use canny_wasm::{Extern, ExternType, Function, Module};
+use canny_wasm::{Error, Extern, ExternType, Function, Module};
 
 use super::values::{function_type_of, type_symbol};
-use super::{GuestModule, current_task, number, refused, store};
+use super::{GuestModule, current_task, free_stores, number, refused, store};
 use crate::arguments::{Call, Effort};
 use crate::host::{find, keep};
 use crate::list::Builder;
@@ -140,7 +140,8 @@ pub(super) fn instantiate(thread: &mut Thread, call: Call) -> Result<Value, Rais
         });
     let imports: Vec<Option<(&ExternType, u32)>> = imports.collect();
     let task = current_task(thread);
-    let mut guests = guests.lock(thread);
+    let shared = guests;
+    let mut guests = shared.lock(thread);
     if guests.store.newest_run().is_none() {
         guests.owner = task;
     }
@@ -158,8 +159,13 @@ pub(super) fn instantiate(thread: &mut Thread, call: Call) -> Result<Value, Rais
             })
         })
         .collect();
-    let made = guests.store.prepare(&module.0, &items);
+    let mut made = guests.store.prepare(&module.0, &items);
     drop(guests);
+    if matches!(made, Err(Error::NoMemory(_))) {
+        // Memories that nobody can reach any more may take the address space.
+        free_stores(thread);
+        made = shared.lock(thread).store.prepare(&module.0, &items);
+    }
     match made {
         Ok((instance, start)) => {
             let start = start.map_or(Value::FALSE, function_number);

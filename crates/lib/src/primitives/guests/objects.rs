@@ -9,7 +9,7 @@ use canny_vm::{Raise, Thread};
 use canny_wasm::{Error, GlobalType, MemoryType, Reason, TableType, Trap, ValueType};
 
 use super::values::{float, integer_bits, one, push, type_at, type_symbol};
-use super::{Guests, limit, number, refused, store, trap, unknown};
+use super::{Guests, free_stores, limit, number, refused, store, trap, unknown};
 use crate::arguments::Call;
 
 fn outside(thread: &mut Thread, call: Call, what: Reason) -> Raise {
@@ -68,7 +68,11 @@ pub(super) fn make_memory(thread: &mut Thread, call: Call) -> Result<Value, Rais
         maximum: limit(thread, call, 2)?,
         is_wide: call.at(3).is_true(),
     };
-    let memory = guests.lock(thread).store.memory(kind);
+    let mut memory = guests.lock(thread).store.memory(kind);
+    if memory.is_err() {
+        free_stores(thread);
+        memory = guests.lock(thread).store.memory(kind);
+    }
     made(thread, call, memory)
 }
 
