@@ -116,8 +116,8 @@
     (define default-stack-size 1048576)
 
     ;; A place for instances that share something. All calls in it may do `#:fuel` jumps and calls.
-    ;; All memories, tables, structs and arrays have `#:memory-limit` bytes together. The frames of
-    ;; a call have `#:stack-size`.
+    ;; Memories, tables, structs and arrays have `#:memory-limit` bytes together, and the frames of
+    ;; a call `#:stack-size`.
     (define* (make-store #:key (fuel #f) (memory-limit #f) (stack-size default-stack-size))
       (check-limit "#:fuel" fuel)
       (check-limit "#:memory-limit" memory-limit)

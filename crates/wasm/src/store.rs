@@ -73,10 +73,10 @@ pub struct Store {
     /// Runs that are in progress, one inside of the other.
     pub(crate) depth: usize,
     /// Those of them that are not running now, the newest last.
-    #[expect(clippy::vec_box, reason = "runs are large, and go in and out often")]
+    #[expect(clippy::vec_box, reason = "a run is moved at each call")]
     pub(crate) runs: Vec<Box<Run>>,
     pub(crate) next_run: u64,
-    #[expect(clippy::vec_box, reason = "as above")]
+    #[expect(clippy::vec_box, reason = "a run is moved at each call")]
     pub(crate) spare_runs: Vec<Box<Run>>,
     /// Arguments or results of the newest event.
     pub(crate) exchange: Vec<u64>,

@@ -24,6 +24,7 @@ fn try_module(bytes: Vec<u8>) -> bool {
         return false;
     };
     let mut store = Store::new();
+    store.set_memory_limit(Some(64 << 20));
     let Ok(instance) = store.instantiate(&module, &Imports::default()) else {
         return true;
     };
@@ -108,6 +109,17 @@ fn wrong_bytes_do_no_harm() {
         let bytes = std::fs::read(directory.join(format!("{name}.wasm"))).unwrap();
         valid += try_changed(&bytes, 150, &mut random);
         tried += 150;
+    }
+    assert!(valid > 100 && tried - valid > 100, "{valid} of {tried}");
+}
+
+#[test]
+fn wrong_bytes_among_objects_do_no_harm() {
+    let mut random = Random(0x1357_9bdf_0246_8ace);
+    let (mut valid, mut tried) = (0, 0);
+    for module in modules_of(include_str!("scripts/objects.wast")) {
+        valid += try_changed(&module, 500, &mut random);
+        tried += 500;
     }
     assert!(valid > 100 && tried - valid > 100, "{valid} of {tried}");
 }
