@@ -153,7 +153,7 @@ struct Options {
 }
 
 /// Set for the process that does the work.
-const WORKER: &str = "CANNY_FUZZ_WORKER";
+const WORKER: &str = "FUZZ_WORKER";
 
 fn main() -> ExitCode {
     if std::env::var_os(WORKER).is_none() {

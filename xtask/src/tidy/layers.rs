@@ -33,7 +33,6 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("llint-generator", &["tables", "wasm-meaning"]),
     ("llint", &["tables"]),
     ("wasm", &["locks", "tables"]),
-    ("wasi", &["locks", "io", "sched", "wasm"]),
     ("spesh", &["tables", "compiler"]),
     // Its tests run code under the interpreter.
     ("jit", &["locks", "tables", "compiler", "llint", "spesh"]),
@@ -52,6 +51,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "http",
         &["locks", "replay", "sched", "io", "tls", "formats"],
     ),
+    ("wasi", &["locks", "io", "sched", "wasm"]),
     ("sqlite", &["locks", "replay"]),
     ("secrets", &["replay"]),
     (

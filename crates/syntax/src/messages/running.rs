@@ -154,6 +154,17 @@ rows! { Running:
 => "(import (scheme base) (canny sqlite))
 (query (open-memory-database) \"select 1\")";
 
+"guest-error" ["wasm"]
+"A WebAssembly guest has failed"
+"A module is not valid, its imports do not fit, or a call has ended with a trap. Of a trap the message has the \
+ kind and the guest's functions. `wasm-error?`, `trap?` and `trap-kind` of `(canny wasm)` tell them apart."
+"(import (scheme base) (canny wasm))
+(define guest (instantiate (compile-module \"(module (func (export \\\"f\\\") unreachable))\")))
+(call-export guest \"f\")"
+=> "(import (scheme base) (canny wasm))
+(define guest (instantiate (compile-module \"(module (func (export \\\"f\\\")))\")))
+(call-export guest \"f\")";
+
 "read-error" ["read"]
 "The text that `read` got is not a datum"
 "The text of a port is not that of a datum. The message has the place in the text. Such conditions satisfy \
