@@ -115,8 +115,8 @@ pub const ROWS: &[Variable] = &[
     row(Users, "CANNY_PROFILES", "=0", Flag(|to, value| to.keeps_profiles = value),
         "as `--no-profiles`", "1"),
     row(Users, "CANNY_STATISTICS", "=FILE", File(|to, value| to.statistics = Some(value)),
-        "write bytes allocated, collections and their pauses to `FILE` at the end; `canny wasm` writes bytes of \
-         guests", ""),
+        "write bytes allocated, collections and their pauses to `FILE` at the end; `canny wasm` writes \
+         bytes of guests", ""),
     row(Users, "CANNY_COUNTS", "=1", Flag(|to, value| to.counts_calls = value),
         "compile code that counts its calls, for profiles with `#:counts? #t`", "0"),
     row(Users, "CANNY_COVERAGE", "=DIR", File(|to, value| to.coverage = Some(value)),
