@@ -157,7 +157,8 @@ rows! { Running:
 "guest-error" ["wasm"]
 "A WebAssembly guest has failed"
 "A module is not valid, its imports do not fit, or a call has ended with a trap. Of a trap the message \
- has the kind and the guest's functions. `wasm-error?`, `trap?` and `trap-kind` of `(canny wasm)` tell them apart."
+ has the kind and the guest's functions. `wasm-error?`, `trap?` and `trap-kind` of `(canny wasm)` tell \
+ them apart."
 "(import (scheme base) (canny wasm))
 (define guest (instantiate (compile-module \"(module (func (export \\\"f\\\") unreachable))\")))
 (call-export guest \"f\")"
