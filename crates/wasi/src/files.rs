@@ -296,7 +296,10 @@ fn read_at(call: &mut Call<'_>, offset: Option<u64>, result: usize) -> Result<()
     let count = match &entry.what {
         What::File(descriptor) => {
             let descriptor = Arc::clone(descriptor);
-            read_file(call, &descriptor, &places, offset)?
+            each_place(call, &places, |place, done| match offset {
+                Some(offset) => rustix::io::pread(&*descriptor, place, offset + done),
+                None => rustix::io::read(&*descriptor, place),
+            })?
         }
         What::Folder { .. } => return Err(Errno::IS_DIRECTORY.into()),
         What::Nothing => 0,
@@ -310,22 +313,19 @@ fn read_at(call: &mut Call<'_>, offset: Option<u64>, result: usize) -> Result<()
     Ok(())
 }
 
-/// Reads until a place is not filled.
-fn read_file(
+/// Reads or writes places of the memory one after the other, until one is not done as a whole. Each is given
+/// with the number of bytes before it. An error behind bytes that are done is left to the next call.
+fn each_place(
     call: &mut Call<'_>,
-    descriptor: &OwnedFd,
     places: &[(u32, u32)],
-    offset: Option<u64>,
+    transfer: impl Fn(&mut [u8], u64) -> rustix::io::Result<usize>,
 ) -> Result<usize, Stop> {
     let mut done = 0;
-    for (address, length) in places {
+    for (address, length) in places.iter().filter(|(_, length)| *length > 0) {
         let place = call.bytes(*address, *length)?;
-        if place.is_empty() {
-            continue;
-        }
-        let count = match offset {
-            Some(offset) => rustix::io::pread(descriptor, place, offset + done as u64)?,
-            None => rustix::io::read(descriptor, place)?,
+        let count = match transfer(place, done as u64) {
+            Err(_) if done > 0 => break,
+            count => count?,
         };
         done += count;
         if count < *length as usize {
@@ -368,7 +368,10 @@ fn write_at(call: &mut Call<'_>, offset: Option<u64>, result: usize) -> Result<(
     let count = match &entry.what {
         What::File(descriptor) => {
             let descriptor = Arc::clone(descriptor);
-            write_file(call, &descriptor, &places, offset)?
+            each_place(call, &places, |place, done| match offset {
+                Some(offset) => rustix::io::pwrite(&*descriptor, place, offset + done),
+                None => rustix::io::write(&*descriptor, place),
+            })?
         }
         What::Folder { .. } => return Err(Errno::IS_DIRECTORY.into()),
         What::Nothing => sum(&places),
@@ -383,30 +386,6 @@ fn write_at(call: &mut Call<'_>, offset: Option<u64>, result: usize) -> Result<(
     };
     call.write32(call.number(result), count as u32)?;
     Ok(())
-}
-
-fn write_file(
-    call: &mut Call<'_>,
-    descriptor: &OwnedFd,
-    places: &[(u32, u32)],
-    offset: Option<u64>,
-) -> Result<usize, Stop> {
-    let mut done = 0;
-    for (address, length) in places {
-        let place: &[u8] = call.bytes(*address, *length)?;
-        if place.is_empty() {
-            continue;
-        }
-        let count = match offset {
-            Some(offset) => rustix::io::pwrite(descriptor, place, offset + done as u64)?,
-            None => rustix::io::write(descriptor, place)?,
-        };
-        done += count;
-        if count < *length as usize {
-            break;
-        }
-    }
-    Ok(done)
 }
 
 pub fn write_stream(
