@@ -5,6 +5,7 @@
 use canny_tables::guest::{LINK_WORDS, activation};
 
 use crate::record::InstanceRecord;
+use crate::native::Transition;
 use crate::types::FunctionType;
 
 /// Limits of a run.
@@ -41,6 +42,13 @@ pub struct Activation {
     pub scratch: [u64; LINK_WORDS],
     /// Where the frames begin, which handlers do not need.
     pub base: *const u64,
+    pub native_stack: *mut u64,
+    pub host_stack: *mut u64,
+    pub native_limit: *const u64,
+    pub transition: *const Transition,
+    pub top: *mut u64,
+    /// Where the stack of machine code begins.
+    pub native_base: *mut u64,
 }
 
 const _: () = assert!(std::mem::offset_of!(Activation, budget) == activation::BUDGET as usize);
@@ -51,17 +59,35 @@ const _: () = assert!(std::mem::offset_of!(Activation, frame) == activation::FRA
 const _: () = assert!(std::mem::offset_of!(Activation, instance) == activation::INSTANCE as usize);
 const _: () = assert!(std::mem::offset_of!(Activation, callee) == activation::CALLEE as usize);
 const _: () = assert!(std::mem::offset_of!(Activation, scratch) == activation::SCRATCH as usize);
+const _: () =
+    assert!(std::mem::offset_of!(Activation, native_stack) == activation::NATIVE_STACK as usize);
+const _: () =
+    assert!(std::mem::offset_of!(Activation, host_stack) == activation::HOST_STACK as usize);
+const _: () =
+    assert!(std::mem::offset_of!(Activation, native_limit) == activation::NATIVE_LIMIT as usize);
+const _: () =
+    assert!(std::mem::offset_of!(Activation, transition) == activation::TRANSITION as usize);
+const _: () = assert!(std::mem::offset_of!(Activation, top) == activation::TOP as usize);
 
-/// Memory for frames, which the system gives when it is touched.
+/// Memory for frames, which the system gives when it is touched: those of the interpreter from the lower
+/// end on, and those of machine code from the upper end down.
 pub struct Stack {
     pub base: *mut u64,
     pub bytes: usize,
+    /// Bytes of the lower part, with its margin.
+    pub interpreted_bytes: usize,
 }
 
 impl Stack {
     /// Bytes of the mapping for so many bytes of frames.
     pub fn bytes_for(frames: usize) -> usize {
-        frames + 2 * MARGIN
+        2 * (frames.next_multiple_of(MARGIN) + 2 * MARGIN)
+    }
+
+    /// Where frames of machine code begin, growing down.
+    pub fn top(&self) -> *mut u64 {
+        // SAFETY: this is the end of the mapping.
+        unsafe { self.base.byte_add(self.bytes) }
     }
 
     /// None if the system gives no memory.
@@ -84,6 +110,7 @@ impl Stack {
         Some(Stack {
             base: base.cast(),
             bytes,
+            interpreted_bytes: bytes / 2,
         })
     }
 }
@@ -146,13 +173,20 @@ impl Run {
             activation: Activation {
                 budget: 0,
                 // SAFETY: the limit lies in the stack.
-                stack_limit: unsafe { stack.base.byte_add(stack.bytes - MARGIN) },
+                stack_limit: unsafe { stack.base.byte_add(stack.interpreted_bytes - MARGIN) },
                 pc: std::ptr::null(),
                 frame: stack.base,
                 instance: std::ptr::null(),
                 callee: 0,
                 scratch: [0; LINK_WORDS],
                 base: stack.base,
+                native_stack: std::ptr::null_mut(),
+                host_stack: std::ptr::null_mut(),
+                // SAFETY: as above.
+                native_limit: unsafe { stack.base.byte_add(stack.interpreted_bytes + MARGIN) },
+                transition: std::ptr::null(),
+                top: stack.base,
+                native_base: stack.top(),
             },
             stack,
             is_outside: false,
@@ -162,12 +196,27 @@ impl Run {
     }
 
     /// Gives all words of its frames, and some behind them.
-    pub fn each_word(&self, visit: impl FnMut(u64)) {
-        let used = (self.activation.frame as usize - self.stack.base as usize) / 8;
-        let count = (used + FRAME_WORDS).min(self.stack.bytes / 8);
-        // SAFETY: the words lie in the stack, whose run is not running now.
-        (0..count)
-            .map(|index| unsafe { self.stack.base.add(index).read() })
-            .for_each(visit);
+    pub fn each_word(&self, mut visit: impl FnMut(u64)) {
+        let [interpreted, native] = self.activation.words(FRAME_WORDS);
+        interpreted.iter().chain(native).copied().for_each(&mut visit);
+    }
+}
+
+impl Activation {
+    /// The words of all frames of a run that was left, and of so many slots behind the newest one of the
+    /// interpreter: those of the interpreter, and those of machine code.
+    pub fn words(&self, slots: usize) -> [&[u64]; 2] {
+        let newest = self.frame.cast_const().max(self.top);
+        // SAFETY: the run is not running now; both parts lie in its stack, which is mapped.
+        unsafe {
+            let room = self.stack_limit.byte_add(MARGIN).offset_from_unsigned(newest);
+            let end = newest.add(slots.min(room));
+            let interpreted = end.offset_from_unsigned(self.base);
+            let native = self.native_base.offset_from_unsigned(self.native_stack);
+            [
+                std::slice::from_raw_parts(self.base, interpreted),
+                std::slice::from_raw_parts(self.native_stack, native),
+            ]
+        }
     }
 }

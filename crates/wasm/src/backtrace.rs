@@ -9,8 +9,10 @@ use crate::code;
 use crate::definitions;
 use crate::error::GuestFrame;
 use crate::handlers;
+use crate::module::Module;
+use crate::native::{self, Found};
 use crate::store::Store;
-use crate::unwind::{Frame, caller};
+use crate::unwind::{Caller, Frame, caller};
 
 /// Most frames of a backtrace.
 const FRAMES_MAX: usize = 24;
@@ -23,18 +25,34 @@ impl Store {
 
     pub(crate) fn note_backtrace(&mut self, activation: &Activation) {
         self.backtrace.clear();
-        let mut next = Some(Frame {
-            slots: activation.frame,
-            instance: activation.instance,
-            pc: activation.pc,
-            is_call: false,
-        });
-        while let Some(frame) = next
+        let mut transition = activation.transition;
+        let mut next = Some(native::start(activation));
+        while let Some(found) = next
             && self.backtrace.len() < FRAMES_MAX
         {
-            let link = self.note_frame(frame);
-            // SAFETY: the run has been left, and its frame has the link there.
-            next = link.and_then(|link| unsafe { caller(frame.slots, frame.instance, link) });
+            next = match found {
+                Found::Interpreted(frame) => {
+                    let link = self.note_frame(frame);
+                    // SAFETY: the run has been left, and its frame has the link there.
+                    link.and_then(|link| unsafe {
+                        match caller(frame.slots.add(link), frame.instance) {
+                            Caller::None => None,
+                            Caller::Interpreted(frame) => Some(Found::Interpreted(frame)),
+                            Caller::Native(base) => Some(native::back(base)),
+                        }
+                    })
+                }
+                Found::Native(address, base) => {
+                    // A return address may be that of the next function.
+                    if let Some((owner, own_index)) = native::function_at(address - 1)
+                        && let Some(module) = owner.module()
+                    {
+                        self.backtrace.push(named(&module, own_index));
+                    }
+                    // SAFETY: the run has been left, and the frame is one of its own.
+                    unsafe { native::outside(address - 1, base, &mut transition) }
+                }
+            };
         }
     }
 
@@ -44,9 +62,7 @@ impl Store {
         let instance = unsafe { &*frame.instance };
         let found = instance.module.as_ref().and_then(|module| {
             module.with_function_at(frame.at(), |own_index, body, _| {
-                let function = module.parts().imported_functions as u32 + own_index;
-                let name = module.function_name(function).map(str::to_owned);
-                (GuestFrame { function, name }, body.link as usize)
+                (named(module, own_index), body.link as usize)
             })
         });
         if let Some((noted, link)) = found {
@@ -62,4 +78,11 @@ impl Store {
         let words = unsafe { std::slice::from_raw_parts(frame.pc, 3) };
         Some(definitions::function_type(code::read32(words, 16)).link())
     }
+}
+
+/// A frame of one of a module's own functions.
+fn named(module: &Module, own_index: u32) -> GuestFrame {
+    let function = module.parts().imported_functions as u32 + own_index;
+    let name = module.function_name(function).map(str::to_owned);
+    GuestFrame { function, name }
 }

@@ -2,6 +2,8 @@
 //!
 //! Operands are written and read by their offset in bytes, as the rows of opcodes give them.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use canny_tables::guest::Opcode;
 
 use crate::handlers;
@@ -86,11 +88,36 @@ impl Code {
 /// The code of a function.
 #[derive(Debug)]
 pub struct FunctionBody {
-    pub words: Box<[u64]>,
+    /// The first word of an instruction may become the address of machine code.
+    pub words: Box<[AtomicU64]>,
+    /// Slots of its frame.
+    pub frame_slots: usize,
     /// The slot of the link in its frame.
     pub link: u16,
     /// The clauses of its blocks that catch exceptions, those of inner blocks first.
     pub clauses: Box<[Clause]>,
+    /// Its loops in the order in which they begin.
+    pub loops: Box<[Loop]>,
+}
+
+/// A loop, at whose beginning machine code may take over.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    /// Where it is in the module's bytes.
+    pub offset: u64,
+    /// The number of the word at which it begins.
+    pub place: u32,
+    /// The operands there, its parameters last.
+    pub operands: Box<[LoopOperand]>,
+}
+
+/// Where an operand is at the beginning of a loop.
+#[derive(Clone, Copy, Debug)]
+pub enum LoopOperand {
+    /// In a slot, the first of two if it is a vector.
+    Slot(u16),
+    /// It is a constant with these bits.
+    Constant(u64),
 }
 
 /// A clause that catches exceptions. Places are numbers of words.
@@ -110,10 +137,15 @@ pub struct Clause {
 }
 
 impl FunctionBody {
-    /// Slots of its frame.
-    pub fn frame_slots(&self) -> usize {
-        // The first instruction has them in bytes.
-        read32(&self.words, 8) as usize / 8
+    /// Its words as they are now.
+    pub fn copy(&self) -> Vec<u64> {
+        let words = self.words.iter();
+        words.map(|word| word.load(Ordering::Relaxed)).collect()
+    }
+
+    /// Where it begins.
+    pub fn address(&self) -> *const u64 {
+        self.words.as_ptr().cast()
     }
 }
 

@@ -124,7 +124,7 @@ impl Store {
     ) -> Result<u64, Trap> {
         let bytes = Heap::bytes_for(definition, length).ok_or(Reason::HeapExhausted)?;
         if self.heap.is_full(bytes) || !self.may_grow(bytes) {
-            let count = self.collect(&[running(activation)]);
+            let count = self.collect(&running(activation));
             charge(activation, &mut self.fuel, count);
         }
         self.add_object(definition, length, bytes)
@@ -144,21 +144,17 @@ impl Store {
     }
 }
 
+/// Most slots that machine code uses for the operands of an operation of the runtime.
+const OPERAND_SLOTS: usize = 128;
+
 /// The words of all frames of a run that was left in the middle of a function.
-fn running(activation: &Activation) -> &[u64] {
+fn running(activation: &Activation) -> [&[u64]; 2] {
     // SAFETY: instances live as long as their store.
     let module = unsafe { &(*activation.instance).module };
     let slots = module
         .as_ref()
-        .and_then(|module| module.with_function_at(activation.pc, |_, body, _| body.frame_slots()));
-    // SAFETY: frames lie between the base and the end of the newest one.
-    unsafe {
-        let end = match slots {
-            Some(slots) => activation.frame.add(slots).cast_const(),
-            None => activation.stack_limit,
-        };
-        std::slice::from_raw_parts(activation.base, end.offset_from_unsigned(activation.base))
-    }
+        .and_then(|module| module.with_function_at(activation.pc, |_, body, _| body.frame_slots));
+    activation.words(slots.unwrap_or(OPERAND_SLOTS))
 }
 
 /// A jump costs as much as the search for so many objects.

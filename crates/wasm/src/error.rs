@@ -28,7 +28,12 @@ impl Trap {
     pub fn kind(&self) -> &'static str {
         match self {
             Trap::Reason(reason) => match reason {
-                Reason::Finished | Reason::Operation | Reason::Budget => "none",
+                Reason::Finished
+                | Reason::Operation
+                | Reason::Budget
+                | Reason::Returned
+                | Reason::Fault
+                | Reason::Resumed => "none",
                 Reason::Unreachable => "unreachable",
                 Reason::DivideByZero => "divide-by-zero",
                 Reason::IntegerOverflow => "integer-overflow",
@@ -60,7 +65,12 @@ impl fmt::Display for Trap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Trap::Reason(reason) => match reason {
-                Reason::Finished | Reason::Operation | Reason::Budget => "no trap",
+                Reason::Finished
+                | Reason::Operation
+                | Reason::Budget
+                | Reason::Returned
+                | Reason::Fault
+                | Reason::Resumed => "no trap",
                 Reason::Unreachable => "unreachable code was reached",
                 Reason::DivideByZero => "integer divide by zero",
                 Reason::IntegerOverflow => "integer overflow",

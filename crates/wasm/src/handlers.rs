@@ -4,13 +4,17 @@
 
 use std::sync::{LazyLock, Once};
 
-use canny_tables::guest::{Opcode, Runtime};
+use canny_tables::guest::{Opcode, Reason, Runtime};
 use canny_tables::hashing::SeededMap;
 
+#[cfg(not(target_arch = "x86_64"))]
+use crate::activation::Activation;
 use crate::error::Error;
+use crate::native;
 
 unsafe extern "C" {
     static canny_guest_handlers: [usize; 0];
+    #[cfg(not(target_arch = "x86_64"))]
     fn canny_guest_enter(
         pc: *const u64,
         frame: *mut u64,
@@ -93,60 +97,29 @@ pub fn runtime_operation(address: u64) -> Option<Runtime> {
 /// Runs code until it returns to the runtime; gives the reason's number.
 ///
 /// # Safety
-/// `pc` is an instruction of translated code, `frame` its frame below the activation's limit, and
-/// `instance` the instance that it belongs to, whose first memory begins at `memory`; all records have
-/// the shape that `canny_tables::guest` says.
-#[cfg(target_arch = "x86_64")]
-#[unsafe(naked)]
-pub unsafe extern "C" fn enter(
-    pc: *const u64,
-    frame: *mut u64,
-    memory: *mut u8,
-    instance: *mut u8,
-    activation: *mut u8,
-) -> u64 {
-    // Handlers use registers that a callee keeps only if the compiler of C says so; a fault's exit too.
-    core::arch::naked_asm!(
-        "push rbp",
-        "mov rbp, rsp",
-        "push rbx",
-        "push r12",
-        "push r13",
-        "push r14",
-        "push r15",
-        "sub rsp, 8",
-        "call {enter}",
-        "add rsp, 8",
-        "pop r15",
-        "pop r14",
-        "pop r13",
-        "pop r12",
-        "pop rbx",
-        "pop rbp",
-        "ret",
-        enter = sym canny_guest_enter,
-    )
-}
-
-/// The same where the convention keeps what handlers use.
-///
-/// # Safety
-/// As above.
+/// The activation has an instruction of translated code, its frame below the limit, and the instance that
+/// it belongs to; all records have the shape that `canny_tables::guest` says.
 #[cfg(not(target_arch = "x86_64"))]
-pub unsafe fn enter(
-    pc: *const u64,
-    frame: *mut u64,
-    memory: *mut u8,
-    instance: *mut u8,
-    activation: *mut u8,
-) -> u64 {
+pub unsafe fn enter(activation: &mut Activation) -> u64 {
     // SAFETY: the caller's promise is the generated entry's contract.
-    unsafe { canny_guest_enter(pc, frame, memory, instance, activation) }
+    unsafe {
+        canny_guest_enter(
+            activation.pc,
+            activation.frame,
+            (*activation.instance).memory,
+            activation.instance.cast_mut().cast(),
+            (&raw mut *activation).cast(),
+        )
+    }
 }
 
-static mut PREVIOUS: std::mem::MaybeUninit<libc::sigaction> = std::mem::MaybeUninit::uninit();
+/// The signals of faults, with the actions that were there before.
+const SIGNALS: [i32; 2] = [libc::SIGSEGV, libc::SIGILL];
+static mut PREVIOUS: [std::mem::MaybeUninit<libc::sigaction>; 2] =
+    [const { std::mem::MaybeUninit::uninit() }; 2];
 
-/// From here on, an access to memory that meets a guard page is a trap.
+/// From here on, an access to memory that meets a guard page is a trap, and so is an instruction for one in
+/// machine code.
 pub fn watch_faults() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -157,7 +130,9 @@ pub fn watch_faults() {
             action.sa_sigaction = on_fault as *const () as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
             libc::sigemptyset(&mut action.sa_mask);
-            libc::sigaction(libc::SIGSEGV, &action, (&raw mut PREVIOUS).cast());
+            for (index, signal) in SIGNALS.into_iter().enumerate() {
+                libc::sigaction(signal, &action, (&raw mut PREVIOUS[index]).cast());
+            }
         }
     });
 }
@@ -168,7 +143,7 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     {
         let context = context.cast::<libc::ucontext_t>();
         // SAFETY: the system passes the interrupted registers; they are the handler's own until it is
-        // done with its access, which the generator has checked.
+        // done with its access, which the generator has checked. Machine code runs on its own stack.
         unsafe {
             let registers = &mut (*context).uc_mcontext.gregs;
             let at = registers[libc::REG_RIP as usize] as usize;
@@ -178,11 +153,21 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
                     canny_guest_out_of_bounds as *const () as libc::greg_t;
                 return;
             }
+            if native::bounds().contains(&at) {
+                // As if the instruction were a call that leaves, whose return address tells the trap.
+                let stack = registers[libc::REG_RSP as usize] - 8;
+                (stack as *mut u64).write(at as u64);
+                registers[libc::REG_RSP as usize] = stack;
+                registers[libc::REG_RDI as usize] = Reason::Fault as libc::greg_t;
+                registers[libc::REG_RIP as usize] = native::entries().leave as libc::greg_t;
+                return;
+            }
         }
     }
     // SAFETY: `PREVIOUS` was written before this handler was in place.
     unsafe {
-        let previous = (&raw const PREVIOUS).cast::<libc::sigaction>().read();
+        let index = usize::from(signal == SIGNALS[1]);
+        let previous = (&raw const PREVIOUS[index]).cast::<libc::sigaction>().read();
         match previous.sa_sigaction {
             libc::SIG_DFL | libc::SIG_IGN => {
                 libc::sigaction(signal, &previous, std::ptr::null_mut());

@@ -28,6 +28,7 @@ mod link;
 mod listing;
 mod memory;
 mod module;
+mod native;
 mod objects;
 mod operations;
 mod record;
@@ -47,6 +48,7 @@ pub use exceptions::{Exception, Tag};
 pub use instance::{Extern, Imports, Instance};
 pub use listing::listing;
 pub use memory::Memory;
+pub use native::{Policy as MachineCodePolicy, set_policy as set_machine_code_policy};
 pub use module::{Export, ExternType, Import, Module};
 
 pub use store::{Body, Function, Global, Store};

@@ -23,7 +23,7 @@ pub fn listing(module: &Module, index: u32) -> Result<Option<String>, Error> {
     };
     translate::code(module, own_index)?;
     let text = module.with_code(own_index, |body| {
-        text(&body.words) + &clauses(&body.clauses)
+        text(&body.copy()) + &clauses(&body.clauses)
     });
     Ok(text)
 }
@@ -261,6 +261,6 @@ fn plain(
             slot(16)
         ),
         Plain::TailCallReference => format!("{} {}", slot(12), slot(16)),
-        Plain::Finish | Plain::ReturnAcross | Plain::Unreachable => String::new(),
+        Plain::Finish | Plain::ReturnNative | Plain::ReturnAcross | Plain::Unreachable => String::new(),
     }
 }

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use canny_locks::Mutex;
@@ -20,6 +20,7 @@ use crate::constant::Constant;
 use crate::definitions::{self, Composite, SubType};
 use crate::error::Error;
 use crate::handlers;
+use crate::native::MachineCode;
 use crate::types::{
     FieldType, FunctionType, GlobalType, HeapType, MemoryType, Storage, TableType, ValueType,
 };
@@ -123,6 +124,20 @@ struct Shared {
     bytes: Box<[u8]>,
     parts: Parts,
     code: FunctionCode,
+    machine_code: MachineCode,
+}
+
+/// A module that code refers to, which may be gone.
+#[derive(Clone, Debug)]
+pub struct WeakModule(Weak<Shared>);
+
+impl WeakModule {
+    /// The module, if it is still there.
+    pub fn module(&self) -> Option<Module> {
+        Some(Module {
+            shared: self.0.upgrade()?,
+        })
+    }
 }
 
 /// The code of a module's own functions.
@@ -226,6 +241,7 @@ impl Module {
                 bytes: bytes.into_boxed_slice(),
                 parts,
                 code,
+                machine_code: MachineCode::of_functions(count),
             }),
         })
     }
@@ -272,6 +288,16 @@ impl Module {
             .map(String::as_str)
     }
 
+    /// The machine code of its functions.
+    pub(crate) fn machine_code(&self) -> &MachineCode {
+        &self.shared.machine_code
+    }
+
+    /// A reference that does not keep it.
+    pub(crate) fn weak(&self) -> WeakModule {
+        WeakModule(Arc::downgrade(&self.shared))
+    }
+
     pub(crate) fn parts(&self) -> &Parts {
         &self.shared.parts
     }
@@ -289,7 +315,7 @@ impl Module {
     pub(crate) fn code(&self, own_index: u32) -> Option<*const u64> {
         let translated = self.shared.code.translated.lock();
         let body = translated.functions.get(&own_index);
-        body.map(|body| body.words.as_ptr())
+        body.map(FunctionBody::address)
     }
 
     /// Shows a function's code, if it was translated.
@@ -348,7 +374,7 @@ impl Module {
         let code = &self.shared.code;
         let translated = &mut *code.translated.lock();
         let body = translated.functions.entry(own_index).or_insert(body);
-        let address = body.words.as_ptr();
+        let address = body.address();
         translated.places.insert(address as usize, own_index);
         code.entries[own_index as usize].store(address.cast_mut(), Ordering::Release);
         address

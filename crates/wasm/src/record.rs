@@ -29,6 +29,8 @@ pub struct FunctionRecord {
     pub number: u32,
     /// Its index among the module's own functions, or that of the host's function.
     pub index: u32,
+    /// Its machine code, once that was called by way of this record.
+    pub native: AtomicPtr<u8>,
 }
 
 impl FunctionRecord {
@@ -52,6 +54,7 @@ impl FunctionRecord {
             results: signature.result_slots() as u32,
             number: 0,
             index,
+            native: AtomicPtr::new(std::ptr::null_mut()),
         }
     }
 }
@@ -62,6 +65,8 @@ const _: () =
     assert!(std::mem::offset_of!(FunctionRecord, instance) == function::INSTANCE as usize);
 const _: () = assert!(std::mem::offset_of!(FunctionRecord, kind) == function::TYPE as usize);
 const _: () = assert!(std::mem::offset_of!(FunctionRecord, display) == function::DISPLAY as usize);
+const _: () = assert!(std::mem::offset_of!(FunctionRecord, index) == function::INDEX as usize);
+const _: () = assert!(std::mem::offset_of!(FunctionRecord, native) == function::NATIVE as usize);
 
 /// A global variable.
 #[repr(C)]
@@ -81,6 +86,7 @@ pub struct InstanceRecord {
     imports: *const *const FunctionRecord,
     tables: *const *const Table,
     globals: *const *const u64,
+    natives: *const AtomicPtr<u8>,
     /// None for the host's functions.
     pub module: Option<Module>,
     /// Numbers in the store.
@@ -112,6 +118,7 @@ const _: () = assert!(std::mem::offset_of!(InstanceRecord, codes) == instance::C
 const _: () = assert!(std::mem::offset_of!(InstanceRecord, imports) == instance::IMPORTS as usize);
 const _: () = assert!(std::mem::offset_of!(InstanceRecord, tables) == instance::TABLES as usize);
 const _: () = assert!(std::mem::offset_of!(InstanceRecord, globals) == instance::GLOBALS as usize);
+const _: () = assert!(std::mem::offset_of!(InstanceRecord, natives) == instance::NATIVES as usize);
 
 impl InstanceRecord {
     /// The instance of functions of the host, which has nothing.
@@ -123,6 +130,7 @@ impl InstanceRecord {
             imports: std::ptr::null(),
             tables: std::ptr::null(),
             globals: std::ptr::null(),
+            natives: std::ptr::null(),
             module: None,
             functions: Vec::new(),
             memory_numbers: Vec::new(),
@@ -140,6 +148,10 @@ impl InstanceRecord {
         self.memory = memory;
         self.codes = match &self.module {
             Some(module) => module.code_entries().as_ptr(),
+            None => std::ptr::null(),
+        };
+        self.natives = match &self.module {
+            Some(module) => module.machine_code().natives(),
             None => std::ptr::null(),
         };
         self.memories = lists.memories.as_ptr();

@@ -14,6 +14,7 @@ use crate::definitions;
 use crate::error::Trap;
 use crate::exceptions::Exception;
 use crate::handlers;
+use crate::native::{self, Found};
 use crate::operations;
 use crate::store::{Function, HostBody, Store};
 use crate::translate;
@@ -90,6 +91,9 @@ impl Store {
         run.activation.pc = entry;
         run.activation.frame = frame;
         run.activation.instance = instance;
+        run.activation.top = frame;
+        // SAFETY: the stack of machine code has its first words there, and nothing is on it.
+        unsafe { native::prepare(&mut run.activation, run.stack.top()) };
         run.is_outside = false;
         run.signature = kind;
         run.results = results;
@@ -230,6 +234,7 @@ impl Store {
             match self.enter(activation) {
                 Reason::Finished => return Ok(Event::Finished),
                 Reason::Budget => {
+                    native::sample(activation);
                     activation.budget = 0;
                     return Ok(Event::Pause);
                 }
@@ -238,6 +243,7 @@ impl Store {
                         return Ok(event);
                     }
                 }
+                Reason::Fault => return Err(Trap::Reason(fault(activation))),
                 trap => return Err(Trap::Reason(trap)),
             }
         }
@@ -245,18 +251,9 @@ impl Store {
 
     /// Runs until the code returns to the runtime.
     fn enter(&mut self, activation: &mut Activation) -> Reason {
-        let instance = activation.instance;
         // SAFETY: the code was translated from a validated module or is an instruction of the runtime, and
         // its records belong to this store, which is borrowed.
-        let reason = unsafe {
-            handlers::enter(
-                activation.pc,
-                activation.frame,
-                (*instance).memory,
-                instance.cast_mut().cast(),
-                (&raw mut *activation).cast(),
-            )
-        };
+        let reason = unsafe { native::enter(activation) };
         let reasons = Reason::ALL.iter().copied();
         let mut found = reasons.filter(|known| *known as u64 == reason);
         found.next().unwrap_or(Reason::Unreachable)
@@ -321,6 +318,7 @@ impl Store {
         let number = instance.functions[imported + own_index as usize];
         self.functions[number].code = code;
         activation.pc = code;
+        native::translated(module, own_index);
         Ok(())
     }
 
@@ -364,6 +362,16 @@ impl Store {
         self.exchange = exchange;
         Ok(None)
     }
+}
+
+/// The trap of machine code.
+fn fault(activation: &Activation) -> Reason {
+    let trap = match native::start(activation) {
+        Found::Native(address, _) => native::trap_at(address),
+        Found::Interpreted(_) => None,
+    };
+    // Each instruction that can trap is known by its address.
+    trap.unwrap_or(Reason::Unreachable)
 }
 
 /// Takes one off the budget, since an exception was caught: a loop may have no other jump.

@@ -1,7 +1,8 @@
 //! Exceptions on their way: the clause that catches one is looked for frame by frame.
 //!
 //! A frame's link says where its caller goes on. The function there is found by the address, in the module
-//! of the frame's instance; calls of other instances have that instance in the link.
+//! of the frame's instance; calls of other instances have that instance in the link. Functions that catch
+//! or throw are never machine code, so that frames of that are dropped.
 
 use canny_tables::guest::{Opcode, Plain, Reason, Runtime};
 
@@ -11,12 +12,13 @@ use crate::definitions;
 use crate::error::Trap;
 use crate::exceptions::{Exception, Tag};
 use crate::handlers;
+use crate::native;
 use crate::record::InstanceRecord;
 use crate::store::Store;
 use crate::types::{FunctionType, ValueType};
 
 /// A frame, and the instruction of its function that has not been done yet.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Frame {
     pub slots: *mut u64,
     pub instance: *const InstanceRecord,
@@ -115,7 +117,8 @@ impl Store {
         exception: Exception,
     ) -> Result<(), Trap> {
         // SAFETY: the frame of a function of the host has its link there.
-        match unsafe { caller(activation.frame, activation.instance, link) } {
+        let caller = unsafe { caller(activation.frame.add(link), activation.instance) };
+        match outside(activation, caller) {
             Some(frame) => self.unwind(activation, frame, exception),
             None => Err(Trap::Exception(exception)),
         }
@@ -139,7 +142,8 @@ impl Store {
                 }
                 Some(Found::Link(link)) => {
                     // SAFETY: the function says where its link is.
-                    match unsafe { caller(frame.slots, frame.instance, link as usize) } {
+                    let caller = unsafe { caller(frame.slots.add(link as usize), frame.instance) };
+                    match outside(activation, caller) {
                         Some(caller) => frame = caller,
                         None => return Err(Trap::Exception(exception)),
                     }
@@ -170,18 +174,24 @@ impl Store {
         if clause.takes_reference {
             let place = first + words.len();
             if self.exceptions.is_full() {
-                let base = activation.base;
-                // SAFETY: frames lie between the base and the end of the newest one.
-                let running = unsafe {
-                    let end = activation.frame.add(frame_slots);
-                    let count = end.cast_const().offset_from_unsigned(base);
-                    std::slice::from_raw_parts(base, count)
-                };
-                self.collect(&[running, exception.words()]);
+                let [interpreted, native] = activation.words(frame_slots);
+                self.collect(&[interpreted, native, exception.words()]);
             }
             let word = self.exceptions.reference(exception);
             // SAFETY: as above, it is the last value.
             unsafe { activation.frame.add(place).write(word) };
+        }
+    }
+}
+
+/// The newest interpreted frame from a caller on. Frames of machine code, which catch nothing, are dropped.
+fn outside(activation: &mut Activation, mut caller: Caller) -> Option<Frame> {
+    loop {
+        match caller {
+            Caller::None => return None,
+            Caller::Interpreted(frame) => return Some(frame),
+            // SAFETY: the run has been left, and its newest call of machine code is the one of this adapter.
+            Caller::Native(_) => caller = unsafe { native::drop_newest(activation) },
         }
     }
 }
@@ -201,27 +211,32 @@ fn find(frame: Frame, tag: Tag) -> Option<Found> {
         };
         match body.clauses.iter().find(catches) {
             Some(clause) => {
-                let target = &raw const body.words[clause.target as usize];
-                Found::Clause(*clause, target, body.frame_slots())
+                let target = body.address().wrapping_add(clause.target as usize);
+                Found::Clause(*clause, target, body.frame_slots)
             }
             None => Found::Link(body.link),
         }
     })
 }
 
-/// The caller of a frame; nothing if it is the run's first.
+/// Who has called a function.
+#[derive(Clone, Copy, Debug)]
+pub enum Caller {
+    /// Nobody: it is the run's first.
+    None,
+    Interpreted(Frame),
+    /// Machine code, by an adapter with this base pointer.
+    Native(*const u64),
+}
+
+/// The caller of a function with a link.
 ///
 /// # Safety
-/// The frame belongs to a run that is not running now, and has its link at this slot.
-pub unsafe fn caller(
-    slots: *mut u64,
-    instance: *const InstanceRecord,
-    link: usize,
-) -> Option<Frame> {
+/// The link belongs to a frame of a run that is not running now.
+pub unsafe fn caller(link: *const u64, instance: *const InstanceRecord) -> Caller {
     // SAFETY: a link has a return address, which is that of an instruction, and the caller's frame. An
     // instruction that goes back to another instance has that and the address there.
     unsafe {
-        let link = slots.add(link);
         let mut frame = Frame {
             slots: link.add(1).read() as *mut u64,
             instance,
@@ -232,10 +247,16 @@ pub unsafe fn caller(
             let handler = handlers::address(Opcode::Plain(op));
             pc.read() == handler as u64
         };
+        if is_at(frame.pc, Plain::ReturnNative) {
+            return Caller::Native(link.add(2).read() as *const u64);
+        }
         if is_at(frame.pc, Plain::ReturnAcross) {
             frame.instance = frame.pc.add(1).read() as *const InstanceRecord;
             frame.pc = frame.pc.add(2).read() as *const u64;
         }
-        (!is_at(frame.pc, Plain::Finish)).then_some(frame)
+        if is_at(frame.pc, Plain::Finish) {
+            return Caller::None;
+        }
+        Caller::Interpreted(frame)
     }
 }

@@ -8,8 +8,21 @@ mod script;
 
 use std::path::{Path, PathBuf};
 
+/// Lets `CANNY_GUEST_CODE` say when functions become machine code: `never`, `always` or `loops`.
+fn set_policy() {
+    use canny_wasm::MachineCodePolicy as Policy;
+    let wanted = std::env::var("CANNY_GUEST_CODE").unwrap_or_default();
+    canny_wasm::set_machine_code_policy(match wanted.as_str() {
+        "never" => Policy::Never,
+        "always" => Policy::Always,
+        "loops" => Policy::Loops,
+        _ => Policy::Hot,
+    });
+}
+
 /// Runs the scripts below a directory; gives what went wrong, and how many directives were carried out.
 fn run_all(directory: &Path) -> (Vec<String>, usize) {
+    set_policy();
     let mut files: Vec<PathBuf> = Vec::new();
     let mut directories = vec![directory.to_owned()];
     while let Some(directory) = directories.pop() {

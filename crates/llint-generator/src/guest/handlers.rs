@@ -267,6 +267,7 @@ fn plain(h: &mut Handler, op: Plain, bytes: usize) {
     h.forget_integer();
     match op {
         Plain::Finish => h.leave(Reason::Finished),
+        Plain::ReturnNative => h.leave(Reason::Returned),
         Plain::Unreachable => h.leave(Reason::Unreachable),
         Plain::Jump => {
             let target = h.target(12);

@@ -23,6 +23,16 @@ pub mod activation {
     pub const CALLEE: i32 = 40;
     /// A link, while a frame is made ready for another function.
     pub const SCRATCH: i32 = 48;
+    /// The stack pointer of machine code that was left.
+    pub const NATIVE_STACK: i32 = 96;
+    /// That of the runtime, while code runs.
+    pub const HOST_STACK: i32 = 104;
+    /// Where the stack of machine code is used up.
+    pub const NATIVE_LIMIT: i32 = 112;
+    /// The newest call of machine code by the interpreter.
+    pub const TRANSITION: i32 = 120;
+    /// Where the next frame of the interpreter begins, while machine code runs.
+    pub const TOP: i32 = 128;
 }
 
 /// An instance, as code sees it.
@@ -39,6 +49,8 @@ pub mod instance {
     pub const TABLES: i32 = 32;
     /// Addresses of the cells of globals.
     pub const GLOBALS: i32 = 40;
+    /// Addresses of the machine code of the module's own functions, or 0.
+    pub const NATIVES: i32 = 48;
 }
 
 /// A memory.
@@ -69,6 +81,10 @@ pub mod function {
     pub const TYPE: i32 = 16;
     /// Where the numbers of its type's supertypes are, by depth: 32 bits each.
     pub const DISPLAY: i32 = 24;
+    /// Its index among the module's own functions, 32 bits.
+    pub const INDEX: i32 = 60;
+    /// Address of its machine code, or 0.
+    pub const NATIVE: i32 = 64;
 }
 
 /// Why guest code returns to the runtime.
@@ -81,6 +97,12 @@ pub enum Reason {
     Operation = 1,
     /// The budget is used up.
     Budget = 2,
+    /// A function has returned to machine code.
+    Returned = 3,
+    /// Machine code has met a trap; its address says which.
+    Fault = 4,
+    /// The runtime has changed where the interpreter goes on. Code never returns this.
+    Resumed = 5,
     /// A trap; the following are further ones.
     Unreachable = 16,
     /// An integer was divided by zero.
@@ -125,6 +147,9 @@ impl Reason {
         Reason::Finished,
         Reason::Operation,
         Reason::Budget,
+        Reason::Returned,
+        Reason::Fault,
+        Reason::Resumed,
         Reason::Unreachable,
         Reason::DivideByZero,
         Reason::IntegerOverflow,

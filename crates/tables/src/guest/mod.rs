@@ -114,6 +114,7 @@ operations! {
         Return "return",
         Finish "finish",
         ReturnAcross "return_across",
+        ReturnNative "return_native",
         Jump "jump",
         JumpTable "jump_table",
         Select "select",
@@ -292,7 +293,7 @@ impl Opcode {
                 | Plain::TailCallImport
                 | Plain::TailCallReference => 24,
                 Plain::TailCallIndirect => 32,
-                Plain::Unreachable | Plain::Finish => 8,
+                Plain::Unreachable | Plain::Finish | Plain::ReturnNative => 8,
                 _ => 16,
             },
             Opcode::Runtime(Runtime::NullTrap | Runtime::NullI31Trap) => 8,

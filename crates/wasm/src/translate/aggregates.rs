@@ -15,7 +15,7 @@ use crate::types::{self, Storage};
 
 /// How an integer of few bits becomes one of 32.
 #[derive(Clone, Copy)]
-enum Sign {
+pub(crate) enum Sign {
     None,
     Signed,
     Unsigned,
@@ -284,7 +284,7 @@ impl Translator<'_> {
 }
 
 /// The part of a field that an instruction reads or sets.
-fn part(storage: Storage, sign: Sign) -> FieldPart {
+pub(crate) fn part(storage: Storage, sign: Sign) -> FieldPart {
     match (storage, sign) {
         (Storage::I8, Sign::Signed) => FieldPart::Signed8,
         (Storage::I8, Sign::Unsigned) => FieldPart::Unsigned8,

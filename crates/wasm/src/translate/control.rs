@@ -7,7 +7,7 @@ use wasmparser::{BlockType, BrTable, ValType};
 
 use super::values::Values;
 use super::{Comparison, Entry, Source, Translator, slots_of};
-use crate::code::Clause;
+use crate::code::{Clause, Loop, LoopOperand};
 use crate::definitions;
 use crate::error::Error;
 
@@ -121,6 +121,9 @@ impl Translator<'_> {
     pub(super) fn open_settled(&mut self, kind: Kind, parameters: Values, results: Values) {
         self.last = None;
         self.newest_branch = None;
+        if kind == Kind::Loop {
+            self.note_loop();
+        }
         self.control.push(Control {
             kind,
             height: self.stack.len() - parameters.len(),
@@ -130,6 +133,20 @@ impl Translator<'_> {
             start: self.code.len(),
             patches: Vec::new(),
             landings: Vec::new(),
+        });
+    }
+
+    /// Notes where a loop begins, and where operands are there.
+    fn note_loop(&mut self) {
+        let operands = self.stack.iter().map(|operand| match operand.entry {
+            Entry::Constant(bits) => LoopOperand::Constant(bits),
+            // Operands that are local variables were moved.
+            Entry::Own | Entry::Local(_) => LoopOperand::Slot(operand.slot as u16),
+        });
+        self.loops.push(Loop {
+            offset: self.offset,
+            place: self.code.len() as u32,
+            operands: operands.collect(),
         });
     }
 

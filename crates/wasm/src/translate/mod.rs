@@ -11,18 +11,20 @@
 //! The frame has the slots of parameters and results, the link, the other local variables, and the
 //! operands; a vector has two of them. The bytes were validated before.
 
-mod aggregates;
+pub(crate) mod aggregates;
 mod catches;
 mod control;
-mod numeric;
-mod operators;
+pub(crate) mod numeric;
+pub(crate) mod operators;
 mod values;
-mod vectors;
+pub(crate) mod vectors;
+
+use std::sync::atomic::AtomicU64;
 
 use canny_tables::guest::{Compare, LINK_WORDS, Number, Opcode, Plain, Shape, Vector, VectorPlain};
 use wasmparser::BinaryReader;
 
-use crate::code::{Clause, Code, FunctionBody};
+use crate::code::{Clause, Code, FunctionBody, Loop};
 use crate::definitions;
 use crate::error::Error;
 use crate::module::Module;
@@ -130,6 +132,7 @@ struct Translator<'m> {
     /// Clauses that catch exceptions, with how many of their blocks were closed before.
     clauses: Vec<(Clause, usize)>,
     closed_tries: usize,
+    loops: Vec<Loop>,
     offset: u64,
 }
 
@@ -207,6 +210,7 @@ fn function(module: &Module, own_index: u32) -> Result<FunctionBody, Error> {
         newest_branch: None,
         clauses: Vec::new(),
         closed_tries: 0,
+        loops: Vec::new(),
         offset: start,
     };
     let entry = translator.code.put(Opcode::Plain(Plain::Enter));
@@ -224,10 +228,14 @@ fn function(module: &Module, own_index: u32) -> Result<FunctionBody, Error> {
     }
     let bytes = 8 * translator.frame as u32;
     translator.code.set32(entry, 8, bytes);
+    let clauses = translator.finished_clauses();
+    let words = translator.code.finish().into_vec();
     Ok(FunctionBody {
-        clauses: translator.finished_clauses(),
-        words: translator.code.finish(),
+        clauses,
+        words: words.into_iter().map(AtomicU64::new).collect(),
+        frame_slots: translator.frame,
         link: translator.link,
+        loops: translator.loops.into(),
     })
 }
 

@@ -369,7 +369,7 @@ impl Translator<'_> {
 }
 
 /// The memory of an access.
-fn memory_of(argument: &MemArg) -> u32 {
+pub(crate) fn memory_of(argument: &MemArg) -> u32 {
     match argument.target {
         MemArgTarget::Memory(index) | MemArgTarget::Array(index) => index,
     }

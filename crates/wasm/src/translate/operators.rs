@@ -433,7 +433,7 @@ pub(super) fn null_test(op: C, slot: u16) -> Comparison {
 }
 
 /// The operation of an operator.
-fn binary_of(operator: &Operator) -> Option<B> {
+pub(crate) fn binary_of(operator: &Operator) -> Option<B> {
     operations!(operator, B:
         I32Add
         I32Sub
@@ -483,7 +483,7 @@ fn binary_of(operator: &Operator) -> Option<B> {
 }
 
 /// The operation of an operator.
-fn compare_of(operator: &Operator) -> Option<C> {
+pub(crate) fn compare_of(operator: &Operator) -> Option<C> {
     operations!(operator, C:
         I32Eq
         I32Ne
@@ -521,7 +521,7 @@ fn compare_of(operator: &Operator) -> Option<C> {
 }
 
 /// The operation of an operator.
-fn unary_of(operator: &Operator) -> Option<U> {
+pub(crate) fn unary_of(operator: &Operator) -> Option<U> {
     operations!(operator, U:
         I32Clz
         I32Ctz

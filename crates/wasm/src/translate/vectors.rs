@@ -265,7 +265,7 @@ fn shape_of(x: Source, y: Source) -> Shape {
 }
 
 /// The operation of an operator.
-fn unary_of(operator: &Operator) -> Option<VectorUnary> {
+pub(crate) fn unary_of(operator: &Operator) -> Option<VectorUnary> {
     operations!(operator, VectorUnary:
         V128Not I8x16Abs I8x16Neg I8x16Popcnt I16x8ExtAddPairwiseI8x16S
         I16x8ExtAddPairwiseI8x16U I16x8Abs I16x8Neg I16x8ExtendLowI8x16S I16x8ExtendHighI8x16S
@@ -283,7 +283,7 @@ fn unary_of(operator: &Operator) -> Option<VectorUnary> {
 }
 
 /// The operation of an operator.
-fn binary_of(operator: &Operator) -> Option<VectorBinary> {
+pub(crate) fn binary_of(operator: &Operator) -> Option<VectorBinary> {
     operations!(operator, VectorBinary:
         I8x16Swizzle I8x16Eq I8x16Ne I8x16LtS I8x16LtU I8x16GtS I8x16GtU I8x16LeS I8x16LeU
         I8x16GeS I8x16GeU I16x8Eq I16x8Ne I16x8LtS I16x8LtU I16x8GtS I16x8GtU I16x8LeS I16x8LeU
@@ -307,7 +307,7 @@ fn binary_of(operator: &Operator) -> Option<VectorBinary> {
 }
 
 /// The operation of an operator.
-fn ternary_of(operator: &Operator) -> Option<VectorTernary> {
+pub(crate) fn ternary_of(operator: &Operator) -> Option<VectorTernary> {
     operations!(operator, VectorTernary:
         V128Bitselect F32x4RelaxedMadd F32x4RelaxedNmadd F64x2RelaxedMadd F64x2RelaxedNmadd
         I8x16RelaxedLaneselect I16x8RelaxedLaneselect I32x4RelaxedLaneselect
@@ -316,7 +316,7 @@ fn ternary_of(operator: &Operator) -> Option<VectorTernary> {
 }
 
 /// The operation of an operator.
-fn shift_of(operator: &Operator) -> Option<VectorShift> {
+pub(crate) fn shift_of(operator: &Operator) -> Option<VectorShift> {
     operations!(operator, VectorShift:
         I8x16Shl I8x16ShrS I8x16ShrU I16x8Shl I16x8ShrS I16x8ShrU I32x4Shl I32x4ShrS I32x4ShrU
         I64x2Shl I64x2ShrS I64x2ShrU
@@ -324,7 +324,7 @@ fn shift_of(operator: &Operator) -> Option<VectorShift> {
 }
 
 /// The operation of an operator.
-fn test_of(operator: &Operator) -> Option<VectorTest> {
+pub(crate) fn test_of(operator: &Operator) -> Option<VectorTest> {
     operations!(operator, VectorTest:
         V128AnyTrue I8x16AllTrue I8x16Bitmask I16x8AllTrue I16x8Bitmask I32x4AllTrue
         I32x4Bitmask I64x2AllTrue I64x2Bitmask

@@ -1,0 +1,288 @@
+//! Blocks, loops, branches.
+//!
+//! Values of a branch are parameters of the block that it leads to.
+
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, JumpTableData, Type, Value};
+use wasmparser::{BlockType, BrTable, ValType};
+
+use super::{Compiler, Refusal, kind_of};
+use crate::code::LoopOperand;
+use crate::definitions;
+
+/// The kind of a block.
+#[derive(Debug)]
+pub enum Kind {
+    Block,
+    /// With the block at which it begins.
+    Loop(Block),
+    /// With the block of the other branch, and the parameters there.
+    If(Block, Vec<Value>),
+    Else,
+    Function,
+}
+
+/// A block that is open.
+#[derive(Debug)]
+pub struct Control {
+    kind: Kind,
+    /// Operands below its parameters.
+    height: usize,
+    parameters: Vec<Type>,
+    results: Vec<Type>,
+    /// What comes behind it.
+    exit: Block,
+}
+
+fn arguments(values: &[Value]) -> Vec<BlockArg> {
+    values.iter().map(|value| BlockArg::Value(*value)).collect()
+}
+
+impl Compiler<'_, '_> {
+    fn block_type(&self, kind: BlockType) -> (Vec<Type>, Vec<Type>) {
+        match kind {
+            BlockType::Empty => (Vec::new(), Vec::new()),
+            BlockType::Type(kind) => {
+                let of = match kind {
+                    ValType::I32 => cranelift_codegen::ir::types::I32,
+                    ValType::F32 => cranelift_codegen::ir::types::F32,
+                    ValType::F64 => cranelift_codegen::ir::types::F64,
+                    ValType::V128 => cranelift_codegen::ir::types::I8X16,
+                    ValType::I64 | ValType::Ref(_) => cranelift_codegen::ir::types::I64,
+                };
+                (Vec::new(), vec![of])
+            }
+            BlockType::FuncType(index) => {
+                let number = self.module.parts().types[index as usize];
+                let kind = definitions::function_type(number);
+                let parameters = kind.parameters.iter().map(|kind| kind_of(*kind));
+                let results = kind.results.iter().map(|kind| kind_of(*kind));
+                (parameters.collect(), results.collect())
+            }
+        }
+    }
+
+    fn block_with(&mut self, parameters: &[Type]) -> Block {
+        let block = self.b.create_block();
+        for of in parameters {
+            self.b.append_block_param(block, *of);
+        }
+        block
+    }
+
+    fn open(&mut self, kind: Kind, parameters: Vec<Type>, results: Vec<Type>) {
+        let exit = self.block_with(&results);
+        self.control.push(Control {
+            kind,
+            height: self.stack.len() - parameters.len(),
+            parameters,
+            results,
+            exit,
+        });
+    }
+
+    pub(super) fn open_function(&mut self, results: Vec<Type>) {
+        self.open(Kind::Function, Vec::new(), results);
+    }
+
+    pub(super) fn open_block(&mut self, block: BlockType) {
+        let (parameters, results) = self.block_type(block);
+        self.open(Kind::Block, parameters, results);
+    }
+
+    pub(super) fn open_loop(&mut self, block: BlockType) {
+        let (parameters, results) = self.block_type(block);
+        if self.from == Some(self.offset) {
+            self.enter_here();
+        }
+        let header = self.block_with(&parameters);
+        let first = self.stack.len() - parameters.len();
+        let values = arguments(&self.stack[first..]);
+        self.b.ins().jump(header, &values);
+        self.stack.truncate(first);
+        self.b.switch_to_block(header);
+        let values = self.b.block_params(header).to_vec();
+        self.stack.extend(values);
+        self.open(Kind::Loop(header), parameters, results);
+        self.charge();
+    }
+
+    /// Lets the code be entered here. All operands become parameters of a block, since those of the code
+    /// before are others.
+    fn enter_here(&mut self) {
+        let Some((entrance, frame)) = self.entrance.take() else {
+            return;
+        };
+        let kinds: Vec<Type> = self
+            .stack
+            .iter()
+            .map(|value| self.b.func.dfg.value_type(*value))
+            .collect();
+        let here = self.block_with(&kinds);
+        let values = arguments(&self.stack);
+        self.b.ins().jump(here, &values);
+        self.b.switch_to_block(entrance);
+        let operands = std::mem::take(&mut self.from_operands);
+        let mut values = Vec::new();
+        for (of, operand) in kinds.iter().zip(operands) {
+            values.push(match operand {
+                LoopOperand::Slot(slot) => self.slot(frame, slot as usize, *of),
+                LoopOperand::Constant(bits) => self.constant_of(*of, bits),
+            });
+        }
+        let values = arguments(&values);
+        self.b.ins().jump(here, &values);
+        self.b.switch_to_block(here);
+        self.b.seal_block(here);
+        self.stack = self.b.block_params(here).to_vec();
+    }
+
+    fn constant_of(&mut self, of: Type, bits: u64) -> Value {
+        use cranelift_codegen::ir::types::{F32, F64, I32};
+        match of {
+            I32 => self.b.ins().iconst(I32, bits as u32 as i64),
+            F32 => {
+                let bits = cranelift_codegen::ir::immediates::Ieee32::with_bits(bits as u32);
+                self.b.ins().f32const(bits)
+            }
+            F64 => {
+                let bits = cranelift_codegen::ir::immediates::Ieee64::with_bits(bits);
+                self.b.ins().f64const(bits)
+            }
+            other => self.b.ins().iconst(other, bits as i64),
+        }
+    }
+
+    pub(super) fn open_if(&mut self, block: BlockType) {
+        let (parameters, results) = self.block_type(block);
+        let condition = self.pop();
+        let (then, other) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(condition, then, &[], other, &[]);
+        self.b.switch_to_block(then);
+        self.b.seal_block(then);
+        self.b.seal_block(other);
+        let first = self.stack.len() - parameters.len();
+        let values = self.stack[first..].to_vec();
+        self.open(Kind::If(other, values), parameters, results);
+    }
+
+    pub(super) fn open_else(&mut self) {
+        if self.unreachable.take().is_none() {
+            self.fall_through();
+        }
+        let Some(control) = self.control.last_mut() else {
+            return;
+        };
+        let Kind::If(other, values) = std::mem::replace(&mut control.kind, Kind::Else) else {
+            return;
+        };
+        self.stack.truncate(control.height);
+        self.stack.extend(values);
+        self.b.switch_to_block(other);
+    }
+
+    /// Jumps behind the innermost block with its results.
+    fn fall_through(&mut self) {
+        let Some(control) = self.control.last() else {
+            return;
+        };
+        let first = self.stack.len() - control.results.len();
+        let values = arguments(&self.stack[first..]);
+        let exit = control.exit;
+        self.b.ins().jump(exit, &values);
+    }
+
+    pub(super) fn close(&mut self) {
+        if self.unreachable.take().is_none() {
+            self.fall_through();
+        }
+        let Some(control) = self.control.pop() else {
+            return;
+        };
+        match &control.kind {
+            Kind::If(other, values) => {
+                // Without the other branch, parameters are results.
+                self.b.switch_to_block(*other);
+                let values = arguments(values);
+                self.b.ins().jump(control.exit, &values);
+            }
+            Kind::Loop(header) => self.b.seal_block(*header),
+            _ => {}
+        }
+        self.b.switch_to_block(control.exit);
+        self.b.seal_block(control.exit);
+        self.stack.truncate(control.height);
+        let results = self.b.block_params(control.exit).to_vec();
+        self.stack.extend(results);
+        if matches!(control.kind, Kind::Function) {
+            self.write_return(control.results.len());
+        }
+    }
+
+    fn write_return(&mut self, count: usize) {
+        self.store_budget();
+        let first = self.stack.len() - count;
+        let values = self.stack[first..].to_vec();
+        self.b.ins().return_(&values);
+    }
+
+    /// Returns the newest operands.
+    pub(super) fn give_results(&mut self) {
+        let count = self.control[0].results.len();
+        self.write_return(count);
+        self.unreachable = Some(0);
+    }
+
+    /// The block that a branch leads to, and how many values it takes.
+    fn target(&self, depth: u32) -> (Block, usize) {
+        let control = &self.control[self.control.len() - 1 - depth as usize];
+        match control.kind {
+            Kind::Loop(header) => (header, control.parameters.len()),
+            _ => (control.exit, control.results.len()),
+        }
+    }
+
+    /// The block that a branch leads to, and the values that it takes there.
+    fn branch_values(&self, depth: u32) -> (Block, Vec<BlockArg>) {
+        let (block, count) = self.target(depth);
+        let first = self.stack.len() - count;
+        (block, arguments(&self.stack[first..]))
+    }
+
+    pub(super) fn branch(&mut self, depth: u32) {
+        let (block, values) = self.branch_values(depth);
+        self.b.ins().jump(block, &values);
+        self.unreachable = Some(0);
+    }
+
+    /// Branches if a condition holds, or if it does not.
+    pub(super) fn branch_if(&mut self, condition: Value, wanted: bool, depth: u32) {
+        let (block, values) = self.branch_values(depth);
+        let go_on = self.b.create_block();
+        if wanted {
+            self.b.ins().brif(condition, block, &values, go_on, &[]);
+        } else {
+            self.b.ins().brif(condition, go_on, &[], block, &values);
+        }
+        self.b.switch_to_block(go_on);
+        self.b.seal_block(go_on);
+    }
+
+    pub(super) fn branch_table(&mut self, table: &BrTable) -> Result<(), Refusal> {
+        let index = self.pop();
+        let call = |compiler: &mut Self, depth: u32| {
+            let (block, values) = compiler.branch_values(depth);
+            compiler.b.func.dfg.block_call(block, &values)
+        };
+        let mut calls = Vec::new();
+        for depth in table.targets() {
+            let depth = depth.map_err(super::unreadable)?;
+            calls.push(call(self, depth));
+        }
+        let other = call(self, table.default());
+        let data = JumpTableData::new(other, &calls);
+        let data = self.b.create_jump_table(data);
+        self.b.ins().br_table(index, data);
+        self.unreachable = Some(0);
+        Ok(())
+    }
+}
