@@ -4,8 +4,8 @@
 
 use canny_tables::guest::{LINK_WORDS, activation};
 
-use crate::record::InstanceRecord;
 use crate::native::Transition;
+use crate::record::InstanceRecord;
 use crate::types::FunctionType;
 
 /// Limits of a run.
@@ -198,7 +198,11 @@ impl Run {
     /// Gives all words of its frames, and some behind them.
     pub fn each_word(&self, mut visit: impl FnMut(u64)) {
         let [interpreted, native] = self.activation.words(FRAME_WORDS);
-        interpreted.iter().chain(native).copied().for_each(&mut visit);
+        interpreted
+            .iter()
+            .chain(native)
+            .copied()
+            .for_each(&mut visit);
     }
 }
 
@@ -209,7 +213,10 @@ impl Activation {
         let newest = self.frame.cast_const().max(self.top);
         // SAFETY: the run is not running now; both parts lie in its stack, which is mapped.
         unsafe {
-            let room = self.stack_limit.byte_add(MARGIN).offset_from_unsigned(newest);
+            let room = self
+                .stack_limit
+                .byte_add(MARGIN)
+                .offset_from_unsigned(newest);
             let end = newest.add(slots.min(room));
             let interpreted = end.offset_from_unsigned(self.base);
             let native = self.native_base.offset_from_unsigned(self.native_stack);

@@ -167,7 +167,9 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     // SAFETY: `PREVIOUS` was written before this handler was in place.
     unsafe {
         let index = usize::from(signal == SIGNALS[1]);
-        let previous = (&raw const PREVIOUS[index]).cast::<libc::sigaction>().read();
+        let previous = (&raw const PREVIOUS[index])
+            .cast::<libc::sigaction>()
+            .read();
         match previous.sa_sigaction {
             libc::SIG_DFL | libc::SIG_IGN => {
                 libc::sigaction(signal, &previous, std::ptr::null_mut());

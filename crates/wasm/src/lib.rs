@@ -48,8 +48,8 @@ pub use exceptions::{Exception, Tag};
 pub use instance::{Extern, Imports, Instance};
 pub use listing::listing;
 pub use memory::Memory;
-pub use native::{Policy as MachineCodePolicy, set_policy as set_machine_code_policy};
 pub use module::{Export, ExternType, Import, Module};
+pub use native::{Policy as MachineCodePolicy, set_policy as set_machine_code_policy};
 
 pub use store::{Body, Function, Global, Store};
 pub use table::Table;

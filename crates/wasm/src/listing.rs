@@ -261,6 +261,8 @@ fn plain(
             slot(16)
         ),
         Plain::TailCallReference => format!("{} {}", slot(12), slot(16)),
-        Plain::Finish | Plain::ReturnNative | Plain::ReturnAcross | Plain::Unreachable => String::new(),
+        Plain::Finish | Plain::ReturnNative | Plain::ReturnAcross | Plain::Unreachable => {
+            String::new()
+        }
     }
 }

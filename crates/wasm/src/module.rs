@@ -4,8 +4,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::sync::{Arc, Weak};
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Arc, Weak};
 
 use canny_locks::Mutex;
 use canny_tables::guest::{Opcode, Runtime};

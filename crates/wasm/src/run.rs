@@ -318,7 +318,6 @@ impl Store {
         let number = instance.functions[imported + own_index as usize];
         self.functions[number].code = code;
         activation.pc = code;
-        native::translated(module, own_index);
         Ok(())
     }
 

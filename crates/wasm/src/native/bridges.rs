@@ -8,9 +8,7 @@
 use std::sync::LazyLock;
 
 use canny_locks::Mutex;
-use canny_tables::guest::{
-    LINK_WORDS, Opcode, Plain, activation, function, instance,
-};
+use canny_tables::guest::{LINK_WORDS, Opcode, Plain, activation, function, instance};
 use canny_tables::hashing::SeededMap;
 use cranelift_codegen::Context;
 use cranelift_codegen::ir::types::{F64X2, I32, I64};
@@ -21,9 +19,7 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
-use super::compile::{
-    Compiled, Refusal, generate, isa, kind_of, signature_of, words_signature,
-};
+use super::compile::{Compiled, Refusal, generate, isa, kind_of, signature_of, words_signature};
 use super::region::{self, Piece, Purpose};
 use super::switch::entries;
 use super::walk::{TRANSITION_BYTES, transition};
@@ -140,7 +136,15 @@ pub fn from_interpreter(
         let memory = b.ins().load(I64, TRUSTED, instance, instance::MEMORY);
         let handler = b.ins().load(I64, TRUSTED, pc, 0);
         let signature = b.import_signature(handler_signature());
-        let arguments = [pc, caller, memory, instance, run, registers[5], registers[6]];
+        let arguments = [
+            pc,
+            caller,
+            memory,
+            instance,
+            run,
+            registers[5],
+            registers[6],
+        ];
         b.ins().return_call_indirect(signature, handler, &arguments);
     })
 }

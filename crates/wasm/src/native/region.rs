@@ -4,8 +4,8 @@
 //! the process; signal handlers ask for its bounds only.
 
 use std::collections::BTreeMap;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::ops::Range;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::{Arc, LazyLock};
 
 use canny_locks::Mutex;

@@ -225,7 +225,9 @@ pub unsafe fn prepare(activation: &mut Activation, top: *mut u64) {
     unsafe {
         let first = top.sub(LEFT_WORDS);
         first.add(LEFT_BASE).write(0);
-        first.add(LEFT_BASE + 1).write(canny_guest_begin as *const () as u64);
+        first
+            .add(LEFT_BASE + 1)
+            .write(canny_guest_begin as *const () as u64);
         activation.native_stack = first;
     }
     activation.transition = std::ptr::null();

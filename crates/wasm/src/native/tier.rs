@@ -295,7 +295,10 @@ pub fn translated(module: &Module, own_index: u32) {
         return;
     }
     let offsets = module.with_code(own_index, |body| {
-        body.loops.iter().map(|known| known.offset).collect::<Vec<_>>()
+        body.loops
+            .iter()
+            .map(|known| known.offset)
+            .collect::<Vec<_>>()
     });
     for offset in offsets.into_iter().flatten() {
         request(Some(offset)).carry_out();

@@ -28,6 +28,7 @@ use crate::code::{Clause, Code, FunctionBody, Loop};
 use crate::definitions;
 use crate::error::Error;
 use crate::module::Module;
+use crate::native;
 use control::Control;
 use values::Values;
 
@@ -143,7 +144,11 @@ const FRAME_MAX: usize = 60_000;
 pub fn code(module: &Module, own_index: u32) -> Result<*const u64, Error> {
     match module.code(own_index) {
         Some(code) => Ok(code),
-        None => Ok(module.set_code(own_index, function(module, own_index)?)),
+        None => {
+            let code = module.set_code(own_index, function(module, own_index)?);
+            native::translated(module, own_index);
+            Ok(code)
+        }
     }
 }
 
@@ -154,6 +159,7 @@ pub fn translate_all(module: &Module) -> Result<usize, Error> {
         let body = function(module, index)?;
         bytes += 8 * body.words.len();
         module.set_code(index, body);
+        native::translated(module, index);
     }
     Ok(bytes)
 }

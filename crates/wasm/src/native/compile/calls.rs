@@ -3,9 +3,7 @@
 //! A function of the module is called at its address, if it has machine code by now, or by a cell that will
 //! have the address. Others are called by their records, which have the address once that was used.
 
-use canny_tables::guest::{
-    Opcode, Reason, Runtime, activation, function, instance, table,
-};
+use canny_tables::guest::{Opcode, Reason, Runtime, activation, function, instance, table};
 use canny_wasm_meaning::Meaning;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
@@ -72,12 +70,7 @@ impl Compiler<'_, '_> {
         Ok(())
     }
 
-    fn call_record(
-        &mut self,
-        record: Value,
-        number: u32,
-        is_tail: bool,
-    ) -> Result<(), Refusal> {
+    fn call_record(&mut self, record: Value, number: u32, is_tail: bool) -> Result<(), Refusal> {
         let kind = definitions::function_type(number);
         let signature = self.b.import_signature(signature_of(kind));
         let adapter = self.surroundings.adapter(number)?;
@@ -104,9 +97,10 @@ impl Compiler<'_, '_> {
         if is_tail {
             match callee {
                 Callee::Known(target) => self.b.ins().return_call(target, &arguments),
-                Callee::At(entry) => {
-                    self.b.ins().return_call_indirect(signature, entry, &arguments)
-                }
+                Callee::At(entry) => self
+                    .b
+                    .ins()
+                    .return_call_indirect(signature, entry, &arguments),
             };
             self.unreachable = Some(0);
             return;
@@ -132,14 +126,12 @@ impl Compiler<'_, '_> {
         self.call_record(record, number, is_tail)
     }
 
-    pub(super) fn call_reference(
-        &mut self,
-        type_index: u32,
-        is_tail: bool,
-    ) -> Result<(), Refusal> {
+    pub(super) fn call_reference(&mut self, type_index: u32, is_tail: bool) -> Result<(), Refusal> {
         let number = self.module.parts().types[type_index as usize];
         let record = self.pop();
-        self.b.ins().trapz(record, super::trap(Reason::NullFunction));
+        self.b
+            .ins()
+            .trapz(record, super::trap(Reason::NullFunction));
         self.call_record(record, number, is_tail)
     }
 
@@ -187,7 +179,9 @@ impl Compiler<'_, '_> {
         let mut slot = 0;
         let mut slots = Vec::new();
         for operand in operands {
-            self.b.ins().store(flags, *operand, frame, 8 * i32::from(slot));
+            self.b
+                .ins()
+                .store(flags, *operand, frame, 8 * i32::from(slot));
             slots.push(slot);
             let bytes = self.b.func.dfg.value_type(*operand).bytes();
             slot += bytes.div_ceil(8) as u16;

@@ -1,6 +1,8 @@
 //! Blocks, loops, branches.
 //!
-//! Values of a branch are parameters of the block that it leads to.
+//! Values of a branch are parameters of the block that it leads to. Where code is entered at a loop, blocks
+//! around that loop take all operands: a jump back to an outer loop comes again to what was before the
+//! entrance, with operands of its own.
 
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, JumpTableData, Type, Value};
 use wasmparser::{BlockType, BrTable, ValType};
@@ -31,6 +33,8 @@ pub struct Control {
     results: Vec<Type>,
     /// What comes behind it.
     exit: Block,
+    /// Whether its blocks take the operands below its parameters too.
+    takes_all: bool,
 }
 
 fn arguments(values: &[Value]) -> Vec<BlockArg> {
@@ -69,14 +73,27 @@ impl Compiler<'_, '_> {
         block
     }
 
+    /// Types of operands that a block takes besides its own ones, if it takes all.
+    fn below(&self, parameters: usize) -> Vec<Type> {
+        if self.entrance.is_none() {
+            return Vec::new();
+        }
+        let below = &self.stack[..self.stack.len() - parameters];
+        let kinds = below.iter().map(|value| self.b.func.dfg.value_type(*value));
+        kinds.collect()
+    }
+
     fn open(&mut self, kind: Kind, parameters: Vec<Type>, results: Vec<Type>) {
-        let exit = self.block_with(&results);
+        let mut taken = self.below(parameters.len());
+        taken.extend(&results);
+        let exit = self.block_with(&taken);
         self.control.push(Control {
             kind,
             height: self.stack.len() - parameters.len(),
             parameters,
             results,
             exit,
+            takes_all: self.entrance.is_some(),
         });
     }
 
@@ -94,8 +111,10 @@ impl Compiler<'_, '_> {
         if self.from == Some(self.offset) {
             self.enter_here();
         }
-        let header = self.block_with(&parameters);
-        let first = self.stack.len() - parameters.len();
+        let mut taken = self.below(parameters.len());
+        let first = self.stack.len() - parameters.len() - taken.len();
+        taken.extend(&parameters);
+        let header = self.block_with(&taken);
         let values = arguments(&self.stack[first..]);
         self.b.ins().jump(header, &values);
         self.stack.truncate(first);
@@ -160,7 +179,7 @@ impl Compiler<'_, '_> {
         self.b.switch_to_block(then);
         self.b.seal_block(then);
         self.b.seal_block(other);
-        let first = self.stack.len() - parameters.len();
+        let first = self.stack.len() - parameters.len() - self.below(parameters.len()).len();
         let values = self.stack[first..].to_vec();
         self.open(Kind::If(other, values), parameters, results);
     }
@@ -175,7 +194,8 @@ impl Compiler<'_, '_> {
         let Kind::If(other, values) = std::mem::replace(&mut control.kind, Kind::Else) else {
             return;
         };
-        self.stack.truncate(control.height);
+        let kept = if control.takes_all { 0 } else { control.height };
+        self.stack.truncate(kept);
         self.stack.extend(values);
         self.b.switch_to_block(other);
     }
@@ -185,8 +205,7 @@ impl Compiler<'_, '_> {
         let Some(control) = self.control.last() else {
             return;
         };
-        let first = self.stack.len() - control.results.len();
-        let values = arguments(&self.stack[first..]);
+        let values = self.values_for(control, control.results.len());
         let exit = control.exit;
         self.b.ins().jump(exit, &values);
     }
@@ -210,7 +229,8 @@ impl Compiler<'_, '_> {
         }
         self.b.switch_to_block(control.exit);
         self.b.seal_block(control.exit);
-        self.stack.truncate(control.height);
+        let kept = if control.takes_all { 0 } else { control.height };
+        self.stack.truncate(kept);
         let results = self.b.block_params(control.exit).to_vec();
         self.stack.extend(results);
         if matches!(control.kind, Kind::Function) {
@@ -232,20 +252,25 @@ impl Compiler<'_, '_> {
         self.unreachable = Some(0);
     }
 
-    /// The block that a branch leads to, and how many values it takes.
-    fn target(&self, depth: u32) -> (Block, usize) {
-        let control = &self.control[self.control.len() - 1 - depth as usize];
-        match control.kind {
-            Kind::Loop(header) => (header, control.parameters.len()),
-            _ => (control.exit, control.results.len()),
+    /// The values of a branch to a block, of which it takes so many of the newest operands.
+    fn values_for(&self, control: &Control, count: usize) -> Vec<BlockArg> {
+        let first = self.stack.len() - count;
+        let mut values = Vec::new();
+        if control.takes_all {
+            values.extend(arguments(&self.stack[..control.height]));
         }
+        values.extend(arguments(&self.stack[first..]));
+        values
     }
 
     /// The block that a branch leads to, and the values that it takes there.
     fn branch_values(&self, depth: u32) -> (Block, Vec<BlockArg>) {
-        let (block, count) = self.target(depth);
-        let first = self.stack.len() - count;
-        (block, arguments(&self.stack[first..]))
+        let control = &self.control[self.control.len() - 1 - depth as usize];
+        let (block, count) = match control.kind {
+            Kind::Loop(header) => (header, control.parameters.len()),
+            _ => (control.exit, control.results.len()),
+        };
+        (block, self.values_for(control, count))
     }
 
     pub(super) fn branch(&mut self, depth: u32) {

@@ -33,7 +33,9 @@ impl Compiler<'_, '_> {
             return (self.checked_address(index, argument, bytes), 0);
         }
         let base = if number == 0 {
-            self.b.ins().load(I64, FIXED, self.instance, instance::MEMORY)
+            self.b
+                .ins()
+                .load(I64, FIXED, self.instance, instance::MEMORY)
         } else {
             let record = self.listed(instance::MEMORIES, memory_of(&argument));
             self.b.ins().load(I64, FIXED, record, memory::BASE)

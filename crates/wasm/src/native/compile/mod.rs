@@ -111,7 +111,13 @@ fn make_isa() -> Result<OwnedTargetIsa, String> {
 
 #[cfg(target_arch = "x86_64")]
 fn features() -> Vec<&'static str> {
-    let mut features = vec!["has_sse3", "has_ssse3", "has_sse41", "has_sse42", "has_popcnt"];
+    let mut features = vec![
+        "has_sse3",
+        "has_ssse3",
+        "has_sse41",
+        "has_sse42",
+        "has_popcnt",
+    ];
     macro_rules! detect {
         ($($feature:tt => $setting:literal),*) => { $(
             if std::is_x86_feature_detected!($feature) {
@@ -228,9 +234,11 @@ pub fn generate(mut context: Context, targets: &[Option<usize>]) -> Result<Compi
     }
     let compiled = context.compiled_code();
     let compiled = compiled.ok_or_else(|| failed("no code".into()))?;
-    if compiled.buffer.frame_layout().is_some_and(|frame| {
-        frame.frame_to_fp_offset > FRAME_MAX
-    }) {
+    if compiled
+        .buffer
+        .frame_layout()
+        .is_some_and(|frame| frame.frame_to_fp_offset > FRAME_MAX)
+    {
         return Err(Refusal::Unfit("its frame is too large"));
     }
     let traps = compiled.buffer.traps().iter();
@@ -527,5 +535,4 @@ impl<'a, 'b> Compiler<'a, 'b> {
         let first = self.stack.len() - count;
         self.stack.split_off(first)
     }
-
 }

@@ -150,7 +150,9 @@ impl Compiler<'_, '_> {
             }
             O::RefAsNonNull => {
                 let reference = self.pop();
-                self.b.ins().trapz(reference, super::trap(Reason::NullReference));
+                self.b
+                    .ins()
+                    .trapz(reference, super::trap(Reason::NullReference));
                 self.push(reference);
             }
             O::BrOnNull { relative_depth } => {
@@ -353,7 +355,8 @@ impl Compiler<'_, '_> {
                 let count = self.pop();
                 let number = self.type_number(array_type_index);
                 let operands = [count, count];
-                let value = self.operation_on(R::ArrayNewDefault, &operands, Some(I64), [number, 0]);
+                let value =
+                    self.operation_on(R::ArrayNewDefault, &operands, Some(I64), [number, 0]);
                 self.stack.extend(value);
             }
             O::ArrayNewFixed {
@@ -435,4 +438,3 @@ impl Compiler<'_, '_> {
         self.operation(op, operands, Some(of), [place, part as u32]);
     }
 }
-
