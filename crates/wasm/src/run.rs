@@ -20,8 +20,11 @@ use crate::store::{Function, HostBody, Store};
 use crate::translate;
 use crate::types::FunctionType;
 
-/// Jumps and calls between two visits of the runtime.
+/// Jumps and calls between two visits of the embedder.
 const SLICE: i64 = 100_000;
+
+/// The same between two looks at which function runs, while that is an interpreted one.
+const STRETCH: i64 = 10_000;
 
 /// Most runs inside of each other, through functions of the host.
 const DEPTH_MAX: usize = 200;
@@ -119,9 +122,11 @@ impl Store {
             return Err(Trap::Host("the call of a guest has ended already".into()));
         };
         let outcome = self.go_on(&mut run.activation);
-        let unspent = std::mem::take(&mut run.activation.budget);
-        if let (Some(fuel), Ok(unspent)) = (&mut self.fuel, u64::try_from(unspent)) {
-            *fuel += unspent;
+        let unspent = std::mem::take(&mut run.activation.budget).max(0);
+        // The next run has the rest, so that short ones are looked at too.
+        self.stretch = unspent;
+        if let Some(fuel) = &mut self.fuel {
+            *fuel += unspent as u64;
         }
         match outcome {
             Ok(Event::Finished) => {
@@ -229,14 +234,21 @@ impl Store {
     }
 
     fn go_on(&mut self, activation: &mut Activation) -> Result<Event, Trap> {
-        activation.budget = take_slice(&mut self.fuel)?;
+        let mut left = SLICE;
+        activation.budget = self.take_stretch(self.stretch)?;
         loop {
             match self.enter(activation) {
                 Reason::Finished => return Ok(Event::Finished),
                 Reason::Budget => {
-                    native::sample(activation);
+                    let unpaid = activation.budget.min(0);
                     activation.budget = 0;
-                    return Ok(Event::Pause);
+                    let is_interpreted = native::sample(activation);
+                    self.stretch = if is_interpreted { STRETCH } else { SLICE };
+                    left -= self.stretch - unpaid;
+                    if left <= 0 {
+                        return Ok(Event::Pause);
+                    }
+                    activation.budget = self.take_stretch(self.stretch)?;
                 }
                 Reason::Operation => {
                     if let Some(event) = self.operation(activation)? {
@@ -247,6 +259,20 @@ impl Store {
                 trap => return Err(Trap::Reason(trap)),
             }
         }
+    }
+
+    /// Takes a budget from the fuel.
+    fn take_stretch(&mut self, wanted: i64) -> Result<i64, Trap> {
+        let wanted = if wanted > 0 { wanted } else { STRETCH };
+        let Some(fuel) = &mut self.fuel else {
+            return Ok(wanted);
+        };
+        if *fuel == 0 {
+            return Err(Trap::OutOfFuel);
+        }
+        let taken = (*fuel).min(wanted as u64);
+        *fuel -= taken;
+        Ok(taken as i64)
     }
 
     /// Runs until the code returns to the runtime.
@@ -415,14 +441,3 @@ static FINISH: LazyLock<Box<[u64]>> = LazyLock::new(|| {
     finish.put(Opcode::Plain(Plain::Finish));
     finish.finish()
 });
-
-/// Takes the budget of the next slice from the fuel.
-fn take_slice(fuel: &mut Option<u64>) -> Result<i64, Trap> {
-    let Some(fuel) = fuel else { return Ok(SLICE) };
-    if *fuel == 0 {
-        return Err(Trap::OutOfFuel);
-    }
-    let slice = (*fuel).min(SLICE as u64);
-    *fuel -= slice;
-    Ok(slice as i64)
-}

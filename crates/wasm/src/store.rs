@@ -84,6 +84,8 @@ pub struct Store {
     pub(crate) finished: &'static FunctionType,
     pub(crate) stack_bytes: usize,
     pub(crate) fuel: Option<u64>,
+    /// Jumps and calls until the runtime looks at what runs.
+    pub(crate) stretch: i64,
     memory_limit: Option<u64>,
     /// Of the newest trap.
     pub(crate) backtrace: Vec<GuestFrame>,
@@ -124,6 +126,7 @@ impl Store {
             finished: FunctionType::none(),
             stack_bytes: Limits::default().stack_bytes,
             fuel: None,
+            stretch: 0,
             memory_limit: None,
             backtrace: Vec::new(),
             may_wait: false,

@@ -225,17 +225,18 @@ fn is_supported() -> bool {
     cfg!(all(target_arch = "x86_64", target_os = "linux")) && region::is_ready()
 }
 
-/// Looks at where a run has used up its slice.
-pub fn sample(activation: &Activation) {
+/// Looks at where a run has used up its budget; gives whether that is an interpreted function which may
+/// become machine code.
+pub fn sample(activation: &Activation) -> bool {
     if policy() != Policy::Hot {
-        return;
+        return false;
     }
     let Found::Interpreted(frame) = start(activation) else {
-        return;
+        return false;
     };
     // SAFETY: instances live as long as their store, whose run this is.
     let Some(module) = (unsafe { &(*frame.instance).module }) else {
-        return;
+        return false;
     };
     let found = module.with_function_at(frame.pc, |own_index, body, word| {
         let loops = body.loops.iter().rev();
@@ -243,7 +244,7 @@ pub fn sample(activation: &Activation) {
         (own_index, around.next().map(|known| known.offset))
     });
     let Some((own_index, around)) = found else {
-        return;
+        return false;
     };
     let all = module.machine_code();
     let seen = &all.states[own_index as usize];
@@ -251,7 +252,7 @@ pub fn sample(activation: &Activation) {
     if count < state::HOT {
         seen.store(count + 1, Ordering::Relaxed);
         if count + 1 < state::HOT {
-            return;
+            return true;
         }
     }
     if let Some(offset) = around
@@ -262,6 +263,7 @@ pub fn sample(activation: &Activation) {
     if seen.swap(state::REQUESTED, Ordering::Relaxed) != state::REQUESTED {
         request(module, own_index, None);
     }
+    true
 }
 
 fn request(module: &Module, own_index: u32, from: Option<u64>) {
