@@ -78,12 +78,15 @@ impl Session {
         if counting.is_on() {
             canny_vm::profile::counts::turn_on(counting);
         }
+        let compiles = options.compiles && environment.compiles;
+        // What a recorded guest does must not depend on when a function is compiled.
+        set_guest_code(compiles && options.replay == ReplayWish::Live, environment);
         let config = VmConfig {
             heap: heap_config(options, environment),
             stack_bytes: options
                 .stack_limit_bytes
                 .unwrap_or(VmStack::DEFAULT_FRAME_BYTES),
-            compiles: options.compiles && environment.compiles,
+            compiles,
             specializer: environment.specializer,
             tasks: TasksConfig {
                 is_alone: environment.tasks.is_alone || options.replay != ReplayWish::Live,
@@ -367,4 +370,16 @@ fn heap_config(options: &Options, environment: &Environment) -> HeapConfig {
         }),
         ..environment.heap.clone()
     }
+}
+
+/// Says when functions of guests become machine code.
+pub fn set_guest_code(compiles: bool, environment: &Environment) {
+    use canny_wasm::MachineCodePolicy as Policy;
+    canny_wasm::set_machine_code_policy(match environment.guest_code.as_str() {
+        _ if !compiles => Policy::Never,
+        "never" => Policy::Never,
+        "always" => Policy::Always,
+        "loops" => Policy::Loops,
+        _ => Policy::Hot,
+    });
 }

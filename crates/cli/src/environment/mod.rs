@@ -74,6 +74,8 @@ pub struct Environment {
     pub test_leaks: Option<u64>,
     /// Compile code that runs often.
     pub compiles: bool,
+    /// When functions of WebAssembly guests become machine code, in a word.
+    pub guest_code: String,
     /// Keep what the specializer learns of a program for its next start.
     pub keeps_profiles: bool,
     pub specializer: SpecializerConfig,
@@ -104,6 +106,7 @@ impl Default for Environment {
             test_report: None,
             test_leaks: None,
             compiles: true,
+            guest_code: String::new(),
             keeps_profiles: true,
             specializer: SpecializerConfig::default(),
             worker: WorkerOptions::default(),

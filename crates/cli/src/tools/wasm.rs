@@ -18,6 +18,7 @@ use lexopt::{Arg, Parser};
 use super::Tool;
 use crate::environment::Environment;
 use crate::exit_code;
+use crate::session::set_guest_code;
 
 pub const TOOL: Tool = Tool {
     name: "wasm",
@@ -175,6 +176,7 @@ fn listener(place: &str) -> Result<Socket, String> {
 fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> {
     let mut request = read_request(parser)?;
     request.statistics = environment.statistics.as_deref();
+    set_guest_code(environment.compiles, environment);
     let bytes = match std::fs::read(&request.file) {
         Ok(bytes) => bytes,
         Err(error) => {

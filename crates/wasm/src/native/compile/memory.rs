@@ -8,9 +8,10 @@ use canny_wasm_meaning::Meaning;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32, F64, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value};
+use cranelift_codegen::isa::CallConv;
 use wasmparser::{MemArg, Operator};
 
-use super::{Compiler, FIXED, TRUSTED, kind_of};
+use super::{Compiler, FIXED, TRUSTED, kind_of, words_signature};
 use crate::translate::numeric::memory_of;
 
 /// Accesses to memories of guests, which may trap.
@@ -174,5 +175,51 @@ impl Compiler<'_, '_> {
         let value = self.pop();
         let cell = self.listed(instance::GLOBALS, index);
         self.b.ins().store(TRUSTED, value, cell, 0);
+    }
+
+    /// `memory.fill` and `memory.copy` by functions of the platform, for addresses of 32 bits.
+    pub(super) fn bytes_operation(&mut self, operator: &Operator) -> bool {
+        use Operator as O;
+        let memories = &self.module.parts().memories;
+        let is_wide = |number: u32| memories[number as usize].is_wide;
+        match *operator {
+            O::MemoryFill { mem } if !is_wide(mem) => {
+                let operands = self.take(3);
+                let count = self.b.ins().uextend(I64, operands[2]);
+                let to = self.checked_range(mem, operands[0], count);
+                let byte = self.b.ins().uextend(I64, operands[1]);
+                self.call_platform(libc::memset as *const () as usize, &[to, byte, count]);
+            }
+            O::MemoryCopy { dst_mem, src_mem } if !is_wide(dst_mem) && !is_wide(src_mem) => {
+                let operands = self.take(3);
+                let count = self.b.ins().uextend(I64, operands[2]);
+                let to = self.checked_range(dst_mem, operands[0], count);
+                let from = self.checked_range(src_mem, operands[1], count);
+                self.call_platform(libc::memmove as *const () as usize, &[to, from, count]);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// The address of a range of bytes, which must be inside of its memory.
+    fn checked_range(&mut self, number: u32, index: Value, count: Value) -> Value {
+        let record = self.listed(instance::MEMORIES, number);
+        let size = self.b.ins().load(I64, TRUSTED, record, memory::BYTES);
+        let index = self.b.ins().uextend(I64, index);
+        // Both have 32 bits.
+        let end = self.b.ins().iadd(index, count);
+        let far = self.b.ins().icmp(IntCC::UnsignedGreaterThan, end, size);
+        self.trap_if(far, Reason::OutOfBoundsMemory);
+        let base = self.b.ins().load(I64, FIXED, record, memory::BASE);
+        self.b.ins().iadd(base, index)
+    }
+
+    /// Calls a function of the platform, which needs little of the stack.
+    fn call_platform(&mut self, address: usize, arguments: &[Value]) {
+        let signature = words_signature(CallConv::SystemV, arguments.len());
+        let signature = self.b.import_signature(signature);
+        let entry = self.b.ins().iconst(I64, address as i64);
+        self.b.ins().call_indirect(signature, entry, arguments);
     }
 }

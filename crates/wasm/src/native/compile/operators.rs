@@ -35,7 +35,11 @@ impl Compiler<'_, '_> {
                 _ => return Ok(()),
             }
         }
-        if self.number_operator(&operator) || self.access(&operator) || self.vector(&operator) {
+        let is_done = self.number_operator(&operator)
+            || self.access(&operator)
+            || self.vector(&operator)
+            || self.bytes_operation(&operator);
+        if is_done {
             return Ok(());
         }
         self.other(operator)
