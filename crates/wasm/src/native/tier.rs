@@ -3,11 +3,11 @@
 //! A function is a candidate when a run has used up its slice there. Its machine code is put in force by
 //! one store to the first word of an instruction, so that any thread may do it while runs go on.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
-use std::sync::{LazyLock, mpsc};
 
-use canny_locks::Mutex;
+use canny_locks::{Condvar, Mutex};
 
 use super::bridges::{self, Callee};
 use super::compile::{self, Refusal, Surroundings};
@@ -16,6 +16,7 @@ use super::walk::{Found, start};
 use crate::activation::Activation;
 use crate::definitions;
 use crate::module::Module;
+use crate::translate;
 
 /// When functions are compiled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,11 +49,14 @@ pub fn set_policy(policy: Policy) {
 
 /// A function's way to machine code.
 mod state {
-    /// Times that it was found running, up to [`HOT`].
+    /// Times that a short function is found running before.
     pub const HOT: u8 = 2;
     /// It was given to the compiler, and is compiled or not fit.
     pub const REQUESTED: u8 = 255;
 }
+
+/// So many bytes of a function let it be found running once more before it is compiled.
+const BYTES_A_SAMPLE: usize = 1000;
 
 /// Machine code of a module's own functions.
 #[derive(Debug)]
@@ -69,8 +73,10 @@ pub struct MachineCode {
 struct Kept {
     codes: Vec<Code>,
     words: Vec<Box<[u64]>>,
-    /// Loops that were given to the compiler: their functions and offsets.
-    loops: HashSet<(u32, u64)>,
+    /// How often calls were found in loops that were there before the code was, by function and offset.
+    loops: HashMap<(u32, u64), u8>,
+    /// Functions of which a loop is with the compiler.
+    pending: HashSet<u32>,
     /// Why functions were not compiled.
     refusals: Vec<(u32, Refusal)>,
 }
@@ -144,19 +150,73 @@ struct Request {
     from: Option<u64>,
 }
 
+/// Code that is not in force yet.
+struct Prepared {
+    own_index: u32,
+    code: Code,
+    bridge: Code,
+    words: Vec<Box<[u64]>>,
+    /// The word of the register code that leads to it.
+    place: usize,
+    is_whole: bool,
+}
+
+/// Most functions that are compiled together, since they call each other in their places.
+const GROUP_MAX: usize = 100;
+
 impl Request {
     /// Compiles and puts the code in force.
     fn carry_out(&self) {
         let all = self.module.machine_code();
-        if let Err(refusal) = self.try_out() {
-            all.kept.lock().refusals.push((self.own_index, refusal));
+        match self.prepare_all() {
+            Ok(prepared) => prepared.into_iter().for_each(|one| self.publish(one)),
+            Err(refusal) => all.kept.lock().refusals.push((self.own_index, refusal)),
+        }
+        if self.from.is_some() {
+            all.kept.lock().pending.remove(&self.own_index);
         }
     }
 
-    fn try_out(&self) -> Result<(), Refusal> {
-        let (module, own_index) = (&self.module, self.own_index);
+    /// Compiles the function, and those that are called in its place.
+    fn prepare_all(&self) -> Result<Vec<Prepared>, Refusal> {
+        let around = Around {
+            module: &self.module,
+        };
+        let mut group = vec![self.own_index];
+        let mut looked_at = 0;
+        while let Some(member) = group.get(looked_at) {
+            looked_at += 1;
+            for callee in compile::tail_callees(&self.module, *member)? {
+                if around.native(callee).is_none() && !group.contains(&callee) {
+                    group.push(callee);
+                }
+            }
+            if group.len() > GROUP_MAX {
+                return Err(Refusal::Unfit(
+                    "many functions call each other in their places",
+                ));
+            }
+        }
+        let mut prepared = Vec::new();
+        if self.from.is_some() {
+            prepared.push(self.prepare(self.own_index, self.from)?);
+        }
+        for (number, member) in group.into_iter().enumerate() {
+            // The function of a loop is needed only by those that it calls.
+            let is_needed = number > 0 || self.from.is_none() || looked_at > 1;
+            if is_needed && around.native(member).is_none() {
+                translate::code(&self.module, member)
+                    .map_err(|error| Refusal::Failed(error.to_string()))?;
+                prepared.push(self.prepare(member, None)?);
+            }
+        }
+        Ok(prepared)
+    }
+
+    fn prepare(&self, own_index: u32, from: Option<u64>) -> Result<Prepared, Refusal> {
+        let module = &self.module;
         let missing = || Refusal::Failed("the function was not translated".into());
-        let found = module.with_code(own_index, |body| match self.from {
+        let found = module.with_code(own_index, |body| match from {
             None => Some(None),
             Some(offset) => {
                 let mut loops = body.loops.iter();
@@ -169,43 +229,83 @@ impl Request {
         let words = std::mem::take(&mut compiled.words);
         let purpose = Purpose::Function(module.weak(), own_index);
         let code = bridges::install(compiled, purpose)?;
-        let parts = module.parts();
-        let number = parts.functions[parts.imported_functions + own_index as usize];
-        let kind = definitions::function_type(number);
+        let kind = compile::type_of(module, own_index);
         let bridge = bridges::from_interpreter(kind, code.address(), from.is_some())?;
         let bridge = bridges::install(bridge, Purpose::FromInterpreter)?;
-        let place = from.as_ref().map_or(0, |known| known.place as usize);
-        let (native, handler) = (code.address(), bridge.address());
-        let all = module.machine_code();
+        Ok(Prepared {
+            own_index,
+            code,
+            bridge,
+            words,
+            place: from.as_ref().map_or(0, |known| known.place as usize),
+            is_whole: from.is_none(),
+        })
+    }
+
+    fn publish(&self, prepared: Prepared) {
+        let (native, handler) = (prepared.code.address(), prepared.bridge.address());
+        let all = self.module.machine_code();
         {
             let mut kept = all.kept.lock();
-            kept.codes.extend([code, bridge]);
-            kept.words.extend(words);
+            kept.codes.extend([prepared.code, prepared.bridge]);
+            kept.words.extend(prepared.words);
         }
-        if from.is_none() {
-            all.natives[own_index as usize].store(native as *mut u8, Ordering::Release);
-            all.cells[own_index as usize].store(native, Ordering::Release);
+        let index = prepared.own_index as usize;
+        if prepared.is_whole {
+            all.states[index].store(state::REQUESTED, Ordering::Relaxed);
+            all.cells[index].store(native, Ordering::Release);
+            all.natives[index].store(native as *mut u8, Ordering::Release);
         }
-        module.with_code(own_index, |body| {
-            body.words[place].store(handler as u64, Ordering::Release);
+        self.module.with_code(prepared.own_index, |body| {
+            body.words[prepared.place].store(handler as u64, Ordering::Release);
         });
-        Ok(())
+    }
+
+    /// Bytes of the function.
+    fn size(&self) -> usize {
+        self.module.parts().bodies[self.own_index as usize].len()
     }
 }
 
 /// Requests for the thread of the compiler.
-static REQUESTS: LazyLock<Option<Mutex<mpsc::Sender<Request>>>> = LazyLock::new(|| {
-    let (sender, receiver) = mpsc::channel::<Request>();
+struct Queue {
+    requests: Mutex<Vec<Request>>,
+    more: Condvar,
+}
+
+static QUEUE: LazyLock<Option<&'static Queue>> = LazyLock::new(|| {
+    let queue: &'static Queue = Box::leak(Box::new(Queue {
+        requests: Mutex::new(Vec::new()),
+        more: Condvar::new(),
+    }));
     let thread = std::thread::Builder::new().name("guest-compiler".into());
-    let thread = without_signals(|| {
-        thread.spawn(move || {
-            while let Ok(request) = receiver.recv() {
-                request.carry_out();
-            }
-        })
-    });
-    thread.is_ok().then(|| Mutex::new(sender))
+    let thread = without_signals(|| thread.spawn(move || queue.work()));
+    thread.is_ok().then_some(queue)
 });
+
+impl Queue {
+    fn add(&self, request: Request) {
+        self.requests.lock().push(request);
+        self.more.notify_one();
+    }
+
+    /// Carries requests out, those of short functions first.
+    fn work(&self) {
+        loop {
+            let mut requests = self.requests.lock();
+            let next = loop {
+                let shortest = requests.iter().enumerate();
+                let shortest = shortest.min_by_key(|(_, request)| request.size());
+                match shortest.map(|(index, _)| index) {
+                    Some(index) => break requests.swap_remove(index),
+                    None => requests = self.more.wait(requests),
+                }
+            };
+            drop(requests);
+            next.carry_out();
+        }
+    }
+}
 
 /// Does something while signals to this thread wait; a thread that it starts gets none.
 fn without_signals<T>(work: impl FnOnce() -> T) -> T {
@@ -247,21 +347,28 @@ pub fn sample(activation: &Activation) -> bool {
         return false;
     };
     let all = module.machine_code();
-    let seen = &all.states[own_index as usize];
-    let count = seen.load(Ordering::Relaxed);
-    if count < state::HOT {
-        seen.store(count + 1, Ordering::Relaxed);
-        if count + 1 < state::HOT {
-            return true;
+    let index = own_index as usize;
+    // Long functions take long to compile, and have to be worth it.
+    let wanted = state::HOT + (module.parts().bodies[index].len() / BYTES_A_SAMPLE).min(100) as u8;
+    if all.natives[index].load(Ordering::Relaxed).is_null() {
+        let seen = &all.states[index];
+        let count = seen.load(Ordering::Relaxed);
+        if count < wanted {
+            seen.store(count + 1, Ordering::Relaxed);
+        } else if count != state::REQUESTED {
+            seen.store(state::REQUESTED, Ordering::Relaxed);
+            request(module, own_index, None);
         }
-    }
-    if let Some(offset) = around
-        && all.kept.lock().loops.insert((own_index, offset))
-    {
-        request(module, own_index, Some(offset));
-    }
-    if seen.swap(state::REQUESTED, Ordering::Relaxed) != state::REQUESTED {
-        request(module, own_index, None);
+    } else if let Some(offset) = around {
+        // This call was there before the code was.
+        let mut kept = all.kept.lock();
+        let count = kept.loops.entry((own_index, offset)).or_insert(0);
+        *count = count.saturating_add(1);
+        if *count >= wanted && *count != u8::MAX && !kept.pending.contains(&own_index) {
+            kept.loops.insert((own_index, offset), u8::MAX);
+            kept.pending.insert(own_index);
+            request(module, own_index, Some(offset));
+        }
     }
     true
 }
@@ -270,14 +377,12 @@ fn request(module: &Module, own_index: u32, from: Option<u64>) {
     if !is_supported() {
         return;
     }
-    let request = Request {
-        module: module.clone(),
-        own_index,
-        from,
-    };
-    if let Some(sender) = &*REQUESTS {
-        // Without the thread, functions stay interpreted.
-        let _ = sender.lock().send(request);
+    if let Some(queue) = *QUEUE {
+        queue.add(Request {
+            module: module.clone(),
+            own_index,
+            from,
+        });
     }
 }
 

@@ -49,7 +49,7 @@ impl Compiler<'_, '_> {
         let number = parts.functions[index as usize];
         let Some(own_index) = index.checked_sub(parts.imported_functions as u32) else {
             let record = self.listed(instance::IMPORTS, index);
-            return self.call_record(record, number, is_tail);
+            return self.call_record(record, number);
         };
         let kind = definitions::function_type(number);
         let signature = self.b.import_signature(signature_of(kind));
@@ -70,7 +70,7 @@ impl Compiler<'_, '_> {
         Ok(())
     }
 
-    fn call_record(&mut self, record: Value, number: u32, is_tail: bool) -> Result<(), Refusal> {
+    fn call_record(&mut self, record: Value, number: u32) -> Result<(), Refusal> {
         let kind = definitions::function_type(number);
         let signature = self.b.import_signature(signature_of(kind));
         let adapter = self.surroundings.adapter(number)?;
@@ -79,7 +79,7 @@ impl Compiler<'_, '_> {
         let entry = self.b.ins().select(native, native, adapter);
         let owner = self.b.ins().load(I64, FIXED, record, function::INSTANCE);
         self.set_run_word(activation::CALLEE, record);
-        self.finish_call(Callee::At(entry), owner, (number, signature), is_tail);
+        self.finish_call(Callee::At(entry), owner, (number, signature), false);
         Ok(())
     }
 
@@ -118,21 +118,20 @@ impl Compiler<'_, '_> {
         &mut self,
         type_index: u32,
         table_index: u32,
-        is_tail: bool,
     ) -> Result<(), Refusal> {
         let number = self.module.parts().types[type_index as usize];
         let index = self.pop();
         let record = self.element(index, table_index, number);
-        self.call_record(record, number, is_tail)
+        self.call_record(record, number)
     }
 
-    pub(super) fn call_reference(&mut self, type_index: u32, is_tail: bool) -> Result<(), Refusal> {
+    pub(super) fn call_reference(&mut self, type_index: u32) -> Result<(), Refusal> {
         let number = self.module.parts().types[type_index as usize];
         let record = self.pop();
         self.b
             .ins()
             .trapz(record, super::trap(Reason::NullFunction));
-        self.call_record(record, number, is_tail)
+        self.call_record(record, number)
     }
 
     /// The function in a table, which must have a type or be below it.

@@ -185,13 +185,8 @@ pub fn function(
     from: Option<&Loop>,
     surroundings: &dyn Surroundings,
 ) -> Result<Compiled, Refusal> {
-    let parts = module.parts();
-    let range = parts.bodies[own_index as usize].clone();
-    let reader = BinaryReader::new(&module.bytes()[range.clone()], range.start as u64);
-    let body = wasmparser::FunctionBody::new(reader);
-    let index = parts.imported_functions + own_index as usize;
-    let number = parts.functions[index];
-    let kind = definitions::function_type(number);
+    let body = body_of(module, own_index);
+    let kind = type_of(module, own_index);
     let contents = scan::scan(module, &body, kind)?;
     let mut context = Context::new();
     let mut builders = FunctionBuilderContext::new();
@@ -218,6 +213,25 @@ pub fn function(
     let mut compiled = generate(context, &targets)?;
     compiled.words = words;
     Ok(compiled)
+}
+
+/// The module's own functions that one calls in its place; an error if it is not fit to be compiled.
+pub fn tail_callees(module: &Module, own_index: u32) -> Result<Vec<u32>, Refusal> {
+    let body = body_of(module, own_index);
+    let contents = scan::scan(module, &body, type_of(module, own_index))?;
+    Ok(contents.tail_callees)
+}
+
+fn body_of(module: &Module, own_index: u32) -> wasmparser::FunctionBody<'_> {
+    let range = module.parts().bodies[own_index as usize].clone();
+    let start = range.start as u64;
+    wasmparser::FunctionBody::new(BinaryReader::new(&module.bytes()[range], start))
+}
+
+/// The type of one of a module's own functions.
+pub fn type_of(module: &Module, own_index: u32) -> &'static FunctionType {
+    let parts = module.parts();
+    definitions::function_type(parts.functions[parts.imported_functions + own_index as usize])
 }
 
 fn unreadable(error: wasmparser::BinaryReaderError) -> Refusal {

@@ -176,13 +176,8 @@ impl Compiler<'_, '_> {
             O::CallIndirect {
                 type_index,
                 table_index,
-            } => self.call_indirect(type_index, table_index, false)?,
-            O::ReturnCallIndirect {
-                type_index,
-                table_index,
-            } => self.call_indirect(type_index, table_index, true)?,
-            O::CallRef { type_index } => self.call_reference(type_index, false)?,
-            O::ReturnCallRef { type_index } => self.call_reference(type_index, true)?,
+            } => self.call_indirect(type_index, table_index)?,
+            O::CallRef { type_index } => self.call_reference(type_index)?,
             _ => return self.bulk(operator),
         }
         Ok(())

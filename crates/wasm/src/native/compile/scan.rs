@@ -19,17 +19,23 @@ const PARAMETERS_MAX: usize = 64;
 /// Most values of an object that is made at once.
 const VALUES_MAX: usize = 48;
 
+const UNKNOWN_TAIL_CALL: Refusal =
+    Refusal::Unfit("it calls a function in its place that may be interpreted");
+
 /// What a function has.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Contents {
     /// Calls, or operations of the runtime.
     pub has_calls: bool,
     pub has_loops: bool,
+    /// The module's own functions that it calls in its place. They have to be machine code too, since
+    /// another frame would stay on the stack at each call.
+    pub tail_callees: Vec<u32>,
 }
 
 impl Contents {
     /// Whether the function counts its calls and jumps back: others end by themselves.
-    pub fn counts(self) -> bool {
+    pub fn counts(&self) -> bool {
         self.has_calls || self.has_loops
     }
 }
@@ -61,13 +67,20 @@ pub fn scan(
     for operator in operators {
         let operator = operator.map_err(super::unreadable)?;
         let callee = match operator {
-            O::Call { function_index } | O::ReturnCall { function_index } => {
+            O::Call { function_index } => Some(parts.functions[function_index as usize]),
+            O::ReturnCall { function_index } => {
+                let own_index = function_index.checked_sub(parts.imported_functions as u32);
+                contents
+                    .tail_callees
+                    .push(own_index.ok_or(UNKNOWN_TAIL_CALL)?);
                 Some(parts.functions[function_index as usize])
             }
-            O::CallIndirect { type_index, .. }
-            | O::ReturnCallIndirect { type_index, .. }
-            | O::CallRef { type_index }
-            | O::ReturnCallRef { type_index } => Some(parts.types[type_index as usize]),
+            O::CallIndirect { type_index, .. } | O::CallRef { type_index } => {
+                Some(parts.types[type_index as usize])
+            }
+            O::ReturnCallIndirect { .. } | O::ReturnCallRef { .. } => {
+                return Err(UNKNOWN_TAIL_CALL);
+            }
             O::Loop { .. } => {
                 contents.has_loops = true;
                 None
