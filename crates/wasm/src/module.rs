@@ -20,7 +20,7 @@ use crate::constant::Constant;
 use crate::definitions::{self, Composite, SubType};
 use crate::error::Error;
 use crate::handlers;
-use crate::native::MachineCode;
+use crate::native::{MachineCode, Refusal};
 use crate::types::{
     FieldType, FunctionType, GlobalType, HeapType, MemoryType, Storage, TableType, ValueType,
 };
@@ -347,6 +347,30 @@ impl Module {
         let translated = self.shared.code.translated.lock();
         let words = translated.functions.values().map(|body| body.words.len());
         8 * words.sum::<usize>()
+    }
+
+    /// Bytes of machine code of its functions.
+    pub fn machine_code_bytes(&self) -> usize {
+        self.shared.machine_code.bytes()
+    }
+
+    /// Whether a function is machine code now, by its index.
+    pub fn is_machine_code(&self, index: u32) -> bool {
+        let own_index = index.checked_sub(self.shared.parts.imported_functions as u32);
+        own_index.is_some_and(|own_index| self.shared.machine_code.has(own_index))
+    }
+
+    /// Functions that the compiler has refused, by index, and why.
+    pub fn refusals(&self) -> Vec<(u32, String)> {
+        let imported = self.shared.parts.imported_functions as u32;
+        let refusals = self.shared.machine_code.refusals().into_iter();
+        let text = |refusal: Refusal| match refusal {
+            Refusal::Unfit(why) => why.to_owned(),
+            Refusal::Failed(text) => text,
+        };
+        refusals
+            .map(|(own_index, refusal)| (imported + own_index, text(refusal)))
+            .collect()
     }
 
     /// How many bytes it has.

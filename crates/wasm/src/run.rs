@@ -24,7 +24,7 @@ use crate::types::FunctionType;
 const SLICE: i64 = 100_000;
 
 /// The same between two looks at which function runs, while that is an interpreted one.
-const STRETCH: i64 = 10_000;
+pub const STRETCH: i64 = 10_000;
 
 /// Most runs inside of each other, through functions of the host.
 const DEPTH_MAX: usize = 200;
@@ -123,8 +123,10 @@ impl Store {
         };
         let outcome = self.go_on(&mut run.activation);
         let unspent = std::mem::take(&mut run.activation.budget).max(0);
-        // The next run has the rest, so that short ones are looked at too.
-        self.stretch = unspent;
+        if !matches!(outcome, Ok(Event::Pause)) {
+            // The next run has the rest, so that short ones are looked at too.
+            self.stretch = unspent;
+        }
         if let Some(fuel) = &mut self.fuel {
             *fuel += unspent as u64;
         }
@@ -263,7 +265,6 @@ impl Store {
 
     /// Takes a budget from the fuel.
     fn take_stretch(&mut self, wanted: i64) -> Result<i64, Trap> {
-        let wanted = if wanted > 0 { wanted } else { STRETCH };
         let Some(fuel) = &mut self.fuel else {
             return Ok(wanted);
         };

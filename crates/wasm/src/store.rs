@@ -14,6 +14,7 @@ use crate::exceptions::Exceptions;
 use crate::heap::Heap;
 use crate::memory::{Memory, PAGE};
 use crate::record::{FunctionRecord, GlobalRecord, InstanceRecord};
+use crate::run::STRETCH;
 use crate::table::Table;
 use crate::types::{self, FunctionType, GlobalType};
 
@@ -126,7 +127,7 @@ impl Store {
             finished: FunctionType::none(),
             stack_bytes: Limits::default().stack_bytes,
             fuel: None,
-            stretch: 0,
+            stretch: STRETCH,
             memory_limit: None,
             backtrace: Vec::new(),
             may_wait: false,

@@ -32,7 +32,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     // Runs when canny is built; nothing links it.
     ("llint-generator", &["tables", "wasm-meaning"]),
     ("llint", &["tables"]),
-    ("wasm", &["locks", "tables"]),
+    ("wasm", &["locks", "tables", "wasm-meaning"]),
     ("spesh", &["tables", "compiler"]),
     // Its tests run code under the interpreter.
     ("jit", &["locks", "tables", "compiler", "llint", "spesh"]),

@@ -14,6 +14,7 @@ mod switch;
 mod tier;
 mod walk;
 
+pub use compile::Refusal;
 pub use region::{bounds, trap_at};
 pub use switch::{enter, entries, prepare};
 pub use tier::{MachineCode, Policy, sample, set_policy, translated};

@@ -54,10 +54,15 @@ struct State {
 
 static REGION: LazyLock<Option<Region>> = LazyLock::new(map);
 
+#[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
 fn map() -> Option<Region> {
-    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-        return None;
-    }
+    None
+}
+
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+fn map() -> Option<Region> {
+    use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
     // SAFETY: plain calls of the system with valid arguments; the descriptor is new.
     unsafe {
         let file = libc::memfd_create(c"canny-guest-code".as_ptr(), libc::MFD_CLOEXEC);

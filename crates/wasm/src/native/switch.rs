@@ -181,7 +181,7 @@ std::arch::global_asm!(
 
 #[cfg(target_arch = "x86_64")]
 unsafe extern "C" {
-    fn canny_guest_switch(activation: *mut Activation) -> u64;
+    fn canny_guest_switch(activation: *mut u8) -> u64;
     // In conventions of their own, not to be called from Rust.
     fn canny_guest_leave();
     fn canny_guest_pause();
@@ -202,7 +202,7 @@ pub const LEFT_BASE: usize = 4;
 #[cfg(target_arch = "x86_64")]
 pub unsafe fn enter(activation: &mut Activation) -> u64 {
     // SAFETY: the caller's promise; the stack was made ready by `prepare` or left by code.
-    unsafe { canny_guest_switch(activation) }
+    unsafe { canny_guest_switch((&raw mut *activation).cast()) }
 }
 
 /// The same where there is no machine code.

@@ -14,7 +14,6 @@ use super::compile::{self, Refusal, Surroundings};
 use super::region::{self, Code, Purpose};
 use super::walk::{Found, start};
 use crate::activation::Activation;
-use crate::definitions;
 use crate::module::Module;
 use crate::translate;
 
@@ -101,11 +100,15 @@ impl MachineCode {
         self.kept.lock().codes.iter().map(Code::bytes).sum()
     }
 
-    /// How many functions have code, and why others do not that were given to the compiler.
-    pub fn outcome(&self) -> (usize, Vec<(u32, Refusal)>) {
-        let natives = self.natives.iter();
-        let compiled = natives.filter(|native| !native.load(Ordering::Relaxed).is_null());
-        (compiled.count(), self.kept.lock().refusals.clone())
+    /// Whether a function has code.
+    pub fn has(&self, own_index: u32) -> bool {
+        let native = &self.natives[own_index as usize];
+        !native.load(Ordering::Relaxed).is_null()
+    }
+
+    /// Why functions do not have code that were given to the compiler.
+    pub fn refusals(&self) -> Vec<(u32, Refusal)> {
+        self.kept.lock().refusals.clone()
     }
 }
 
