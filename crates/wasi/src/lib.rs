@@ -161,9 +161,7 @@ fn perform(
     arguments: &[u64],
     results: &mut [u64],
 ) -> Result<Outcome, Trap> {
-    let memory = state
-        .memory
-        .and_then(|number| store.memory_bytes_mut(number));
+    let memory = state.memory.and_then(|number| store.memory_at_mut(number));
     let Some(memory) = memory else {
         let text = "a guest that uses WASI must export its memory as \"memory\"";
         return Err(Trap::Host(text.into()));

@@ -141,7 +141,7 @@ fn poll(call: &mut Call<'_>) -> Result<(), Stop> {
     let end = count
         .checked_mul(SUBSCRIPTION)
         .and_then(|size| list.checked_add(size));
-    if end.is_none_or(|end| end as usize > call.memory.len()) {
+    if end.is_none_or(|end| u64::from(end) > call.memory.size()) {
         return Err(Errno::FAULT.into());
     }
     let mut subscriptions = Vec::new();

@@ -5,9 +5,11 @@
 //! when a guest runs, with operands in registers. The user says how to trap.
 #![forbid(unsafe_code)]
 
+mod atomics;
 mod conversions;
 mod vectors;
 
+pub use atomics::{atomic, atomic_check, atomic_type, fence};
 pub use vectors::*;
 
 use canny_tables::guest::{Binary, Compare, Number, Reason, Unary};

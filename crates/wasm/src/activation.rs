@@ -6,6 +6,8 @@ use canny_tables::guest::{LINK_WORDS, activation};
 
 use crate::record::InstanceRecord;
 use crate::types::FunctionType;
+use crate::waiting::Waiting;
+use crate::waits::Waiter;
 
 /// Limits of a run.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +43,8 @@ pub struct Activation {
     pub scratch: [u64; LINK_WORDS],
     /// Where the frames begin, which handlers do not need.
     pub base: *const u64,
+    /// The wait at whose instruction it was left.
+    pub waiting: Option<Waiting>,
 }
 
 const _: () = assert!(std::mem::offset_of!(Activation, budget) == activation::BUDGET as usize);
@@ -107,6 +111,9 @@ pub enum Event {
     Call(u32),
     /// A function of the host waits. It is called again when the run goes on.
     Wait,
+    /// It waits for an address of a shared memory. It goes on once the wait is over, and comes to the same
+    /// event if that is too early.
+    WaitFor(Waiter),
 }
 
 /// How a function of the host has ended.
@@ -153,6 +160,7 @@ impl Run {
                 callee: 0,
                 scratch: [0; LINK_WORDS],
                 base: stack.base,
+                waiting: None,
             },
             stack,
             is_outside: false,

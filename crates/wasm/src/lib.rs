@@ -28,8 +28,10 @@ mod link;
 mod listing;
 mod memory;
 mod module;
+mod notifications;
 mod objects;
 mod operations;
+mod racing;
 mod record;
 mod run;
 mod store;
@@ -37,6 +39,8 @@ mod table;
 mod translate;
 mod types;
 mod unwind;
+mod waiting;
+mod waits;
 
 pub use activation::{Event, Limits, Outcome, RunId};
 pub use canny_tables::guest::Reason;
@@ -46,7 +50,7 @@ pub use error::{Error, GuestFrame, Trap};
 pub use exceptions::{Exception, Tag};
 pub use instance::{Extern, Imports, Instance};
 pub use listing::listing;
-pub use memory::Memory;
+pub use memory::{Memory, SharedMemory};
 pub use module::{Export, ExternType, Import, Module};
 
 pub use store::{Body, Function, Global, Store};
@@ -55,3 +59,4 @@ pub use translate::translate_all;
 pub use types::{
     FieldType, FunctionType, GlobalType, HeapType, MemoryType, Storage, TableType, ValueType,
 };
+pub use waits::Waiter;

@@ -2,7 +2,8 @@
 //!
 //! A run has an activation, which handlers read, and memory for its frames. A store keeps its runs,
 //! one begun inside of the other, and continues the newest. A run is left when its slice is used
-//! up, when it calls a function outside of the store, and when a function of the host waits.
+//! up, when it calls a function outside of the store, when a function of the host waits, and when it
+//! waits for an address of a shared memory.
 
 use std::sync::LazyLock;
 
@@ -14,6 +15,7 @@ use crate::definitions;
 use crate::error::Trap;
 use crate::exceptions::Exception;
 use crate::handlers;
+use crate::notifications::{self, Step};
 use crate::operations;
 use crate::store::{Function, HostBody, Store};
 use crate::translate;
@@ -36,6 +38,7 @@ impl Store {
             match self.proceed(id)? {
                 Event::Finished => return Ok(self.results().to_vec()),
                 Event::Pause | Event::Wait => {}
+                Event::WaitFor(waiter) => waiter.block(),
                 Event::Call(_) => {
                     self.abandon(id);
                     let text = "a function of the host cannot be called here";
@@ -145,8 +148,9 @@ impl Store {
         }
     }
 
-    fn end(&mut self, run: Box<Run>) {
+    fn end(&mut self, mut run: Box<Run>) {
         self.depth -= 1;
+        run.activation.waiting = None;
         if self.spare_runs.len() < SPARE_RUNS {
             self.spare_runs.push(run);
         }
@@ -294,9 +298,19 @@ impl Store {
                     *operand = unsafe { frame.add(slot).read() };
                 }
                 let numbers = [code::read32(words, 16), code::read32(words, 20)];
-                // SAFETY: the instance belongs to this store.
-                let instance = unsafe { &mut *activation.instance.cast_mut() };
-                let result = operations::run(self, instance, operation, operands, numbers)?;
+                let result = match operation {
+                    Runtime::MemoryNotify | Runtime::MemoryWait32 | Runtime::MemoryWait64 => {
+                        match notifications::run(self, activation, operation, operands, numbers)? {
+                            Step::Done(result) => Some(result),
+                            Step::Wait(waiter) => return Ok(Some(Event::WaitFor(waiter))),
+                        }
+                    }
+                    _ => {
+                        // SAFETY: the instance belongs to this store.
+                        let instance = unsafe { &mut *activation.instance.cast_mut() };
+                        operations::run(self, instance, operation, operands, numbers)?
+                    }
+                };
                 if let Some(result) = result {
                     let slot = code::read16(words, 8) as usize;
                     // SAFETY: as above.

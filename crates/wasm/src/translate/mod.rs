@@ -12,6 +12,7 @@
 //! operands; a vector has two of them. The bytes were validated before.
 
 mod aggregates;
+mod atomics;
 mod catches;
 mod control;
 mod numeric;
