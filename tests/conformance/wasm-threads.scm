@@ -1,7 +1,7 @@
 ;;; Guests on several threads: shared memories, atomic accesses, waits that park tasks.
 
 (import (scheme base) (scheme write) (canny wasm) (canny tasks) (canny test)
-        (only (canny base) iota))
+        (only (canny base) filter iota))
 
 (define-syntax trap-of
   (syntax-rules ()
@@ -46,8 +46,11 @@
       (func (export \"size\") (result i32) (memory.size))
       (export \"memory\" (memory 0)))"))
 
+(define (shared-memory-of maximum)
+  (make-memory (make-store) 1 #:maximum maximum #:shared #t))
+
 (define (shared-memory)
-  (make-memory (make-store) 1 #:maximum 4 #:shared #t))
+  (shared-memory-of 4))
 
 ;; An instance in a store of its own.
 (define (guest-with memory . options)
@@ -170,5 +173,68 @@
   (test-error (guest-with memory #:memory-limit 1000))
   (test 'unshared-memory (trap-of (memory-notify! (make-memory (make-store) 1) 0)))
   (test-assert (wasm-error? (guard (e (#t e)) (guest-with (make-memory (make-store) 1))))))
+
+(test-group "threads of a program for WASI"
+  ;; The program gives the guest what begins a thread. Each thread writes a line.
+  (define program
+    (compile-module
+     "(module
+        (import \"env\" \"memory\" (memory 1 1 shared))
+        (import \"wasi\" \"thread-spawn\" (func $spawn (param i32) (result i32)))
+        (import \"wasi_snapshot_preview1\" \"fd_write\"
+          (func $write (param i32 i32 i32 i32) (result i32)))
+        (import \"wasi_snapshot_preview1\" \"random_get\"
+          (func $random (param i32 i32) (result i32)))
+        (import \"wasi_snapshot_preview1\" \"poll_oneoff\"
+          (func $poll (param i32 i32 i32 i32) (result i32)))
+        (export \"memory\" (memory 0))
+        ;; Sleeps for a millisecond, and writes two bytes: a letter and the end of a line.
+        (func (export \"wasi_thread_start\") (param $id i32) (param $base i32)
+          (i64.store offset=72 (local.get $base) (i64.const 1000000))
+          (drop (call $poll (i32.add (local.get $base) (i32.const 48))
+                  (i32.add (local.get $base) (i32.const 128)) (i32.const 1)
+                  (i32.add (local.get $base) (i32.const 96))))
+          (i32.store offset=0 (local.get $base) (i32.add (local.get $base) (i32.const 8)))
+          (i32.store offset=4 (local.get $base) (i32.const 2))
+          (i32.store16 offset=8 (local.get $base)
+            (i32.or (i32.const 0x0a40) (local.get $id)))
+          (drop (call $write (i32.const 1) (local.get $base) (i32.const 1)
+                  (i32.add (local.get $base) (i32.const 16))))
+          (drop (i32.atomic.rmw.add (i32.const 0) (i32.const 1)))
+          (drop (memory.atomic.notify (i32.const 0) (i32.const 1))))
+        (func (export \"run\") (result i32)
+          (local $left i32) (local $done i32)
+          (local.set $left (i32.const 4))
+          (loop $next
+            (drop (call $spawn (i32.mul (local.get $left) (i32.const 256))))
+            (br_if $next (local.tee $left (i32.sub (local.get $left) (i32.const 1)))))
+          (loop $again
+            (local.set $done (i32.atomic.load (i32.const 0)))
+            (if (i32.lt_u (local.get $done) (i32.const 4))
+              (then
+                (drop (memory.atomic.wait32 (i32.const 0) (local.get $done) (i64.const -1)))
+                (br $again))))
+          (drop (call $random (i32.const 8) (i32.const 16)))
+          (local.get $done)))"))
+  (define wasi (make-wasi #:output 'memory))
+  (define memory (shared-memory-of 1))
+  (define threads 0)
+  (define (guest)
+    (instantiate program #:wasi wasi
+                 #:imports `(("env" ("memory" . ,memory))
+                             ("wasi" ("thread-spawn" . ,start-thread)))))
+  (define (start-thread argument)
+    (set! threads (+ threads 1))
+    (let ((id threads))
+      (spawn (lambda () (call-export (guest) "wasi_thread_start" id argument)))
+      id))
+  (test 4 (call-export (guest) "run"))
+  (define output (utf8->string (wasi-output wasi)))
+  (test 8 (string-length output))
+  (for-each (lambda (letter)
+              (test 1 (length (filter (lambda (char) (char=? char letter))
+                                      (string->list output)))))
+            '(#\A #\B #\C #\D))
+  (test-false (and (= 0 (memory-u64-ref memory 8)) (= 0 (memory-u64-ref memory 16)))))
 
 (test-finish)

@@ -39,6 +39,8 @@ pub enum Way {
 /// A call.
 pub struct Call<'a> {
     pub state: &'a mut State,
+    /// The number of the store.
+    pub store: u64,
     pub memory: &'a mut Memory,
     pub arguments: &'a [u64],
 }

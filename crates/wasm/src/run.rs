@@ -31,7 +31,8 @@ const DEPTH_MAX: usize = 200;
 const SPARE_RUNS: usize = 2;
 
 impl Store {
-    /// Calls a function with the bits of arguments; gives those of its results. A vector has two words.
+    /// Calls a function with the bits of arguments; gives those of its results. A vector has two words. A
+    /// guest that waits for an address blocks the thread.
     pub fn call(&mut self, function: Function, arguments: &[u64]) -> Result<Vec<u64>, Trap> {
         let id = self.begin(function, arguments)?;
         loop {
