@@ -88,7 +88,7 @@ pub fn run(
 }
 
 /// Ends a wait that is over, or leaves it to the activation.
-fn step(activation: &mut Activation, waiting: Waiting) -> Step {
+fn step(activation: &mut Activation, mut waiting: Waiting) -> Step {
     match waiting.outcome() {
         Some(outcome) => Step::Done(outcome),
         None => {

@@ -64,6 +64,9 @@ pub unsafe fn write(place: *mut u8, bytes: &[u8]) {
 /// # Safety
 /// So many bytes are readable at one place and writable at the other, and nobody has a reference to them.
 pub unsafe fn copy(to: *mut u8, from: *const u8, count: usize) {
+    if to.cast_const() == from {
+        return;
+    }
     let overlaps = (to as usize).wrapping_sub(from as usize) < count;
     // SAFETY: the caller's promise. Bytes behind others that overlap them are copied first.
     unsafe {

@@ -14,6 +14,8 @@ pub struct Waiting {
     memory: Arc<MemoryRecord>,
     address: u64,
     waiter: Waiter,
+    /// Whether its result was given.
+    is_over: bool,
 }
 
 impl Waiting {
@@ -30,6 +32,7 @@ impl Waiting {
             memory,
             address,
             waiter,
+            is_over: false,
         })
     }
 
@@ -39,22 +42,30 @@ impl Waiting {
     }
 
     /// The result of the wait, if it is over.
-    pub fn outcome(&self) -> Option<u64> {
+    pub fn outcome(&mut self) -> Option<u64> {
+        let result = self.result()?;
+        self.is_over = true;
+        Some(result)
+    }
+
+    fn result(&self) -> Option<u64> {
         if self.waiter.is_notified() {
             return Some(NOTIFIED);
         }
-        self.waiter
-            .deadline()
-            .filter(|ends| *ends <= Instant::now())?;
-        let queues = &self.memory.queues;
-        let is_notified = queues.leave(self.address, &self.waiter);
+        let ends = self.waiter.deadline();
+        ends.filter(|ends| *ends <= Instant::now())?;
+        let is_notified = self.memory.queues.leave(self.address, &self.waiter);
         Some(if is_notified { NOTIFIED } else { TIMED_OUT })
     }
 }
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.memory.queues.leave(self.address, &self.waiter);
+        let queues = &self.memory.queues;
+        if !self.is_over && queues.leave(self.address, &self.waiter) {
+            // A run that ends does nothing with the notification, which others may wait for.
+            queues.notify(self.address, 1);
+        }
     }
 }
 

@@ -422,6 +422,16 @@ fn a_wait_is_an_event_that_ends_with_its_run() {
     assert!(matches!(guest.store.proceed(run), Ok(Event::Finished)));
     assert_eq!(guest.store.results(), [2]);
     assert_eq!(memory.notify(32, 9), Some(0));
+    // A notification of a run that is abandoned goes to the next one.
+    let (first, _) = begin(&mut guest, u64::MAX);
+    let mut other = Guest::new(&module(COUNTER), Some(&memory));
+    let (second, _) = begin(&mut other, u64::MAX);
+    assert_eq!(memory.notify(32, 1), Some(1));
+    assert!(matches!(other.store.proceed(second), Ok(Event::WaitFor(_))));
+    guest.store.abandon(first);
+    assert!(matches!(other.store.proceed(second), Ok(Event::Finished)));
+    assert_eq!(other.store.results(), [0]);
+    assert_eq!(memory.notify(32, 9), Some(0));
     // The end of a store ends its waits.
     begin(&mut guest, u64::MAX);
     drop(guest);
