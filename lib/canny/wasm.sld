@@ -7,7 +7,8 @@
 ;;; A guest has nothing but what it is given: its own memory and the procedures that it imports.
 ;;;
 ;;; Instances that share something live in one *store*, which one task at a time may call.
-;;; Functions, memories, tables and global variables are numbers in a store. A call runs in the
+;;; Functions, memories, tables and global variables are numbers in a store; a shared memory has one
+;;; in each store whose instances import it. A call runs in the
 ;;; machine until it returns, calls a procedure of Scheme, or has used up its slice. Then `drive`
 ;;; does what is to be done and continues it. So a call is preempted, parked and cancelled like
 ;;; everything else in a task. Leaving it by an escape ends it.

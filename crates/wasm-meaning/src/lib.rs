@@ -1,4 +1,4 @@
-//! The meaning of WebAssembly's instructions on numbers and vectors.
+//! The meaning of WebAssembly's instructions on numbers and vectors, and of atomic accesses to memory.
 //!
 //! Each operation is written once, over Cranelift's builder: the generator of the interpreter's handlers
 //! uses it when Canny is built, with operands from slots of a frame, and the compiler of hot functions
