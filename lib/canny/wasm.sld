@@ -7,7 +7,8 @@
 ;;; A guest has nothing but what it is given: its own memory and the procedures that it imports.
 ;;;
 ;;; Instances that share something live in one *store*, which one task at a time may call.
-;;; Functions, memories, tables and global variables are numbers in a store. A call runs in the
+;;; Functions, memories, tables and global variables are numbers in a store; a shared memory has one
+;;; in each store whose instances import it. A call runs in the
 ;;; machine until it returns, calls a procedure of Scheme, or has used up its slice. Then `drive`
 ;;; does what is to be done and continues it. So a call is preempted, parked and cancelled like
 ;;; everything else in a task. Leaving it by an escape ends it.
@@ -21,7 +22,7 @@
           instantiate instance? instance-module instance-store instance-export instance-exports
           call-export
           make-function function-type
-          make-memory memory? memory-pages memory-size memory-grow!
+          make-memory memory? memory-shared? memory-pages memory-size memory-grow! memory-notify!
           memory-u8-ref memory-u8-set! memory-s8-ref memory-s8-set!
           memory-u16-ref memory-u16-set! memory-s16-ref memory-s16-set!
           memory-u32-ref memory-u32-set! memory-s32-ref memory-s32-set!
@@ -119,17 +120,17 @@
     ;; Memories, tables, structs and arrays have `#:memory-limit` bytes together, and the frames of
     ;; a call `#:stack-size`.
     (define* (make-store #:key (fuel #f) (memory-limit #f) (stack-size default-stack-size))
-      (check-limit "#:fuel" fuel)
-      (check-limit "#:memory-limit" memory-limit)
+      (check-limit 'make-store "#:fuel" fuel)
+      (check-limit 'make-store "#:memory-limit" memory-limit)
       (if (not (and (exact-nonnegative-integer? stack-size) (<= 4096 stack-size 1073741824)))
           (raise-bad-option 'make-store "#:stack-size" "a number of bytes from 4096 to 2^30"
                             stack-size))
       (new-store (%wasm-store fuel memory-limit stack-size) (make-vector 16 #f)
                  (make-vector 8 #f) 0 (make-vector 8 #f)))
 
-    (define (check-limit keyword limit)
+    (define (check-limit who keyword limit)
       (if (not (or (not limit) (exact-nonnegative-integer? limit)))
-          (raise-bad-option 'make-store keyword "a natural number or #f" limit)))
+          (raise-bad-option who keyword "a natural number or #f" limit)))
 
     (define (check-store who object)
       (check-argument who 1 store? "store" object))
@@ -387,8 +388,9 @@
       (let ((from (named (vector-ref row 0) imports)))
         (and from (named (vector-ref row 1) from))))
 
+    ;; A shared memory does not say where an instance lives.
     (define (store-of item)
-      (cond ((memory? item) (memory-store item))
+      (cond ((memory? item) (and (not (memory-shared? item)) (memory-store item)))
             ((table? item) (table-store item))
             ((global? item) (global-store item))
             (else #f)))
@@ -425,7 +427,9 @@
                (number-in store row item (table-store item) (table-number item)))
               ((= kind guest-item/memory)
                (check-import row memory? item)
-               (number-in store row item (memory-store item) (memory-number item)))
+               (if (memory-shared? item)
+                   (%wasm-share-memory (memory-store item) (memory-number item) store)
+                   (number-in store row item (memory-store item) (memory-number item))))
               ((= kind guest-item/global)
                (check-import row global? item)
                (number-in store row item (global-store item) (global-number item)))
@@ -506,11 +510,28 @@
     (define (check-memory who object)
       (check-argument who 1 memory? "memory" object))
 
-    ;; A memory of so many pages of 65,536 bytes.
-    (define* (make-memory store pages #:key (maximum #f))
+    ;; A memory of so many pages of 65,536 bytes. One that is `#:shared` has a maximum, and can be
+    ;; imported by instances of all stores.
+    (define* (make-memory store pages #:key (maximum #f) (shared #f))
       (check-store 'make-memory store)
       (check-index 'make-memory 2 pages)
-      (new-memory store (%wasm-memory store pages maximum #f)))
+      (if (and shared (not (exact-nonnegative-integer? maximum)))
+          (raise-bad-option 'make-memory "#:maximum" "a number of pages if the memory is shared"
+                            maximum))
+      (new-memory store (%wasm-memory store pages maximum #f (if shared #t #f))))
+
+    ;; Whether instances of several stores can have a memory.
+    (define (memory-shared? memory)
+      (check-memory 'memory-shared? memory)
+      (%wasm-memory-shared? (memory-store memory) (memory-number memory)))
+
+    ;; Wakes guests that wait for an address of a shared memory, the longest first: `#:count` at
+    ;; most, or all. How many there were.
+    (define* (memory-notify! memory address #:key (count #f))
+      (check-memory 'memory-notify! memory)
+      (check-index 'memory-notify! 2 address)
+      (check-limit 'memory-notify! "#:count" count)
+      (%wasm-memory-notify (memory-store memory) (memory-number memory) address count))
 
     (define (memory-pages memory)
       (check-memory 'memory-pages memory)

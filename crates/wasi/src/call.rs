@@ -4,6 +4,7 @@
 
 use canny_io::{IoError, Wait};
 use canny_sched::hook;
+use canny_wasm::Memory;
 use std::time::{Duration, Instant};
 
 use crate::State;
@@ -26,10 +27,21 @@ impl<E: Into<Errno>> From<E> for Stop {
     }
 }
 
+/// The way of bytes between the memory and the system.
+#[derive(Clone, Copy)]
+pub enum Way {
+    /// Into the memory.
+    In,
+    /// Out of it.
+    Out,
+}
+
 /// A call.
 pub struct Call<'a> {
     pub state: &'a mut State,
-    pub memory: &'a mut [u8],
+    /// The number of the store.
+    pub store: u64,
+    pub memory: &'a mut Memory,
     pub arguments: &'a [u64],
 }
 
@@ -69,26 +81,48 @@ impl Call<'_> {
         self.arguments[index]
     }
 
-    /// Bytes of the memory.
-    pub fn bytes(&mut self, address: u32, length: u32) -> Result<&mut [u8], Errno> {
-        let start = address as usize;
-        let bytes = self.memory.get_mut(start..start + length as usize);
+    /// Writes bytes to an address.
+    pub fn write_bytes(&mut self, address: u32, bytes: &[u8]) -> Result<(), Errno> {
+        let is_there = self.memory.write(address.into(), bytes);
+        is_there.then_some(()).ok_or(Errno::FAULT)
+    }
+
+    /// A copy of bytes.
+    fn copy(&self, address: u32, length: u32) -> Result<Vec<u8>, Errno> {
+        let bytes = self.memory.copy(address.into(), length.into());
         bytes.ok_or(Errno::FAULT)
+    }
+
+    /// Has a function of the system fill bytes of the memory, or read them, and say how many. Other threads
+    /// may change a shared memory meanwhile, so that the function gets a copy of that.
+    pub fn transfer(
+        &mut self,
+        (address, length): (u32, u32),
+        way: Way,
+        work: impl FnOnce(&mut [u8]) -> rustix::io::Result<usize>,
+    ) -> Result<rustix::io::Result<usize>, Errno> {
+        if let Some(bytes) = self.memory.bytes_mut() {
+            let start = address as usize;
+            let bytes = bytes.get_mut(start..start + length as usize);
+            return Ok(work(bytes.ok_or(Errno::FAULT)?));
+        }
+        let mut bytes = self.copy(address, length)?;
+        let count = work(&mut bytes);
+        if let (Way::In, Ok(count)) = (way, count) {
+            self.write_bytes(address, &bytes[..count])?;
+        }
+        Ok(count)
     }
 
     /// A path or another text that two arguments name: address and length.
     pub fn text(&self, index: usize) -> Result<Vec<u8>, Errno> {
-        let start = self.number(index) as usize;
-        let text = self
-            .memory
-            .get(start..start + self.number(index + 1) as usize);
-        Ok(text.ok_or(Errno::FAULT)?.to_vec())
+        self.copy(self.number(index), self.number(index + 1))
     }
 
     pub fn read<const SIZE: usize>(&self, address: u32) -> Result<[u8; SIZE], Errno> {
-        let start = address as usize;
-        let bytes = self.memory.get(start..start + SIZE).ok_or(Errno::FAULT)?;
-        Ok(bytes.try_into().unwrap_or([0; SIZE]))
+        let mut bytes = [0; SIZE];
+        let is_there = self.memory.read(address.into(), &mut bytes);
+        is_there.then_some(bytes).ok_or(Errno::FAULT)
     }
 
     pub fn read32(&self, address: u32) -> Result<u32, Errno> {
@@ -100,8 +134,7 @@ impl Call<'_> {
         address: u32,
         bytes: [u8; SIZE],
     ) -> Result<(), Errno> {
-        self.bytes(address, SIZE as u32)?.copy_from_slice(&bytes);
-        Ok(())
+        self.write_bytes(address, &bytes)
     }
 
     pub fn write32(&mut self, address: u32, number: u32) -> Result<(), Errno> {
@@ -119,8 +152,8 @@ impl Call<'_> {
             let at = index.checked_mul(8).and_then(|at| list.checked_add(at));
             let at = at.ok_or(Errno::FAULT)?;
             let place = (self.read32(at)?, self.read32(at.saturating_add(4))?);
-            let end = place.0 as usize + place.1 as usize;
-            if end > self.memory.len() {
+            let end = u64::from(place.0) + u64::from(place.1);
+            if end > self.memory.size() {
                 return Err(Errno::FAULT);
             }
             places.push(place);
@@ -132,9 +165,7 @@ impl Call<'_> {
     pub fn gather(&self, places: &[(u32, u32)]) -> Result<Vec<u8>, Errno> {
         let mut bytes = Vec::new();
         for (address, length) in places {
-            let start = *address as usize;
-            let part = self.memory.get(start..start + *length as usize);
-            bytes.extend_from_slice(part.ok_or(Errno::FAULT)?);
+            bytes.extend_from_slice(&self.copy(*address, *length)?);
         }
         Ok(bytes)
     }
@@ -144,7 +175,7 @@ impl Call<'_> {
         for (address, length) in places {
             let count = bytes.len().min(*length as usize);
             let (part, rest) = bytes.split_at(count);
-            self.bytes(*address, count as u32)?.copy_from_slice(part);
+            self.write_bytes(*address, part)?;
             bytes = rest;
         }
         Ok(())

@@ -10,7 +10,7 @@ use canny_io::Handle;
 use rustix::fs::{Advice, FallocateFlags, FileType, OFlags, SeekFrom, Stat, Timespec, Timestamps};
 
 use crate::Row;
-use crate::call::{Call, Stop, put_off, sum, waiting};
+use crate::call::{Call, Stop, Way, put_off, sum, waiting};
 use crate::entries::{Entry, NON_BLOCKING, What};
 use crate::errno::Errno;
 
@@ -103,9 +103,7 @@ pub const ROWS: &[Row] = &[
         if length < name.len() {
             return Err(Errno(37).into());
         }
-        let place = call.bytes(call.number(1), name.len() as u32)?;
-        place.copy_from_slice(name.as_bytes());
-        Ok(())
+        Ok(call.write_bytes(call.number(1), name.as_bytes())?)
     }),
     ("fd_readdir", "iiili", read_directory),
     ("fd_renumber", "ii", |call| {
@@ -296,7 +294,7 @@ fn read_at(call: &mut Call<'_>, offset: Option<u64>, result: usize) -> Result<()
     let count = match &entry.what {
         What::File(descriptor) => {
             let descriptor = Arc::clone(descriptor);
-            each_place(call, &places, |place, done| match offset {
+            each_place(call, &places, Way::In, |place, done| match offset {
                 Some(offset) => rustix::io::pread(&*descriptor, place, offset + done),
                 None => rustix::io::read(&*descriptor, place),
             })?
@@ -318,12 +316,13 @@ fn read_at(call: &mut Call<'_>, offset: Option<u64>, result: usize) -> Result<()
 fn each_place(
     call: &mut Call<'_>,
     places: &[(u32, u32)],
+    way: Way,
     transfer: impl Fn(&mut [u8], u64) -> rustix::io::Result<usize>,
 ) -> Result<usize, Stop> {
     let mut done = 0;
     for (address, length) in places.iter().filter(|(_, length)| *length > 0) {
-        let place = call.bytes(*address, *length)?;
-        let count = match transfer(place, done as u64) {
+        let transfer = |place: &mut [u8]| transfer(place, done as u64);
+        let count = match call.transfer((*address, *length), way, transfer)? {
             Err(_) if done > 0 => break,
             count => count?,
         };
@@ -368,7 +367,7 @@ fn write_at(call: &mut Call<'_>, offset: Option<u64>, result: usize) -> Result<(
     let count = match &entry.what {
         What::File(descriptor) => {
             let descriptor = Arc::clone(descriptor);
-            each_place(call, &places, |place, done| match offset {
+            each_place(call, &places, Way::Out, |place, done| match offset {
                 Some(offset) => rustix::io::pwrite(&*descriptor, place, offset + done),
                 None => rustix::io::write(&*descriptor, place),
             })?
@@ -448,7 +447,7 @@ fn read_directory(call: &mut Call<'_>) -> Result<(), Stop> {
     // A part of an entry tells that there are more.
     bytes.truncate(size);
     let count = bytes.len() as u32;
-    call.bytes(buffer, count)?.copy_from_slice(&bytes);
+    call.write_bytes(buffer, &bytes)?;
     call.write32(call.number(4), count)?;
     Ok(())
 }

@@ -19,6 +19,7 @@ mod process;
 mod sockets;
 mod waits;
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -62,13 +63,13 @@ pub struct Settings {
 
 /// The state of one guest.
 pub(crate) struct State {
-    /// The number of its memory.
-    memory: Option<u32>,
+    /// The number of the memory that it uses in a store. A guest on several threads has several stores.
+    memories: HashMap<u64, u32>,
     arguments: Vec<Vec<u8>>,
     environment: Vec<Vec<u8>>,
     entries: Entries,
-    /// When the poll that was put off ends.
-    poll_ends: Option<waits::Poll>,
+    /// Polls that were put off, by their store.
+    polls: HashMap<u64, waits::Poll>,
 }
 
 /// WASI for one guest. Clones are the same one.
@@ -95,11 +96,11 @@ impl Wasi {
         });
         let arguments = settings.arguments.into_iter();
         let state = State {
-            memory: None,
+            memories: HashMap::new(),
             arguments: arguments.map(OsString::into_vec).collect(),
             environment: environment.collect(),
             entries,
-            poll_ends: None,
+            polls: HashMap::new(),
         };
         Ok(Wasi {
             state: Arc::new(Mutex::new(state)),
@@ -138,7 +139,7 @@ impl Wasi {
     /// Has the functions use the memory that an instance exports under the name that WASI demands.
     pub fn bind(&self, store: &Store, instance: Instance) {
         if let Some(Extern::Memory(number)) = instance.export(store, "memory") {
-            self.state.lock().memory = Some(number);
+            self.state.lock().memories.insert(store.number(), number);
         }
     }
 }
@@ -161,15 +162,16 @@ fn perform(
     arguments: &[u64],
     results: &mut [u64],
 ) -> Result<Outcome, Trap> {
-    let memory = state
-        .memory
-        .and_then(|number| store.memory_bytes_mut(number));
+    let number = store.number();
+    let memory = state.memories.get(&number).copied();
+    let memory = memory.and_then(|memory| store.memory_at_mut(memory));
     let Some(memory) = memory else {
         let text = "a guest that uses WASI must export its memory as \"memory\"";
         return Err(Trap::Host(text.into()));
     };
     let mut call = Call {
         state,
+        store: number,
         memory,
         arguments,
     };

@@ -73,8 +73,7 @@ pub const ROWS: &[Row] = &[
         let target = rustix::fs::readlinkat(&folder, &*name, Vec::new())?;
         let target = target.to_bytes();
         let count = target.len().min(call.number(4) as usize);
-        let place = call.bytes(call.number(3), count as u32)?;
-        place.copy_from_slice(&target[..count]);
+        call.write_bytes(call.number(3), &target[..count])?;
         call.write32(call.number(5), count as u32)?;
         Ok(())
     }),

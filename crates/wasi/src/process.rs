@@ -1,7 +1,7 @@
 //! Arguments, environment, random bytes, the end of the guest.
 
 use crate::Row;
-use crate::call::{Call, Stop};
+use crate::call::{Call, Stop, Way};
 use crate::errno::Errno;
 
 pub const ROWS: &[Row] = &[
@@ -27,13 +27,18 @@ pub const ROWS: &[Row] = &[
     }),
     ("random_get", "ii", |call| {
         let (address, length) = (call.number(0), call.number(1));
-        let mut bytes = call.bytes(address, length)?;
-        while !bytes.is_empty() {
-            let count =
-                rustix::rand::getrandom(&mut *bytes, rustix::rand::GetRandomFlags::empty())?;
-            bytes = &mut bytes[count..];
+        let mut done = 0;
+        loop {
+            // There is no such place if the end is beyond all addresses.
+            let start = address.checked_add(done).ok_or(Errno::FAULT)?;
+            let count = call.transfer((start, length - done), Way::In, |bytes| {
+                rustix::rand::getrandom(bytes, rustix::rand::GetRandomFlags::empty())
+            })??;
+            done += count as u32;
+            if done == length {
+                return Ok(());
+            }
         }
-        Ok(())
     }),
     ("proc_exit", "i", |call| Err(Stop::Exit(call.number(0)))),
     ("proc_raise", "i", |_| Err(Errno::NOT_SUPPORTED.into())),
@@ -57,10 +62,8 @@ fn give(call: &mut Call<'_>, texts: &[Vec<u8>]) -> Result<(), Stop> {
     for text in texts {
         call.write32(list, address)?;
         let length = text.len() as u32;
-        let place = call.bytes(address, length + 1)?;
-        let (bytes, end) = place.split_at_mut(text.len());
-        bytes.copy_from_slice(text);
-        end[0] = 0;
+        call.write_bytes(address, text)?;
+        call.write(address.wrapping_add(length), [0])?;
         list = list.wrapping_add(4);
         address = address.wrapping_add(length + 1);
     }

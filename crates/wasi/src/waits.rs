@@ -141,7 +141,7 @@ fn poll(call: &mut Call<'_>) -> Result<(), Stop> {
     let end = count
         .checked_mul(SUBSCRIPTION)
         .and_then(|size| list.checked_add(size));
-    if end.is_none_or(|end| end as usize > call.memory.len()) {
+    if end.is_none_or(|end| u64::from(end) > call.memory.size()) {
         return Err(Errno::FAULT.into());
     }
     let mut subscriptions = Vec::new();
@@ -151,8 +151,8 @@ fn poll(call: &mut Call<'_>) -> Result<(), Stop> {
     // A poll that goes on ends when it would have ended.
     let before = call
         .state
-        .poll_ends
-        .take()
+        .polls
+        .remove(&call.store)
         .filter(|before| before.subscriptions == list);
     let earliest = subscriptions
         .iter()
@@ -166,10 +166,11 @@ fn poll(call: &mut Call<'_>) -> Result<(), Stop> {
     };
     let ready = ready(&subscriptions, ends);
     if ready.is_empty() {
-        call.state.poll_ends = Some(Poll {
+        let poll = Poll {
             subscriptions: list,
             ends,
-        });
+        };
+        call.state.polls.insert(call.store, poll);
         return Err(Stop::Wait);
     }
     for (place, (index, error)) in ready.iter().enumerate() {

@@ -1,13 +1,15 @@
-//! The meaning of WebAssembly's instructions on numbers and vectors.
+//! The meaning of WebAssembly's instructions on numbers and vectors, and of atomic accesses to memory.
 //!
 //! Each operation is written once, over Cranelift's builder: the generator of the interpreter's handlers
 //! uses it when Canny is built, with operands from slots of a frame, and the compiler of hot functions
 //! when a guest runs, with operands in registers. The user says how to trap.
 #![forbid(unsafe_code)]
 
+mod atomics;
 mod conversions;
 mod vectors;
 
+pub use atomics::{atomic, atomic_check, atomic_type, fence};
 pub use vectors::*;
 
 use canny_tables::guest::{Binary, Compare, Number, Reason, Unary};

@@ -7,6 +7,8 @@ use canny_tables::guest::{LINK_WORDS, activation};
 use crate::native::Transition;
 use crate::record::InstanceRecord;
 use crate::types::FunctionType;
+use crate::waiting::Waiting;
+use crate::waits::Waiter;
 
 /// Limits of a run.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +51,8 @@ pub struct Activation {
     pub top: *mut u64,
     /// Where the stack of machine code begins.
     pub native_base: *mut u64,
+    /// The wait at whose instruction it was left.
+    pub waiting: Option<Waiting>,
 }
 
 const _: () = assert!(std::mem::offset_of!(Activation, budget) == activation::BUDGET as usize);
@@ -134,6 +138,9 @@ pub enum Event {
     Call(u32),
     /// A function of the host waits. It is called again when the run goes on.
     Wait,
+    /// It waits for an address of a shared memory. It goes on once the wait is over, and comes to the same
+    /// event if that is too early.
+    WaitFor(Waiter),
 }
 
 /// How a function of the host has ended.
@@ -187,6 +194,7 @@ impl Run {
                 transition: std::ptr::null(),
                 top: stack.base,
                 native_base: stack.top(),
+                waiting: None,
             },
             stack,
             is_outside: false,

@@ -30,13 +30,6 @@ impl<T> Arena<T> {
     pub fn address(&self, number: u32) -> *mut T {
         self.items[number as usize].as_ptr()
     }
-
-    /// Two objects to be changed at once, if they are not the same.
-    pub fn two_mut(&mut self, one: u32, other: u32) -> Option<(&mut T, &mut T)> {
-        let [one, other] = [one, other].map(|number| self.items[number as usize]);
-        // SAFETY: each number has an object of its own, and both borrows end with that of the arena.
-        (one != other).then(|| unsafe { (&mut *one.as_ptr(), &mut *other.as_ptr()) })
-    }
 }
 
 impl<T> Index<u32> for Arena<T> {

@@ -37,7 +37,8 @@ impl Imports {
             .insert((module.to_owned(), name.to_owned()), item);
     }
 
-    pub(crate) fn get(&self, module: &str, name: &str) -> Option<Extern> {
+    /// The thing that was added under these names.
+    pub fn item(&self, module: &str, name: &str) -> Option<Extern> {
         self.items
             .get(&(module.to_owned(), name.to_owned()))
             .copied()

@@ -29,8 +29,10 @@ mod listing;
 mod memory;
 mod module;
 mod native;
+mod notifications;
 mod objects;
 mod operations;
+mod racing;
 mod record;
 mod run;
 mod store;
@@ -38,6 +40,8 @@ mod table;
 mod translate;
 mod types;
 mod unwind;
+mod waiting;
+mod waits;
 
 pub use activation::{Event, Limits, Outcome, RunId};
 pub use canny_tables::guest::Reason;
@@ -47,7 +51,7 @@ pub use error::{Error, GuestFrame, Trap};
 pub use exceptions::{Exception, Tag};
 pub use instance::{Extern, Imports, Instance};
 pub use listing::listing;
-pub use memory::Memory;
+pub use memory::{Memory, SharedMemory};
 pub use module::{Export, ExternType, Import, Module};
 pub use native::{Policy as MachineCodePolicy, set_policy as set_machine_code_policy};
 
@@ -57,3 +61,4 @@ pub use translate::translate_all;
 pub use types::{
     FieldType, FunctionType, GlobalType, HeapType, MemoryType, Storage, TableType, ValueType,
 };
+pub use waits::Waiter;

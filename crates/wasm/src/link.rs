@@ -2,6 +2,8 @@
 //!
 //! All imports that are missing or of another type are told at once.
 
+use std::sync::Arc;
+
 use canny_tables::guest::Reason;
 
 use crate::constant::{ArrayValues, Constant, Context};
@@ -19,7 +21,7 @@ impl Store {
         let found: Vec<Option<Extern>> = module
             .imports()
             .iter()
-            .map(|import| imports.get(&import.module, &import.name))
+            .map(|import| imports.item(&import.module, &import.name))
             .collect();
         let (instance, start) = self.prepare(module, &found)?;
         if let Some(start) = start {
@@ -115,7 +117,7 @@ impl Store {
         let functions = &record.functions[..imported];
         let lists = Lists {
             memories: pointers(&record.memory_numbers, |n| {
-                self.memories.address(n).cast_const()
+                Arc::as_ptr(self.memories[n].record())
             }),
             imports: pointers(functions, |n| self.functions.address(n).cast_const()),
             tables: pointers(&record.table_numbers, |n| {
@@ -185,10 +187,9 @@ impl Store {
             let offset = self.constant(record, offset)?;
             let number = record.memory_numbers[*memory as usize];
             let data = &module.bytes()[segment.bytes.clone()];
-            let bytes = self.memories[number].bytes_mut();
-            let place = range(offset, data.len(), bytes.len());
-            let place = place.ok_or(Trap::Reason(Reason::OutOfBoundsMemory))?;
-            bytes[place].copy_from_slice(data);
+            if !self.memories[number].write(offset, data) {
+                return Err(Trap::Reason(Reason::OutOfBoundsMemory).into());
+            }
         }
         Ok(())
     }
@@ -298,6 +299,7 @@ fn fits(found: &ExternType, wanted: &ExternType) -> bool {
         }
         (ExternType::Memory(found), ExternType::Memory(wanted)) => {
             found.is_wide == wanted.is_wide
+                && found.is_shared == wanted.is_shared
                 && limits(found.initial, found.maximum, wanted.initial, wanted.maximum)
         }
         (ExternType::Global(found), ExternType::Global(wanted)) => {
@@ -331,7 +333,9 @@ fn text(kind: &ExternType) -> String {
             kind.element.text()
         ),
         ExternType::Memory(kind) => {
-            format!("a memory of {} pages", limits(kind.initial, kind.maximum))
+            let shared = if kind.is_shared { "shared " } else { "" };
+            let pages = limits(kind.initial, kind.maximum);
+            format!("a {shared}memory of {pages} pages")
         }
         ExternType::Global(kind) => format!(
             "a{} global variable of type {}",

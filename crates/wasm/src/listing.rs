@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use canny_tables::guest::{
-    Access, Number, Opcode, Place, Plain, Runtime, Shape, Vector, VectorPlain,
+    Access, Atomic, Number, Opcode, Place, Plain, Runtime, Shape, Vector, VectorPlain,
 };
 
 use crate::code::{Clause, read16, read32};
@@ -144,6 +144,7 @@ fn operands(opcode: Opcode, instruction: &[u64], offset: usize) -> String {
             format!("{} {value}", place(access, 8))
         }
         Opcode::Vector(op) => vector(op, instruction, &slot, &place),
+        Opcode::Atomic(op) => atomic(op, instruction, &slot),
         Opcode::Plain(op) => plain(op, instruction, &slot, &target),
         Opcode::Runtime(Runtime::NullTrap | Runtime::NullI31Trap) => String::new(),
         Opcode::Runtime(_) => format!(
@@ -215,6 +216,25 @@ fn vector(
     }
 }
 
+fn atomic(op: Atomic, instruction: &[u64], slot: &dyn Fn(usize) -> String) -> String {
+    let mut parts = Vec::new();
+    if op.operation.has_result() {
+        parts.push(slot(8));
+    }
+    let place = match op.access {
+        Access::Checked => format!(
+            "{}+{} memory {}",
+            slot(10),
+            instruction[2],
+            read16(instruction, 24)
+        ),
+        _ => format!("{}+{}", slot(10), read32(instruction, 16)),
+    };
+    parts.push(place);
+    parts.extend((0..op.operation.operands()).map(|index| slot(12 + 2 * index)));
+    parts.join(" ")
+}
+
 fn plain(
     op: Plain,
     instruction: &[u64],
@@ -261,8 +281,10 @@ fn plain(
             slot(16)
         ),
         Plain::TailCallReference => format!("{} {}", slot(12), slot(16)),
-        Plain::Finish | Plain::ReturnNative | Plain::ReturnAcross | Plain::Unreachable => {
-            String::new()
-        }
+        Plain::Finish
+        | Plain::ReturnNative
+        | Plain::ReturnAcross
+        | Plain::Unreachable
+        | Plain::Fence => String::new(),
     }
 }

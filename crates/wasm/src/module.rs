@@ -182,6 +182,7 @@ fn features() -> WasmFeatures {
         | WasmFeatures::SIMD
         | WasmFeatures::RELAXED_SIMD
         | WasmFeatures::EXCEPTIONS
+        | WasmFeatures::THREADS
 }
 
 impl Module {
@@ -723,6 +724,7 @@ fn memory_type(kind: wasmparser::MemoryType) -> MemoryType {
         initial: kind.initial,
         maximum: kind.maximum,
         is_wide: kind.memory64,
+        is_shared: kind.shared,
     }
 }
 

@@ -3,8 +3,9 @@
 //! A number that the store does not have gives nothing.
 
 use crate::arena::Arena;
+use crate::error::Error;
 use crate::instance::Instance;
-use crate::memory::Memory;
+use crate::memory::{Memory, SharedMemory};
 use crate::store::{Function, Global, Store};
 use crate::table::Table;
 use crate::types::GlobalType;
@@ -29,9 +30,27 @@ impl Store {
         has(&self.memories, number).then(|| &self.memories[number])
     }
 
-    /// The bytes of a memory, to be changed.
+    /// The memory with a number, to be changed.
+    pub fn memory_at_mut(&mut self, number: u32) -> Option<&mut Memory> {
+        has(&self.memories, number).then(|| &mut self.memories[number])
+    }
+
+    /// The bytes of a memory that is not shared, to be changed.
     pub fn memory_bytes_mut(&mut self, number: u32) -> Option<&mut [u8]> {
-        has(&self.memories, number).then(|| self.memories[number].bytes_mut())
+        self.memory_at_mut(number)?.bytes_mut()
+    }
+
+    /// The number of a shared memory in this store, which gets it if it does not have it yet.
+    pub fn share_memory(&mut self, shared: &SharedMemory) -> Result<u32, Error> {
+        let numbers = 0..self.memories.len() as u32;
+        let known = numbers
+            .into_iter()
+            .find(|number| shared.is(&self.memories[*number]));
+        if let Some(number) = known {
+            return Ok(number);
+        }
+        self.check_room(shared.size())?;
+        Ok(self.memories.add(Memory::of(shared.clone())))
     }
 
     /// Adds pages to a memory; gives how many there were.

@@ -6,7 +6,7 @@ use canny_tables::guest::{Reason, Runtime};
 
 use crate::error::Trap;
 use crate::link::range;
-use crate::memory::PAGE;
+use crate::memory::{Memory, PAGE};
 use crate::record::InstanceRecord;
 use crate::store::{Function, Store};
 
@@ -32,9 +32,9 @@ pub fn run(
         Runtime::MemoryFill => {
             let memory = &mut store.memories[instance.memory_numbers[numbers[0] as usize]];
             let is_wide = memory.kind().is_wide;
-            let bytes = memory.bytes_mut();
-            let place = range(width(x, is_wide), count(z, is_wide), bytes.len());
-            bytes[place.ok_or(Reason::OutOfBoundsMemory)?].fill(y as u8);
+            if !memory.fill(width(x, is_wide), y as u8, width(z, is_wide)) {
+                return Err(Reason::OutOfBoundsMemory.into());
+            }
         }
         Runtime::MemoryCopy => {
             let to = instance.memory_numbers[numbers[0] as usize];
@@ -44,30 +44,18 @@ pub fn run(
         Runtime::MemoryInit => {
             let memory = &mut store.memories[instance.memory_numbers[numbers[0] as usize]];
             let segment = numbers[1] as usize;
-            let (Some(module), false) = (&instance.module, instance.dropped_data[segment]) else {
+            let data = match &instance.module {
+                Some(module) if !instance.dropped_data[segment] => {
+                    &module.bytes()[module.parts().data[segment].bytes.clone()]
+                }
                 // A dropped segment has no bytes.
-                let place = range(
-                    width(x, memory.kind().is_wide),
-                    count(z, false),
-                    memory.bytes().len(),
-                );
-                let is_empty = y as u32 == 0 && z as u32 == 0;
-                return if place.is_some() && is_empty {
-                    Ok(None)
-                } else {
-                    Err(Reason::OutOfBoundsMemory.into())
-                };
+                _ => &[],
             };
-            let data = &module.bytes()[module.parts().data[segment].bytes.clone()];
+            let from = range(u64::from(y as u32), count(z, false), data.len());
             let is_wide = memory.kind().is_wide;
-            let bytes = memory.bytes_mut();
-            let length = count(z, false);
-            let from = range(u64::from(y as u32), length, data.len());
-            let to = range(width(x, is_wide), length, bytes.len());
-            let (Some(from), Some(to)) = (from, to) else {
+            if !from.is_some_and(|from| memory.write(width(x, is_wide), &data[from])) {
                 return Err(Reason::OutOfBoundsMemory.into());
-            };
-            bytes[to].copy_from_slice(&data[from]);
+            }
         }
         Runtime::DataDrop => instance.dropped_data[numbers[0] as usize] = true,
         Runtime::ElementDrop => instance.elements[numbers[0] as usize].clear(),
@@ -164,30 +152,16 @@ fn table(
 }
 
 fn copy_memory(store: &mut Store, numbers: [u32; 2], operands: [u64; 3]) -> Result<(), Trap> {
-    let [to, from] = numbers;
+    let [to, from] = numbers.map(|number| &store.memories[number]);
     let [x, y, z] = operands;
-    let [to_wide, from_wide] = [to, from].map(|number| store.memories[number].kind().is_wide);
-    let length = count(z, to_wide && from_wide);
-    let source = range(
-        width(y, from_wide),
-        length,
-        store.memories[from].bytes().len(),
-    );
-    let target = range(width(x, to_wide), length, store.memories[to].bytes().len());
-    let (Some(source), Some(target)) = (source, target) else {
-        return Err(Reason::OutOfBoundsMemory.into());
-    };
-    if to == from {
-        store.memories[to]
-            .bytes_mut()
-            .copy_within(source, target.start);
-        return Ok(());
+    let [to_wide, from_wide] = [to, from].map(|memory| memory.kind().is_wide);
+    let length = width(z, to_wide && from_wide);
+    let done = Memory::copy_between((to, width(x, to_wide)), (from, width(y, from_wide)), length);
+    if done {
+        Ok(())
+    } else {
+        Err(Reason::OutOfBoundsMemory.into())
     }
-    let Some((to, from)) = store.memories.two_mut(to, from) else {
-        return Ok(());
-    };
-    to.bytes_mut()[target].copy_from_slice(&from.bytes()[source]);
-    Ok(())
 }
 
 /// An address, an index or a count of as many bits as the memory or table says.

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicPtr;
 use canny_tables::guest::{function, instance};
 
 use crate::definitions::{self, Definition, Display};
-use crate::memory::Memory;
+use crate::memory::MemoryRecord;
 use crate::module::Module;
 use crate::table::Table;
 use crate::types::{FunctionType, GlobalType};
@@ -81,7 +81,7 @@ pub struct GlobalRecord {
 #[repr(C)]
 pub struct InstanceRecord {
     pub memory: *mut u8,
-    memories: *const *const Memory,
+    memories: *const *const MemoryRecord,
     codes: *const AtomicPtr<u64>,
     imports: *const *const FunctionRecord,
     tables: *const *const Table,
@@ -105,7 +105,7 @@ pub struct InstanceRecord {
 /// Addresses that code reads.
 #[derive(Default)]
 pub struct Lists {
-    pub memories: Vec<*const Memory>,
+    pub memories: Vec<*const MemoryRecord>,
     pub imports: Vec<*const FunctionRecord>,
     pub tables: Vec<*const Table>,
     pub globals: Vec<*const u64>,

@@ -2,7 +2,8 @@
 //!
 //! A run has an activation, which handlers read, and memory for its frames. A store keeps its runs,
 //! one begun inside of the other, and continues the newest. A run is left when its slice is used
-//! up, when it calls a function outside of the store, and when a function of the host waits.
+//! up, when it calls a function outside of the store, when a function of the host waits, and when it
+//! waits for an address of a shared memory.
 
 use std::sync::LazyLock;
 
@@ -15,6 +16,7 @@ use crate::error::Trap;
 use crate::exceptions::Exception;
 use crate::handlers;
 use crate::native::{self, Found};
+use crate::notifications::{self, Step};
 use crate::operations;
 use crate::store::{Function, HostBody, Store};
 use crate::translate;
@@ -33,13 +35,15 @@ const DEPTH_MAX: usize = 200;
 const SPARE_RUNS: usize = 2;
 
 impl Store {
-    /// Calls a function with the bits of arguments; gives those of its results. A vector has two words.
+    /// Calls a function with the bits of arguments; gives those of its results. A vector has two words. A
+    /// guest that waits for an address blocks the thread.
     pub fn call(&mut self, function: Function, arguments: &[u64]) -> Result<Vec<u64>, Trap> {
         let id = self.begin(function, arguments)?;
         loop {
             match self.proceed(id)? {
                 Event::Finished => return Ok(self.results().to_vec()),
                 Event::Pause | Event::Wait => {}
+                Event::WaitFor(waiter) => waiter.block(),
                 Event::Call(_) => {
                     self.abandon(id);
                     let text = "a function of the host cannot be called here";
@@ -156,8 +160,9 @@ impl Store {
         }
     }
 
-    fn end(&mut self, run: Box<Run>) {
+    fn end(&mut self, mut run: Box<Run>) {
         self.depth -= 1;
+        run.activation.waiting = None;
         if self.spare_runs.len() < SPARE_RUNS {
             self.spare_runs.push(run);
         }
@@ -238,6 +243,13 @@ impl Store {
     fn go_on(&mut self, activation: &mut Activation) -> Result<Event, Trap> {
         let mut left = SLICE;
         activation.budget = self.take_stretch(self.stretch)?;
+        // The interpreter comes to the instruction again by itself, machine code does not.
+        if activation.waiting.is_some()
+            && let Found::Native(..) = native::start(activation)
+            && let Some(event) = self.operation(activation)?
+        {
+            return Ok(event);
+        }
         loop {
             match self.enter(activation) {
                 Reason::Finished => return Ok(Event::Finished),
@@ -318,9 +330,19 @@ impl Store {
                     *operand = unsafe { frame.add(slot).read() };
                 }
                 let numbers = [code::read32(words, 16), code::read32(words, 20)];
-                // SAFETY: the instance belongs to this store.
-                let instance = unsafe { &mut *activation.instance.cast_mut() };
-                let result = operations::run(self, instance, operation, operands, numbers)?;
+                let result = match operation {
+                    Runtime::MemoryNotify | Runtime::MemoryWait32 | Runtime::MemoryWait64 => {
+                        match notifications::run(self, activation, operation, operands, numbers)? {
+                            Step::Done(result) => Some(result),
+                            Step::Wait(waiter) => return Ok(Some(Event::WaitFor(waiter))),
+                        }
+                    }
+                    _ => {
+                        // SAFETY: the instance belongs to this store.
+                        let instance = unsafe { &mut *activation.instance.cast_mut() };
+                        operations::run(self, instance, operation, operands, numbers)?
+                    }
+                };
                 if let Some(result) = result {
                     let slot = code::read16(words, 8) as usize;
                     // SAFETY: as above.

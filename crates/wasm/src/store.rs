@@ -3,6 +3,8 @@
 //! Records never move while their store lives, since code of guests and other records have their
 //! addresses. Handles are numbers in a store.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use canny_tables::guest::{Opcode, Runtime};
 
 use crate::activation::{Limits, Outcome, Run};
@@ -91,6 +93,7 @@ pub struct Store {
     /// Of the newest trap.
     pub(crate) backtrace: Vec<GuestFrame>,
     may_wait: bool,
+    number: u64,
     /// The instance of functions of the host.
     host: Arena<InstanceRecord>,
 }
@@ -98,6 +101,9 @@ pub struct Store {
 // SAFETY: records refer to each other and to nothing outside of the store but modules, which are shared
 // by reference counts.
 unsafe impl Send for Store {}
+
+/// Stores that were made.
+static STORES: AtomicU64 = AtomicU64::new(0);
 
 impl Default for Store {
     fn default() -> Store {
@@ -131,8 +137,14 @@ impl Store {
             memory_limit: None,
             backtrace: Vec::new(),
             may_wait: false,
+            number: STORES.fetch_add(1, Ordering::Relaxed),
             host,
         }
+    }
+
+    /// A number that no other store of the process has.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     pub(crate) fn add_function(&mut self, record: FunctionRecord) -> Function {

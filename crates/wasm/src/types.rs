@@ -129,6 +129,8 @@ pub struct MemoryType {
     pub maximum: Option<u64>,
     /// Whether addresses have 64 bits.
     pub is_wide: bool,
+    /// Whether instances on several threads may have it. It has a maximum then.
+    pub is_shared: bool,
 }
 
 /// The type of a table.

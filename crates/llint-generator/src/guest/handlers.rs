@@ -12,7 +12,7 @@ use cranelift_codegen::ir::types::{F32, F64, I8, I16, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value};
 
 use super::dsl::Handler;
-use super::{calls, vectors};
+use super::{atomics, calls, vectors};
 
 /// Writes the handler of an instruction.
 pub fn write(opcode: Opcode, h: &mut Handler) {
@@ -30,6 +30,7 @@ pub fn write(opcode: Opcode, h: &mut Handler) {
         Opcode::Load(op, access, to) => load(h, op, (access, to), bytes),
         Opcode::Store(op, access, from) => store(h, op, (access, from), bytes),
         Opcode::Vector(op) => vectors::write(h, op, bytes),
+        Opcode::Atomic(op) => atomics::write(h, op, bytes),
         Opcode::Plain(op) => plain(h, op, bytes),
         Opcode::Runtime(Runtime::NullTrap) => h.leave(Reason::NullReference),
         Opcode::Runtime(Runtime::NullI31Trap) => h.leave(Reason::NullI31),
@@ -178,36 +179,49 @@ pub fn address(h: &mut Handler, access: Access, at: i32, bytes: i64) -> Value {
         Access::Checked => {
             // Few registers are free, so that the order matters.
             h.forget_integer();
-            let memories = h.load(h.instance, instance::MEMORIES);
-            let number = h.short(12);
-            let record = h.element(memories, number);
-            let size = h.load(record, memory::BYTES);
-            let none = h
-                .builder
-                .ins()
-                .icmp_imm_u(IntCC::UnsignedLessThan, size, bytes);
-            h.trap_if(none, Reason::OutOfBoundsMemory);
-            let last = h.builder.ins().iadd_imm_s(size, -bytes);
-            let offset = h.wide(16);
-            let far = h
-                .builder
-                .ins()
-                .icmp(IntCC::UnsignedGreaterThan, offset, last);
-            h.trap_if(far, Reason::OutOfBoundsMemory);
-            let room = h.builder.ins().isub(last, offset);
-            let index = h.operand(I64, at);
-            let far = h
-                .builder
-                .ins()
-                .icmp(IntCC::UnsignedGreaterThan, index, room);
-            h.trap_if(far, Reason::OutOfBoundsMemory);
-            let base = h.load(record, memory::BASE);
-            let place = h.builder.ins().iadd(index, offset);
-            let place = h.builder.ins().iadd(base, place);
+            let index = checked_index(h, [at, 12], bytes);
+            let base = h.load(index.record, memory::BASE);
+            let place = h.builder.ins().iadd(base, index.address);
             h.set_instance(h.instance);
             place
         }
     }
+}
+
+/// An address that lies inside of a memory, and the memory's record.
+pub struct CheckedIndex {
+    pub record: Value,
+    pub address: Value,
+}
+
+/// Checks an access of so many bytes: slot of the address and number of the memory are operands, and an
+/// offset of 64 bits is at 16.
+pub fn checked_index(h: &mut Handler, [at, number]: [i32; 2], bytes: i64) -> CheckedIndex {
+    let memories = h.load(h.instance, instance::MEMORIES);
+    let number = h.short(number);
+    let record = h.element(memories, number);
+    let size = h.load(record, memory::BYTES);
+    let none = h
+        .builder
+        .ins()
+        .icmp_imm_u(IntCC::UnsignedLessThan, size, bytes);
+    h.trap_if(none, Reason::OutOfBoundsMemory);
+    let last = h.builder.ins().iadd_imm_s(size, -bytes);
+    let offset = h.wide(16);
+    let far = h
+        .builder
+        .ins()
+        .icmp(IntCC::UnsignedGreaterThan, offset, last);
+    h.trap_if(far, Reason::OutOfBoundsMemory);
+    let room = h.builder.ins().isub(last, offset);
+    let index = h.operand(I64, at);
+    let far = h
+        .builder
+        .ins()
+        .icmp(IntCC::UnsignedGreaterThan, index, room);
+    h.trap_if(far, Reason::OutOfBoundsMemory);
+    let address = h.builder.ins().iadd(index, offset);
+    CheckedIndex { record, address }
 }
 
 fn load(h: &mut Handler, op: Load, (access, to): (Access, Place), bytes: usize) {
@@ -319,6 +333,10 @@ fn plain(h: &mut Handler, op: Plain, bytes: usize) {
                 .ins()
                 .ushr_imm_u(size, i64::from(memory::PAGE_SHIFT));
             h.set_result(pages);
+            h.next(bytes);
+        }
+        Plain::Fence => {
+            meaning::fence(h.builder);
             h.next(bytes);
         }
         Plain::Enter

@@ -5,6 +5,7 @@
 //! goes on whose access met a guard page. Handlers keep the machine's registers until their access is
 //! done, which is checked here, so that it finds them in place.
 
+mod atomics;
 mod calls;
 mod dsl;
 mod handlers;
@@ -50,7 +51,7 @@ pub fn emit_guest_object(target: &str) -> Result<Vec<u8>, GenerateError> {
             | Opcode::Store(_, access, _)
             | Opcode::Vector(Vector::Load(_, access, _) | Vector::Store(access, _))
                 if !matches!(access, Access::Checked | Access::Frame)
-        );
+        ) || matches!(opcode, Opcode::Atomic(op) if op.access == Access::Guarded);
         handlers.push(emitter.handler(&symbol(opcode), is_guarded, write)?);
     }
     emitter.table("canny_guest_handlers", &handlers)?;

@@ -139,6 +139,10 @@ pub enum Reason {
     OutOfBoundsArray = 32,
     /// The objects do not fit their memory.
     HeapExhausted = 33,
+    /// The address of an atomic access is not a multiple of its width.
+    UnalignedAtomic = 34,
+    /// A memory that no other thread has cannot be waited for.
+    UnsharedMemory = 35,
 }
 
 impl Reason {
@@ -168,5 +172,7 @@ impl Reason {
         Reason::CastFailure,
         Reason::OutOfBoundsArray,
         Reason::HeapExhausted,
+        Reason::UnalignedAtomic,
+        Reason::UnsharedMemory,
     ];
 }

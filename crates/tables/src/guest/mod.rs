@@ -11,10 +11,12 @@
 //! A slot has 64 bits. Numbers of 32 bits use the lower half, and what the upper half has is unknown. A
 //! vector has two slots.
 
+mod atomic;
 mod layout;
 mod numeric;
 mod vector;
 
+pub use atomic::{Atomic, AtomicOperation, AtomicWidth};
 pub use layout::*;
 pub use numeric::{Binary, Compare, Number, Unary};
 pub use vector::{
@@ -132,6 +134,7 @@ operations! {
         TailCallIndirect "return_call_indirect",
         TailCallReference "return_call_ref",
         MemorySize "memory.size",
+        Fence "atomic.fence",
         Unreachable "unreachable",
     }
 }
@@ -145,6 +148,9 @@ operations! {
         MemoryFill "memory.fill",
         MemoryCopy "memory.copy",
         MemoryInit "memory.init",
+        MemoryNotify "memory.atomic.notify",
+        MemoryWait32 "memory.atomic.wait32",
+        MemoryWait64 "memory.atomic.wait64",
         DataDrop "data.drop",
         TableGet "table.get",
         TableSet "table.set",
@@ -205,6 +211,9 @@ pub enum Opcode {
     Store(Store, Access, Place),
     /// See [`Vector`].
     Vector(Vector),
+    /// d at 8, address at 10, the other operands at 12 and 14, offset of 32 bits at 16; a checked one has
+    /// an address of 64 bits, an offset of 64 bits at 16 and the memory at 24. All operands are in slots.
+    Atomic(Atomic),
     /// See [`Plain`].
     Plain(Plain),
     /// See [`Runtime`].
@@ -249,6 +258,7 @@ impl Opcode {
             }
         }
         all.extend(Vector::all().into_iter().map(Opcode::Vector));
+        all.extend(Atomic::all().into_iter().map(Opcode::Atomic));
         all
     }
 
@@ -285,6 +295,7 @@ impl Opcode {
             | Opcode::Load(..)
             | Opcode::Store(..) => 16,
             Opcode::Vector(op) => op.bytes(),
+            Opcode::Atomic(op) => op.bytes(),
             Opcode::Plain(op) => match op {
                 Plain::Constant64
                 | Plain::CallIndirect
@@ -293,7 +304,7 @@ impl Opcode {
                 | Plain::TailCallImport
                 | Plain::TailCallReference => 24,
                 Plain::TailCallIndirect => 32,
-                Plain::Unreachable | Plain::Finish | Plain::ReturnNative => 8,
+                Plain::Unreachable | Plain::Finish | Plain::ReturnNative | Plain::Fence => 8,
                 _ => 16,
             },
             Opcode::Runtime(Runtime::NullTrap | Runtime::NullI31Trap) => 8,
@@ -312,6 +323,7 @@ impl Opcode {
             Opcode::Load(op, access, _) => accessed(op.name(), access),
             Opcode::Store(op, access, _) => accessed(op.name(), access),
             Opcode::Vector(op) => op.name(),
+            Opcode::Atomic(op) => accessed(&op.name(), op.access),
             Opcode::Plain(op) => op.name().to_owned(),
             Opcode::Runtime(op) => op.name().to_owned(),
         }

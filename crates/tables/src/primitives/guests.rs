@@ -36,8 +36,13 @@ rows! {
     "%wasm-abandon!" (2) [] "record index -> unspecified" "Ends a call and those that it has led to.";
     "%wasm-fuel" (1) [] "record -> any" "The fuel that is left, or #f.";
     "%wasm-set-fuel!" (2) [] "record any -> unspecified" "Sets the fuel, or #f.";
-    "%wasm-memory" (4) [] "record index any boolean -> index"
-        "A memory: pages, greatest number of pages or #f, whether addresses have 64 bits.";
+    "%wasm-memory" (5) [] "record index any boolean boolean -> index"
+        "A memory: pages, greatest number or #f, whether addresses have 64 bits, whether it is shared.";
+    "%wasm-memory-shared?" (2) [] "record index -> boolean" "Whether stores may share a memory.";
+    "%wasm-share-memory" (3) [] "record index record -> index"
+        "The number of a shared memory in another store, which gets it if need be.";
+    "%wasm-memory-notify" (4) [] "record index index any -> index"
+        "Wakes calls that wait for an address, so many at most or all for #f; how many.";
     "%wasm-memory-pages" (2) [] "record index -> index" "The number of pages of a memory.";
     "%wasm-memory-grow!" (3) [] "record index index -> any" "Adds pages; how many there were, or #f.";
     "%wasm-memory-ref" (4) [] "record index index guest-number -> any" "A number in a memory.";

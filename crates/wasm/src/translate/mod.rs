@@ -12,6 +12,7 @@
 //! operands; a vector has two of them. The bytes were validated before.
 
 pub(crate) mod aggregates;
+pub(crate) mod atomics;
 mod catches;
 mod control;
 pub(crate) mod numeric;

@@ -240,7 +240,7 @@ impl Translator<'_> {
     }
 
     /// Whether accesses to a memory are kept inside of it by guard pages.
-    fn access(&self, argument: &MemArg) -> Access {
+    pub(super) fn access(&self, argument: &MemArg) -> Access {
         let memory = &self.module.parts().memories[memory_of(argument) as usize];
         let is_near = argument.offset <= u64::from(u32::MAX);
         if memory_of(argument) == 0 && !memory.is_wide && is_near {

@@ -10,7 +10,7 @@ use wasmparser::Operator;
 
 use super::control::Kind;
 use super::values::Values;
-use super::{Comparison, Entry, Translator};
+use super::{Comparison, Entry, Translator, atomics};
 use crate::definitions;
 use crate::error::Error;
 use crate::types::{FunctionType, ValueType};
@@ -113,7 +113,7 @@ impl Translator<'_> {
         } else if let Some(op) = unary_of(operator) {
             self.unary(op);
         } else {
-            return self.vector(operator);
+            return self.atomic(operator) || self.vector(operator);
         }
         true
     }
@@ -160,6 +160,10 @@ impl Translator<'_> {
                 let place = self.code.put(Opcode::Plain(Plain::MemorySize));
                 self.code.set32(place, 12, mem);
                 self.result(place, Opcode::Plain(Plain::MemorySize));
+            }
+            O::AtomicFence { .. } => {
+                self.code.put(Opcode::Plain(Plain::Fence));
+                self.last = None;
             }
             O::RefNull { .. } => self.push(Entry::Constant(0)),
             O::RefFunc { function_index } => {
@@ -376,6 +380,15 @@ impl Translator<'_> {
             O::MemoryFill { mem } => (R::MemoryFill, 3, false, [mem, 0]),
             O::MemoryCopy { dst_mem, src_mem } => (R::MemoryCopy, 3, false, [dst_mem, src_mem]),
             O::MemoryInit { data_index, mem } => (R::MemoryInit, 3, false, [mem, data_index]),
+            O::MemoryAtomicNotify { memarg } => {
+                (R::MemoryNotify, 2, true, atomics::wait_numbers(&memarg))
+            }
+            O::MemoryAtomicWait32 { memarg } => {
+                (R::MemoryWait32, 3, true, atomics::wait_numbers(&memarg))
+            }
+            O::MemoryAtomicWait64 { memarg } => {
+                (R::MemoryWait64, 3, true, atomics::wait_numbers(&memarg))
+            }
             O::DataDrop { data_index } => (R::DataDrop, 0, false, [data_index, 0]),
             O::TableGet { table } => (R::TableGet, 1, true, [table, 0]),
             O::TableSet { table } => (R::TableSet, 2, false, [table, 0]),

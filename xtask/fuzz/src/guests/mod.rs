@@ -314,7 +314,15 @@ mod tests {
             (smith_module, &["table.grow", "i64.load", "i8x16.shuffle"]),
             (
                 alone_module,
-                &["try_table", "catch_ref", "throw_ref", "relaxed"],
+                &[
+                    "try_table",
+                    "catch_ref",
+                    "throw_ref",
+                    "relaxed",
+                    "atomic.rmw",
+                    "atomic.wait",
+                    "shared",
+                ],
             ),
         ];
         for (of, words) in parts {

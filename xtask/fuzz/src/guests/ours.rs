@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use canny_locks::Mutex;
 use canny_wasm::{
-    Error, Extern, ExternType, Function, FunctionType, HeapType, Import, Imports, Instance,
+    Error, Event, Extern, ExternType, Function, FunctionType, HeapType, Import, Imports, Instance,
     MachineCodePolicy, Module, Outcome, Store, Trap, ValueType, function_type,
     set_machine_code_policy,
 };
@@ -66,7 +66,7 @@ fn run_instance(
     plan: &Plan,
     record: &Mutex<Record>,
 ) -> Result<Option<Instance>, String> {
-    let instance = match store.instantiate(module, imports) {
+    let instance = match made(store, module, imports) {
         Ok(instance) => instance,
         Err(Error::Trap(trap)) => {
             record.lock().trap("start", trap_kind(&trap));
@@ -135,7 +135,7 @@ fn call_one(
     let signature = store.function_type(function);
     let kinds = kinds(&signature.parameters);
     let arguments = words(&plan.arguments(name, call, &kinds));
-    match store.call(function, &arguments) {
+    match results_of(store, function, &arguments) {
         Ok(results) => {
             record
                 .lock()
@@ -144,6 +144,32 @@ fn call_one(
         }
         Err(Trap::Host(text)) => Err(format!("{name} ends in our engine: {text}")),
         Err(trap) => Ok(record.lock().trap(name, trap_kind(&trap))),
+    }
+}
+
+/// Makes an instance and runs its start function.
+fn made(store: &mut Store, module: &Module, imports: &Imports) -> Result<Instance, Error> {
+    let items = module.imports().iter();
+    let items = items.map(|import| imports.item(&import.module, &import.name));
+    let (instance, start) = store.prepare(module, &items.collect::<Vec<_>>())?;
+    if let Some(start) = start {
+        results_of(store, start, &[])?;
+    }
+    Ok(instance)
+}
+
+/// The results of a call. One that waits for another thread is ended as if its fuel were used up.
+fn results_of(store: &mut Store, function: Function, arguments: &[u64]) -> Result<Vec<u64>, Trap> {
+    let run = store.begin(function, arguments)?;
+    loop {
+        match store.proceed(run)? {
+            Event::Finished => return Ok(store.results().to_vec()),
+            Event::Pause | Event::Wait => {}
+            Event::WaitFor(_) | Event::Call(_) => {
+                store.abandon(run);
+                return Err(Trap::OutOfFuel);
+            }
+        }
     }
 }
 
@@ -266,8 +292,9 @@ fn note_state(store: &Store, instance: Instance, record: &mut Record) {
             }
             Extern::Memory(number) => {
                 let memory = store.memory_at(number);
-                let bytes = memory.map_or(&[][..], |memory| memory.bytes());
-                let facts = [bytes.len() as u64, hash(bytes)].map(Value::I64);
+                let bytes = memory.and_then(|memory| memory.copy(0, memory.size()));
+                let bytes = bytes.unwrap_or_default();
+                let facts = [bytes.len() as u64, hash(&bytes)].map(Value::I64);
                 record.note(name, facts);
             }
             Extern::Table(number) => {

@@ -9,8 +9,8 @@ const FUEL: u32 = 800;
 /// Small memories and tables, whose growth fails in both engines at the same size.
 const PAGES_MAX: u64 = 4;
 
-/// The module that the bytes stand for, if they stand for one. It may have exceptions and relaxed vector
-/// operations if it is for us alone.
+/// The module that the bytes stand for, if they stand for one. It may have exceptions, atomic accesses and
+/// relaxed vector operations if it is for us alone.
 pub fn module(bytes: &[u8], is_alone: bool) -> Option<Vec<u8>> {
     let mut bytes = Unstructured::new(bytes);
     let kinds = [
@@ -66,7 +66,7 @@ pub fn module(bytes: &[u8], is_alone: bool) -> Option<Vec<u8>> {
         relaxed_simd_enabled: is_alone,
         shared_everything_threads_enabled: false,
         table_max_size_required: true,
-        threads_enabled: false,
+        threads_enabled: is_alone,
         wide_arithmetic_enabled: false,
         ..Config::default()
     };

@@ -12,6 +12,7 @@ mod modules;
 mod objects;
 mod systems;
 mod values;
+mod waits;
 
 pub(crate) use self::systems::GuestSystem;
 
@@ -20,6 +21,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
 use canny_locks::{Mutex, MutexGuard};
+use canny_profile::model::WaitKind;
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
 use canny_vm::{PrimitiveFunction, Raise, Thread};
@@ -72,6 +74,9 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%wasm-memory-set!" => objects::set_memory;
     "%wasm-memory-bytes" => objects::memory_bytes;
     "%wasm-memory-copy!" => objects::copy_to_memory;
+    "%wasm-memory-shared?" => objects::is_shared_memory;
+    "%wasm-share-memory" => objects::share_memory;
+    "%wasm-memory-notify" => objects::notify_memory;
     "%wasm-memory-find" => objects::find_in_memory;
     "%wasm-table" => objects::make_table;
     "%wasm-table-type" => objects::table_type;
@@ -154,12 +159,21 @@ fn store_of(thread: &Thread, handle: Value) -> Option<Arc<GuestStore>> {
 
 /// The store whose record is the first argument.
 fn store(thread: &mut Thread, call: Call) -> Result<(Arc<GuestStore>, ObjectRef), Raise> {
-    let record = call.object(thread, 0, Kind::Record, "store")?;
+    store_at(thread, call, 0)
+}
+
+/// The store whose record is an argument.
+fn store_at(
+    thread: &mut Thread,
+    call: Call,
+    position: usize,
+) -> Result<(Arc<GuestStore>, ObjectRef), Raise> {
+    let record = call.object(thread, position, Kind::Record, "store")?;
     let found =
         (record.length() > field::EXTERNS).then(|| store_of(thread, record.field(field::HANDLE)));
     match found.flatten() {
         Some(guests) => Ok((guests, record)),
-        None => Err(call.type_error(thread, 0, "store")),
+        None => Err(call.type_error(thread, position, "store")),
     }
 }
 
@@ -375,7 +389,7 @@ fn call_function(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             guests.pending = Some(Pending { run, event, kind });
             Ok(handle)
         }
-        Ok(run) => go_on(thread, call, record, guests, run, true),
+        Ok(run) => go_on(thread, call, record, (&shared, guests), run, true),
         Err(reason) => {
             drop(guests);
             Err(trap(thread, call, &reason))
@@ -405,24 +419,40 @@ fn wrong_count(
 }
 
 /// Continues a run; gives its results, or the host object if it has been left.
-fn go_on(
+fn go_on<'a>(
     thread: &mut Thread,
     call: Call,
     record: ObjectRef,
-    mut guests: MutexGuard<'_, Guests>,
+    (shared, guests): (&'a GuestStore, MutexGuard<'a, Guests>),
     run: RunId,
     is_first: bool,
 ) -> Result<Value, Raise> {
+    let mut held = Some(guests);
     // Guests do not touch the heap. Leaving it costs more than many a call takes.
     let (outcome, ticket) = if is_first {
-        (guests.store.proceed(run), None)
+        (proceed(shared, &mut held, run), None)
     } else {
-        thread.wait_outside_heap(|| guests.store.proceed(run))
+        thread.wait_outside_heap(|| {
+            let outcome = proceed(shared, &mut held, run);
+            if let Ok(Event::WaitFor(waiter)) = &outcome {
+                // Others may use the store meanwhile.
+                held = None;
+                waits::wait(waiter);
+            }
+            outcome
+        })
     };
-    if let (Ok(Event::Wait), Some(ticket)) = (&outcome, ticket) {
-        drop(guests);
+    if let (Ok(Event::Wait | Event::WaitFor(_)), Some(ticket)) = (&outcome, ticket) {
+        if matches!(outcome, Ok(Event::WaitFor(_))) {
+            thread.note_operation(WaitKind::Lock, Some("memory of guests"));
+        }
+        drop(held);
         return Err(suspend(thread, call.who, ticket, Then::Repeat(None)));
     }
+    let mut guests = match held {
+        Some(guests) => guests,
+        None => shared.lock(thread),
+    };
     if let Some(ticket) = ticket {
         thread.disarm_ticket(ticket);
     }
@@ -450,6 +480,16 @@ fn go_on(
             Err(trap_in(thread, call, &reason, &frames))
         }
     }
+}
+
+/// Continues a run under the lock of its store.
+fn proceed<'a>(
+    shared: &'a GuestStore,
+    held: &mut Option<MutexGuard<'a, Guests>>,
+    run: RunId,
+) -> Result<Event, Trap> {
+    let guests = held.get_or_insert_with(|| shared.0.lock());
+    guests.store.proceed(run)
 }
 
 fn event(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -504,7 +544,7 @@ fn resume(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             return Err(trap(thread, call, &reason));
         }
     }
-    go_on(thread, call, record, guests, run, false)
+    go_on(thread, call, record, (&shared, guests), run, false)
 }
 
 /// The bits of what a procedure of Scheme has returned.

@@ -6,10 +6,12 @@
 use canny_tables::protocols::GuestNumber;
 use canny_value::{ObjectRef, Value};
 use canny_vm::{Raise, Thread};
-use canny_wasm::{Error, GlobalType, MemoryType, Reason, TableType, Trap, ValueType};
+use canny_wasm::{
+    Error, GlobalType, Memory, MemoryType, Reason, SharedMemory, TableType, Trap, ValueType,
+};
 
 use super::values::{float, integer_bits, one, push, type_at, type_symbol};
-use super::{Guests, free_stores, limit, number, refused, store, trap, unknown};
+use super::{Guests, free_stores, limit, number, refused, store, store_at, trap, unknown};
 use crate::arguments::Call;
 
 fn outside(thread: &mut Thread, call: Call, what: Reason) -> Raise {
@@ -67,6 +69,7 @@ pub(super) fn make_memory(thread: &mut Thread, call: Call) -> Result<Value, Rais
         initial: call.index(thread, 1)? as u64,
         maximum: limit(thread, call, 2)?,
         is_wide: call.at(3).is_true(),
+        is_shared: call.at(4).is_true(),
     };
     let mut memory = guests.lock(thread).store.memory(kind);
     if memory.is_err() {
@@ -112,21 +115,20 @@ fn shape(kind: GuestNumber) -> (usize, bool) {
     }
 }
 
-/// Does something with so many bytes of a memory from an address on.
-fn with_bytes<R>(
+/// Does something with the memory and the address that are the next arguments; it gives nothing if the
+/// bytes from there on lie outside.
+fn with_memory<R>(
     thread: &mut Thread,
     call: Call,
-    size: usize,
-    work: impl FnOnce(&mut [u8]) -> R,
+    work: impl FnOnce(&mut Memory, u64) -> Option<R>,
 ) -> Result<R, Raise> {
     let (guests, _) = store(thread, call)?;
     let number = number(thread, call, 1)?;
-    let address = call.index(thread, 2)?;
+    let address = call.index(thread, 2)? as u64;
     let result = {
         let mut guests = guests.lock(thread);
-        let bytes = guests.store.memory_bytes_mut(number);
-        let range = address..address.saturating_add(size);
-        bytes.and_then(|bytes| bytes.get_mut(range)).map(work)
+        let memory = guests.store.memory_at_mut(number);
+        memory.and_then(|memory| work(memory, address))
     };
     result.ok_or_else(|| outside(thread, call, Reason::OutOfBoundsMemory))
 }
@@ -134,10 +136,10 @@ fn with_bytes<R>(
 pub(super) fn memory_ref(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let kind: GuestNumber = call.case(thread, 3)?;
     let (size, is_signed) = shape(kind);
-    let bits = with_bytes(thread, call, size, |bytes| {
+    let bits = with_memory(thread, call, |memory, address| {
         let mut word = [0; 8];
-        word[..size].copy_from_slice(bytes);
-        u64::from_le_bytes(word)
+        let is_there = memory.read(address, &mut word[..size]);
+        is_there.then_some(u64::from_le_bytes(word))
     })?;
     let unused = 64 - 8 * size as u32;
     Ok(match kind {
@@ -167,15 +169,18 @@ pub(super) fn set_memory(thread: &mut Thread, call: Call) -> Result<Value, Raise
         let expected = format!("number of {} bits", 8 * size);
         return Err(call.type_error(thread, 4, &expected));
     };
-    with_bytes(thread, call, size, |bytes| {
-        bytes.copy_from_slice(&bits.to_le_bytes()[..size]);
+    with_memory(thread, call, |memory, address| {
+        let bytes = &bits.to_le_bytes()[..size];
+        memory.write(address, bytes).then_some(())
     })?;
     Ok(Value::UNSPECIFIED)
 }
 
 pub(super) fn memory_bytes(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let size = call.index(thread, 3)?;
-    let bytes = with_bytes(thread, call, size, |bytes| bytes.to_vec())?;
+    let bytes = with_memory(thread, call, |memory, address| {
+        memory.copy(address, size as u64)
+    })?;
     thread.bytevector(&bytes)
 }
 
@@ -186,8 +191,8 @@ pub(super) fn copy_to_memory(thread: &mut Thread, call: Call) -> Result<Value, R
     if start > end {
         return Err(call.range_error(thread, 4, "at most the end"));
     }
-    with_bytes(thread, call, end - start, |bytes| {
-        source.with_bytes(|source| bytes.copy_from_slice(&source[start..end]));
+    with_memory(thread, call, |memory, address| {
+        source.with_bytes(|source| memory.write(address, &source[start..end]).then_some(()))
     })?;
     Ok(Value::UNSPECIFIED)
 }
@@ -200,12 +205,75 @@ pub(super) fn find_in_memory(thread: &mut Thread, call: Call) -> Result<Value, R
     let found = {
         let guests = guests.lock(thread);
         let memory = guests.store.memory_at(number);
-        let rest = memory.and_then(|memory| memory.bytes().get(address..));
-        rest.and_then(|rest| rest.iter().position(|at| *at == byte))
+        memory.and_then(|memory| find(memory, address as u64, byte))
     };
-    Ok(found.map_or(Value::FALSE, |index| {
-        Value::fixnum((address + index) as i64)
-    }))
+    Ok(found.map_or(Value::FALSE, |found| Value::fixnum(found as i64)))
+}
+
+/// The first address from one on at which a byte is.
+fn find(memory: &Memory, address: u64, byte: u8) -> Option<u64> {
+    /// Bytes that are looked at together.
+    const STEP: u64 = 4096;
+    let mut start = address;
+    loop {
+        let rest = memory.size().checked_sub(start).filter(|rest| *rest > 0)?;
+        let bytes = memory.copy(start, rest.min(STEP))?;
+        if let Some(index) = bytes.iter().position(|at| *at == byte) {
+            return Some(start + index as u64);
+        }
+        start += bytes.len() as u64;
+    }
+}
+
+/// The number of a shared memory in another store.
+pub(super) fn share_memory(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let shared = shared_memory(thread, call)?;
+    let (other, _) = store_at(thread, call, 2)?;
+    let number = other.lock(thread).store.share_memory(&shared);
+    made(thread, call, number)
+}
+
+/// The shared memory that the first two arguments name.
+fn shared_memory(thread: &mut Thread, call: Call) -> Result<SharedMemory, Raise> {
+    let (guests, _) = store(thread, call)?;
+    let number = number(thread, call, 1)?;
+    let memory = {
+        let guests = guests.lock(thread);
+        let memory = guests.store.memory_at(number);
+        memory.map(Memory::shared)
+    };
+    match memory {
+        Some(Some(shared)) => Ok(shared),
+        Some(None) => Err(outside(thread, call, Reason::UnsharedMemory)),
+        None => Err(unknown(thread, call, "memory")),
+    }
+}
+
+/// Wakes calls of guests that wait for an address.
+pub(super) fn notify_memory(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let shared = shared_memory(thread, call)?;
+    let address = call.index(thread, 2)? as u64;
+    let count =
+        limit(thread, call, 3)?.map_or(u32::MAX, |count| count.try_into().unwrap_or(u32::MAX));
+    match shared.notify(address, count) {
+        Some(woken) => Ok(Value::fixnum(i64::from(woken))),
+        None if address.is_multiple_of(4) => Err(outside(thread, call, Reason::OutOfBoundsMemory)),
+        None => Err(outside(thread, call, Reason::UnalignedAtomic)),
+    }
+}
+
+pub(super) fn is_shared_memory(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (guests, _) = store(thread, call)?;
+    let number = number(thread, call, 1)?;
+    let kind = guests
+        .lock(thread)
+        .store
+        .memory_at(number)
+        .map(|memory| memory.kind());
+    match kind {
+        Some(kind) => Ok(Value::boolean(kind.is_shared)),
+        None => Err(unknown(thread, call, "memory")),
+    }
 }
 
 pub(super) fn make_table(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

@@ -3,8 +3,8 @@
 //! An access to a memory with addresses of 32 bits is not checked: what lies outside is a guard page, and
 //! the signal handler makes a trap of it.
 
-use canny_tables::guest::{Reason, instance, memory};
-use canny_wasm_meaning::Meaning;
+use canny_tables::guest::{AtomicWidth, Reason, instance, memory};
+use canny_wasm_meaning::{Meaning, atomic, atomic_check, fence};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32, F64, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value};
@@ -12,6 +12,7 @@ use cranelift_codegen::isa::CallConv;
 use wasmparser::{MemArg, Operator};
 
 use super::{Compiler, FIXED, TRUSTED, kind_of, words_signature};
+use crate::translate::atomics;
 use crate::translate::numeric::memory_of;
 
 /// Accesses to memories of guests, which may trap.
@@ -149,6 +150,44 @@ impl Compiler<'_, '_> {
         };
         self.push(value);
         true
+    }
+
+    /// Atomic accesses; gives whether the operator is one of these.
+    pub(super) fn atomic(&mut self, operator: &Operator) -> bool {
+        if let Operator::AtomicFence { .. } = operator {
+            fence(self.b);
+            return true;
+        }
+        let Some((operation, (width, kind), argument)) = atomics::access(operator) else {
+            return false;
+        };
+        let operands = self.take(operation.operands());
+        let is_wide = self.module.parts().memories[memory_of(&argument) as usize].is_wide;
+        let Some(index) = self.stack.last().copied() else {
+            return true;
+        };
+        if !is_wide {
+            self.check_alignment(index, &argument, width);
+        }
+        let (place, at) = self.address(argument, width.bytes() as i64);
+        if is_wide {
+            self.check_alignment(index, &argument, width);
+        }
+        let place = self.b.ins().iadd_imm_s(place, i64::from(at));
+        let value = atomic(self.b, operation, (width, kind), place, &operands);
+        self.stack.extend(value);
+        true
+    }
+
+    /// Traps if an atomic access is not aligned to its width. One that overflows was checked before.
+    fn check_alignment(&mut self, index: Value, argument: &MemArg, width: AtomicWidth) {
+        let index = if self.b.func.dfg.value_type(index) == I32 {
+            self.b.ins().uextend(I64, index)
+        } else {
+            index
+        };
+        let address = self.b.ins().iadd_imm_s(index, argument.offset as i64);
+        atomic_check(self, width, address);
     }
 
     pub(super) fn memory_size(&mut self, number: u32) {

@@ -14,6 +14,7 @@ use crate::definitions::{self, Definition};
 use crate::heap::{I31, I31_BITS};
 use crate::module::heap_type;
 use crate::translate::aggregates::{Sign, part};
+use crate::translate::atomics::wait_numbers;
 use crate::translate::operators::{binary_of, compare_of, unary_of};
 use crate::types::{self, Storage};
 
@@ -38,6 +39,7 @@ impl Compiler<'_, '_> {
         let is_done = self.number_operator(&operator)
             || self.access(&operator)
             || self.vector(&operator)
+            || self.atomic(&operator)
             || self.bytes_operation(&operator);
         if is_done {
             return Ok(());
@@ -208,6 +210,15 @@ impl Compiler<'_, '_> {
             } => (R::TableCopy, 3, None, [dst_table, src_table]),
             O::TableInit { elem_index, table } => (R::TableInit, 3, None, [table, elem_index]),
             O::ElemDrop { elem_index } => (R::ElementDrop, 0, None, [elem_index, 0]),
+            O::MemoryAtomicNotify { memarg } => {
+                (R::MemoryNotify, 2, Some(I32), wait_numbers(&memarg))
+            }
+            O::MemoryAtomicWait32 { memarg } => {
+                (R::MemoryWait32, 3, Some(I32), wait_numbers(&memarg))
+            }
+            O::MemoryAtomicWait64 { memarg } => {
+                (R::MemoryWait64, 3, Some(I32), wait_numbers(&memarg))
+            }
             other => return self.structs(other),
         };
         self.operation(op, operands, result, numbers);

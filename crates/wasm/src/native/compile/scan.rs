@@ -118,6 +118,9 @@ fn leaves(operator: &Operator) -> bool {
             | O::MemoryCopy { .. }
             | O::MemoryInit { .. }
             | O::DataDrop { .. }
+            | O::MemoryAtomicNotify { .. }
+            | O::MemoryAtomicWait32 { .. }
+            | O::MemoryAtomicWait64 { .. }
             | O::TableGet { .. }
             | O::TableSet { .. }
             | O::TableSize { .. }
