@@ -79,7 +79,7 @@ impl Session {
             canny_vm::profile::counts::turn_on(counting);
         }
         let compiles = options.compiles && environment.compiles;
-        // What a recorded guest does must not depend on when a function is compiled.
+        // A recorded guest must not depend on when a function is compiled.
         set_guest_code(compiles && options.replay == ReplayWish::Live, environment);
         let config = VmConfig {
             heap: heap_config(options, environment),

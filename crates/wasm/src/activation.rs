@@ -4,7 +4,6 @@
 
 use canny_tables::guest::{LINK_WORDS, activation};
 
-use crate::native::Transition;
 use crate::record::InstanceRecord;
 use crate::types::FunctionType;
 use crate::waiting::Waiting;
@@ -72,6 +71,43 @@ const _: () =
 const _: () =
     assert!(std::mem::offset_of!(Activation, transition) == activation::TRANSITION as usize);
 const _: () = assert!(std::mem::offset_of!(Activation, top) == activation::TOP as usize);
+
+/// A call of machine code by the interpreter, in the frame of the piece that has made it.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Transition {
+    pub older: *const Transition,
+    /// The value of `Activation::top` before.
+    pub top: *mut u64,
+    /// The interpreter's frame of the function, and its link.
+    pub frame: *mut u64,
+    pub link: *const u64,
+    pub instance: *const InstanceRecord,
+    /// The piece's base pointer.
+    pub base: *mut u64,
+}
+
+/// Offsets in a transition.
+pub mod transition {
+    pub const OLDER: i32 = 0;
+    pub const TOP: i32 = 8;
+    pub const FRAME: i32 = 16;
+    pub const LINK: i32 = 24;
+    pub const INSTANCE: i32 = 32;
+    pub const BASE: i32 = 40;
+}
+
+pub const TRANSITION_BYTES: u32 = size_of::<Transition>() as u32;
+
+const _: () = assert!(std::mem::offset_of!(Transition, older) == transition::OLDER as usize);
+const _: () = assert!(std::mem::offset_of!(Transition, top) == transition::TOP as usize);
+const _: () = assert!(std::mem::offset_of!(Transition, frame) == transition::FRAME as usize);
+const _: () = assert!(std::mem::offset_of!(Transition, link) == transition::LINK as usize);
+const _: () = assert!(std::mem::offset_of!(Transition, instance) == transition::INSTANCE as usize);
+const _: () = assert!(std::mem::offset_of!(Transition, base) == transition::BASE as usize);
+
+/// Jumps and calls between two looks at which function runs, while that is an interpreted one.
+pub const STRETCH: i64 = 10_000;
 
 /// Memory for frames, which the system gives when it is touched: those of the interpreter from the lower
 /// end on, and those of machine code from the upper end down.

@@ -8,11 +8,10 @@ use crate::activation::Activation;
 use crate::code;
 use crate::definitions;
 use crate::error::GuestFrame;
+use crate::frames::{self, Caller, Found, Frame, caller};
 use crate::handlers;
 use crate::module::Module;
-use crate::native::{self, Found};
 use crate::store::Store;
-use crate::unwind::{Caller, Frame, caller};
 
 /// Most frames of a backtrace.
 const FRAMES_MAX: usize = 24;
@@ -26,7 +25,7 @@ impl Store {
     pub(crate) fn note_backtrace(&mut self, activation: &Activation) {
         self.backtrace.clear();
         let mut transition = activation.transition;
-        let mut next = Some(native::start(activation));
+        let mut next = Some(frames::start(activation));
         while let Some(found) = next
             && self.backtrace.len() < FRAMES_MAX
         {
@@ -38,19 +37,17 @@ impl Store {
                         match caller(frame.slots.add(link), frame.instance) {
                             Caller::None => None,
                             Caller::Interpreted(frame) => Some(Found::Interpreted(frame)),
-                            Caller::Native(base) => Some(native::back(base)),
+                            Caller::Native(base) => Some(frames::back(base)),
                         }
                     })
                 }
                 Found::Native(address, base) => {
                     // A return address may be that of the next function.
-                    if let Some((owner, own_index)) = native::function_at(address - 1)
-                        && let Some(module) = owner.module()
-                    {
+                    if let Some((module, own_index)) = frames::function_at(address - 1) {
                         self.backtrace.push(named(&module, own_index));
                     }
                     // SAFETY: the run has been left, and the frame is one of its own.
-                    unsafe { native::outside(address - 1, base, &mut transition) }
+                    unsafe { frames::outside(address - 1, base, &mut transition) }
                 }
             };
         }

@@ -7,10 +7,9 @@ use std::sync::{LazyLock, Once};
 use canny_tables::guest::{Opcode, Reason, Runtime};
 use canny_tables::hashing::SeededMap;
 
-#[cfg(not(target_arch = "x86_64"))]
-use crate::activation::Activation;
+use crate::code_memory;
 use crate::error::Error;
-use crate::native;
+use crate::switch;
 
 unsafe extern "C" {
     static canny_guest_handlers: [usize; 0];
@@ -100,15 +99,22 @@ pub fn runtime_operation(address: u64) -> Option<Runtime> {
 /// The activation has an instruction of translated code, its frame below the limit, and the instance that
 /// it belongs to; all records have the shape that `canny_tables::guest` says.
 #[cfg(not(target_arch = "x86_64"))]
-pub unsafe fn enter(activation: &mut Activation) -> u64 {
-    // SAFETY: the caller's promise is the generated entry's contract.
+pub unsafe fn enter(activation: *mut u8) -> u64 {
+    use canny_tables::guest::{activation as run, instance};
+    // SAFETY: the caller's promise is the generated entry's contract; the fields are at these offsets.
     unsafe {
+        let field = |at: i32| activation.add(at as usize).cast::<*mut u8>().read();
+        let owner = field(run::INSTANCE);
+        let memory = owner
+            .add(instance::MEMORY as usize)
+            .cast::<*mut u8>()
+            .read();
         canny_guest_enter(
-            activation.pc,
-            activation.frame,
-            (*activation.instance).memory,
-            activation.instance.cast_mut().cast(),
-            (&raw mut *activation).cast(),
+            field(run::PC).cast(),
+            field(run::FRAME).cast(),
+            memory,
+            owner,
+            activation,
         )
     }
 }
@@ -153,13 +159,13 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
                     canny_guest_out_of_bounds as *const () as libc::greg_t;
                 return;
             }
-            if native::bounds().contains(&at) {
+            if code_memory::bounds().contains(&at) {
                 // As if the instruction were a call that leaves, whose return address tells the trap.
                 let stack = registers[libc::REG_RSP as usize] - 8;
                 (stack as *mut u64).write(at as u64);
                 registers[libc::REG_RSP as usize] = stack;
                 registers[libc::REG_RDI as usize] = Reason::Fault as libc::greg_t;
-                registers[libc::REG_RIP as usize] = native::entries().leave as libc::greg_t;
+                registers[libc::REG_RIP as usize] = switch::entries().leave as libc::greg_t;
                 return;
             }
         }

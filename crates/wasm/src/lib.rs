@@ -16,16 +16,19 @@ mod arena;
 mod backtrace;
 mod casts;
 mod code;
+mod code_memory;
 mod collect;
 mod constant;
 mod definitions;
 mod error;
 mod exceptions;
+mod frames;
 mod handlers;
 mod heap;
 mod instance;
 mod link;
 mod listing;
+mod machine_code;
 mod memory;
 mod module;
 mod native;
@@ -36,6 +39,7 @@ mod racing;
 mod record;
 mod run;
 mod store;
+mod switch;
 mod table;
 mod translate;
 mod types;
@@ -53,11 +57,12 @@ pub use instance::{Extern, Imports, Instance};
 pub use listing::listing;
 pub use memory::{Memory, SharedMemory};
 pub use module::{Export, ExternType, Import, Module};
-pub use native::{Policy as MachineCodePolicy, set_policy as set_machine_code_policy};
+pub use native::{
+    Policy as MachineCodePolicy, set_policy as set_machine_code_policy, translate_all,
+};
 
 pub use store::{Body, Function, Global, Store};
 pub use table::Table;
-pub use translate::translate_all;
 pub use types::{
     FieldType, FunctionType, GlobalType, HeapType, MemoryType, Storage, TableType, ValueType,
 };

@@ -2,6 +2,7 @@
 //!
 //! The code of a function is made when it is called first, and belongs to the module.
 
+use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -20,7 +21,7 @@ use crate::constant::Constant;
 use crate::definitions::{self, Composite, SubType};
 use crate::error::Error;
 use crate::handlers;
-use crate::native::{MachineCode, Refusal};
+use crate::machine_code::{MachineCode, Refusal};
 use crate::types::{
     FieldType, FunctionType, GlobalType, HeapType, MemoryType, Storage, TableType, ValueType,
 };
@@ -125,19 +126,6 @@ struct Shared {
     parts: Parts,
     code: FunctionCode,
     machine_code: MachineCode,
-}
-
-/// A module that code refers to, which may be gone.
-#[derive(Clone, Debug)]
-pub struct WeakModule(Weak<Shared>);
-
-impl WeakModule {
-    /// The module, if it is still there.
-    pub fn module(&self) -> Option<Module> {
-        Some(Module {
-            shared: self.0.upgrade()?,
-        })
-    }
 }
 
 /// The code of a module's own functions.
@@ -295,8 +283,15 @@ impl Module {
     }
 
     /// A reference that does not keep it.
-    pub(crate) fn weak(&self) -> WeakModule {
-        WeakModule(Arc::downgrade(&self.shared))
+    pub(crate) fn weak(&self) -> Weak<dyn Any + Send + Sync> {
+        let shared: Arc<dyn Any + Send + Sync> = Arc::clone(&self.shared) as _;
+        Arc::downgrade(&shared)
+    }
+
+    /// The module that such a reference was to.
+    pub(crate) fn of_any(shared: Arc<dyn Any + Send + Sync>) -> Option<Module> {
+        let shared = shared.downcast().ok()?;
+        Some(Module { shared })
     }
 
     pub(crate) fn parts(&self) -> &Parts {

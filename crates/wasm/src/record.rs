@@ -151,7 +151,7 @@ impl InstanceRecord {
             None => std::ptr::null(),
         };
         self.natives = match &self.module {
-            Some(module) => module.machine_code().natives(),
+            Some(module) => module.machine_code().native_addresses(),
             None => std::ptr::null(),
         };
         self.memories = lists.memories.as_ptr();

@@ -9,24 +9,23 @@ use std::sync::LazyLock;
 
 use canny_tables::guest::{Opcode, Plain, Reason, Runtime};
 
-use crate::activation::{Activation, Event, Limits, Outcome, Run, RunId, Stack};
+use crate::activation::{Activation, Event, Limits, Outcome, Run, RunId, STRETCH, Stack};
 use crate::code::{self, Code};
+use crate::code_memory;
 use crate::definitions;
 use crate::error::Trap;
 use crate::exceptions::Exception;
+use crate::frames::{self, Found};
 use crate::handlers;
-use crate::native::{self, Found};
+use crate::native;
 use crate::notifications::{self, Step};
 use crate::operations;
 use crate::store::{Function, HostBody, Store};
-use crate::translate;
+use crate::switch;
 use crate::types::FunctionType;
 
 /// Jumps and calls between two visits of the embedder.
 const SLICE: i64 = 100_000;
-
-/// The same between two looks at which function runs, while that is an interpreted one.
-pub const STRETCH: i64 = 10_000;
 
 /// Most runs inside of each other, through functions of the host.
 const DEPTH_MAX: usize = 200;
@@ -100,7 +99,8 @@ impl Store {
         run.activation.instance = instance;
         run.activation.top = frame;
         // SAFETY: the stack of machine code has its first words there, and nothing is on it.
-        unsafe { native::prepare(&mut run.activation, run.stack.top()) };
+        run.activation.native_stack = unsafe { switch::prepare(run.stack.top()) };
+        run.activation.transition = std::ptr::null();
         run.is_outside = false;
         run.signature = kind;
         run.results = results;
@@ -245,7 +245,7 @@ impl Store {
         activation.budget = self.take_stretch(self.stretch)?;
         // The interpreter comes to the instruction again by itself, machine code does not.
         if activation.waiting.is_some()
-            && let Found::Native(..) = native::start(activation)
+            && let Found::Native(..) = frames::start(activation)
             && let Some(event) = self.operation(activation)?
         {
             return Ok(event);
@@ -292,7 +292,7 @@ impl Store {
     fn enter(&mut self, activation: &mut Activation) -> Reason {
         // SAFETY: the code was translated from a validated module or is an instruction of the runtime, and
         // its records belong to this store, which is borrowed.
-        let reason = unsafe { native::enter(activation) };
+        let reason = unsafe { enter((&raw mut *activation).cast()) };
         let reasons = Reason::ALL.iter().copied();
         let mut found = reasons.filter(|known| *known as u64 == reason);
         found.next().unwrap_or(Reason::Unreachable)
@@ -361,7 +361,7 @@ impl Store {
         let Some(module) = &instance.module else {
             return Err(Trap::Reason(Reason::Unreachable));
         };
-        let code = translate::code(module, own_index);
+        let code = native::code(module, own_index);
         let code = code.map_err(|error| Trap::Host(error.to_string()))?;
         let imported = module.parts().imported_functions;
         let number = instance.functions[imported + own_index as usize];
@@ -412,10 +412,15 @@ impl Store {
     }
 }
 
+#[cfg(not(target_arch = "x86_64"))]
+use crate::handlers::enter;
+#[cfg(target_arch = "x86_64")]
+use crate::switch::enter;
+
 /// The trap of machine code.
 fn fault(activation: &Activation) -> Reason {
-    let trap = match native::start(activation) {
-        Found::Native(address, _) => native::trap_at(address),
+    let trap = match frames::start(activation) {
+        Found::Native(address, _) => code_memory::trap_at(address),
         Found::Interpreted(_) => None,
     };
     // Each instruction that can trap is known by its address.

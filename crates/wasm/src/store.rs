@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use canny_tables::guest::{Opcode, Runtime};
 
-use crate::activation::{Limits, Outcome, Run};
+use crate::activation::{Limits, Outcome, Run, STRETCH};
 use crate::arena::Arena;
 use crate::code::Code;
 use crate::definitions;
@@ -16,7 +16,6 @@ use crate::exceptions::Exceptions;
 use crate::heap::Heap;
 use crate::memory::{Memory, PAGE};
 use crate::record::{FunctionRecord, GlobalRecord, InstanceRecord};
-use crate::run::STRETCH;
 use crate::table::Table;
 use crate::types::{self, FunctionType, GlobalType};
 

@@ -4,40 +4,16 @@
 //! of the frame's instance; calls of other instances have that instance in the link. Functions that catch
 //! or throw are never machine code, so that frames of that are dropped.
 
-use canny_tables::guest::{Opcode, Plain, Reason, Runtime};
+use canny_tables::guest::{Reason, Runtime};
 
 use crate::activation::Activation;
 use crate::code::{self, Clause};
 use crate::definitions;
 use crate::error::Trap;
 use crate::exceptions::{Exception, Tag};
-use crate::handlers;
-use crate::native;
-use crate::record::InstanceRecord;
+use crate::frames::{Caller, Frame, caller, drop_newest};
 use crate::store::Store;
 use crate::types::{FunctionType, ValueType};
-
-/// A frame, and the instruction of its function that has not been done yet.
-#[derive(Clone, Copy, Debug)]
-pub struct Frame {
-    pub slots: *mut u64,
-    pub instance: *const InstanceRecord,
-    /// An instruction, or what is behind one that is a call.
-    pub pc: *const u64,
-    pub is_call: bool,
-}
-
-impl Frame {
-    /// An address in the instruction that the frame is at: a call belongs to the blocks in which it is,
-    /// not to those behind it.
-    pub fn at(self) -> *const u64 {
-        if self.is_call {
-            self.pc.wrapping_sub(1)
-        } else {
-            self.pc
-        }
-    }
-}
 
 /// The answer of a function to an exception.
 enum Found {
@@ -190,8 +166,8 @@ fn outside(activation: &mut Activation, mut caller: Caller) -> Option<Frame> {
         match caller {
             Caller::None => return None,
             Caller::Interpreted(frame) => return Some(frame),
-            // SAFETY: the run has been left, and its newest call of machine code is the one of this adapter.
-            Caller::Native(_) => caller = unsafe { native::drop_newest(activation) },
+            // SAFETY: the run has been left; its newest call of machine code is the adapter's.
+            Caller::Native(_) => caller = unsafe { drop_newest(activation) },
         }
     }
 }
@@ -217,46 +193,4 @@ fn find(frame: Frame, tag: Tag) -> Option<Found> {
             None => Found::Link(body.link),
         }
     })
-}
-
-/// Who has called a function.
-#[derive(Clone, Copy, Debug)]
-pub enum Caller {
-    /// Nobody: it is the run's first.
-    None,
-    Interpreted(Frame),
-    /// Machine code, by an adapter with this base pointer.
-    Native(*const u64),
-}
-
-/// The caller of a function with a link.
-///
-/// # Safety
-/// The link belongs to a frame of a run that is not running now.
-pub unsafe fn caller(link: *const u64, instance: *const InstanceRecord) -> Caller {
-    // SAFETY: a link has a return address, which is that of an instruction, and the caller's frame. An
-    // instruction that goes back to another instance has that and the address there.
-    unsafe {
-        let mut frame = Frame {
-            slots: link.add(1).read() as *mut u64,
-            instance,
-            pc: link.read() as *const u64,
-            is_call: true,
-        };
-        let is_at = |pc: *const u64, op: Plain| {
-            let handler = handlers::address(Opcode::Plain(op));
-            pc.read() == handler as u64
-        };
-        if is_at(frame.pc, Plain::ReturnNative) {
-            return Caller::Native(link.add(2).read() as *const u64);
-        }
-        if is_at(frame.pc, Plain::ReturnAcross) {
-            frame.instance = frame.pc.add(1).read() as *const InstanceRecord;
-            frame.pc = frame.pc.add(2).read() as *const u64;
-        }
-        if is_at(frame.pc, Plain::Finish) {
-            return Caller::None;
-        }
-        Caller::Interpreted(frame)
-    }
 }

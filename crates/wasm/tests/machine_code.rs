@@ -186,7 +186,7 @@ fn a_run_is_left_and_goes_on() {
     }
     assert_eq!((calls, store.results()), (100, &[110_100][..]));
     assert!(module.is_machine_code(2) && module.is_machine_code(3));
-    // A run that is given up in the middle leaves nothing behind.
+    // A run that is abandoned in the middle leaves nothing behind.
     let id = store.begin(run, &[3]).unwrap();
     assert!(matches!(store.proceed(id).unwrap(), Event::Call(12)));
     store.abandon(id);

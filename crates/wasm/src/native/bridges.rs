@@ -1,9 +1,8 @@
 //! The ways between the interpreter and machine code.
 //!
 //! The interpreter comes to machine code by an instruction whose handler is a piece of code made here. It
-//! notes a [`Transition`](super::Transition) on the stack, by which frames below it are found. Machine code
-//! comes to an interpreted function by an adapter of its type, which makes a frame as the interpreter
-//! does.
+//! notes a transition (`Transition`) on the stack, by which frames below it are found. Machine code comes
+//! to an interpreted function by an adapter of its type, which makes a frame as the interpreter does.
 
 use std::sync::LazyLock;
 
@@ -20,11 +19,11 @@ use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
 use super::compile::{Compiled, Refusal, generate, isa, kind_of, signature_of, words_signature};
-use super::region::{self, Piece, Purpose};
-use super::switch::entries;
-use super::walk::{TRANSITION_BYTES, transition};
+use crate::activation::{TRANSITION_BYTES, transition};
 use crate::code::Code;
+use crate::code_memory::{self, Piece, Purpose};
 use crate::definitions;
+use crate::switch::entries;
 use crate::types::FunctionType;
 
 const TRUSTED: MemFlagsData = MemFlagsData::trusted();
@@ -248,7 +247,7 @@ static RETURN: LazyLock<Box<[u64]>> = LazyLock::new(|| {
 });
 
 /// Code that tells the adapter for functions of a type which one it is.
-pub fn stub(own_index: u32, adapter: usize) -> Result<region::Code, Refusal> {
+pub fn stub(own_index: u32, adapter: usize) -> Result<code_memory::Code, Refusal> {
     // mov qword ptr [r15 + callee], index; jmp adapter
     let mut bytes = vec![0x49, 0xc7, 0x47, activation::CALLEE as u8];
     bytes.extend(own_index.to_le_bytes());
@@ -265,7 +264,7 @@ pub fn stub(own_index: u32, adapter: usize) -> Result<region::Code, Refusal> {
 }
 
 /// Gives code an address.
-pub fn install(compiled: Compiled, purpose: Purpose) -> Result<region::Code, Refusal> {
+pub fn install(compiled: Compiled, purpose: Purpose) -> Result<code_memory::Code, Refusal> {
     let Compiled {
         bytes,
         traps,
@@ -276,7 +275,7 @@ pub fn install(compiled: Compiled, purpose: Purpose) -> Result<region::Code, Ref
         purpose,
         traps: traps.into(),
     };
-    let code = region::install(bytes, piece, |bytes, address| {
+    let code = code_memory::install(bytes, piece, |bytes, address| {
         for (offset, target, addend) in relocations {
             let target = target.unwrap_or(address) as i64;
             let distance = target + addend - (address as i64 + i64::from(offset));

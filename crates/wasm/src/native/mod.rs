@@ -4,23 +4,11 @@
 //! the compiler turns its bytes into machine code (`compile`), and the first instruction of its register
 //! code then leads there (`bridges`). So does the first instruction of a loop in which a call was found,
 //! for calls that last long. Machine code has frames on a stack of its own (`switch`), and calls other
-//! functions directly, or by an adapter if they are interpreted. What it cannot do is an operation of the
+//! functions directly, or by an adapter if they are interpreted. The rest are operations of the
 //! runtime, as in the interpreter; functions that catch or throw exceptions are interpreted always.
 
 mod bridges;
 mod compile;
-mod region;
-mod switch;
 mod tier;
-mod walk;
 
-pub use compile::Refusal;
-pub use region::{bounds, trap_at};
-pub use switch::{enter, entries, prepare};
-pub use tier::{MachineCode, Policy, sample, set_policy, translated};
-pub use walk::{Found, Transition, back, drop_newest, function_at, outside, start};
-
-use crate::module::WeakModule;
-
-/// The module of a function.
-type Owner = WeakModule;
+pub use tier::{Policy, code, sample, set_policy, translate_all};

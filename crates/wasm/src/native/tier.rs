@@ -3,17 +3,17 @@
 //! A function is a candidate when a run has used up its slice there. Its machine code is put in force by
 //! one store to the first word of an instruction, so that any thread may do it while runs go on.
 
-use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use canny_locks::{Condvar, Mutex};
 
 use super::bridges::{self, Callee};
 use super::compile::{self, Refusal, Surroundings};
-use super::region::{self, Code, Purpose};
-use super::walk::{Found, start};
 use crate::activation::Activation;
+use crate::code_memory::{self, Code, Purpose};
+use crate::error::Error;
+use crate::frames::{Found, start};
 use crate::module::Module;
 use crate::translate;
 
@@ -57,61 +57,6 @@ mod state {
 /// So many bytes of a function let it be found running once more before it is compiled.
 const BYTES_A_SAMPLE: usize = 1000;
 
-/// Machine code of a module's own functions.
-#[derive(Debug)]
-pub struct MachineCode {
-    /// Addresses of code, or 0.
-    natives: Box<[AtomicPtr<u8>]>,
-    /// Addresses for calls by other machine code, or 0: those of stubs until there is code.
-    cells: Box<[AtomicUsize]>,
-    states: Box<[AtomicU8]>,
-    kept: Mutex<Kept>,
-}
-
-#[derive(Default, Debug)]
-struct Kept {
-    codes: Vec<Code>,
-    words: Vec<Box<[u64]>>,
-    /// How often calls were found in loops that were there before the code was, by function and offset.
-    loops: HashMap<(u32, u64), u8>,
-    /// Functions of which a loop is with the compiler.
-    pending: HashSet<u32>,
-    /// Why functions were not compiled.
-    refusals: Vec<(u32, Refusal)>,
-}
-
-impl MachineCode {
-    pub fn of_functions(count: usize) -> MachineCode {
-        MachineCode {
-            natives: (0..count).map(|_| AtomicPtr::default()).collect(),
-            cells: (0..count).map(|_| AtomicUsize::new(0)).collect(),
-            states: (0..count).map(|_| AtomicU8::new(0)).collect(),
-            kept: Mutex::default(),
-        }
-    }
-
-    /// Where the addresses of code are.
-    pub fn natives(&self) -> *const AtomicPtr<u8> {
-        self.natives.as_ptr()
-    }
-
-    /// Bytes of code.
-    pub fn bytes(&self) -> usize {
-        self.kept.lock().codes.iter().map(Code::bytes).sum()
-    }
-
-    /// Whether a function has code.
-    pub fn has(&self, own_index: u32) -> bool {
-        let native = &self.natives[own_index as usize];
-        !native.load(Ordering::Relaxed).is_null()
-    }
-
-    /// Why functions do not have code that were given to the compiler.
-    pub fn refusals(&self) -> Vec<(u32, Refusal)> {
-        self.kept.lock().refusals.clone()
-    }
-}
-
 struct Around<'a> {
     module: &'a Module,
 }
@@ -144,7 +89,7 @@ impl Surroundings for Around<'_> {
     }
 }
 
-/// What is to be compiled.
+/// A function that is to be compiled.
 #[derive(Clone, Debug)]
 struct Request {
     module: Module,
@@ -325,7 +270,7 @@ fn without_signals<T>(work: impl FnOnce() -> T) -> T {
 }
 
 fn is_supported() -> bool {
-    cfg!(all(target_arch = "x86_64", target_os = "linux")) && region::is_ready()
+    cfg!(all(target_arch = "x86_64", target_os = "linux")) && code_memory::is_ready()
 }
 
 /// Looks at where a run has used up its budget; gives whether that is an interpreted function which may
@@ -389,8 +334,26 @@ fn request(module: &Module, own_index: u32, from: Option<u64>) {
     }
 }
 
+/// The register code of one of the module's own functions, translated if that was not done before.
+pub fn code(module: &Module, own_index: u32) -> Result<*const u64, Error> {
+    if let Some(code) = module.code(own_index) {
+        return Ok(code);
+    }
+    let code = translate::code(module, own_index)?;
+    translated(module, own_index);
+    Ok(code)
+}
+
+/// Translates all functions of a module; gives the bytes of their code.
+pub fn translate_all(module: &Module) -> Result<usize, Error> {
+    for index in 0..module.parts().bodies.len() as u32 {
+        code(module, index)?;
+    }
+    Ok(module.code_bytes())
+}
+
 /// Compiles a function that was just translated, if the policy wants that.
-pub fn translated(module: &Module, own_index: u32) {
+fn translated(module: &Module, own_index: u32) {
     let now = policy();
     if !matches!(now, Policy::Always | Policy::Loops) || !is_supported() {
         return;

@@ -29,7 +29,6 @@ use crate::code::{Clause, Code, FunctionBody, Loop};
 use crate::definitions;
 use crate::error::Error;
 use crate::module::Module;
-use crate::native;
 use control::Control;
 use values::Values;
 
@@ -145,24 +144,8 @@ const FRAME_MAX: usize = 60_000;
 pub fn code(module: &Module, own_index: u32) -> Result<*const u64, Error> {
     match module.code(own_index) {
         Some(code) => Ok(code),
-        None => {
-            let code = module.set_code(own_index, function(module, own_index)?);
-            native::translated(module, own_index);
-            Ok(code)
-        }
+        None => Ok(module.set_code(own_index, function(module, own_index)?)),
     }
-}
-
-/// Translates all functions of a module; gives the bytes of their code.
-pub fn translate_all(module: &Module) -> Result<usize, Error> {
-    let mut bytes = 0;
-    for index in 0..module.parts().bodies.len() as u32 {
-        let body = function(module, index)?;
-        bytes += 8 * body.words.len();
-        module.set_code(index, body);
-        native::translated(module, index);
-    }
-    Ok(bytes)
 }
 
 /// Translates one of the module's own functions.

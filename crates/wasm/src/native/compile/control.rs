@@ -31,7 +31,7 @@ pub struct Control {
     height: usize,
     parameters: Vec<Type>,
     results: Vec<Type>,
-    /// What comes behind it.
+    /// The block behind it.
     exit: Block,
     /// Whether its blocks take the operands below its parameters too.
     takes_all: bool,

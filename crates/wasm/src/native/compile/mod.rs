@@ -26,22 +26,14 @@ use cranelift_codegen::{Context, FinalizedRelocTarget, binemit::Reloc};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use wasmparser::BinaryReader;
 
-use super::switch::{Entries, entries};
 use crate::code::{Loop, LoopOperand};
 use crate::definitions;
+pub use crate::machine_code::Refusal;
 use crate::module::Module;
+use crate::switch::{Entries, entries};
 use crate::types::{FunctionType, ValueType};
 use control::Control;
 use scan::Contents;
-
-/// Why a function stays interpreted.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Refusal {
-    /// It has something that is not compiled, or too much of it.
-    Unfit(&'static str),
-    /// The code generator or the system has failed.
-    Failed(String),
-}
 
 /// Machine code of a function, without an address yet.
 pub struct Compiled {
@@ -54,7 +46,7 @@ pub struct Compiled {
     pub words: Vec<Box<[u64]>>,
 }
 
-/// What the code refers to outside of itself.
+/// The things outside of itself that code refers to.
 pub trait Surroundings {
     /// The machine code of one of the module's own functions, if it is there.
     fn native(&self, own_index: u32) -> Option<usize>;
@@ -296,7 +288,7 @@ pub struct Compiler<'a, 'b> {
     stack: Vec<Value>,
     control: Vec<Control>,
     locals: Vec<Variable>,
-    /// What is left of the budget, if the function counts.
+    /// The rest of the budget, if the function counts.
     budget: Option<Variable>,
     /// Blocks that were opened in code that is not reached.
     unreachable: Option<usize>,

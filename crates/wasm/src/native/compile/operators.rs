@@ -1,4 +1,5 @@
-//! The operators one by one.
+//! The operators one by one: each becomes instructions of the code generator, or an operation of the
+//! runtime. Values are taken from the operand stack, and results are put there.
 
 use canny_tables::guest::{FieldPart, Reason, Runtime};
 use canny_wasm_meaning::{self as meaning};

@@ -1,4 +1,5 @@
-//! A look at a function before it is compiled: is it fit, and does it call others.
+//! A look at a function before it is compiled. It says if the function is fit for that, and what it does
+//! that its code has to be prepared for.
 
 use wasmparser::{FunctionBody, Operator};
 
@@ -22,7 +23,7 @@ const VALUES_MAX: usize = 48;
 const UNKNOWN_TAIL_CALL: Refusal =
     Refusal::Unfit("it calls a function in its place that may be interpreted");
 
-/// What a function has.
+/// The contents of a function that matter.
 #[derive(Clone, Default, Debug)]
 pub struct Contents {
     /// Calls, or operations of the runtime.

@@ -4,45 +4,78 @@
 //! code by has noted the interpreter's frame; an adapter has its base pointer in the link of the
 //! interpreter's frame.
 
-use super::region::{self, Purpose};
-use super::switch::{LEFT_BASE, entries};
-use crate::activation::Activation;
+use canny_tables::guest::{Opcode, Plain};
+
+use crate::activation::{Activation, Transition};
+use crate::code_memory::{self, Purpose};
+use crate::handlers;
+use crate::module::Module;
 use crate::record::InstanceRecord;
-use crate::unwind::{Caller, Frame, caller};
+use crate::switch::{LEFT_BASE, entries};
 
-/// A call of machine code by the interpreter, in the frame of the piece that has made it.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Transition {
-    pub older: *const Transition,
-    /// What `Activation::top` was.
-    pub top: *mut u64,
-    /// The interpreter's frame of the function, and its link.
-    pub frame: *mut u64,
-    pub link: *const u64,
+/// A frame, and the instruction of its function that has not been done yet.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    pub slots: *mut u64,
     pub instance: *const InstanceRecord,
-    /// The piece's base pointer.
-    pub base: *mut u64,
+    /// An instruction, or what is behind one that is a call.
+    pub pc: *const u64,
+    pub is_call: bool,
 }
 
-/// Offsets in a transition.
-pub mod transition {
-    pub const OLDER: i32 = 0;
-    pub const TOP: i32 = 8;
-    pub const FRAME: i32 = 16;
-    pub const LINK: i32 = 24;
-    pub const INSTANCE: i32 = 32;
-    pub const BASE: i32 = 40;
+impl Frame {
+    /// An address in the instruction that the frame is at: a call belongs to the blocks in which it is,
+    /// not to those behind it.
+    pub fn at(self) -> *const u64 {
+        if self.is_call {
+            self.pc.wrapping_sub(1)
+        } else {
+            self.pc
+        }
+    }
 }
 
-pub const TRANSITION_BYTES: u32 = size_of::<Transition>() as u32;
+/// The caller of a function.
+#[derive(Clone, Copy, Debug)]
+pub enum Caller {
+    /// Nobody: it is the run's first.
+    None,
+    Interpreted(Frame),
+    /// Machine code, by an adapter with this base pointer.
+    Native(*const u64),
+}
 
-const _: () = assert!(std::mem::offset_of!(Transition, older) == transition::OLDER as usize);
-const _: () = assert!(std::mem::offset_of!(Transition, top) == transition::TOP as usize);
-const _: () = assert!(std::mem::offset_of!(Transition, frame) == transition::FRAME as usize);
-const _: () = assert!(std::mem::offset_of!(Transition, link) == transition::LINK as usize);
-const _: () = assert!(std::mem::offset_of!(Transition, instance) == transition::INSTANCE as usize);
-const _: () = assert!(std::mem::offset_of!(Transition, base) == transition::BASE as usize);
+/// The caller of a function with a link.
+///
+/// # Safety
+/// The link belongs to a frame of a run that is not running now.
+pub unsafe fn caller(link: *const u64, instance: *const InstanceRecord) -> Caller {
+    // SAFETY: a link has a return address, which is that of an instruction, and the caller's frame. An
+    // instruction that goes back to another instance has that and the address there.
+    unsafe {
+        let mut frame = Frame {
+            slots: link.add(1).read() as *mut u64,
+            instance,
+            pc: link.read() as *const u64,
+            is_call: true,
+        };
+        let is_at = |pc: *const u64, op: Plain| {
+            let handler = handlers::address(Opcode::Plain(op));
+            pc.read() == handler as u64
+        };
+        if is_at(frame.pc, Plain::ReturnNative) {
+            return Caller::Native(link.add(2).read() as *const u64);
+        }
+        if is_at(frame.pc, Plain::ReturnAcross) {
+            frame.instance = frame.pc.add(1).read() as *const InstanceRecord;
+            frame.pc = frame.pc.add(2).read() as *const u64;
+        }
+        if is_at(frame.pc, Plain::Finish) {
+            return Caller::None;
+        }
+        Caller::Interpreted(frame)
+    }
+}
 
 /// A frame of a run that was left.
 #[derive(Clone, Copy, Debug)]
@@ -77,10 +110,10 @@ pub fn start(activation: &Activation) -> Found {
 }
 
 /// The function of a frame of machine code, among its module's own ones.
-pub fn function_at(address: usize) -> Option<(super::Owner, u32)> {
-    let (piece, _) = region::find(address)?;
+pub fn function_at(address: usize) -> Option<(Module, u32)> {
+    let (piece, _) = code_memory::find(address)?;
     match &piece.purpose {
-        Purpose::Function(owner, index) => Some((owner.clone(), *index)),
+        Purpose::Function(owner, index) => Some((Module::of_any(owner.upgrade()?)?, *index)),
         _ => None,
     }
 }
@@ -94,7 +127,7 @@ pub unsafe fn outside(
     base: *const u64,
     transition: &mut *const Transition,
 ) -> Option<Found> {
-    let piece = region::find(address);
+    let piece = code_memory::find(address);
     let is_bridge =
         piece.is_some_and(|(piece, _)| matches!(piece.purpose, Purpose::FromInterpreter));
     // SAFETY: a piece of this purpose has noted a transition, and others have the base pointer and the

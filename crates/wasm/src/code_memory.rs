@@ -3,14 +3,13 @@
 //! The memory is in view twice, so that no address is writable and executable at once. One region serves
 //! the process; signal handlers ask for its bounds only.
 
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Weak};
 
 use canny_locks::Mutex;
 use canny_tables::guest::Reason;
-
-use super::Owner;
 
 /// Most bytes of machine code in a process.
 const BYTES: usize = 256 << 20;
@@ -21,15 +20,15 @@ const ALIGNMENT: usize = 64;
 /// The purpose of a piece of code.
 #[derive(Clone, Debug)]
 pub enum Purpose {
-    /// One of a module's own functions, by its index.
-    Function(Owner, u32),
+    /// One of a module's own functions, by its index; the module may be gone.
+    Function(Weak<dyn Any + Send + Sync>, u32),
     /// The interpreter calls machine code by it.
     FromInterpreter,
     /// Machine code calls interpreted functions by it.
     ToInterpreter,
 }
 
-/// What is known of a piece of code.
+/// A piece of code, as far as it is known.
 #[derive(Debug)]
 pub struct Piece {
     pub purpose: Purpose,

@@ -4,14 +4,12 @@
 //! preempted wherever it is, and no frame of Rust lies between two frames of a guest.
 //!
 //! The stack of machine code begins with a call of `interpret`, which runs handlers until they return to
-//! machine code. What they return for otherwise is a reason to leave. Machine code that calls an
+//! machine code. Any other reason to return is one to leave. Machine code that calls an
 //! interpreted function comes to another `interpret`. Register r15 has the activation all the time.
 
 use std::ops::Range;
 
 use canny_tables::guest::{Reason, activation, instance};
-
-use crate::activation::Activation;
 
 #[cfg(target_arch = "x86_64")]
 std::arch::global_asm!(
@@ -19,7 +17,7 @@ std::arch::global_asm!(
     ".hidden canny_guest_switch",
     ".globl canny_guest_switch",
     "canny_guest_switch:",
-    // What the platform's convention keeps, for the way back.
+    // The registers that the platform's convention keeps, for the way back.
     "push rbp",
     "push rbx",
     "push r12",
@@ -200,46 +198,25 @@ pub const LEFT_BASE: usize = 4;
 /// The activation has the instruction, frame and instance at which an interpreter goes on, or was left by
 /// machine code; all records have the shape that `canny_tables::guest` says.
 #[cfg(target_arch = "x86_64")]
-pub unsafe fn enter(activation: &mut Activation) -> u64 {
+pub unsafe fn enter(activation: *mut u8) -> u64 {
     // SAFETY: the caller's promise; the stack was made ready by `prepare` or left by code.
-    unsafe { canny_guest_switch((&raw mut *activation).cast()) }
+    unsafe { canny_guest_switch(activation) }
 }
 
-/// The same where there is no machine code.
+/// Writes the first words of the stack of machine code, below its upper end; gives where they begin.
 ///
 /// # Safety
-/// As above.
-#[cfg(not(target_arch = "x86_64"))]
-pub unsafe fn enter(activation: &mut Activation) -> u64 {
-    // SAFETY: the caller's promise is the contract of the generated entry.
-    unsafe { crate::handlers::enter(activation) }
-}
-
-/// Makes the stack of machine code ready for a run that begins.
-///
-/// # Safety
-/// The words below `top`, which is aligned to 16 bytes, belong to the run's stack.
-#[cfg(target_arch = "x86_64")]
-pub unsafe fn prepare(activation: &mut Activation, top: *mut u64) {
+/// The words below `top`, which is aligned to 16 bytes, belong to the stack.
+pub unsafe fn prepare(top: *mut u64) -> *mut u64 {
     // SAFETY: the caller's promise.
     unsafe {
         let first = top.sub(LEFT_WORDS);
         first.add(LEFT_BASE).write(0);
         first
             .add(LEFT_BASE + 1)
-            .write(canny_guest_begin as *const () as u64);
-        activation.native_stack = first;
+            .write(entries().beginning.start as u64);
+        first
     }
-    activation.transition = std::ptr::null();
-}
-
-/// The same where there is no machine code.
-///
-/// # Safety
-/// As above.
-#[cfg(not(target_arch = "x86_64"))]
-pub unsafe fn prepare(activation: &mut Activation, _top: *mut u64) {
-    activation.transition = std::ptr::null();
 }
 
 /// Addresses of the parts that machine code calls, or at which it is found on a stack.
