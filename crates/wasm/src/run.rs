@@ -219,7 +219,10 @@ impl Store {
         };
         match raised {
             Ok(()) => self.runs.push(run),
-            Err(_) => self.end(run),
+            Err(_) => {
+                self.note_backtrace(&run.activation);
+                self.end(run);
+            }
         }
         raised
     }

@@ -61,6 +61,11 @@ impl Store {
         ((number as usize) < self.exceptions.tag_count()).then_some(Tag(number))
     }
 
+    /// How many tags there are; they have the numbers below.
+    pub fn tag_count(&self) -> usize {
+        self.exceptions.tag_count()
+    }
+
     /// The type of a tag, whose parameters are those of the values of its exceptions.
     pub fn tag_type(&self, tag: Tag) -> &'static FunctionType {
         definitions::function_type(self.exceptions.tag_type(tag))

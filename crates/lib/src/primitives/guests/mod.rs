@@ -8,6 +8,7 @@
 //! A store belongs to the task that has begun a call of it until the call has ended. Other tasks are
 //! told that it is in use.
 
+mod exceptions;
 mod modules;
 mod objects;
 mod systems;
@@ -48,6 +49,8 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%wasm-call" => call_function;
     "%wasm-event" => event;
     "%wasm-resume" => resume;
+    "%wasm-raise" => exceptions::raise;
+    "%wasm-outside?" => exceptions::is_outside;
     "%wasm-abandon!" => abandon;
     "%wasm-fuel" => |thread, call| {
         let (guests, _) = store(thread, call)?;
@@ -73,6 +76,9 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%wasm-memory-bytes" => objects::memory_bytes;
     "%wasm-memory-copy!" => objects::copy_to_memory;
     "%wasm-memory-find" => objects::find_in_memory;
+    "%wasm-tag" => exceptions::make_tag;
+    "%wasm-tag-types" => exceptions::tag_types;
+    "%wasm-tag-count" => exceptions::tag_count;
     "%wasm-table" => objects::make_table;
     "%wasm-table-type" => objects::table_type;
     "%wasm-table-size" => objects::table_size;
@@ -130,6 +136,7 @@ impl GuestStore {
 mod field {
     pub(super) const HANDLE: usize = 1;
     pub(super) const EXTERNS: usize = 2;
+    pub(super) const TAGS: usize = 3;
 }
 
 thread_local! {
@@ -156,7 +163,7 @@ fn store_of(thread: &Thread, handle: Value) -> Option<Arc<GuestStore>> {
 fn store(thread: &mut Thread, call: Call) -> Result<(Arc<GuestStore>, ObjectRef), Raise> {
     let record = call.object(thread, 0, Kind::Record, "store")?;
     let found =
-        (record.length() > field::EXTERNS).then(|| store_of(thread, record.field(field::HANDLE)));
+        (record.length() > field::TAGS).then(|| store_of(thread, record.field(field::HANDLE)));
     match found.flatten() {
         Some(guests) => Ok((guests, record)),
         None => Err(call.type_error(thread, 0, "store")),
@@ -187,11 +194,7 @@ fn trap(thread: &mut Thread, call: Call, trap: &Trap) -> Raise {
 /// Raises a trap. The irritants are names and values in turn: its kind, the code of an exit, and the names
 /// of functions from the innermost one out.
 fn trap_in(thread: &mut Thread, call: Call, trap: &Trap, frames: &[GuestFrame]) -> Raise {
-    let mut functions = Value::NIL;
-    for frame in frames.iter().rev() {
-        let name = thread.string(&frame.text());
-        functions = thread.cons(name, functions);
-    }
+    let functions = names_of(thread, frames);
     let [name, within] = ["trap", "in"].map(|name| thread.symbol(name));
     let kind = thread.symbol(trap.kind());
     let last = match trap {
@@ -206,6 +209,16 @@ fn trap_in(thread: &mut Thread, call: Call, trap: &Trap, frames: &[GuestFrame]) 
     };
     let condition = thread.condition("wasm", &trap.to_string(), irritants, Some(call.who));
     thread.raise_object(condition)
+}
+
+/// The list of the names of functions.
+fn names_of(thread: &mut Thread, frames: &[GuestFrame]) -> Value {
+    let mut functions = Value::NIL;
+    for frame in frames.iter().rev() {
+        let name = thread.string(&frame.text());
+        functions = thread.cons(name, functions);
+    }
+    functions
 }
 
 /// Raises that a module or an instance could not be made.
@@ -444,12 +457,24 @@ fn go_on(
             guests.pending = Some(Pending { run, event, kind });
             Ok(record.field(field::HANDLE))
         }
-        Err(reason) => {
-            let frames = guests.store.backtrace().to_vec();
-            drop(guests);
-            Err(trap_in(thread, call, &reason, &frames))
-        }
+        Err(reason) => Err(ended(thread, call, record, guests, &reason)),
     }
+}
+
+/// Raises the reason for which a run has ended.
+fn ended(
+    thread: &mut Thread,
+    call: Call,
+    record: ObjectRef,
+    guests: MutexGuard<'_, Guests>,
+    reason: &Trap,
+) -> Raise {
+    let frames = guests.store.backtrace().to_vec();
+    if let Trap::Exception(exception) = reason {
+        return exceptions::uncaught(thread, call, record, guests, exception, &frames);
+    }
+    drop(guests);
+    trap_in(thread, call, reason, &frames)
 }
 
 fn event(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

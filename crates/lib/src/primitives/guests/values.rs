@@ -378,7 +378,7 @@ pub(super) fn types_of(
     kinds.ok_or_else(|| call.type_error(thread, position, "list of types such as i32 and f64"))
 }
 
-fn type_list(thread: &mut Thread, kinds: &[ValueType]) -> Result<Value, Raise> {
+pub(super) fn type_list(thread: &mut Thread, kinds: &[ValueType]) -> Result<Value, Raise> {
     let mut list = Builder::new();
     for kind in kinds {
         let symbol = type_symbol(thread, *kind);

@@ -1,0 +1,101 @@
+;;; Part of (canny wasm): memories, whose addresses are checked by the machine.
+
+(define-record-type memory
+  (new-memory %store number)
+  memory?
+  (%store memory-store)
+  (number memory-number))
+
+(define (check-memory who object)
+  (check-argument who 1 memory? "memory" object))
+
+;; A memory of so many pages of 65,536 bytes.
+(define* (make-memory store pages #:key (maximum #f))
+  (check-store 'make-memory store)
+  (check-index 'make-memory 2 pages)
+  (new-memory store (%wasm-memory store pages maximum #f)))
+
+(define (memory-pages memory)
+  (check-memory 'memory-pages memory)
+  (%wasm-memory-pages (memory-store memory) (memory-number memory)))
+
+;; Its bytes.
+(define (memory-size memory)
+  (check-memory 'memory-size memory)
+  (* 65536 (%wasm-memory-pages (memory-store memory) (memory-number memory))))
+
+;; Adds pages; how many there were, or #f if so many are not to be had.
+(define (memory-grow! memory pages)
+  (check-memory 'memory-grow! memory)
+  (check-index 'memory-grow! 2 pages)
+  (%wasm-memory-grow! (memory-store memory) (memory-number memory) pages))
+
+(define-syntax define-accessors
+  (syntax-rules ()
+    ((_ (reference change kind) ...)
+     (begin
+       (begin
+         (define (reference memory address)
+           (check-memory 'reference memory)
+           (check-index 'reference 2 address)
+           (%wasm-memory-ref (memory-store memory) (memory-number memory) address kind))
+         (define (change memory address value)
+           (check-memory 'change memory)
+           (check-index 'change 2 address)
+           (%wasm-memory-set! (memory-store memory) (memory-number memory) address kind value)))
+       ...))))
+
+(define-accessors
+  (memory-u8-ref memory-u8-set! guest-number/u8)
+  (memory-s8-ref memory-s8-set! guest-number/s8)
+  (memory-u16-ref memory-u16-set! guest-number/u16)
+  (memory-s16-ref memory-s16-set! guest-number/s16)
+  (memory-u32-ref memory-u32-set! guest-number/u32)
+  (memory-s32-ref memory-s32-set! guest-number/s32)
+  (memory-u64-ref memory-u64-set! guest-number/u64)
+  (memory-s64-ref memory-s64-set! guest-number/s64)
+  (memory-f32-ref memory-f32-set! guest-number/f32)
+  (memory-f64-ref memory-f64-set! guest-number/f64))
+
+;; A copy of the bytes from `start` to `end`.
+(define (memory-bytes memory start end)
+  (check-memory 'memory-bytes memory)
+  (check-range 'memory-bytes start end)
+  (%wasm-memory-bytes (memory-store memory) (memory-number memory) start (- end start)))
+
+(define (check-range who start end)
+  (check-index who 2 start)
+  (check-index who 3 end)
+  (if (< end start)
+      (%range-error who 3 "at least the start" end)))
+
+;; Copies a bytevector, or a part of it, to an address.
+(define* (memory-copy! memory address bytes #:optional (start 0) (end #f))
+  (check-memory 'memory-copy! memory)
+  (check-index 'memory-copy! 2 address)
+  (check-argument 'memory-copy! 3 bytevector? "bytevector" bytes)
+  (%wasm-memory-copy! (memory-store memory) (memory-number memory) address bytes start
+                      (or end (bytevector-length bytes))))
+
+;; The UTF-8 text from `start` to `end`.
+(define (memory-string memory start end)
+  (check-memory 'memory-string memory)
+  (check-range 'memory-string start end)
+  (utf8->string (memory-bytes memory start end)))
+
+;; Writes a text in UTF-8 to an address; the number of bytes.
+(define (memory-string-set! memory address text)
+  (check-memory 'memory-string-set! memory)
+  (check-argument 'memory-string-set! 3 string? "string" text)
+  (let ((bytes (string->utf8 text)))
+    (memory-copy! memory address bytes)
+    (bytevector-length bytes)))
+
+;; The UTF-8 text from an address to the next zero byte.
+(define (memory-c-string memory address)
+  (check-memory 'memory-c-string memory)
+  (check-index 'memory-c-string 2 address)
+  (let ((end (%wasm-memory-find (memory-store memory) (memory-number memory) address 0)))
+    (if (not end)
+        (%range-error 'memory-c-string 2 "no zero byte follows in the memory" address))
+    (memory-string memory address end)))
