@@ -10,7 +10,7 @@
 ;;; Functions, memories, tables, global variables and tags are numbers in a store.
 ;;;
 ;;; This file has modules, instances, WASI and errors. It includes `wasm/calls.scm`, with stores and
-;;; calls, `wasm/exceptions.scm`, `wasm/memories.scm` and `wasm/tables.scm`. Records whose first
+;;; calls, and files for exceptions, objects of guests, memories and tables. Records whose first
 ;;; field has a name with a `%` are printed without their fields.
 
 (define-library (canny wasm)
@@ -28,6 +28,8 @@
           memory-bytes memory-copy! memory-string memory-string-set! memory-c-string
           make-table table? table-size table-ref table-set! table-grow!
           make-global global? global-ref global-set!
+          guest-object? guest-struct? guest-struct-size guest-struct-ref guest-struct-set!
+          guest-array? guest-array-length guest-array-ref guest-array-set!
           make-tag tag? tag-types
           guest-exception? guest-exception-tag guest-exception-values raise-guest-exception
           make-wasi wasi? wasi-output wasi-error-output run-command
@@ -37,7 +39,8 @@
           (only (canny tasks) sleep %raise-if-interrupted)
           (only (canny files) file->bytevector)
           (canny machine arguments))
-  (include "wasm/calls.scm" "wasm/exceptions.scm" "wasm/memories.scm" "wasm/tables.scm")
+  (include "wasm/calls.scm" "wasm/exceptions.scm" "wasm/objects.scm" "wasm/memories.scm"
+           "wasm/tables.scm")
   (begin
 
     ;; Modules.

@@ -4,17 +4,21 @@
 ;;; slice. Then `drive` does what is to be done and continues it. So a call is preempted, parked and
 ;;; cancelled like everything else in a task. Leaving it by an escape ends it.
 ;;;
-;;; The first three fields of a store are known to the machine. The vectors behind them are changed
+;;; The first five fields of a store are known to the machine. The vectors behind them are changed
 ;;; by the task that makes instances of the store or calls them.
 
 (define-record-type store
-  (new-store %handle objects tags procedures count functions)
+  (new-store %handle objects tags references object-type procedures count functions)
   store?
   (%handle store-handle)
   ;; Objects that guests refer to. The machine changes it.
   (objects store-objects)
   ;; Tags of exceptions, by their number.
   (tags store-tags set-store-tags!)
+  ;; Weak pairs with the objects of guests that Scheme has. The machine changes it.
+  (references store-references)
+  ;; The type of their records.
+  (object-type store-object-type)
   ;; Procedures that guests may call, by their number, and how many there are.
   (procedures store-procedures set-store-procedures!)
   (count store-count set-store-count!)
@@ -33,7 +37,7 @@
       (raise-bad-option 'make-store "#:stack-size" "a number of bytes from 4096 to 2^30"
                         stack-size))
   (new-store (%wasm-store fuel memory-limit stack-size) (make-vector 16 #f)
-             '#() (make-vector 8 #f) 0 (make-vector 8 #f)))
+             '#() '#() guest-object (make-vector 8 #f) 0 (make-vector 8 #f)))
 
 (define (check-limit keyword limit)
   (if (not (or (not limit) (exact-nonnegative-integer? limit)))

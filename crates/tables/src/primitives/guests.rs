@@ -1,7 +1,8 @@
 //! WebAssembly guests. `(canny wasm)` is made of these.
 //!
 //! `store` is the record of a store of `(canny wasm)`, whose first field is the host object and whose
-//! second and third ones are the vectors of objects that guests refer to and of tags. Functions,
+//! second and third ones are the vectors of objects that guests refer to and of tags. The fourth one has
+//! weak pairs with objects of guests, and the fifth one the type of their records. Functions,
 //! memories, tables, global variables, tags and instances are numbers in a store. A call that is left
 //! before it returns gives the host object of its store; `%wasm-event` says why.
 
@@ -62,6 +63,11 @@ rows! {
     "%wasm-table-set!" (4) [] "record index index any -> unspecified" "Changes an element.";
     "%wasm-table-grow!" (4) [] "record index index any -> any"
         "Adds elements; how many there were, or #f.";
+    "%wasm-field-count" (2) [] "record record -> index"
+        "The number of fields or elements of an object of a guest.";
+    "%wasm-field-type" (3) [] "record record index -> symbol" "The type of a field or element.";
+    "%wasm-field" (3) [] "record record index -> any" "A field or element; a function is a number.";
+    "%wasm-set-field!" (4) [] "record record index any -> unspecified" "Changes it.";
     "%wasm-global" (4) [] "record symbol boolean any -> index"
         "A global variable: type, whether it can be assigned, value.";
     "%wasm-global-type" (2) [] "record index -> pair" "Type and whether it can be assigned.";

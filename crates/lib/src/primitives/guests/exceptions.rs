@@ -103,12 +103,18 @@ pub(super) fn uncaught(
     thread: &mut Thread,
     call: Call,
     record: ObjectRef,
-    guests: MutexGuard<'_, Guests>,
+    mut guests: MutexGuard<'_, Guests>,
     exception: &Exception,
     frames: &[GuestFrame],
 ) -> Raise {
     let kind = guests.store.tag_type(exception.tag());
-    let list = values::list(thread, &guests, record, &kind.parameters, exception.words());
+    let list = values::list(
+        thread,
+        &mut guests,
+        record,
+        &kind.parameters,
+        exception.words(),
+    );
     drop(guests);
     let list = match list {
         Ok(list) => list,

@@ -11,9 +11,11 @@
 mod exceptions;
 mod modules;
 mod objects;
+mod references;
 mod systems;
 mod values;
 
+pub(crate) use self::references::GuestReference;
 pub(crate) use self::systems::GuestSystem;
 
 use std::cell::RefCell;
@@ -26,6 +28,7 @@ use canny_value::{ObjectRef, Value};
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 use canny_wasm::{Error, Event, Function, FunctionType, GuestFrame, Module, RunId, Store, Trap};
 
+use self::references::References;
 use self::values::{Externs, function_type_of, integer, types_of};
 use super::control::values_of;
 use super::tasks::{Then, suspend};
@@ -85,6 +88,10 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%wasm-table-ref" => objects::table_ref;
     "%wasm-table-set!" => objects::set_table;
     "%wasm-table-grow!" => objects::grow_table;
+    "%wasm-field-count" => references::field_count;
+    "%wasm-field-type" => references::field_type;
+    "%wasm-field" => references::field_value;
+    "%wasm-set-field!" => references::set_field_value;
     "%wasm-global" => objects::make_global;
     "%wasm-global-type" => objects::global_type;
     "%wasm-global-value" => objects::global_value;
@@ -110,6 +117,7 @@ struct Guests {
     /// The event that the newest call was left for, until Scheme asks for it.
     pending: Option<Pending>,
     externs: Externs,
+    references: References,
     /// Bits of arguments or results that are being converted.
     words: Vec<u64>,
 }
@@ -137,6 +145,10 @@ mod field {
     pub(super) const HANDLE: usize = 1;
     pub(super) const EXTERNS: usize = 2;
     pub(super) const TAGS: usize = 3;
+    /// Weak pairs with the objects of guests that Scheme has.
+    pub(super) const REFERENCES: usize = 4;
+    /// The record type of objects of guests.
+    pub(super) const OBJECT_TYPE: usize = 5;
 }
 
 thread_local! {
@@ -162,8 +174,8 @@ fn store_of(thread: &Thread, handle: Value) -> Option<Arc<GuestStore>> {
 /// The store whose record is the first argument.
 fn store(thread: &mut Thread, call: Call) -> Result<(Arc<GuestStore>, ObjectRef), Raise> {
     let record = call.object(thread, 0, Kind::Record, "store")?;
-    let found =
-        (record.length() > field::TAGS).then(|| store_of(thread, record.field(field::HANDLE)));
+    let found = (record.length() > field::OBJECT_TYPE)
+        .then(|| store_of(thread, record.field(field::HANDLE)));
     match found.flatten() {
         Some(guests) => Ok((guests, record)),
         None => Err(call.type_error(thread, 0, "store")),
@@ -265,6 +277,7 @@ fn make_store(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         owner: 0,
         pending: None,
         externs: Externs::default(),
+        references: References::default(),
         words: Vec::new(),
     };
     keep(thread, GuestStore(Mutex::new(guests)), "store")
@@ -377,6 +390,7 @@ fn call_function(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             return Err(thread.raise_object(condition));
         }
     }
+    references::release_dead(&mut guests);
     let begun = guests.store.begin(function, &words);
     guests.words = words;
     guests.owner = task;
@@ -445,7 +459,7 @@ fn go_on(
             words.clear();
             words.extend_from_slice(guests.store.results());
             let kind = guests.store.results_type();
-            let result = values::results(thread, &guests, record, kind, &words);
+            let result = values::results(thread, &mut guests, record, kind, &words);
             guests.words = words;
             result
         }

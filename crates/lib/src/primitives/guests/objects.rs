@@ -29,7 +29,7 @@ fn word(
 }
 
 /// The bits of an argument of a type, which may be a vector.
-fn bits(
+pub(super) fn bits(
     thread: &mut Thread,
     call: Call,
     guests: &mut Guests,
@@ -256,11 +256,11 @@ pub(super) fn table_ref(thread: &mut Thread, call: Call) -> Result<Value, Raise>
     let kind = table_kind(thread, call, &guests)?;
     let number = number(thread, call, 1)?;
     let index = call.index(thread, 2)?;
-    let guests = guests.lock(thread);
+    let mut guests = guests.lock(thread);
     let table = guests.store.table_at(number);
     let word = table.and_then(|table| table.elements().get(index).copied());
     match word {
-        Some(word) => one(thread, &guests, record, kind.element, &[word]),
+        Some(word) => one(thread, &mut guests, record, kind.element, &[word]),
         None => {
             drop(guests);
             Err(outside(thread, call, Reason::OutOfBoundsTable))
@@ -334,10 +334,10 @@ pub(super) fn global_type(thread: &mut Thread, call: Call) -> Result<Value, Rais
 pub(super) fn global_value(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (guests, record) = store(thread, call)?;
     let (global, kind) = global(thread, call, &guests)?;
-    let guests = guests.lock(thread);
+    let mut guests = guests.lock(thread);
     let bits = guests.store.global_value(global);
     let words = [bits as u64, (bits >> 64) as u64];
-    one(thread, &guests, record, kind.value, &words)
+    one(thread, &mut guests, record, kind.value, &words)
 }
 
 pub(super) fn set_global_value(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
