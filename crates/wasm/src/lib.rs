@@ -30,6 +30,7 @@ mod link;
 mod listing;
 mod memory;
 mod module;
+mod names;
 mod objects;
 mod operations;
 mod record;

@@ -164,6 +164,9 @@ impl LibraryLoader for OverlayLoader {
             }
             return loaded;
         }
+        if name.guest_file().is_some() {
+            return self.standard.load(name);
+        }
         match find_file(&self.documents, name) {
             Ok(path) => match self.documents.read(&path) {
                 Ok(bytes) => Loaded::Source { path, bytes },
