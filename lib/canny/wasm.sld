@@ -26,6 +26,7 @@
           memory-u64-ref memory-u64-set! memory-s64-ref memory-s64-set!
           memory-f32-ref memory-f32-set! memory-f64-ref memory-f64-set!
           memory-bytes memory-copy! memory-string memory-string-set! memory-c-string
+          memory-write memory-read!
           make-table table? table-size table-ref table-set! table-grow!
           make-global global? global-ref global-set!
           guest-object? guest-struct? guest-struct-size guest-struct-ref guest-struct-set!

@@ -81,15 +81,14 @@
 (define (memory-string memory start end)
   (check-memory 'memory-string memory)
   (check-range 'memory-string start end)
-  (utf8->string (memory-bytes memory start end)))
+  (%wasm-memory-string (memory-store memory) (memory-number memory) start (- end start)))
 
 ;; Writes a text in UTF-8 to an address; the number of bytes.
 (define (memory-string-set! memory address text)
   (check-memory 'memory-string-set! memory)
+  (check-index 'memory-string-set! 2 address)
   (check-argument 'memory-string-set! 3 string? "string" text)
-  (let ((bytes (string->utf8 text)))
-    (memory-copy! memory address bytes)
-    (bytevector-length bytes)))
+  (%wasm-memory-string-set! (memory-store memory) (memory-number memory) address text))
 
 ;; The UTF-8 text from an address to the next zero byte.
 (define (memory-c-string memory address)
@@ -99,3 +98,50 @@
     (if (not end)
         (%range-error 'memory-c-string 2 "no zero byte follows in the memory" address))
     (memory-string memory address end)))
+
+;; Bytes go between memories and ports in pieces, so that a task may wait for a port while the store
+;; is free for others.
+(define piece-size 65536)
+
+;; Writes the bytes from `start` to `end` to a binary port.
+(define* (memory-write memory start end #:optional (port (current-output-port)))
+  (check-memory 'memory-write memory)
+  (check-range 'memory-write start end)
+  (check-argument 'memory-write 4 binary-output-port? "binary output port" port)
+  (check-end 'memory-write memory end)
+  (let ((piece (make-bytevector (min piece-size (- end start)))))
+    (let loop ((at start))
+      (if (< at end)
+          (let ((count (min piece-size (- end at))))
+            (%wasm-memory-copy-out! (memory-store memory) (memory-number memory) at piece 0 count)
+            (write-bytevector piece port 0 count)
+            (loop (+ at count)))))))
+
+;; Reads up to `count` bytes from a binary port to an address. The value is how many there were, or
+;; an end-of-file object.
+(define* (memory-read! memory address count #:optional (port (current-input-port)))
+  (check-memory 'memory-read! memory)
+  (check-index 'memory-read! 2 address)
+  (check-index 'memory-read! 3 count)
+  (check-argument 'memory-read! 4 binary-input-port? "binary input port" port)
+  (check-end 'memory-read! memory (+ address count))
+  (let ((piece (make-bytevector (min piece-size count))))
+    (let loop ((done 0))
+      (let ((read (if (= done count)
+                      0
+                      (read-bytevector! piece port 0 (min piece-size (- count done))))))
+        (cond ((and (eof-object? read) (= done 0)) read)
+              ((or (eof-object? read) (= read 0)) done)
+              (else
+               (memory-copy! memory (+ address done) piece 0 read)
+               (loop (+ done read))))))))
+
+(define (check-end who memory end)
+  (if (> end (memory-size memory))
+      (%range-error who 3 "at most the size of the memory" end)))
+
+(define (binary-output-port? object)
+  (and (output-port? object) (binary-port? object)))
+
+(define (binary-input-port? object)
+  (and (input-port? object) (binary-port? object)))

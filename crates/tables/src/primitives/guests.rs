@@ -50,6 +50,12 @@ rows! {
     "%wasm-memory-bytes" (4) [] "record index index index -> bytevector" "A copy: from where, how many.";
     "%wasm-memory-copy!" (6) [] "record index index bytevector index index -> unspecified"
         "Copies a part of a bytevector to an address.";
+    "%wasm-memory-copy-out!" (6) [] "record index index bytevector index index -> unspecified"
+        "Copies bytes from an address into a part of a bytevector.";
+    "%wasm-memory-string" (4) [] "record index index index -> string"
+        "The text in UTF-8: from where, how many bytes.";
+    "%wasm-memory-string-set!" (4) [] "record index index string -> index"
+        "Writes a text in UTF-8; the number of bytes.";
     "%wasm-memory-find" (4) [] "record index index byte -> any"
         "The first address from one on at which a byte is, or #f.";
     "%wasm-tag" (2) [] "record list -> index" "A tag of exceptions with values of these types.";

@@ -10,11 +10,13 @@
 
 mod exceptions;
 mod modules;
+mod numbers;
 mod objects;
 mod references;
 mod systems;
 mod values;
 
+pub(crate) use self::numbers::{quick_ref, quick_set};
 pub(crate) use self::references::GuestReference;
 pub(crate) use self::systems::GuestSystem;
 
@@ -74,10 +76,13 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%wasm-memory" => objects::make_memory;
     "%wasm-memory-pages" => objects::memory_pages;
     "%wasm-memory-grow!" => objects::grow_memory;
-    "%wasm-memory-ref" => objects::memory_ref;
-    "%wasm-memory-set!" => objects::set_memory;
+    "%wasm-memory-ref" => numbers::memory_ref;
+    "%wasm-memory-set!" => numbers::set_memory;
     "%wasm-memory-bytes" => objects::memory_bytes;
     "%wasm-memory-copy!" => objects::copy_to_memory;
+    "%wasm-memory-copy-out!" => objects::copy_from_memory;
+    "%wasm-memory-string" => objects::memory_string;
+    "%wasm-memory-string-set!" => objects::set_memory_string;
     "%wasm-memory-find" => objects::find_in_memory;
     "%wasm-tag" => exceptions::make_tag;
     "%wasm-tag-types" => exceptions::tag_types;
@@ -168,6 +173,20 @@ fn store_of(thread: &Thread, handle: Value) -> Option<Arc<GuestStore>> {
         let store = find::<GuestStore>(thread, handle)?;
         *last = (number, Arc::downgrade(&store));
         Some(store)
+    })
+}
+
+/// The store of a record, if it is the one that the thread has used last.
+pub(super) fn last_store(record: Value) -> Option<Arc<GuestStore>> {
+    let record = record.as_kind(Kind::Record)?;
+    let handle = (record.length() > field::OBJECT_TYPE).then(|| record.field(field::HANDLE))?;
+    let number = number_of_value(handle)?;
+    LAST.with_borrow(|last| {
+        if last.0 == number {
+            last.1.upgrade()
+        } else {
+            None
+        }
     })
 }
 

@@ -3,14 +3,14 @@
 //! Addresses are checked against the memory's size at that moment. Nothing here gives a view into a
 //! memory that could outlast its growth.
 
-use canny_tables::protocols::GuestNumber;
 use canny_value::{ObjectRef, Value};
-use canny_vm::{Raise, Thread};
+use canny_vm::{Raise, Thread, string_text};
 use canny_wasm::{Error, GlobalType, MemoryType, Reason, TableType, Trap, ValueType};
 
-use super::values::{float, integer_bits, one, push, type_at, type_symbol};
+use super::values::{one, push, type_at, type_symbol};
 use super::{Guests, free_stores, limit, number, refused, store, trap, unknown};
 use crate::arguments::Call;
+use crate::primitives::strings::decode_utf8;
 
 fn outside(thread: &mut Thread, call: Call, what: Reason) -> Raise {
     trap(thread, call, &Trap::Reason(what))
@@ -98,22 +98,19 @@ pub(super) fn grow_memory(thread: &mut Thread, call: Call) -> Result<Value, Rais
     Ok(count(thread, before))
 }
 
-/// Bytes and sign of a number.
-fn shape(kind: GuestNumber) -> (usize, bool) {
-    match kind {
-        GuestNumber::U8 => (1, false),
-        GuestNumber::S8 => (1, true),
-        GuestNumber::U16 => (2, false),
-        GuestNumber::S16 => (2, true),
-        GuestNumber::U32 | GuestNumber::F32 => (4, false),
-        GuestNumber::S32 => (4, true),
-        GuestNumber::U64 | GuestNumber::F64 => (8, false),
-        GuestNumber::S64 => (8, true),
-    }
+/// So many bytes of a memory from an address on.
+pub(super) fn bytes_at(
+    guests: &mut Guests,
+    number: u32,
+    address: usize,
+    size: usize,
+) -> Option<&mut [u8]> {
+    let bytes = guests.store.memory_bytes_mut(number)?;
+    bytes.get_mut(address..address.saturating_add(size))
 }
 
 /// Does something with so many bytes of a memory from an address on.
-fn with_bytes<R>(
+pub(super) fn with_bytes<R>(
     thread: &mut Thread,
     call: Call,
     size: usize,
@@ -122,55 +119,8 @@ fn with_bytes<R>(
     let (guests, _) = store(thread, call)?;
     let number = number(thread, call, 1)?;
     let address = call.index(thread, 2)?;
-    let result = {
-        let mut guests = guests.lock(thread);
-        let bytes = guests.store.memory_bytes_mut(number);
-        let range = address..address.saturating_add(size);
-        bytes.and_then(|bytes| bytes.get_mut(range)).map(work)
-    };
+    let result = bytes_at(&mut guests.lock(thread), number, address, size).map(work);
     result.ok_or_else(|| outside(thread, call, Reason::OutOfBoundsMemory))
-}
-
-pub(super) fn memory_ref(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let kind: GuestNumber = call.case(thread, 3)?;
-    let (size, is_signed) = shape(kind);
-    let bits = with_bytes(thread, call, size, |bytes| {
-        let mut word = [0; 8];
-        word[..size].copy_from_slice(bytes);
-        u64::from_le_bytes(word)
-    })?;
-    let unused = 64 - 8 * size as u32;
-    Ok(match kind {
-        GuestNumber::F32 => thread.flonum(f64::from(f32::from_bits(bits as u32))),
-        GuestNumber::F64 => thread.flonum(f64::from_bits(bits)),
-        _ if is_signed => thread.integer((bits << unused) as i64 >> unused),
-        _ => match i64::try_from(bits) {
-            Ok(number) => thread.integer(number),
-            Err(_) => {
-                let number = canny_number::Number::from_limbs(false, &[bits]);
-                return thread.number(&number);
-            }
-        },
-    })
-}
-
-pub(super) fn set_memory(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let kind: GuestNumber = call.case(thread, 3)?;
-    let (size, _) = shape(kind);
-    let value = call.at(4);
-    let bits = match kind {
-        GuestNumber::F32 => float(value).map(|number| u64::from((number as f32).to_bits())),
-        GuestNumber::F64 => float(value).map(f64::to_bits),
-        _ => integer_bits(value, 8 * size as u32),
-    };
-    let Some(bits) = bits else {
-        let expected = format!("number of {} bits", 8 * size);
-        return Err(call.type_error(thread, 4, &expected));
-    };
-    with_bytes(thread, call, size, |bytes| {
-        bytes.copy_from_slice(&bits.to_le_bytes()[..size]);
-    })?;
-    Ok(Value::UNSPECIFIED)
 }
 
 pub(super) fn memory_bytes(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -190,6 +140,39 @@ pub(super) fn copy_to_memory(thread: &mut Thread, call: Call) -> Result<Value, R
         source.with_bytes(|source| bytes.copy_from_slice(&source[start..end]));
     })?;
     Ok(Value::UNSPECIFIED)
+}
+
+/// Copies bytes of a memory into a part of a bytevector.
+pub(super) fn copy_from_memory(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let target = call.mutable_bytevector(thread, 3)?;
+    let start = call.index_up_to(thread, 4, target.length())?;
+    let end = call.index_up_to(thread, 5, target.length())?;
+    if start > end {
+        return Err(call.range_error(thread, 4, "at most the end"));
+    }
+    with_bytes(thread, call, end - start, |bytes| {
+        target.copy_bytes_in(start, bytes);
+    })?;
+    Ok(Value::UNSPECIFIED)
+}
+
+/// The text in UTF-8 of so many bytes of a memory.
+pub(super) fn memory_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let address = call.index(thread, 2)?;
+    let size = call.index(thread, 3)?;
+    // The decoder reads a copy, which no guest changes meanwhile.
+    let bytes = with_bytes(thread, call, size, |bytes| bytes.to_vec())?;
+    decode_utf8(thread, call, &bytes, address)
+}
+
+/// Writes a text in UTF-8; gives the number of bytes.
+pub(super) fn set_memory_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let string = call.string(thread, 3)?;
+    let text = string_text(string.value()).unwrap_or_default();
+    with_bytes(thread, call, text.len(), |bytes| {
+        bytes.copy_from_slice(text.as_bytes());
+    })?;
+    Ok(Value::fixnum(text.len() as i64))
 }
 
 pub(super) fn find_in_memory(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
