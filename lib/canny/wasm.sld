@@ -37,7 +37,7 @@
           wasm-error? trap? trap-kind trap-backtrace)
   (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
           (only (canny data lists) map for-each assoc)
-          (only (canny tasks) sleep %raise-if-interrupted)
+          (only (canny tasks) await make-future future-resolve! %raise-if-interrupted)
           (only (canny files) file->bytevector)
           (canny machine arguments))
   (include "wasm/calls.scm" "wasm/exceptions.scm" "wasm/objects.scm" "wasm/memories.scm"

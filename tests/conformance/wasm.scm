@@ -1,7 +1,7 @@
 ;;; (canny wasm): modules, calls both ways, memories, tables, global variables, limits, WASI.
 
 (import (scheme base) (scheme write) (canny wasm) (canny tasks) (canny fs) (canny files)
-        (canny test) (only (canny base) procedure-name collect-garbage))
+        (canny test) (only (canny base) procedure-name collect-garbage iota))
 
 (define (instance-of text . options)
   (apply instantiate (compile-module text) options))
@@ -705,6 +705,42 @@
   ;; One task after the other.
   (define tasks (map (lambda (n) (start (call-export guest "wait" n))) '(1 2 3 4 5 6)))
   (test '(2 3 4 5 6 7) (map await tasks))
+  ;; Many that wait for one another, some of whom end early.
+  (define many
+    (map (lambda (n)
+           (let ((task (start (call-export guest "wait" n))))
+             (if (= 0 (modulo n 7))
+                 (cancel! task))
+             task))
+         (iota 200)))
+  (define (outcome task)
+    (guard (e (#t #f)) (await task)))
+  (test (map (lambda (n) (if (= 0 (modulo n 7)) #f (+ n 1))) (iota 200))
+        (map outcome many))
+  ;; A task calls a guest inside of its own call, while others read the memory and wait.
+  (define nested
+    (instance-of
+     "(module (import \"env\" \"f\" (func $f (param i32) (result i32)))
+              (memory (export \"memory\") 1)
+              (func (export \"call\") (param i32) (result i32) (call $f (local.get 0))))"
+     #:imports
+     `(("env" ("f" . ,(lambda (n)
+                        (yield)
+                        (if (= n 0) 0 (+ 1 (call-export nested "call" (- n 1))))))))))
+  (define readers
+    (map (lambda (n)
+           (start
+            (let loop ((count 0))
+              (if (< count 20000)
+                  (begin
+                    (memory-u8-ref (instance-export nested "memory") 0)
+                    (loop (+ count 1)))
+                  count))))
+         '(1 2 3)))
+  (define callers
+    (map (lambda (n) (start (call-export nested "call" n))) '(10 20 30 40)))
+  (test '(10 20 30 40) (map await callers))
+  (test '(20000 20000 20000) (map await readers))
   ;; A guest that does not end is interrupted, and others go on meanwhile.
   (define endless (start (call-export guest "endless")))
   (test 8 (await (start (+ 3 5))))

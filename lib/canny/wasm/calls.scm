@@ -8,7 +8,8 @@
 ;;; by the task that makes instances of the store or calls them.
 
 (define-record-type store
-  (new-store %handle objects tags references object-type procedures count functions)
+  (new-store %handle objects tags references object-type waiters procedures count
+             functions)
   store?
   (%handle store-handle)
   ;; Objects that guests refer to. The machine changes it.
@@ -19,6 +20,8 @@
   (references store-references)
   ;; The type of their records.
   (object-type store-object-type)
+  ;; Futures of tasks that wait for the store.
+  (waiters store-waiters)
   ;; Procedures that guests may call, by their number, and how many there are.
   (procedures store-procedures set-store-procedures!)
   (count store-count set-store-count!)
@@ -37,7 +40,7 @@
       (raise-bad-option 'make-store "#:stack-size" "a number of bytes from 4096 to 2^30"
                         stack-size))
   (new-store (%wasm-store fuel memory-limit stack-size) (make-vector 16 #f)
-             '#() '#() guest-object (make-vector 8 #f) 0 (make-vector 8 #f)))
+             '#() '#() guest-object '() (make-vector 8 #f) 0 (make-vector 8 #f)))
 
 (define (check-limit keyword limit)
   (if (not (or (not limit) (exact-nonnegative-integer? limit)))
@@ -74,20 +77,50 @@
 
 ;; Calls.
 
-;; Continues a call that was left, or makes one again that could not begin, when the store is
-;; free.
+;; Continues a call that was left, or makes one again that could not begin, when the store is free.
 (define (go-on store call)
   (let ((event (%wasm-event store)))
     (if event
         (drive store event)
-        (try-again store call 0.0005))))
+        (call-when-free store call))))
 
-(define (try-again store call pause)
-  (sleep pause)
+(define (call-when-free store call)
+  (wait-until-free store)
   (let ((result (call)))
     (cond ((not (eq? result (store-handle store))) result)
           ((%wasm-event store) => (lambda (event) (drive store event)))
-          (else (try-again store call (min 0.02 (* 2 pause)))))))
+          (else (call-when-free store call)))))
+
+;; Waits until no call of another task is in progress. A call that ends in one primitive wakes no
+;; task; to ask whether one runs takes the store's lock, and so waits for that. The question comes
+;; after the future is in the list, so that no end of a call is missed.
+(define (wait-until-free store)
+  (let ((free (make-future)))
+    (let again ((waiters (store-waiters store)))
+      (let ((found (%compare-and-swap! store waiters-field waiters (cons free waiters))))
+        (if (not (eq? found waiters))
+            (again found))))
+    (if (eq? (%wasm-runner store) 'other)
+        (await free)
+        (wake-waiters! store))))
+
+;; The place of the field `waiters`.
+(define waiters-field 5)
+
+;; Lets all tasks try that wait for the store.
+(define (wake-waiters! store)
+  (let again ((waiters (store-waiters store)))
+    (if (pair? waiters)
+        (let ((found (%compare-and-swap! store waiters-field waiters '())))
+          (if (eq? found waiters)
+              (for-each (lambda (free) (future-resolve! free #t)) waiters)
+              (again found))))))
+
+;; Ends a call, if it has not ended.
+(define (leave store run)
+  (%wasm-abandon! store run)
+  (if (and (pair? (store-waiters store)) (not (%wasm-runner store)))
+      (wake-waiters! store)))
 
 ;; Continues a call until it returns. An event is a vector of the call's number, and if a
 ;; procedure is to be called, its number and the arguments. A task is not cancelled in the
@@ -100,7 +133,7 @@
        (if (= (vector-length (store-tags store)) 0)
            (continue store run event)
            (continue-catching store run event)))
-     (lambda () (%wasm-abandon! store run)))))
+     (lambda () (leave store run)))))
 
 (define (continue store run event)
   (let ((handle (store-handle store)))

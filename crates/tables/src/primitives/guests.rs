@@ -38,6 +38,8 @@ rows! {
         "The same with an exception of a tag and values in place of results.";
     "%wasm-outside?" (2) [] "record index -> boolean"
         "Whether a call waits for the procedure that it has called, and is the newest of its store.";
+    "%wasm-runner" (1) [] "record -> any"
+        "The task whose call of the store is in progress: the symbol own or other, or #f.";
     "%wasm-abandon!" (2) [] "record index -> unspecified" "Ends a call and those that it has led to.";
     "%wasm-fuel" (1) [] "record -> any" "The fuel that is left, or #f.";
     "%wasm-set-fuel!" (2) [] "record any -> unspecified" "Sets the fuel, or #f.";

@@ -56,6 +56,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%wasm-resume" => resume;
     "%wasm-raise" => exceptions::raise;
     "%wasm-outside?" => exceptions::is_outside;
+    "%wasm-runner" => runner;
     "%wasm-abandon!" => abandon;
     "%wasm-fuel" => |thread, call| {
         let (guests, _) = store(thread, call)?;
@@ -597,6 +598,19 @@ fn answers(
             Ok(())
         }
     }
+}
+
+fn runner(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (guests, _) = store(thread, call)?;
+    let owner = {
+        let guests = guests.lock(thread);
+        guests.store.newest_run().map(|_| guests.owner)
+    };
+    Ok(match owner {
+        Some(owner) if owner == current_task(thread) => thread.symbol("own"),
+        Some(_) => thread.symbol("other"),
+        None => Value::FALSE,
+    })
 }
 
 fn abandon(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

@@ -28,9 +28,11 @@ fn shape(kind: GuestNumber) -> (usize, bool) {
 
 /// The bits of a number that bytes are.
 fn read(bytes: &[u8]) -> u64 {
-    let mut word = [0; 8];
-    word[..bytes.len()].copy_from_slice(bytes);
-    u64::from_le_bytes(word)
+    let byte = |(place, byte): (usize, &u8)| u64::from(*byte) << (8 * place);
+    match bytes.try_into() {
+        Ok(word) => u64::from_le_bytes(word),
+        Err(_) => bytes.iter().enumerate().map(byte).sum(),
+    }
 }
 
 /// The number with these bits, unless it is greater than 63 bits can say.
