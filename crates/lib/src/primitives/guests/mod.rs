@@ -616,8 +616,15 @@ fn runner(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 fn abandon(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (guests, _) = store(thread, call)?;
     let run = RunId(call.index(thread, 1)? as u64);
-    let mut guests = guests.lock(thread);
+    let guests = &mut *guests.lock(thread);
     guests.store.abandon(run);
-    guests.pending = None;
+    // An event may be of another task's call, which began when this one had ended.
+    let Guests { store, pending, .. } = guests;
+    if pending
+        .as_ref()
+        .is_some_and(|event| !store.has_run(event.run))
+    {
+        *pending = None;
+    }
     Ok(Value::UNSPECIFIED)
 }
