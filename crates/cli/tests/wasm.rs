@@ -205,3 +205,130 @@ fn invalid_modules_are_told_with_the_offset() {
     }
     std::fs::remove_dir_all(&directory).unwrap();
 }
+
+/// A directory with these files, which is removed in the end.
+struct Files(PathBuf);
+
+impl Files {
+    fn new(name: &str, files: &[(&str, &str)]) -> Files {
+        let directory = format!("canny-wasm-{name}-{}", std::process::id());
+        let directory = std::env::temp_dir().join(directory);
+        std::fs::create_dir_all(directory.join("below")).unwrap();
+        let files_of = Files(directory);
+        for (file, text) in files {
+            files_of.write(file, text);
+        }
+        files_of
+    }
+
+    fn write(&self, file: &str, text: &str) {
+        std::fs::write(self.0.join(file), text).unwrap();
+    }
+
+    /// Runs a program in another directory than its own.
+    fn run(&self, program: &str) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_canny"))
+            .current_dir("/")
+            .env("CANNY_CACHE_DIR", self.0.join("cache"))
+            .arg(self.0.join(program))
+            .output()
+            .unwrap()
+    }
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn modules_are_libraries() {
+    let module = "(module (memory (export \"a memory\") 1)
+        (global (export \"define\") (mut i32) (i32.const 0))
+        (func (export \"add\") (param $first i32) (param i32) (result i32)
+          (global.set 0 (i32.add (global.get 0) (i32.const 1)))
+          (i32.add (local.get 0) (local.get 1)))
+        (func (export \"two\") (result i64 f64) (i64.const 5) (f64.const 1.5)))";
+    let program = "(import (scheme base) (scheme write) (below library)
+                           (rename (wasm \"below/../guest.wat\") (define count))
+                           (only (canny wasm) memory-pages global-ref))
+        (write (list (add 3 4) (add-there 5 6) (global-ref count) (memory-pages |a memory|)))
+        (call-with-values two (lambda (a b) (write (list a b))))
+        (cond-expand ((library (wasm \"below/nothing.wat\")) (write 'wrong))
+                     ((library (wasm \"guest.wat\")) (write 'there)))
+        (define (call procedure) (procedure 1))
+        (call add)";
+    // Another file with the same instance, since it is the same module.
+    let library = "(define-library (below library) (export add-there)
+        (import (rename (wasm \"../guest.wat\") (add add-there))))";
+    let files = Files::new(
+        "library",
+        &[
+            ("guest.wat", module),
+            ("program.scm", program),
+            ("below/library.sld", library),
+        ],
+    );
+    for _ in 0..2 {
+        let output = files.run("program.scm");
+        expect(&output, 70, "(7 11 2 1)(5 1.5)there");
+        expect(&output, 70, "called as (add first p2)");
+    }
+    files.write(
+        "guest.wat",
+        &module.replace("i32.add (local", "i32.sub (local"),
+    );
+    expect(&files.run("program.scm"), 70, "(-1 -1 2 1)");
+    files.write("guest.wat", &module.replace("two", "three"));
+    expect(&files.run("program.scm"), 70, "`two` is not bound");
+}
+
+#[test]
+fn libraries_of_programs_for_wasi_have_the_streams() {
+    let module = "(module
+        (import \"wasi_snapshot_preview1\" \"fd_write\"
+          (func $write (param i32 i32 i32 i32) (result i32)))
+        (memory (export \"memory\") 1)
+        (data (i32.const 8) \"\\18\\00\\00\\00\\06\\00\\00\\00\")
+        (data (i32.const 24) \"hello\\n\")
+        (func $hello (drop (call $write (i32.const 1) (i32.const 8) (i32.const 1) (i32.const 0))))
+        (export \"_initialize\" (func $hello))
+        (export \"hello\" (func $hello)))";
+    let program = "(import (wasm \"hello.wat\")) (hello)";
+    let files = Files::new("wasi", &[("hello.wat", module), ("program.scm", program)]);
+    let output = files.run("program.scm");
+    expect(&output, 0, "hello\nhello\n");
+}
+
+#[test]
+fn wrong_libraries_are_told_with_the_position() {
+    let program = |file: &str| format!("(import (scheme base)\n        (wasm \"{file}\"))\n");
+    let invalid = "(module (func (result i32)))";
+    let needy = "(module (import \"env\" \"f\" (func)) (import \"env\" \"m\" (memory 1)))";
+    let files = Files::new(
+        "wrong",
+        &[
+            ("invalid.wat", invalid),
+            ("needy.wat", needy),
+            ("one.scm", &program("nothing.wasm")),
+            ("two.scm", &program("invalid.wat")),
+            ("three.scm", &program("needy.wat")),
+            ("four.scm", "(import (wasm \"a\" \"b\"))"),
+        ],
+    );
+    for (name, text) in [
+        ("one.scm", "nothing.wasm\") was not found"),
+        ("two.scm", "expected i32 but nothing on stack (at offset 0x"),
+        ("three.scm", "imports \"env\" \"f\", \"env\" \"m\""),
+    ] {
+        let output = files.run(name);
+        expect(&output, 65, text);
+        expect(&output, 65, &format!("{name}:2:9: error["));
+    }
+    expect(
+        &files.run("four.scm"),
+        65,
+        "cannot be part of a library name",
+    );
+}

@@ -20,6 +20,7 @@ mod equality;
 pub mod evaluation;
 pub mod failure;
 pub mod features;
+pub mod guest_libraries;
 mod hash_table;
 pub mod host;
 mod leaves;

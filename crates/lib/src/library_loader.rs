@@ -15,6 +15,7 @@ use canny_syntax::name::Name;
 use crate::cache::OtherLibraries;
 use crate::cache::libraries::LibraryCache;
 use crate::evaluation::ProjectLibraries;
+use crate::guest_libraries;
 
 static IMAGE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/standard-library.image"));
 
@@ -158,6 +159,28 @@ impl StandardLoader {
         }
     }
 
+    /// The library of a WebAssembly module.
+    fn load_guest(&mut self, name: &LibraryName, file: &Path) -> Loaded {
+        let bytes = match canny_replay::source(file, || std::fs::read(file)) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let searched = vec![file.display().to_string()];
+                return Loaded::NotFound { searched };
+            }
+            Err(error) => return Loaded::Failed(format!("{}: {error}", file.display())),
+        };
+        if let Some(interface) = self.find_cached(name, file) {
+            return Loaded::Interface(interface);
+        }
+        match guest_libraries::source(file, bytes) {
+            Ok(text) => Loaded::Source {
+                path: file.to_owned(),
+                bytes: text.into_bytes(),
+            },
+            Err(message) => Loaded::Failed(message),
+        }
+    }
+
     fn find_cached(&mut self, name: &LibraryName, source: &Path) -> Option<Arc<Interface>> {
         let cache = self.cache.clone();
         cache.find(name.key().as_str(), source, self)
@@ -170,16 +193,17 @@ impl OtherLibraries for StandardLoader {
         if let Some(stamp) = self.cache.stamp(key) {
             return Some(stamp);
         }
-        let words: Vec<&str> = key
-            .strip_prefix('(')?
-            .strip_suffix(')')?
-            .split(' ')
-            .collect();
-        let name = LibraryName::from_words(&words);
-        let source = self
-            .candidates(&name)
-            .into_iter()
-            .find(|path| path.is_file())?;
+        let inner = key.strip_prefix('(')?.strip_suffix(')')?;
+        let (name, candidates) = match guest_libraries::file_of_key(key) {
+            Some(file) => (LibraryName::of_guest(file), vec![PathBuf::from(file)]),
+            None => {
+                let words: Vec<&str> = inner.split(' ').collect();
+                let name = LibraryName::from_words(&words);
+                let candidates = self.candidates(&name);
+                (name, candidates)
+            }
+        };
+        let source = candidates.into_iter().find(|path| path.is_file())?;
         self.find_cached(&name, &source)?;
         self.cache.stamp(key)
     }
@@ -191,6 +215,9 @@ impl OtherLibraries for StandardLoader {
 
 impl LibraryLoader for StandardLoader {
     fn load(&mut self, name: &LibraryName) -> Loaded {
+        if let Some(file) = name.guest_file() {
+            return self.load_guest(name, Path::new(file));
+        }
         match standard_library(name.key().as_str()) {
             Some(entry) => match image::decode_interface(entry.interface) {
                 Ok(interface) => Loaded::Interface(Arc::new(interface)),
@@ -209,6 +236,9 @@ impl LibraryLoader for StandardLoader {
     fn exists(&mut self, name: &LibraryName) -> bool {
         standard_library(name.key().as_str()).is_some()
             || self.candidates(name).iter().any(|path| path.is_file())
+            || name
+                .guest_file()
+                .is_some_and(|file| Path::new(file).is_file())
     }
 
     fn known_libraries(&mut self) -> Vec<String> {

@@ -190,6 +190,7 @@ fn library(name: &LibraryName) -> String {
     let parts = name.parts().iter().map(|part| match part {
         NamePart::Symbol(symbol) => Datum::Symbol(*symbol),
         NamePart::Number(number) => Datum::integer(i64::try_from(*number).unwrap_or(i64::MAX)),
+        NamePart::Text(text) => Datum::String(text.as_str().into()),
     });
     // Not abbreviated as (quote x) would be.
     let words: Vec<String> = parts.map(|part| part.to_string()).collect();

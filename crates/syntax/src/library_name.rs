@@ -20,7 +20,12 @@ pub enum NamePart {
     Symbol(Name),
     /// An exact non-negative integer.
     Number(u64),
+    /// A text: the file of a guest.
+    Text(Name),
 }
+
+/// The first word of the names of libraries that are WebAssembly modules.
+const GUEST: &str = "wasm";
 
 /// The name of a library in normal form.
 #[derive(Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -85,6 +90,22 @@ impl LibraryName {
     /// The authority that defines the library.
     pub fn family(&self) -> Family {
         family_of(&self.parts)
+    }
+
+    /// The library of a WebAssembly module's exports.
+    pub fn of_guest(file: &str) -> LibraryName {
+        let word = NamePart::Symbol(Name::new(GUEST));
+        LibraryName::new(vec![word, NamePart::Text(Name::new(file))])
+    }
+
+    /// The file of the WebAssembly module whose exports the library has: `(wasm "FILE")`.
+    pub fn guest_file(&self) -> Option<&str> {
+        match self.parts() {
+            [NamePart::Symbol(word), NamePart::Text(file)] if word.as_str() == GUEST => {
+                Some(file.as_str())
+            }
+            _ => None,
+        }
     }
 
     /// The parts in order.
@@ -152,6 +173,7 @@ impl fmt::Display for NamePart {
         match self {
             NamePart::Symbol(name) => name.fmt(formatter),
             NamePart::Number(number) => number.fmt(formatter),
+            NamePart::Text(text) => write!(formatter, "\"{text}\""),
         }
     }
 }

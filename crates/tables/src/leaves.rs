@@ -506,6 +506,8 @@ leaves! {
     "vector-swap!" 3 Any at_times;
     "string-hash" 1 Fixnum;
     "hash" 1 Fixnum;
+    "%wasm-memory-ref" 4 Number at_times;
+    "%wasm-memory-set!" 5 Any at_times;
 }
 
 /// The leaf function of a primitive for a number of arguments, if there is one.

@@ -21,6 +21,8 @@ pub enum Referent {
     Struct,
     /// An array.
     Array,
+    /// An exception.
+    Exception,
     /// An object of the host.
     Extern,
 }
@@ -71,7 +73,7 @@ pub fn pack(heap: HeapType, nullable: bool) -> [u32; 2] {
 }
 
 impl Store {
-    /// The kind of object for a word of a type in the hierarchy of `any` or of `extern`.
+    /// The kind of object for a word of a type in the hierarchy of `any`, of `extern` or of `exn`.
     pub fn referent(&self, word: u64) -> Referent {
         if heap::is_i31(word) {
             // The sign is the 31st bit.
@@ -84,6 +86,7 @@ impl Store {
         {
             Some(Some(_)) => Referent::Array,
             Some(None) => Referent::Struct,
+            None if self.exceptions.number(word).is_some() => Referent::Exception,
             None => Referent::Extern,
         }
     }
@@ -109,7 +112,7 @@ impl Store {
         }
     }
 
-    fn passes(&self, word: u64, [number, flags]: [u32; 2]) -> bool {
+    pub(crate) fn passes(&self, word: u64, [number, flags]: [u32; 2]) -> bool {
         if word == 0 {
             return flags & NULLABLE != 0;
         }

@@ -101,8 +101,13 @@ impl Definition {
 
     /// The kind of elements that an array has.
     pub fn element(&self) -> Option<Storage> {
+        self.element_type().map(|element| element.storage)
+    }
+
+    /// The type of elements that an array has.
+    pub fn element_type(&self) -> Option<FieldType> {
         match &self.composite {
-            Composite::Array(field) => Some(field.storage),
+            Composite::Array(element) => Some(*element),
             _ => None,
         }
     }

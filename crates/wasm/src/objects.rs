@@ -130,6 +130,7 @@ impl Store {
             let elements = self.instances[number].elements.iter().flatten();
             elements.copied().for_each(&mut visit);
         }
+        self.held.words().iter().copied().for_each(&mut visit);
         for run in &self.runs {
             run.each_word(&mut visit);
         }

@@ -168,8 +168,16 @@ impl Store {
         }
     }
 
-    /// Ends a run and all that were begun after it.
+    /// Whether a run was begun and has not ended.
+    pub fn has_run(&self, id: RunId) -> bool {
+        self.runs.iter().any(|run| run.id == id)
+    }
+
+    /// Ends a run and all that were begun inside of it. If it has ended, later ones are not its own.
     pub fn abandon(&mut self, id: RunId) {
+        if !self.has_run(id) {
+            return;
+        }
         while let Some(run) = self.runs.pop_if(|run| run.id >= id) {
             self.end(run);
         }
@@ -235,7 +243,10 @@ impl Store {
         };
         match raised {
             Ok(()) => self.runs.push(run),
-            Err(_) => self.end(run),
+            Err(_) => {
+                self.note_backtrace(&run.activation);
+                self.end(run);
+            }
         }
         raised
     }

@@ -14,6 +14,7 @@ use crate::definitions;
 use crate::error::{GuestFrame, Trap};
 use crate::exceptions::Exceptions;
 use crate::heap::Heap;
+use crate::held::Held;
 use crate::memory::{Memory, PAGE};
 use crate::record::{FunctionRecord, GlobalRecord, InstanceRecord};
 use crate::table::Table;
@@ -60,7 +61,8 @@ pub(crate) struct HostFunction {
 
 /// Instances and what they share. All of it but structs, arrays and exceptions lives as long as the store.
 ///
-/// A word that the host has for a reference to one of those is of use until a guest runs again. Words
+/// A word that the host has for a reference to one of those is of use until a guest runs again, or as
+/// long as it is held. Words
 /// for objects of the host are the embedder's own choice, but the upper 16 bits must not be 0x5cef to
 /// 0x5cf1.
 pub struct Store {
@@ -72,6 +74,7 @@ pub struct Store {
     pub(crate) hosts: Vec<HostFunction>,
     pub(crate) exceptions: Exceptions,
     pub(crate) heap: Heap,
+    pub(crate) held: Held,
     /// Runs that are in progress, one inside of the other.
     pub(crate) depth: usize,
     /// Those of them that are not running now, the newest last.
@@ -124,6 +127,7 @@ impl Store {
             hosts: Vec::new(),
             exceptions: Exceptions::default(),
             heap: Heap::default(),
+            held: Held::default(),
             depth: 0,
             runs: Vec::new(),
             next_run: 0,

@@ -39,6 +39,11 @@ impl Store {
         ((number as usize) < self.exceptions.tag_count()).then_some(Tag(number))
     }
 
+    /// How many tags there are; they have the numbers below.
+    pub fn tag_count(&self) -> usize {
+        self.exceptions.tag_count()
+    }
+
     /// The type of a tag, whose parameters are those of the values of its exceptions.
     pub fn tag_type(&self, tag: Tag) -> &'static FunctionType {
         definitions::function_type(self.exceptions.tag_type(tag))
@@ -82,7 +87,7 @@ impl Store {
             pc: activation.pc,
             is_call: false,
         };
-        self.unwind(activation, frame, exception)
+        self.unwind(activation, Caller::Interpreted(frame), exception)
     }
 
     /// Lets an exception come from a function of the host at whose call the run was left.
@@ -94,19 +99,39 @@ impl Store {
     ) -> Result<(), Trap> {
         // SAFETY: the frame of a function of the host has its link there.
         let caller = unsafe { caller(activation.frame.add(link), activation.instance) };
-        match outside(activation, caller) {
-            Some(frame) => self.unwind(activation, frame, exception),
-            None => Err(Trap::Exception(exception)),
-        }
+        self.unwind(activation, caller, exception)
     }
 
-    /// Goes on at the clause that catches an exception; else the run ends with it.
+    /// Goes on at the clause that catches an exception; else the run ends with it, and its frames stay.
     fn unwind(
         &mut self,
         activation: &mut Activation,
-        mut frame: Frame,
+        from: Caller,
         exception: Exception,
     ) -> Result<(), Trap> {
+        let (stack, top, transition) = (
+            activation.native_stack,
+            activation.top,
+            activation.transition,
+        );
+        let outcome = self.unwind_from(activation, from, exception);
+        if outcome.is_err() {
+            activation.native_stack = stack;
+            activation.top = top;
+            activation.transition = transition;
+        }
+        outcome
+    }
+
+    fn unwind_from(
+        &mut self,
+        activation: &mut Activation,
+        from: Caller,
+        exception: Exception,
+    ) -> Result<(), Trap> {
+        let Some(mut frame) = outside(activation, from) else {
+            return Err(Trap::Exception(exception));
+        };
         loop {
             match find(frame, exception.tag()) {
                 Some(Found::Clause(clause, target, slots)) => {

@@ -165,3 +165,33 @@ fn catching_uses_fuel() {
         Err(Trap::OutOfFuel)
     );
 }
+
+/// An embedder may end a call a second time, when another one has begun.
+#[test]
+fn a_call_that_has_ended_does_not_end_later_ones() {
+    let mut store = Store::new();
+    let tag = store.tag(vec![ValueType::I32, ValueType::I64]);
+    let host = store.outside_function(numbers(1, 1), 0);
+    let mut imports = Imports::default();
+    imports.add("host", "tag", Extern::Tag(tag));
+    imports.add("host", "call", Extern::Function(host));
+    let instance = instance(&mut store, &imports);
+    let pass = function(&store, instance, "pass");
+    let first = store.begin(pass, &[1]).unwrap();
+    assert!(matches!(store.proceed(first), Ok(Event::Call(0))));
+    store.answer(first, &[5]).unwrap();
+    assert!(matches!(store.proceed(first), Ok(Event::Finished)));
+    let second = store.begin(pass, &[2]).unwrap();
+    assert!(matches!(store.proceed(second), Ok(Event::Call(0))));
+    store.abandon(first);
+    assert!(store.has_run(second) && !store.has_run(first));
+    store.answer(second, &[6]).unwrap();
+    assert!(matches!(store.proceed(second), Ok(Event::Finished)));
+    assert_eq!(store.results(), [7]);
+    // Calls inside of one that is ended end with it.
+    let outer = store.begin(pass, &[1]).unwrap();
+    assert!(matches!(store.proceed(outer), Ok(Event::Call(0))));
+    let inner = store.begin(pass, &[1]).unwrap();
+    store.abandon(outer);
+    assert!(!store.has_run(inner) && store.newest_run().is_none());
+}

@@ -216,3 +216,39 @@ fn the_host_sees_what_words_are() {
     assert!(guest.store.i31(-(1 << 30) - 1).is_none());
     assert_eq!(guest.store.referent(0x5cee << 48), Referent::Extern);
 }
+
+/// A held reference is a root until it is released, and its number is used again.
+#[test]
+fn held_references_are_roots() {
+    let text = "(module
+        (type $box (struct (field (mut i32)) (field (mut v128)) (field i64)))
+        (type $bytes (array (mut i8)))
+        (func (export \"box\") (param i32) (result (ref $box))
+          (struct.new $box (local.get 0) (v128.const i64x2 1 2) (i64.const -1)))
+        (func (export \"churn\") (param i32)
+          (loop (drop (array.new $bytes (i32.const 7) (i32.const 1000)))
+                (br_if 0 (local.tee 0 (i32.sub (local.get 0) (i32.const 1)))))))";
+    let mut guest = Guest::new(text, 4 << 20);
+    let word = guest.call("box", &[41]).unwrap()[0];
+    let number = guest.store.hold(word);
+    guest.call("churn", &[5000]).unwrap();
+    assert_eq!(guest.store.held(number), Some(word));
+    assert_eq!(guest.store.field_count(word), Some(3));
+    assert_eq!(guest.store.field(word, 0), Some(41));
+    assert_eq!(guest.store.field(word, 1), Some(2 << 64 | 1));
+    assert_eq!(guest.store.field(word, 2), Some(u128::from(u64::MAX)));
+    assert_eq!(guest.store.field(word, 3), None);
+    assert!(guest.store.set_field(word, 1, 5 << 64 | 4));
+    assert!(!guest.store.set_field(word, 3, 0));
+    assert_eq!(guest.store.field(word, 1), Some(5 << 64 | 4));
+    assert_eq!(guest.store.field(word, 2), Some(u128::from(u64::MAX)));
+    guest.store.release(number);
+    guest.store.release(number);
+    assert_eq!(guest.store.held(number), None);
+    guest.call("churn", &[5000]).unwrap();
+    // The place belongs to nothing, or to another object.
+    assert_ne!(guest.store.field_count(word), Some(3));
+    let other = guest.call("box", &[42]).unwrap()[0];
+    assert_eq!(guest.store.hold(other), number);
+    assert_ne!(guest.store.hold(other), number);
+}

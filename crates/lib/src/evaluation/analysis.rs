@@ -164,6 +164,9 @@ impl LibraryLoader for OverlayLoader {
             }
             return loaded;
         }
+        if name.guest_file().is_some() {
+            return self.standard.load(name);
+        }
         match find_file(&self.documents, name) {
             Ok(path) => match self.documents.read(&path) {
                 Ok(bytes) => Loaded::Source { path, bytes },
@@ -179,6 +182,9 @@ impl LibraryLoader for OverlayLoader {
     }
 
     fn exists(&mut self, name: &LibraryName) -> bool {
+        if name.guest_file().is_some() {
+            return self.standard.exists(name);
+        }
         standard_library(name.key().as_str()).is_some() || find_file(&self.documents, name).is_ok()
     }
 

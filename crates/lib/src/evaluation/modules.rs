@@ -134,6 +134,7 @@ fn name_form(name: &LibraryName, at: Span) -> Syntax {
     let part = |part: &NamePart| match part {
         NamePart::Symbol(word) => Syntax::symbol(at, word.as_str()),
         NamePart::Number(number) => Syntax::atom(at, Datum::integer(*number as i64)),
+        NamePart::Text(text) => Syntax::atom(at, Datum::String(text.as_str().into())),
     };
     Syntax::list(at, name.parts().iter().map(part).collect())
 }

@@ -5,6 +5,7 @@
 mod expression;
 mod arithmetic;
 mod changes;
+mod guests;
 #[cfg(test)]
 mod number_tests;
 mod numbers;
@@ -68,6 +69,7 @@ const GROUPS: &[&[Row]] = &[
     sequences::FUNCTIONS,
     objects::FUNCTIONS,
     ports::FUNCTIONS,
+    guests::FUNCTIONS,
 ];
 
 const FUNCTIONS: &[Row] = &[

@@ -88,7 +88,8 @@ impl Libraries {
             },
             Some("library") => match operands {
                 [name] => {
-                    let name = library_name(name)?;
+                    let source = name.span.source;
+                    let name = self.located(library_name(name)?, source);
                     Ok(self.exists(&name))
                 }
                 _ => Err(bad("`library` takes one library name".to_owned())),

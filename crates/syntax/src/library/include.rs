@@ -93,6 +93,16 @@ impl Libraries {
         Err((beside, others, error))
     }
 
+    /// The library that an import in a source means: files of guests are relative to the source.
+    pub(crate) fn located(&self, name: LibraryName, importing: SourceId) -> LibraryName {
+        let Some(file) = name.guest_file() else {
+            return name;
+        };
+        let path = self.resolve_include(file, importing);
+        let path = std::path::absolute(&path).unwrap_or(path);
+        LibraryName::of_guest(&path.display().to_string())
+    }
+
     fn resolve_include(&self, file: &str, including: SourceId) -> PathBuf {
         let directory = self.sources.get(including).and_then(|source| {
             let parent = Path::new(&source.name).parent()?;

@@ -119,6 +119,9 @@ impl SearchPath {
 
 /// The relative paths of a library, without ending: one, or two for a SRFI.
 fn relative_paths(name: &LibraryName) -> Vec<PathBuf> {
+    if name.guest_file().is_some() {
+        return Vec::new();
+    }
     let mut paths: Vec<PathBuf> = relative_path(name.parts().iter().map(ToString::to_string))
         .into_iter()
         .collect();

@@ -36,6 +36,13 @@ pub fn library_name(syntax: &Syntax) -> Result<LibraryName, Box<Diagnostic>> {
             (None, Some(Datum::Number(value))) => number::as_integer(value)
                 .and_then(|value| u64::try_from(value).ok())
                 .map(NamePart::Number),
+            (None, Some(Datum::String(text))) if elements.len() == 2 && index == 1 => {
+                let name = LibraryName::of_guest(text);
+                if parts.first() == name.parts().first() {
+                    return Ok(name);
+                }
+                None
+            }
             _ => None,
         };
         parts.push(part.ok_or_else(|| {

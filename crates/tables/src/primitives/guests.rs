@@ -1,9 +1,10 @@
 //! WebAssembly guests. `(canny wasm)` is made of these.
 //!
 //! `store` is the record of a store of `(canny wasm)`, whose first field is the host object and whose
-//! second one is the vector of objects that guests refer to. Functions, memories, tables, global
-//! variables and instances are numbers in a store. A call that is left before it returns gives the host
-//! object of its store; `%wasm-event` says why.
+//! second and third ones are the vectors of objects that guests refer to and of tags. The fourth one has
+//! weak pairs with objects of guests, and the fifth one the type of their records. Functions,
+//! memories, tables, global variables, tags and instances are numbers in a store. A call that is left
+//! before it returns gives the host object of its store; `%wasm-event` says why.
 
 use super::rows;
 
@@ -33,6 +34,12 @@ rows! {
          procedure to be called. #f if another task uses the store.";
     "%wasm-resume" (3) [] "record index any -> any"
         "Goes on with a call: results of the called function as one object.";
+    "%wasm-raise" (4) [] "record index index list -> any"
+        "The same with an exception of a tag and values in place of results.";
+    "%wasm-outside?" (2) [] "record index -> boolean"
+        "Whether a call waits for the procedure that it has called, and is the newest of its store.";
+    "%wasm-runner" (1) [] "record -> any"
+        "The task whose call of the store is in progress: the symbol own or other, or #f.";
     "%wasm-abandon!" (2) [] "record index -> unspecified" "Ends a call and those that it has led to.";
     "%wasm-fuel" (1) [] "record -> any" "The fuel that is left, or #f.";
     "%wasm-set-fuel!" (2) [] "record any -> unspecified" "Sets the fuel, or #f.";
@@ -50,8 +57,17 @@ rows! {
     "%wasm-memory-bytes" (4) [] "record index index index -> bytevector" "A copy: from where, how many.";
     "%wasm-memory-copy!" (6) [] "record index index bytevector index index -> unspecified"
         "Copies a part of a bytevector to an address.";
+    "%wasm-memory-copy-out!" (6) [] "record index index bytevector index index -> unspecified"
+        "Copies bytes from an address into a part of a bytevector.";
+    "%wasm-memory-string" (4) [] "record index index index -> string"
+        "The text in UTF-8: from where, how many bytes.";
+    "%wasm-memory-string-set!" (4) [] "record index index string -> index"
+        "Writes a text in UTF-8; the number of bytes.";
     "%wasm-memory-find" (4) [] "record index index byte -> any"
         "The first address from one on at which a byte is, or #f.";
+    "%wasm-tag" (2) [] "record list -> index" "A tag of exceptions with values of these types.";
+    "%wasm-tag-types" (2) [] "record index -> list" "The types of a tag's values.";
+    "%wasm-tag-count" (1) [] "record -> index" "The number of tags.";
     "%wasm-table" (4) [] "record symbol index any -> index"
         "A table: type of elements, how many, how many at most or #f.";
     "%wasm-table-type" (2) [] "record index -> symbol" "The type of a table's elements.";
@@ -60,6 +76,11 @@ rows! {
     "%wasm-table-set!" (4) [] "record index index any -> unspecified" "Changes an element.";
     "%wasm-table-grow!" (4) [] "record index index any -> any"
         "Adds elements; how many there were, or #f.";
+    "%wasm-field-count" (2) [] "record record -> index"
+        "The number of fields or elements of an object of a guest.";
+    "%wasm-field-type" (3) [] "record record index -> symbol" "The type of a field or element.";
+    "%wasm-field" (3) [] "record record index -> any" "A field or element; a function is a number.";
+    "%wasm-set-field!" (4) [] "record record index any -> unspecified" "Changes it.";
     "%wasm-global" (4) [] "record symbol boolean any -> index"
         "A global variable: type, whether it can be assigned, value.";
     "%wasm-global-type" (2) [] "record index -> pair" "Type and whether it can be assigned.";

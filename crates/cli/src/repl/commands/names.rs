@@ -138,7 +138,13 @@ pub(super) fn describe(prompt: &mut Prompt, rest: &str) -> Reply {
                 let width = prompt.printing.columns();
                 crate::tools::doc::description(library, &info.name, width)
             });
-            if let Some(told) = told {
+            let of_guest = info
+                .library
+                .as_deref()
+                .and_then(|library| canny_lib::guest_libraries::description(library, &info.name));
+            if let Some(told) = of_guest {
+                text.push_str(&format!("  {told}\n"));
+            } else if let Some(told) = told {
                 text.push_str(&told);
             } else if let Some((signature, documentation)) = info.documentation {
                 text.push_str(&format!("  {signature}\n  {documentation}\n"));

@@ -21,7 +21,7 @@ use crate::failure::Failures;
 use crate::macros::ConversationCell;
 use crate::macros::identifiers::Identifiers;
 use crate::primitives::evaluation::{Environments, Loader, SyntaxErrors};
-use crate::primitives::guests::{GuestModule, GuestStore, GuestSystem};
+use crate::primitives::guests::{GuestModule, GuestReference, GuestStore, GuestSystem};
 use crate::primitives::heap_files::HeapFile;
 use crate::primitives::http::HttpServer;
 use crate::primitives::json::EventReader;
@@ -155,6 +155,7 @@ kinds! {
     syntax_errors: SyntaxErrors;
     heap_files: HeapFile;
     guest_modules: GuestModule;
+    guest_references: GuestReference;
     guest_stores: GuestStore;
     guest_systems: GuestSystem;
 }

@@ -8,12 +8,17 @@
 //! A store belongs to the task that has begun a call of it until the call has ended. Other tasks are
 //! told that it is in use.
 
+mod exceptions;
 mod modules;
+mod numbers;
 mod objects;
+mod references;
 mod systems;
 mod values;
 mod waits;
 
+pub(crate) use self::numbers::{quick_ref, quick_set};
+pub(crate) use self::references::GuestReference;
 pub(crate) use self::systems::GuestSystem;
 
 use std::cell::RefCell;
@@ -27,6 +32,7 @@ use canny_value::{ObjectRef, Value};
 use canny_vm::{PrimitiveFunction, Raise, Thread};
 use canny_wasm::{Error, Event, Function, FunctionType, GuestFrame, Module, RunId, Store, Trap};
 
+use self::references::References;
 use self::values::{Externs, function_type_of, integer, types_of};
 use super::control::values_of;
 use super::tasks::{Then, suspend};
@@ -50,6 +56,9 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%wasm-call" => call_function;
     "%wasm-event" => event;
     "%wasm-resume" => resume;
+    "%wasm-raise" => exceptions::raise;
+    "%wasm-outside?" => exceptions::is_outside;
+    "%wasm-runner" => runner;
     "%wasm-abandon!" => abandon;
     "%wasm-fuel" => |thread, call| {
         let (guests, _) = store(thread, call)?;
@@ -70,20 +79,30 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%wasm-memory" => objects::make_memory;
     "%wasm-memory-pages" => objects::memory_pages;
     "%wasm-memory-grow!" => objects::grow_memory;
-    "%wasm-memory-ref" => objects::memory_ref;
-    "%wasm-memory-set!" => objects::set_memory;
+    "%wasm-memory-ref" => numbers::memory_ref;
+    "%wasm-memory-set!" => numbers::set_memory;
     "%wasm-memory-bytes" => objects::memory_bytes;
     "%wasm-memory-copy!" => objects::copy_to_memory;
     "%wasm-memory-shared?" => objects::is_shared_memory;
     "%wasm-share-memory" => objects::share_memory;
     "%wasm-memory-notify" => objects::notify_memory;
+    "%wasm-memory-copy-out!" => objects::copy_from_memory;
+    "%wasm-memory-string" => objects::memory_string;
+    "%wasm-memory-string-set!" => objects::set_memory_string;
     "%wasm-memory-find" => objects::find_in_memory;
+    "%wasm-tag" => exceptions::make_tag;
+    "%wasm-tag-types" => exceptions::tag_types;
+    "%wasm-tag-count" => exceptions::tag_count;
     "%wasm-table" => objects::make_table;
     "%wasm-table-type" => objects::table_type;
     "%wasm-table-size" => objects::table_size;
     "%wasm-table-ref" => objects::table_ref;
     "%wasm-table-set!" => objects::set_table;
     "%wasm-table-grow!" => objects::grow_table;
+    "%wasm-field-count" => references::field_count;
+    "%wasm-field-type" => references::field_type;
+    "%wasm-field" => references::field_value;
+    "%wasm-set-field!" => references::set_field_value;
     "%wasm-global" => objects::make_global;
     "%wasm-global-type" => objects::global_type;
     "%wasm-global-value" => objects::global_value;
@@ -109,6 +128,7 @@ struct Guests {
     /// The event that the newest call was left for, until Scheme asks for it.
     pending: Option<Pending>,
     externs: Externs,
+    references: References,
     /// Bits of arguments or results that are being converted.
     words: Vec<u64>,
 }
@@ -135,6 +155,11 @@ impl GuestStore {
 mod field {
     pub(super) const HANDLE: usize = 1;
     pub(super) const EXTERNS: usize = 2;
+    pub(super) const TAGS: usize = 3;
+    /// Weak pairs with the objects of guests that Scheme has.
+    pub(super) const REFERENCES: usize = 4;
+    /// The record type of objects of guests.
+    pub(super) const OBJECT_TYPE: usize = 5;
 }
 
 thread_local! {
@@ -157,6 +182,20 @@ fn store_of(thread: &Thread, handle: Value) -> Option<Arc<GuestStore>> {
     })
 }
 
+/// The store of a record, if it is the one that the thread has used last.
+pub(super) fn last_store(record: Value) -> Option<Arc<GuestStore>> {
+    let record = record.as_kind(Kind::Record)?;
+    let handle = (record.length() > field::OBJECT_TYPE).then(|| record.field(field::HANDLE))?;
+    let number = number_of_value(handle)?;
+    LAST.with_borrow(|last| {
+        if last.0 == number {
+            last.1.upgrade()
+        } else {
+            None
+        }
+    })
+}
+
 /// The store whose record is the first argument.
 fn store(thread: &mut Thread, call: Call) -> Result<(Arc<GuestStore>, ObjectRef), Raise> {
     store_at(thread, call, 0)
@@ -169,8 +208,8 @@ fn store_at(
     position: usize,
 ) -> Result<(Arc<GuestStore>, ObjectRef), Raise> {
     let record = call.object(thread, position, Kind::Record, "store")?;
-    let found =
-        (record.length() > field::EXTERNS).then(|| store_of(thread, record.field(field::HANDLE)));
+    let found = (record.length() > field::OBJECT_TYPE)
+        .then(|| store_of(thread, record.field(field::HANDLE)));
     match found.flatten() {
         Some(guests) => Ok((guests, record)),
         None => Err(call.type_error(thread, position, "store")),
@@ -201,11 +240,7 @@ fn trap(thread: &mut Thread, call: Call, trap: &Trap) -> Raise {
 /// Raises a trap. The irritants are names and values in turn: its kind, the code of an exit, and the names
 /// of functions from the innermost one out.
 fn trap_in(thread: &mut Thread, call: Call, trap: &Trap, frames: &[GuestFrame]) -> Raise {
-    let mut functions = Value::NIL;
-    for frame in frames.iter().rev() {
-        let name = thread.string(&frame.text());
-        functions = thread.cons(name, functions);
-    }
+    let functions = names_of(thread, frames);
     let [name, within] = ["trap", "in"].map(|name| thread.symbol(name));
     let kind = thread.symbol(trap.kind());
     let last = match trap {
@@ -220,6 +255,16 @@ fn trap_in(thread: &mut Thread, call: Call, trap: &Trap, frames: &[GuestFrame]) 
     };
     let condition = thread.condition("wasm", &trap.to_string(), irritants, Some(call.who));
     thread.raise_object(condition)
+}
+
+/// The list of the names of functions.
+fn names_of(thread: &mut Thread, frames: &[GuestFrame]) -> Value {
+    let mut functions = Value::NIL;
+    for frame in frames.iter().rev() {
+        let name = thread.string(&frame.text());
+        functions = thread.cons(name, functions);
+    }
+    functions
 }
 
 /// Raises that a module or an instance could not be made.
@@ -266,6 +311,7 @@ fn make_store(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         owner: 0,
         pending: None,
         externs: Externs::default(),
+        references: References::default(),
         words: Vec::new(),
     };
     keep(thread, GuestStore(Mutex::new(guests)), "store")
@@ -378,6 +424,7 @@ fn call_function(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             return Err(thread.raise_object(condition));
         }
     }
+    references::release_dead(&mut guests);
     let begun = guests.store.begin(function, &words);
     guests.words = words;
     guests.owner = task;
@@ -462,7 +509,7 @@ fn go_on<'a>(
             words.clear();
             words.extend_from_slice(guests.store.results());
             let kind = guests.store.results_type();
-            let result = values::results(thread, &guests, record, kind, &words);
+            let result = values::results(thread, &mut guests, record, kind, &words);
             guests.words = words;
             result
         }
@@ -474,11 +521,7 @@ fn go_on<'a>(
             guests.pending = Some(Pending { run, event, kind });
             Ok(record.field(field::HANDLE))
         }
-        Err(reason) => {
-            let frames = guests.store.backtrace().to_vec();
-            drop(guests);
-            Err(trap_in(thread, call, &reason, &frames))
-        }
+        Err(reason) => Err(ended(thread, call, record, guests, &reason)),
     }
 }
 
@@ -490,6 +533,22 @@ fn proceed<'a>(
 ) -> Result<Event, Trap> {
     let guests = held.get_or_insert_with(|| shared.0.lock());
     guests.store.proceed(run)
+}
+
+/// Raises the reason for which a run has ended.
+fn ended(
+    thread: &mut Thread,
+    call: Call,
+    record: ObjectRef,
+    guests: MutexGuard<'_, Guests>,
+    reason: &Trap,
+) -> Raise {
+    let frames = guests.store.backtrace().to_vec();
+    if let Trap::Exception(exception) = reason {
+        return exceptions::uncaught(thread, call, record, guests, exception, &frames);
+    }
+    drop(guests);
+    trap_in(thread, call, reason, &frames)
 }
 
 fn event(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -581,11 +640,31 @@ fn answers(
     }
 }
 
+fn runner(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let (guests, _) = store(thread, call)?;
+    let owner = {
+        let guests = guests.lock(thread);
+        guests.store.newest_run().map(|_| guests.owner)
+    };
+    Ok(match owner {
+        Some(owner) if owner == current_task(thread) => thread.symbol("own"),
+        Some(_) => thread.symbol("other"),
+        None => Value::FALSE,
+    })
+}
+
 fn abandon(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (guests, _) = store(thread, call)?;
     let run = RunId(call.index(thread, 1)? as u64);
-    let mut guests = guests.lock(thread);
+    let guests = &mut *guests.lock(thread);
     guests.store.abandon(run);
-    guests.pending = None;
+    // An event may be of another task's call, which began when this one had ended.
+    let Guests { store, pending, .. } = guests;
+    if pending
+        .as_ref()
+        .is_some_and(|event| !store.has_run(event.run))
+    {
+        *pending = None;
+    }
     Ok(Value::UNSPECIFIED)
 }

@@ -3,16 +3,16 @@
 //! Addresses are checked against the memory's size at that moment. Nothing here gives a view into a
 //! memory that could outlast its growth.
 
-use canny_tables::protocols::GuestNumber;
 use canny_value::{ObjectRef, Value};
-use canny_vm::{Raise, Thread};
+use canny_vm::{Raise, Thread, string_text};
 use canny_wasm::{
     Error, GlobalType, Memory, MemoryType, Reason, SharedMemory, TableType, Trap, ValueType,
 };
 
-use super::values::{float, integer_bits, one, push, type_at, type_symbol};
+use super::values::{one, push, type_at, type_symbol};
 use super::{Guests, free_stores, limit, number, refused, store, store_at, trap, unknown};
 use crate::arguments::Call;
+use crate::primitives::strings::decode_utf8;
 
 fn outside(thread: &mut Thread, call: Call, what: Reason) -> Raise {
     trap(thread, call, &Trap::Reason(what))
@@ -31,7 +31,7 @@ fn word(
 }
 
 /// The bits of an argument of a type, which may be a vector.
-fn bits(
+pub(super) fn bits(
     thread: &mut Thread,
     call: Call,
     guests: &mut Guests,
@@ -101,23 +101,9 @@ pub(super) fn grow_memory(thread: &mut Thread, call: Call) -> Result<Value, Rais
     Ok(count(thread, before))
 }
 
-/// Bytes and sign of a number.
-fn shape(kind: GuestNumber) -> (usize, bool) {
-    match kind {
-        GuestNumber::U8 => (1, false),
-        GuestNumber::S8 => (1, true),
-        GuestNumber::U16 => (2, false),
-        GuestNumber::S16 => (2, true),
-        GuestNumber::U32 | GuestNumber::F32 => (4, false),
-        GuestNumber::S32 => (4, true),
-        GuestNumber::U64 | GuestNumber::F64 => (8, false),
-        GuestNumber::S64 => (8, true),
-    }
-}
-
 /// Does something with the memory and the address that are the next arguments; it gives nothing if the
 /// bytes from there on lie outside.
-fn with_memory<R>(
+pub(super) fn with_memory<R>(
     thread: &mut Thread,
     call: Call,
     work: impl FnOnce(&mut Memory, u64) -> Option<R>,
@@ -131,49 +117,6 @@ fn with_memory<R>(
         memory.and_then(|memory| work(memory, address))
     };
     result.ok_or_else(|| outside(thread, call, Reason::OutOfBoundsMemory))
-}
-
-pub(super) fn memory_ref(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let kind: GuestNumber = call.case(thread, 3)?;
-    let (size, is_signed) = shape(kind);
-    let bits = with_memory(thread, call, |memory, address| {
-        let mut word = [0; 8];
-        let is_there = memory.read(address, &mut word[..size]);
-        is_there.then_some(u64::from_le_bytes(word))
-    })?;
-    let unused = 64 - 8 * size as u32;
-    Ok(match kind {
-        GuestNumber::F32 => thread.flonum(f64::from(f32::from_bits(bits as u32))),
-        GuestNumber::F64 => thread.flonum(f64::from_bits(bits)),
-        _ if is_signed => thread.integer((bits << unused) as i64 >> unused),
-        _ => match i64::try_from(bits) {
-            Ok(number) => thread.integer(number),
-            Err(_) => {
-                let number = canny_number::Number::from_limbs(false, &[bits]);
-                return thread.number(&number);
-            }
-        },
-    })
-}
-
-pub(super) fn set_memory(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
-    let kind: GuestNumber = call.case(thread, 3)?;
-    let (size, _) = shape(kind);
-    let value = call.at(4);
-    let bits = match kind {
-        GuestNumber::F32 => float(value).map(|number| u64::from((number as f32).to_bits())),
-        GuestNumber::F64 => float(value).map(f64::to_bits),
-        _ => integer_bits(value, 8 * size as u32),
-    };
-    let Some(bits) = bits else {
-        let expected = format!("number of {} bits", 8 * size);
-        return Err(call.type_error(thread, 4, &expected));
-    };
-    with_memory(thread, call, |memory, address| {
-        let bytes = &bits.to_le_bytes()[..size];
-        memory.write(address, bytes).then_some(())
-    })?;
-    Ok(Value::UNSPECIFIED)
 }
 
 pub(super) fn memory_bytes(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -195,6 +138,43 @@ pub(super) fn copy_to_memory(thread: &mut Thread, call: Call) -> Result<Value, R
         source.with_bytes(|source| memory.write(address, &source[start..end]).then_some(()))
     })?;
     Ok(Value::UNSPECIFIED)
+}
+
+/// Copies bytes of a memory into a part of a bytevector.
+pub(super) fn copy_from_memory(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let target = call.mutable_bytevector(thread, 3)?;
+    let start = call.index_up_to(thread, 4, target.length())?;
+    let end = call.index_up_to(thread, 5, target.length())?;
+    if start > end {
+        return Err(call.range_error(thread, 4, "at most the end"));
+    }
+    with_memory(thread, call, |memory, address| {
+        let bytes = memory.copy(address, (end - start) as u64)?;
+        target.copy_bytes_in(start, &bytes);
+        Some(())
+    })?;
+    Ok(Value::UNSPECIFIED)
+}
+
+/// The text in UTF-8 of so many bytes of a memory.
+pub(super) fn memory_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let address = call.index(thread, 2)?;
+    let size = call.index(thread, 3)?;
+    // The decoder reads a copy, which no guest changes meanwhile.
+    let bytes = with_memory(thread, call, |memory, address| {
+        memory.copy(address, size as u64)
+    })?;
+    decode_utf8(thread, call, &bytes, address)
+}
+
+/// Writes a text in UTF-8; gives the number of bytes.
+pub(super) fn set_memory_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let string = call.string(thread, 3)?;
+    let text = string_text(string.value()).unwrap_or_default();
+    with_memory(thread, call, |memory, address| {
+        memory.write(address, text.as_bytes()).then_some(())
+    })?;
+    Ok(Value::fixnum(text.len() as i64))
 }
 
 pub(super) fn find_in_memory(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
@@ -324,11 +304,11 @@ pub(super) fn table_ref(thread: &mut Thread, call: Call) -> Result<Value, Raise>
     let kind = table_kind(thread, call, &guests)?;
     let number = number(thread, call, 1)?;
     let index = call.index(thread, 2)?;
-    let guests = guests.lock(thread);
+    let mut guests = guests.lock(thread);
     let table = guests.store.table_at(number);
     let word = table.and_then(|table| table.elements().get(index).copied());
     match word {
-        Some(word) => one(thread, &guests, record, kind.element, &[word]),
+        Some(word) => one(thread, &mut guests, record, kind.element, &[word]),
         None => {
             drop(guests);
             Err(outside(thread, call, Reason::OutOfBoundsTable))
@@ -402,10 +382,10 @@ pub(super) fn global_type(thread: &mut Thread, call: Call) -> Result<Value, Rais
 pub(super) fn global_value(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (guests, record) = store(thread, call)?;
     let (global, kind) = global(thread, call, &guests)?;
-    let guests = guests.lock(thread);
+    let mut guests = guests.lock(thread);
     let bits = guests.store.global_value(global);
     let words = [bits as u64, (bits >> 64) as u64];
-    one(thread, &guests, record, kind.value, &words)
+    one(thread, &mut guests, record, kind.value, &words)
 }
 
 pub(super) fn set_global_value(thread: &mut Thread, call: Call) -> Result<Value, Raise> {

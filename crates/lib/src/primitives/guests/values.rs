@@ -4,7 +4,7 @@
 //! is its number in the store, which Scheme code makes a procedure. An object of Scheme that a guest has
 //! is kept in a vector of the store's record, by its place; `#f` is the null reference. A vector of a
 //! guest is a bytevector with its 16 bytes, those of the lower lanes first. Small integers of guests are
-//! integers; their structs and arrays stay with them.
+//! integers, and their structs, arrays and exceptions objects that [`references`] makes.
 
 use canny_tables::kinds::Kind;
 use canny_tables::layout::FLAG_NEGATIVE;
@@ -14,7 +14,7 @@ use canny_vm::symbols::symbol_name;
 use canny_vm::{Raise, Thread};
 use canny_wasm::{FunctionType, HeapType, Hierarchy, Referent, ValueType};
 
-use super::{Guests, Walk, field, values_of};
+use super::{Guests, Walk, field, references, values_of};
 use crate::arguments::Call;
 use crate::list::Builder;
 
@@ -98,8 +98,7 @@ pub(super) fn push(
         ValueType::Reference { heap, .. } if is_function(heap) => {
             function_word(guests, heap, value)
         }
-        ValueType::Reference { heap, .. } if is_exception(heap) => None,
-        ValueType::Reference { heap, .. } => match small_integer(guests, heap, value) {
+        ValueType::Reference { heap, .. } => match own_word(guests, record, heap, value) {
             Some(word) => Some(word),
             None if matches!(heap, HeapType::Extern | HeapType::Any) => {
                 Some(keep_object(thread, guests, record, words, value)?)
@@ -113,12 +112,12 @@ pub(super) fn push(
             format!("{}: it must be a function of the store", kind.text())
         }
         ValueType::Reference {
-            heap: HeapType::Equal | HeapType::I31,
+            heap: HeapType::I31,
             ..
         } => format!("{}: it must be an integer of 31 bits", kind.text()),
         ValueType::Reference { heap, .. } if heap.hierarchy() == Hierarchy::Any => {
             format!(
-                "{}: Scheme cannot give structs and arrays of guests",
+                "{}: it must be such an object of a guest of the store",
                 kind.text()
             )
         }
@@ -148,6 +147,12 @@ fn function_word(guests: &Guests, heap: HeapType, value: Value) -> Option<u64> {
     fits.then(|| guests.store.reference(function))
 }
 
+/// The word for an object of a guest or a small integer, if a reference may be one.
+fn own_word(guests: &Guests, record: ObjectRef, heap: HeapType, value: Value) -> Option<u64> {
+    let object = references::word_of_type(guests, record, heap, value);
+    object.or_else(|| small_integer(guests, heap, value))
+}
+
 /// The word for an integer of 31 bits, if a reference may be one.
 fn small_integer(guests: &Guests, heap: HeapType, value: Value) -> Option<u64> {
     if !matches!(heap, HeapType::Any | HeapType::Equal | HeapType::I31) {
@@ -161,7 +166,7 @@ pub(super) fn is_function(heap: HeapType) -> bool {
     heap.hierarchy() == Hierarchy::Function
 }
 
-/// Whether references of this kind are to exceptions, which Scheme does not have.
+/// Whether references of this kind are to exceptions.
 fn is_exception(heap: HeapType) -> bool {
     heap.hierarchy() == Hierarchy::Exception
 }
@@ -181,7 +186,8 @@ fn keep_object(
         Some(place) => place as usize,
         None => {
             let place = guests.externs.count;
-            make_room(thread, record, place)?;
+            let made = make_room(thread, record, field::EXTERNS, place);
+            made.map_err(|_| "object for which memory is left".to_owned())?;
             guests.externs.count += 1;
             place
         }
@@ -191,20 +197,25 @@ fn keep_object(
     Ok(EXTERN | place as u64)
 }
 
-/// Doubles the vector of objects when it is full.
-fn make_room(thread: &mut Thread, record: ObjectRef, count: usize) -> Result<(), String> {
-    let old = record.field(field::EXTERNS).as_kind(Kind::Vector);
+/// Makes room for a place in the vector that a field of a store's record has.
+pub(super) fn make_room(
+    thread: &mut Thread,
+    record: ObjectRef,
+    vector: usize,
+    place: usize,
+) -> Result<(), Raise> {
+    let old = record.field(vector).as_kind(Kind::Vector);
     let length = old.map_or(0, ObjectRef::length);
-    if count < length {
+    if place < length {
         return Ok(());
     }
-    let made = thread.try_object(Kind::Vector, 0, (2 * length).max(16), Value::FALSE);
-    let new = made.map_err(|_| "object for which memory is left".to_owned())?;
+    let new_length = (2 * length).max(place + 1).max(16);
+    let new = thread.try_object(Kind::Vector, 0, new_length, Value::FALSE)?;
     for index in 0..length {
         let element = old.map_or(Value::FALSE, |old| old.field(index));
         thread.store(new, index, element);
     }
-    thread.store(record.value(), field::EXTERNS, new);
+    thread.store(record.value(), vector, new);
     Ok(())
 }
 
@@ -238,7 +249,7 @@ const EXTERN_MASK: u64 = 0xffff_0000_0000_0000;
 #[inline]
 pub(super) fn one(
     thread: &mut Thread,
-    guests: &Guests,
+    guests: &mut Guests,
     record: ObjectRef,
     kind: ValueType,
     words: &[u64],
@@ -261,9 +272,8 @@ pub(super) fn one(
         ValueType::Reference { .. } => {
             match guests.store.referent(word) {
                 Referent::I31(number) => return Ok(Value::fixnum(i64::from(number))),
-                Referent::Struct => return Err(own_object(thread, "struct")),
-                Referent::Array => return Err(own_object(thread, "array")),
                 Referent::Extern => {}
+                own => return references::object(thread, guests, record, word, own),
             }
             let objects = record.field(field::EXTERNS).as_kind(Kind::Vector);
             let place = (word & !EXTERN_MASK) as usize;
@@ -274,17 +284,10 @@ pub(super) fn one(
     })
 }
 
-/// Raises that a value cannot come from a guest to Scheme.
-fn own_object(thread: &mut Thread, what: &str) -> Raise {
-    let text = format!("a guest gave a reference to its {what}, which Scheme cannot have");
-    let condition = thread.condition("wasm", &text, &[], None);
-    thread.raise_object(condition)
-}
-
 /// The result of a function, or a values object.
 pub(super) fn results(
     thread: &mut Thread,
-    guests: &Guests,
+    guests: &mut Guests,
     record: ObjectRef,
     kind: &FunctionType,
     words: &[u64],
@@ -302,7 +305,7 @@ pub(super) fn results(
 /// A list of objects for words.
 pub(super) fn list(
     thread: &mut Thread,
-    guests: &Guests,
+    guests: &mut Guests,
     record: ObjectRef,
     kinds: &[ValueType],
     words: &[u64],
@@ -345,11 +348,19 @@ fn type_named(name: &str) -> Option<ValueType> {
         ValueType::F64,
         ValueType::V128,
     ];
-    match name {
-        "funcref" => Some(ValueType::FUNCTION),
-        "externref" => Some(ValueType::EXTERN),
-        name => plain.into_iter().find(|kind| kind.text() == name),
-    }
+    let heap = match name {
+        "funcref" => HeapType::Function,
+        "externref" => HeapType::Extern,
+        "anyref" => HeapType::Any,
+        "eqref" => HeapType::Equal,
+        "i31ref" => HeapType::I31,
+        "structref" => HeapType::Struct,
+        "arrayref" => HeapType::Array,
+        "exnref" => HeapType::Exception,
+        name => return plain.into_iter().find(|kind| kind.text() == name),
+    };
+    let nullable = true;
+    Some(ValueType::Reference { nullable, heap })
 }
 
 /// The type that is an argument.
@@ -363,7 +374,7 @@ pub(super) fn type_at(
     kind.ok_or_else(|| call.type_error(thread, position, TYPES))
 }
 
-const TYPES: &str = "type: i32, i64, f32, f64, v128, funcref or externref";
+const TYPES: &str = "type such as i32, f64, funcref or externref";
 
 /// The types in a list.
 pub(super) fn types_of(
@@ -378,7 +389,7 @@ pub(super) fn types_of(
     kinds.ok_or_else(|| call.type_error(thread, position, "list of types such as i32 and f64"))
 }
 
-fn type_list(thread: &mut Thread, kinds: &[ValueType]) -> Result<Value, Raise> {
+pub(super) fn type_list(thread: &mut Thread, kinds: &[ValueType]) -> Result<Value, Raise> {
     let mut list = Builder::new();
     for kind in kinds {
         let symbol = type_symbol(thread, *kind);

@@ -263,14 +263,24 @@ fn utf8_to_string(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (bytes, range) = call.bytevector_range(thread, 0, 1)?;
     // The decoder reads a copy, which no other thread changes meanwhile.
     let bytes = bytes.with_bytes(|bytes| bytes[range.clone()].to_vec());
-    let decoded = std::str::from_utf8(&bytes).map(|text| {
+    decode_utf8(thread, call, &bytes, range.start)
+}
+
+/// The text that bytes are, whose first one has an index for errors.
+pub(crate) fn decode_utf8(
+    thread: &mut Thread,
+    call: Call,
+    bytes: &[u8],
+    start: usize,
+) -> Result<Value, Raise> {
+    let decoded = std::str::from_utf8(bytes).map(|text| {
         let mut builder = TextBuilder::new();
         builder.push_str(text);
         builder
     });
     match decoded {
         Ok(builder) => builder.try_finish(thread),
-        Err(error) => Err(malformed_utf8(thread, call, range.start, error)),
+        Err(error) => Err(malformed_utf8(thread, call, start, error)),
     }
 }
 

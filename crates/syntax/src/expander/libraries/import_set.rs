@@ -135,6 +135,7 @@ impl Libraries {
                         return None;
                     }
                 };
+                let library = self.located(library, set.span.source);
                 if let Some(recording) = &mut self.recording {
                     let meaning = Meaning::Library(library.clone());
                     recording.note(set.span, Name::new(""), Role::Reference, meaning);
