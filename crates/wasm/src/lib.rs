@@ -6,6 +6,9 @@
 //! interpreter's handlers are generated when Canny is built (`crates/llint-generator/src/guest`), and
 //! `canny_tables::guest` has the rows of the instructions.
 //!
+//! Functions that run often become machine code ([`native`]), with frames on another stack
+//! ([`switch`]).
+//!
 //! A run of guest code has frames of its own, apart from the stack of the thread. Code that meets
 //! something that it cannot do, or a call of a function of the host, returns to [`run`], so that no
 //! frame of Rust is between two frames of a guest.
