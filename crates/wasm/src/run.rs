@@ -280,7 +280,11 @@ impl Store {
                         return Ok(event);
                     }
                 }
-                Reason::Fault => return Err(Trap::Reason(fault(activation))),
+                Reason::Fault => {
+                    // The rest of the budget was in a register.
+                    activation.budget = 0;
+                    return Err(Trap::Reason(fault(activation)));
+                }
                 trap => return Err(Trap::Reason(trap)),
             }
         }

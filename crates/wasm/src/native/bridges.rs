@@ -18,7 +18,9 @@ use cranelift_codegen::ir::{
 use cranelift_codegen::isa::CallConv;
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 
-use super::compile::{Compiled, Refusal, generate, isa, kind_of, signature_of, words_signature};
+use super::compile::{
+    Compiled, Refusal, generate, isa, kind_of, loop_signature_of, signature_of, words_signature,
+};
 use crate::activation::{TRANSITION_BYTES, transition};
 use crate::code::Code;
 use crate::code_memory::{self, Piece, Purpose};
@@ -95,10 +97,14 @@ pub fn from_interpreter(
         b.ins().store(TRUSTED, note, run, activation::TRANSITION);
         let end = b.ins().iadd_imm_s(link, 8 * LINK_WORDS as i64);
         b.ins().store(TRUSTED, end, run, activation::TOP);
-        let mut signature = signature_of(kind);
-        let mut arguments = vec![instance];
+        let budget = b.ins().load(I64, TRUSTED, run, activation::BUDGET);
+        let mut arguments = vec![instance, budget];
+        let signature = if takes_frame {
+            loop_signature_of(kind)
+        } else {
+            signature_of(kind)
+        };
         if takes_frame {
-            signature.params = vec![AbiParam::new(I64); 2];
             arguments.push(frame);
         } else {
             let mut slot = 0;
@@ -122,11 +128,12 @@ pub fn from_interpreter(
         });
         let call = b.ins().call(target, &arguments);
         let results = b.inst_results(call).to_vec();
+        b.ins().store(TRUSTED, results[0], run, activation::BUDGET);
         b.ins().store(TRUSTED, older, run, activation::TRANSITION);
         b.ins().store(TRUSTED, top, run, activation::TOP);
         let mut slot = 0;
-        for (result, kind) in results.into_iter().zip(&kind.results) {
-            b.ins().store(SLOTS, result, frame, 8 * slot as i32);
+        for (result, kind) in results[1..].iter().zip(&kind.results) {
+            b.ins().store(SLOTS, *result, frame, 8 * slot as i32);
             slot += kind.slots();
         }
         // As the instruction that returns.
@@ -175,7 +182,7 @@ pub fn adapter(number: u32, callee: Callee) -> Result<usize, Refusal> {
 
 fn to_interpreter(kind: &FunctionType, callee: Callee) -> Result<Compiled, Refusal> {
     write(signature_of(kind), &[], |b, parameters| {
-        let instance = parameters[0];
+        let (instance, budget) = (parameters[0], parameters[1]);
         let run = b.ins().get_pinned_reg(I64);
         let what = b.ins().load(I64, TRUSTED, run, activation::CALLEE);
         let pc = match callee {
@@ -192,7 +199,7 @@ fn to_interpreter(kind: &FunctionType, callee: Callee) -> Result<Compiled, Refus
         };
         let frame = b.ins().load(I64, TRUSTED, run, activation::TOP);
         let mut slot = 0;
-        for (value, kind) in parameters[1..].iter().zip(&kind.parameters) {
+        for (value, kind) in parameters[2..].iter().zip(&kind.parameters) {
             b.ins().store(SLOTS, *value, frame, 8 * slot as i32);
             slot += kind.slots();
         }
@@ -203,6 +210,7 @@ fn to_interpreter(kind: &FunctionType, callee: Callee) -> Result<Compiled, Refus
         b.ins().store(TRUSTED, frame, frame, link + 8);
         // By this, frames of machine code are found.
         b.ins().store(TRUSTED, base, frame, link + 16);
+        b.ins().store(TRUSTED, budget, run, activation::BUDGET);
         b.ins().store(TRUSTED, pc, run, activation::PC);
         b.ins().store(TRUSTED, frame, run, activation::FRAME);
         b.ins().store(TRUSTED, instance, run, activation::INSTANCE);
@@ -210,7 +218,7 @@ fn to_interpreter(kind: &FunctionType, callee: Callee) -> Result<Compiled, Refus
         let entry = b.ins().iconst(I64, entries().interpret as i64);
         b.ins().call_indirect(signature, entry, &[]);
         let mut slot = 0;
-        let mut results = Vec::new();
+        let mut results = vec![b.ins().load(I64, TRUSTED, run, activation::BUDGET)];
         for kind in &kind.results {
             results.push(b.ins().load(kind_of(*kind), SLOTS, frame, 8 * slot as i32));
             slot += kind.slots();

@@ -90,9 +90,8 @@ impl Compiler<'_, '_> {
         (number, signature): (u32, SigRef),
         is_tail: bool,
     ) {
-        self.store_budget();
         let count = definitions::function_type(number).parameters.len();
-        let mut arguments = vec![owner];
+        let mut arguments = vec![owner, self.b.use_var(self.budget)];
         arguments.extend(self.take(count));
         if is_tail {
             match callee {
@@ -110,8 +109,8 @@ impl Compiler<'_, '_> {
             Callee::At(entry) => self.b.ins().call_indirect(signature, entry, &arguments),
         };
         let results = self.b.inst_results(call).to_vec();
-        self.load_budget();
-        self.stack.extend(results);
+        self.b.def_var(self.budget, results[0]);
+        self.stack.extend(&results[1..]);
     }
 
     pub(super) fn call_indirect(

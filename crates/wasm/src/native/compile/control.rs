@@ -239,9 +239,9 @@ impl Compiler<'_, '_> {
     }
 
     fn write_return(&mut self, count: usize) {
-        self.store_budget();
         let first = self.stack.len() - count;
-        let values = self.stack[first..].to_vec();
+        let mut values = vec![self.b.use_var(self.budget)];
+        values.extend(&self.stack[first..]);
         self.b.ins().return_(&values);
     }
 

@@ -138,15 +138,25 @@ pub fn kind_of(kind: ValueType) -> Type {
     }
 }
 
-/// The signature of functions of a type: the instance comes first.
+/// The signature of functions of a type: the instance and the budget come first, and the budget is the
+/// first result. It stays in a register from call to call.
 pub fn signature_of(kind: &FunctionType) -> Signature {
     let mut signature = Signature::new(CallConv::Tail);
-    signature.params.push(AbiParam::new(I64));
+    signature.params.extend([AbiParam::new(I64); 2]);
     let parameters = kind.parameters.iter();
     let parameters = parameters.map(|kind| AbiParam::new(kind_of(*kind)));
     signature.params.extend(parameters);
     let results = kind.results.iter();
-    signature.returns = results.map(|kind| AbiParam::new(kind_of(*kind))).collect();
+    signature.returns.push(AbiParam::new(I64));
+    let results = results.map(|kind| AbiParam::new(kind_of(*kind)));
+    signature.returns.extend(results);
+    signature
+}
+
+/// The same of code that begins at a loop, which takes the interpreter's frame in place of parameters.
+pub fn loop_signature_of(kind: &FunctionType) -> Signature {
+    let mut signature = signature_of(kind);
+    signature.params = vec![AbiParam::new(I64); 3];
     signature
 }
 
@@ -182,10 +192,10 @@ pub fn function(
     let contents = scan::scan(module, &body, kind)?;
     let mut context = Context::new();
     let mut builders = FunctionBuilderContext::new();
-    context.func.signature = signature_of(kind);
-    if from.is_some() {
-        context.func.signature.params = vec![AbiParam::new(I64); 2];
-    }
+    context.func.signature = match from {
+        Some(_) => loop_signature_of(kind),
+        None => signature_of(kind),
+    };
     let mut builder = FunctionBuilder::new(&mut context.func, &mut builders);
     let mut compiler = Compiler::new(&mut builder, module, surroundings, contents);
     compiler.own_index = own_index;
@@ -288,8 +298,8 @@ pub struct Compiler<'a, 'b> {
     stack: Vec<Value>,
     control: Vec<Control>,
     locals: Vec<Variable>,
-    /// The rest of the budget, if the function counts.
-    budget: Option<Variable>,
+    /// The rest of the budget.
+    budget: Variable,
     /// Blocks that were opened in code that is not reached.
     unreachable: Option<usize>,
     /// Where the code of a loop begins, with the frame of the interpreter.
@@ -323,7 +333,9 @@ impl<'a, 'b> Compiler<'a, 'b> {
         b.append_block_params_for_function_params(entry);
         b.switch_to_block(entry);
         b.seal_block(entry);
-        let instance = b.block_params(entry)[0];
+        let (instance, rest) = (b.block_params(entry)[0], b.block_params(entry)[1]);
+        let budget = b.declare_var(I64);
+        b.def_var(budget, rest);
         Compiler {
             b,
             module,
@@ -336,7 +348,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
             stack: Vec::new(),
             control: Vec::new(),
             locals: Vec::new(),
-            budget: None,
+            budget,
             unreachable: None,
             entrance: None,
             from: None,
@@ -359,12 +371,12 @@ impl<'a, 'b> Compiler<'a, 'b> {
         };
         let parameters = self.b.block_params(entry).to_vec();
         let mut slot = 0;
-        let frame = from.map(|_| parameters[1]);
+        let frame = from.map(|_| parameters[2]);
         for (index, kind) in kind.parameters.iter().enumerate() {
             let of = kind_of(*kind);
             let value = match frame {
                 Some(frame) => self.slot(frame, slot, of),
-                None => parameters[1 + index],
+                None => parameters[2 + index],
             };
             self.declare(of, value);
             slot += kind.slots();
@@ -387,11 +399,6 @@ impl<'a, 'b> Compiler<'a, 'b> {
                 self.declare(of, value);
                 slot += of.bytes().div_ceil(8) as usize;
             }
-        }
-        if self.contents.counts() {
-            let budget = self.b.declare_var(I64);
-            self.budget = Some(budget);
-            self.load_budget();
         }
         if self.contents.has_calls {
             self.check_stack();
@@ -459,25 +466,20 @@ impl<'a, 'b> Compiler<'a, 'b> {
     }
 
     fn load_budget(&mut self) {
-        if let Some(budget) = self.budget {
-            let value = self.run_word(activation::BUDGET);
-            self.b.def_var(budget, value);
-        }
+        let value = self.run_word(activation::BUDGET);
+        self.b.def_var(self.budget, value);
     }
 
     fn store_budget(&mut self) {
-        if let Some(budget) = self.budget {
-            let value = self.b.use_var(budget);
-            self.set_run_word(activation::BUDGET, value);
-        }
+        let value = self.b.use_var(self.budget);
+        self.set_run_word(activation::BUDGET, value);
     }
 
     /// Takes one off the budget, and leaves when it is used up.
     fn charge(&mut self) {
-        let Some(budget) = self.budget else { return };
-        let value = self.b.use_var(budget);
+        let value = self.b.use_var(self.budget);
         let left = self.b.ins().iadd_imm_s(value, -1);
-        self.b.def_var(budget, left);
+        self.b.def_var(self.budget, left);
         let zero = self.b.ins().iconst(I64, 0);
         let is_over = self.b.ins().icmp(
             cranelift_codegen::ir::condcodes::IntCC::SignedLessThan,

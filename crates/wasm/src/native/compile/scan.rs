@@ -28,17 +28,9 @@ const UNKNOWN_TAIL_CALL: Refusal =
 pub struct Contents {
     /// Calls, or operations of the runtime.
     pub has_calls: bool,
-    pub has_loops: bool,
     /// The module's own functions that it calls in its place. They have to be machine code too, since
     /// another frame would stay on the stack at each call.
     pub tail_callees: Vec<u32>,
-}
-
-impl Contents {
-    /// Whether the function counts its calls and jumps back: others end by themselves.
-    pub fn counts(&self) -> bool {
-        self.has_calls || self.has_loops
-    }
 }
 
 fn check(kind: &FunctionType) -> Result<(), Refusal> {
@@ -81,10 +73,6 @@ pub fn scan(
             }
             O::ReturnCallIndirect { .. } | O::ReturnCallRef { .. } => {
                 return Err(UNKNOWN_TAIL_CALL);
-            }
-            O::Loop { .. } => {
-                contents.has_loops = true;
-                None
             }
             O::TryTable { .. } | O::Throw { .. } | O::ThrowRef => {
                 return Err(Refusal::Unfit("it catches or throws exceptions"));
