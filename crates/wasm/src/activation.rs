@@ -6,6 +6,7 @@ use canny_tables::guest::{LINK_WORDS, activation};
 
 use crate::native::Transition;
 use crate::record::InstanceRecord;
+use crate::store::Function;
 use crate::types::FunctionType;
 use crate::waiting::Waiting;
 use crate::waits::Waiter;
@@ -163,6 +164,7 @@ pub struct Run {
     pub stack: Stack,
     /// Whether it waits for an answer.
     pub is_outside: bool,
+    pub function: Function,
     /// The type of its function.
     pub signature: &'static FunctionType,
     /// Words of its results.
@@ -198,6 +200,7 @@ impl Run {
             },
             stack,
             is_outside: false,
+            function: Function(0),
             signature: FunctionType::none(),
             results: 0,
         }

@@ -35,6 +35,7 @@ mod operations;
 mod racing;
 mod record;
 mod run;
+mod sampling;
 mod store;
 mod table;
 mod translate;
@@ -55,6 +56,7 @@ pub use memory::{Memory, SharedMemory};
 pub use module::{Export, ExternType, Import, Module};
 pub use native::{Policy as MachineCodePolicy, set_policy as set_machine_code_policy};
 
+pub use sampling::{SampleAnswer, SampleRegisters, SampleRequest, SampledFrame, answers, ask};
 pub use store::{Body, Function, Global, Store};
 pub use table::Table;
 pub use translate::translate_all;

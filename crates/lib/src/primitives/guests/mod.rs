@@ -10,6 +10,7 @@
 
 mod modules;
 mod objects;
+mod profiles;
 mod systems;
 mod values;
 mod waits;
@@ -257,6 +258,7 @@ fn make_store(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let fuel = limit(thread, call, 0)?;
     let memory_limit = limit(thread, call, 1)?;
     let stack_bytes = call.index(thread, 2)?;
+    profiles::take_part();
     let mut store = Store::new();
     store.set_fuel(fuel);
     store.set_memory_limit(memory_limit);
