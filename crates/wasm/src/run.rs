@@ -18,7 +18,7 @@ use crate::handlers;
 use crate::native::{self, Found};
 use crate::notifications::{self, Step};
 use crate::operations;
-use crate::sampling;
+use crate::sampling::{self, InProgress};
 use crate::store::{Function, HostBody, Store};
 use crate::translate;
 use crate::types::FunctionType;
@@ -127,9 +127,9 @@ impl Store {
         let Some(mut run) = self.runs.pop_if(|run| run.id == id && !run.is_outside) else {
             return Err(Trap::Host("the call of a guest has ended already".into()));
         };
-        let outer = sampling::enter(&raw mut run.activation);
+        let in_progress = InProgress::new(&raw mut run.activation);
         let outcome = self.go_on(&mut run.activation);
-        sampling::leave(outer);
+        drop(in_progress);
         if sampling::is_asked() {
             self.answer_sample(&run, matches!(outcome, Ok(Event::Finished)));
         }

@@ -199,14 +199,20 @@ pub fn unmarked(budget: i64) -> i64 {
     }
 }
 
-/// A run goes on; gives the one inside of which it does.
-pub fn enter(activation: *mut Activation) -> *mut Activation {
-    REQUESTS.with(|requests| requests.run.replace(activation))
+/// A run that is in progress as long as this exists, and the one inside of which it is.
+pub struct InProgress(*mut Activation);
+
+impl InProgress {
+    /// The run goes on.
+    pub fn new(activation: *mut Activation) -> InProgress {
+        InProgress(REQUESTS.with(|requests| requests.run.replace(activation)))
+    }
 }
 
-/// The run that was entered last is left.
-pub fn leave(outer: *mut Activation) {
-    REQUESTS.with(|requests| requests.run.set(outer));
+impl Drop for InProgress {
+    fn drop(&mut self) {
+        REQUESTS.with(|requests| requests.run.set(self.0));
+    }
 }
 
 /// Whether the stack of the current run is asked for.
