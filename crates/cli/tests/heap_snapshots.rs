@@ -206,6 +206,35 @@ fn previews_can_be_left_out() {
     assert!(has_text(&hidden, "keep"));
 }
 
+/// A memory of 64 pages, and an array of the guest of 3 MB.
+const GUEST: &str = "(import (scheme base) (canny wasm))
+(define store (make-store))
+(define memory (make-memory store 64))
+(define module (compile-module \"(module
+  (type $bytes (array (mut i8)))
+  (global $kept (mut (ref null $bytes)) (ref.null $bytes))
+  (func (export \\\"fill\\\")
+    (global.set $kept (array.new_default $bytes (i32.const 3000000)))))\"))
+(define guest (instantiate module #:store store))
+(call-export guest \"fill\")
+";
+
+#[test]
+fn memories_and_objects_of_guests_are_outside_of_the_heap() {
+    let run = canny(&["run", "--heap-snapshots", "exit", "program.scm"]);
+    let directory = run.directory.clone();
+    run.file("program.scm", GUEST).run().exits_with(0);
+    let path = directory.join("program.heap");
+    let path = path.to_str().expect("the path is a text");
+    let found = |query: &str| {
+        let outcome = canny(&["heap", "--query", query, path]).run().exits_with(0);
+        outcome.output.contains("store")
+    };
+    // Memory and array are one sum.
+    assert!(found("(outside > 7.1MB)"));
+    assert!(!found("(outside > 7.5MB)"));
+}
+
 #[test]
 fn a_signal_asks_for_a_snapshot() {
     let (program, _) = start(WAIT, &["--heap-snapshots", "signal"]);

@@ -772,3 +772,50 @@ fn tasks_on_all_threads_sample_their_objects() {
     let per_object = 80;
     assert_eq!(all / per_object + profile.lost, 4000 + 8 * 20_000);
 }
+
+/// The example of the guide: Scheme, a guest and the collector are in one profile.
+#[test]
+fn guests_and_the_collector_are_in_one_picture() {
+    let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/collatz.scm");
+    let program = std::fs::read_to_string(example).expect("the example is there");
+    for interpreted in [false, true] {
+        // More rounds, for more samples.
+        let program = program.replace("(work 20)", "(work 60)");
+        let options: &[&str] = if interpreted { &["--no-jit"] } else { &[] };
+        let profile = profile_of(&program, options);
+        let mut of_guest = 0;
+        let mut of_collector = 0;
+        for sample in &profile.rows.samples {
+            let mut steps: Vec<_> = profile
+                .walk(sample.stack, true)
+                .map(|step| {
+                    let function = step.frame.function;
+                    let group = profile.function(function).group;
+                    (group, profile.function_name(function).to_owned())
+                })
+                .collect();
+            steps.reverse();
+            let place = |wanted: &str| steps.iter().position(|(_, name)| name == wanted);
+            of_collector += u64::from(steps.iter().any(|(group, _)| *group == Group::Collector));
+            if let Some(exported) = place("steps-below") {
+                // It is beneath the procedures that led to it, and on top of all calls.
+                let caller = place("count-steps");
+                assert!(caller.is_some_and(|at| at < exported), "{steps:?}");
+                let guest = &steps[exported..];
+                for (group, name) in guest {
+                    let is_function = ["steps-below", "steps", "next"].contains(&name.as_str());
+                    assert!(is_function || *group != Group::Foreign, "{steps:?}");
+                }
+                of_guest += u64::from(place("steps").is_some_and(|at| at == exported + 1));
+            }
+        }
+        assert!(of_guest > 20, "{of_guest}");
+        assert!(of_collector > 0);
+        let of_module = profile.rows.functions.iter().find(|function| {
+            function
+                .file
+                .is_some_and(|file| profile.string(file) == "collatz")
+        });
+        assert!(of_module.is_some());
+    }
+}

@@ -199,6 +199,8 @@ pub struct Run {
     pub stack: Stack,
     /// Whether it waits for an answer.
     pub is_outside: bool,
+    /// The number of its first function in the store.
+    pub first: u32,
     /// The type of its function.
     pub signature: &'static FunctionType,
     /// Words of its results.
@@ -234,6 +236,7 @@ impl Run {
             },
             stack,
             is_outside: false,
+            first: 0,
             signature: FunctionType::none(),
             results: 0,
         }

@@ -24,57 +24,80 @@ impl Store {
 
     pub(crate) fn note_backtrace(&mut self, activation: &Activation) {
         self.backtrace.clear();
-        let mut transition = activation.transition;
-        let mut next = Some(frames::start(activation));
-        while let Some(found) = next
-            && self.backtrace.len() < FRAMES_MAX
-        {
-            next = match found {
-                Found::Interpreted(frame) => {
-                    let link = self.note_frame(frame);
-                    // SAFETY: the run has been left, and its frame has the link there.
-                    link.and_then(|link| unsafe {
-                        match caller(frame.slots.add(link), frame.instance) {
-                            Caller::None => None,
-                            Caller::Interpreted(frame) => Some(Found::Interpreted(frame)),
-                            Caller::Native(base) => Some(frames::back(base)),
-                        }
-                    })
-                }
-                Found::Native(address, base) => {
-                    // A return address may be that of the next function.
-                    if let Some((module, own_index)) = frames::function_at(address - 1) {
-                        self.backtrace.push(named(&module, own_index));
-                    }
-                    // SAFETY: the run has been left, and the frame is one of its own.
-                    unsafe { frames::outside(address - 1, base, &mut transition) }
-                }
-            };
-        }
-    }
-
-    /// Notes the function of a frame; gives the slot of its link.
-    fn note_frame(&mut self, frame: Frame) -> Option<usize> {
-        // SAFETY: instances live as long as their store.
-        let instance = unsafe { &*frame.instance };
-        let found = instance.module.as_ref().and_then(|module| {
-            module.with_function_at(frame.at(), |own_index, body, _| {
-                (named(module, own_index), body.link as usize)
-            })
+        each_frame(activation, &mut |walked| {
+            if let Some((module, own_index)) = &walked.function {
+                self.backtrace.push(named(module, *own_index));
+            }
+            self.backtrace.len() < FRAMES_MAX
         });
-        if let Some((noted, link)) = found {
-            self.backtrace.push(noted);
-            return Some(link);
-        }
-        // SAFETY: a run that was left has the address of an instruction, of which this is the first word.
-        let word = unsafe { frame.pc.read() };
-        let Some(Opcode::Runtime(Runtime::Host)) = handlers::opcode(word) else {
-            return None;
-        };
-        // SAFETY: that instruction has three words.
-        let words = unsafe { std::slice::from_raw_parts(frame.pc, 3) };
-        Some(definitions::function_type(code::read32(words, 16)).link())
     }
+}
+
+/// A frame of a run that was left.
+#[derive(Debug)]
+pub struct Walked {
+    /// Its module and the index among the module's own functions; none for code between functions.
+    pub function: Option<(Module, u32)>,
+    /// The base pointer of a frame of machine code.
+    pub base: Option<usize>,
+}
+
+/// Shows the frames of a run that was left, the newest first, as long as they are wanted.
+pub fn each_frame(activation: &Activation, visit: &mut dyn FnMut(Walked) -> bool) {
+    let mut transition = activation.transition;
+    let mut next = Some(frames::start(activation));
+    while let Some(found) = next {
+        let walked;
+        (walked, next) = match found {
+            Found::Interpreted(frame) => {
+                let (function, link) = function_of(frame);
+                // SAFETY: the run has been left, and its frame has the link there.
+                let older = link.and_then(|link| unsafe {
+                    match caller(frame.slots.add(link), frame.instance) {
+                        Caller::None => None,
+                        Caller::Interpreted(frame) => Some(Found::Interpreted(frame)),
+                        Caller::Native(base) => Some(frames::back(base)),
+                    }
+                });
+                let base = None;
+                (Walked { function, base }, older)
+            }
+            Found::Native(address, base) => {
+                // A return address may be that of the next function.
+                let function = frames::function_at(address - 1);
+                // SAFETY: the run has been left, and the frame is one of its own.
+                let older = unsafe { frames::outside(address - 1, base, &mut transition) };
+                let base = Some(base as usize);
+                (Walked { function, base }, older)
+            }
+        };
+        if !visit(walked) {
+            return;
+        }
+    }
+}
+
+/// The function of an interpreted frame, and the slot of its link.
+fn function_of(frame: Frame) -> (Option<(Module, u32)>, Option<usize>) {
+    // SAFETY: instances live as long as their store.
+    let instance = unsafe { &*frame.instance };
+    let found = instance.module.as_ref().and_then(|module| {
+        module.with_function_at(frame.at(), |own_index, body, _| {
+            ((module.clone(), own_index), body.link as usize)
+        })
+    });
+    if let Some((function, link)) = found {
+        return (Some(function), Some(link));
+    }
+    // SAFETY: a run that was left has the address of an instruction, of which this is the first word.
+    let word = unsafe { frame.pc.read() };
+    let Some(Opcode::Runtime(Runtime::Host)) = handlers::opcode(word) else {
+        return (None, None);
+    };
+    // SAFETY: that instruction has three words.
+    let words = unsafe { std::slice::from_raw_parts(frame.pc, 3) };
+    let link = definitions::function_type(code::read32(words, 16)).link();
+    (None, Some(link))
 }
 
 /// A frame of one of a module's own functions.

@@ -136,6 +136,8 @@ pub fn watch_faults() {
             action.sa_sigaction = on_fault as *const () as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
             libc::sigemptyset(&mut action.sa_mask);
+            // A profiler looks at the stack of what it interrupts, and this handler may have another one.
+            libc::sigaddset(&mut action.sa_mask, libc::SIGPROF);
             for (index, signal) in SIGNALS.into_iter().enumerate() {
                 libc::sigaction(signal, &action, (&raw mut PREVIOUS[index]).cast());
             }

@@ -44,6 +44,7 @@ mod operations;
 mod racing;
 mod record;
 mod run;
+mod sampling;
 mod store;
 mod switch;
 mod table;
@@ -67,6 +68,7 @@ pub use native::{
     Policy as MachineCodePolicy, set_policy as set_machine_code_policy, translate_all,
 };
 
+pub use sampling::{SampleAnswer, SampleRegisters, SampleRequest, SampledFrame, answers, ask};
 pub use store::{Body, Function, Global, Store};
 pub use table::Table;
 pub use types::{

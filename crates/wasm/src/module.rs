@@ -110,7 +110,8 @@ pub struct Parts {
     pub start: Option<u32>,
     /// Bytes of the bodies of the module's own functions.
     pub bodies: Vec<Range<usize>>,
-    /// Names of functions, from the section of names.
+    /// The module's name and those of functions, from the section of names.
+    pub name: Option<String>,
     pub names: HashMap<u32, String>,
 }
 
@@ -260,6 +261,11 @@ impl Module {
     /// The type of a function, by its index.
     pub fn function_type(&self, index: u32) -> &'static FunctionType {
         definitions::function_type(self.shared.parts.functions[index as usize])
+    }
+
+    /// Its name, from the section of names.
+    pub fn name(&self) -> Option<&str> {
+        self.shared.parts.name.as_deref()
     }
 
     /// The name of a function, by its index: from the section of names, or its export.
@@ -698,8 +704,13 @@ impl Reader {
     /// Takes names of functions; what is wrong with the section does not matter.
     fn names(&mut self, names: wasmparser::NameSectionReader) {
         for part in names {
-            let Ok(wasmparser::Name::Function(functions)) = part else {
-                continue;
+            let functions = match part {
+                Ok(wasmparser::Name::Function(functions)) => functions,
+                Ok(wasmparser::Name::Module { name, .. }) => {
+                    self.parts.name = Some(name.to_owned());
+                    continue;
+                }
+                _ => continue,
             };
             for naming in functions.into_iter().flatten() {
                 self.parts

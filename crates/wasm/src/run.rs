@@ -20,6 +20,7 @@ use crate::handlers;
 use crate::native;
 use crate::notifications::{self, Step};
 use crate::operations;
+use crate::sampling::{self, InProgress};
 use crate::store::{Function, HostBody, Store};
 use crate::switch;
 use crate::types::FunctionType;
@@ -102,6 +103,7 @@ impl Store {
         run.activation.native_stack = unsafe { switch::prepare(run.stack.top()) };
         run.activation.transition = std::ptr::null();
         run.is_outside = false;
+        run.first = function.0;
         run.signature = kind;
         run.results = results;
         self.runs.push(run);
@@ -125,7 +127,12 @@ impl Store {
         let Some(mut run) = self.runs.pop_if(|run| run.id == id && !run.is_outside) else {
             return Err(Trap::Host("the call of a guest has ended already".into()));
         };
+        let in_progress = InProgress::new(&raw mut run.activation);
         let outcome = self.go_on(&mut run.activation);
+        drop(in_progress);
+        if sampling::is_asked() {
+            self.answer_sample(&run, matches!(outcome, Ok(Event::Finished)));
+        }
         let unspent = std::mem::take(&mut run.activation.budget).max(0);
         if !matches!(outcome, Ok(Event::Pause)) {
             // The next run has the rest, so that short ones are looked at too.
@@ -157,6 +164,20 @@ impl Store {
                 self.end(run);
                 Err(trap)
             }
+        }
+    }
+
+    /// Tells a profiler what a run was doing that has been left just now.
+    #[cold]
+    fn answer_sample(&self, run: &Run, has_finished: bool) {
+        let record = &self.functions[run.first];
+        // SAFETY: instances live as long as their store.
+        let module = unsafe { &(*record.instance).module };
+        let first = module.as_ref().map(|module| (module.clone(), record.index));
+        if has_finished {
+            sampling::answer(None, first);
+        } else {
+            sampling::answer(Some(&run.activation), None);
         }
     }
 
@@ -262,8 +283,13 @@ impl Store {
             return Ok(event);
         }
         loop {
+            if sampling::is_asked() {
+                sampling::answer(Some(activation), None);
+            }
             match self.enter(activation) {
                 Reason::Finished => return Ok(Event::Finished),
+                // It was left for a sample only.
+                Reason::Budget if activation.budget >= 0 => pay_back(activation),
                 Reason::Budget => {
                     let unpaid = activation.budget.min(0);
                     activation.budget = 0;
@@ -308,6 +334,7 @@ impl Store {
         // SAFETY: the code was translated from a validated module or is an instruction of the runtime, and
         // its records belong to this store, which is borrowed.
         let reason = unsafe { enter((&raw mut *activation).cast()) };
+        activation.budget = sampling::unmarked(activation.budget);
         let reasons = Reason::ALL.iter().copied();
         let mut found = reasons.filter(|known| *known as u64 == reason);
         found.next().unwrap_or(Reason::Unreachable)
@@ -440,6 +467,16 @@ fn fault(activation: &Activation) -> Reason {
     };
     // Each instruction that can trap is known by its address.
     trap.unwrap_or(Reason::Unreachable)
+}
+
+/// Puts one back to a budget that was not used up, if the instruction is going to take that again.
+fn pay_back(activation: &mut Activation) {
+    if let Found::Interpreted(frame) = frames::start(activation)
+        // SAFETY: a run that was left has the address of an instruction, of which this is the first word.
+        && let Some(Opcode::Plain(Plain::Enter)) = handlers::opcode(unsafe { frame.pc.read() })
+    {
+        activation.budget += 1;
+    }
 }
 
 /// Takes one off the budget, since an exception was caught: a loop may have no other jump.

@@ -33,6 +33,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use canny_tables::layout::{FIELD0, TAG_MASK, TAG_OBJECT, frame};
 use canny_value::Value;
 
+use super::guests::{self, GuestRegisters};
 use crate::Vm;
 use crate::thread::Thread;
 use crate::thread::interrupt::{InterruptState, PROFILE};
@@ -74,6 +75,10 @@ pub(super) struct NativePlace {
     pub(super) weight_ns: u64,
     /// Whether a system call had just ended there.
     pub(super) is_behind_system_call: bool,
+    /// The number of the request for the frames of the guest that called it; 0 if there is none.
+    pub(super) guest: u64,
+    /// Whether it is code of that guest.
+    pub(super) is_guest_code: bool,
 }
 
 /// A frame that a register may refer to.
@@ -544,15 +549,30 @@ impl Sampler {
             (pc, (&raw const (*thread).fp).read_volatile() as usize)
         };
         let is_native = interrupted == Interrupted::Native;
-        let is_behind_system_call = is_native && address & PAGE_MASK > 1 && {
-            // SAFETY: an instruction was executed there, and the two bytes before it are in its page.
-            let before = unsafe { ptr::read_unaligned((address - 2) as *const u16) };
-            before == SYSCALL
-        };
+        let mut registers = *registers;
+        let word = |register: libc::c_int| registers[register as usize] as usize;
+        let asked = guests::ask(GuestRegisters {
+            instruction: address,
+            stack: word(libc::REG_RSP),
+            base: word(libc::REG_RBP),
+        });
+        let machine_stack = asked.and_then(|request| request.machine_stack);
+        if let Some(stack) = machine_stack {
+            // The stack of a guest has no frames of compiled code.
+            registers[libc::REG_RSP as usize] = stack as libc::greg_t;
+        }
+        let is_behind_system_call =
+            is_native && machine_stack.is_none() && address & PAGE_MASK > 1 && {
+                // SAFETY: an instruction was executed there, and the two bytes before it are in its page.
+                let before = unsafe { ptr::read_unaligned((address - 2) as *const u16) };
+                before == SYSCALL
+            };
         let native = NativePlace {
             address,
             weight_ns,
             is_behind_system_call,
+            guest: asked.map_or(0, |request| request.number),
+            is_guest_code: machine_stack.is_some(),
         };
         // SAFETY: this is the handler.
         if unsafe { self.extend_last(count, native, (pc, fp)) } {
@@ -573,7 +593,7 @@ impl Sampler {
         sample.native[0] = native;
         sample.native_count = 1;
         // SAFETY: this is the handler.
-        unsafe { self.note_state(sample, registers, (pc, fp)) };
+        unsafe { self.note_state(sample, &registers, (pc, fp)) };
         self.count.store(count + 1, Ordering::Release);
         let is_urgent = sample.sealed.0 > 0;
         // SAFETY: this is the handler.

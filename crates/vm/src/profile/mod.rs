@@ -3,7 +3,8 @@
 //! A [`Profiler`] belongs to the machine; while it is on, each thread has a [`capture::Sampler`] that its
 //! timer's signal fills, and hands its samples over at its safepoints, where names are looked up and rows
 //! made. Somebody takes the rows now and then and writes them ([`Profiler::take`]). Below: taking samples;
-//! from a sample to places; names of places; names of the machine's own code; tasks; their waits.
+//! from a sample to places; names of places; names of the machine's own code; frames of guests; tasks; their
+//! waits.
 //!
 //! While no profile is taken the machine does nothing for it but compare a number at safepoints and
 //! where threads switch between tasks.
@@ -13,6 +14,7 @@ mod blocking;
 mod budget;
 pub(crate) mod capture;
 pub mod counts;
+pub mod guests;
 mod names;
 mod native;
 pub(crate) mod places;
@@ -38,6 +40,7 @@ use self::allocation::{Observer, SharedNotes};
 use self::budget::{Budget, Marks};
 use self::capture::{Interrupted, Sample, Sampler, now_ns};
 use self::counts::Baseline;
+use self::guests::GuestFrames;
 use self::places::LivePlaces;
 pub(crate) use self::tasks::TASK_TYPE;
 use self::tasks::TaskTable;
@@ -316,10 +319,11 @@ impl Thread {
             recording.name_current_task(self);
             let labels = self.profile_labels(&mut recording.rows);
             let label = self.label_text();
+            let guests = guests::answers();
             let mut walk = Walk::new(self, std::mem::take(&mut recording.returns));
             let lost = sampler.take(|sample| {
                 walk.read(sample);
-                recording.add(&walk, sample, thread, labels);
+                recording.add(&walk, sample, (thread, labels), &guests);
             });
             recording.returns = walk.into_return_places();
             recording.lost += lost;
@@ -331,6 +335,7 @@ impl Thread {
             }
         } else {
             sampler.take(|_| ());
+            guests::answers();
             if let Some(notes) = allocations {
                 notes.borrow_mut().clear();
             }
@@ -635,7 +640,13 @@ impl Recording {
     }
 
     /// Adds the rows of a sample.
-    fn add(&mut self, walk: &Walk, sample: &Sample, thread: ThreadIndex, label: LabelSetIndex) {
+    fn add(
+        &mut self,
+        walk: &Walk,
+        sample: &Sample,
+        (thread, label): (ThreadIndex, LabelSetIndex),
+        guests: &[GuestFrames],
+    ) {
         let task = self.tasks.row(sample.task, &mut self.rows);
         let base = self.tasks.starter_stack(task);
         let stack = self.stack(walk.thread, base, &walk.links);
@@ -663,13 +674,22 @@ impl Recording {
             } else {
                 Link::Native(place.address)
             };
-            let is_first = stack.is_none() || stack == base;
-            let kind = if is_first {
-                bottom_kind(&walk.links, base)
-            } else {
-                StackKind::Plain
+            let kind_on = |stack: Option<StackIndex>| {
+                if stack.is_none() || stack == base {
+                    bottom_kind(&walk.links, base)
+                } else {
+                    StackKind::Plain
+                }
             };
-            let top = self.push(walk.thread, (stack, None), link, kind);
+            let below = match place.guest {
+                0 => stack,
+                request => self.guest_stack(stack, request, guests, kind_on(stack)),
+            };
+            let top = if place.is_guest_code {
+                below
+            } else {
+                self.push(walk.thread, (below, None), link, kind_on(below))
+            };
             rows.push((top, place.weight_ns));
         }
         for (stack, weight_ns) in rows {

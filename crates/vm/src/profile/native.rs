@@ -53,6 +53,7 @@ pub(super) fn background(thread: &str) -> (&'static str, Group) {
     match thread {
         // The system keeps 15 bytes of a name.
         "canny-specializ" => ("specializing code that runs often", Group::Compiler),
+        "guest-compiler" => ("compiling functions of guests", Group::Compiler),
         "canny-profile" => ("writing the profile", Group::Machine),
         _ => ("other threads of the machine", Group::Machine),
     }

@@ -12,6 +12,7 @@ mod exceptions;
 mod modules;
 mod numbers;
 mod objects;
+mod profiles;
 mod references;
 mod systems;
 mod values;
@@ -302,6 +303,7 @@ fn make_store(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let fuel = limit(thread, call, 0)?;
     let memory_limit = limit(thread, call, 1)?;
     let stack_bytes = call.index(thread, 2)?;
+    profiles::take_part();
     let mut store = Store::new();
     store.set_fuel(fuel);
     store.set_memory_limit(memory_limit);
