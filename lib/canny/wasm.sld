@@ -57,12 +57,12 @@
     (define (compile-module source)
       (if (not (or (bytevector? source) (string? source)))
           (%type-error 'compile-module 1 "bytevector or string" source))
-      (new-module (%wasm-module (if (string? source) (string->utf8 source) source))))
+      (new-module (%wasm-module (if (string? source) (string->utf8 source) source) #f)))
 
     ;; The module in a file.
     (define (read-module path)
       (check-argument 'read-module 1 string? "string" path)
-      (compile-module (file->bytevector path)))
+      (new-module (%wasm-module (file->bytevector path) path)))
 
     (define (check-module who object)
       (check-argument who 1 module? "module" object))

@@ -185,6 +185,17 @@ impl Module {
         }
     }
 
+    /// The same, of a file that gives its name to a module without one.
+    pub fn read_from(bytes: Vec<u8>, file: Option<String>) -> Result<Module, Error> {
+        let mut module = Module::read(bytes)?;
+        if let Some(shared) = Arc::get_mut(&mut module.shared)
+            && shared.parts.name.is_none()
+        {
+            shared.parts.name = file;
+        }
+        Ok(module)
+    }
+
     /// Decodes and validates a module.
     pub fn new(bytes: Vec<u8>) -> Result<Module, Error> {
         if !bytes.starts_with(MAGIC) {
@@ -263,7 +274,7 @@ impl Module {
         definitions::function_type(self.shared.parts.functions[index as usize])
     }
 
-    /// Its name, from the section of names.
+    /// Its name, from the section of names; else that of its file.
     pub fn name(&self) -> Option<&str> {
         self.shared.parts.name.as_deref()
     }

@@ -52,7 +52,7 @@ pub struct SampleAnswer {
 pub struct SampledFrame {
     /// Its name, or its index as `wasm-function[N]`.
     pub name: String,
-    /// The name of its module, if that has one.
+    /// The name of its module or of the file, if either is known.
     pub module: Option<String>,
     pub is_machine_code: bool,
 }

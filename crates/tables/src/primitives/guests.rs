@@ -11,7 +11,8 @@ use super::rows;
 rows! {
     /// WebAssembly guests.
     ROWS slow System:
-    "%wasm-module" (1) [] "bytevector -> external" "The module with these bytes, which is validated.";
+    "%wasm-module" (2) [] "bytevector any -> external"
+        "The module with these bytes, which is validated, and the path of its file or #f.";
     "%wasm-module-imports" (1) [] "external -> list"
         "Vectors of module, name, kind of item and type, in order.";
     "%wasm-module-exports" (1) [] "external -> list" "Vectors of name, kind of item and type, in order.";

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use canny_tables::kinds::Kind;
 use canny_tables::protocols::GuestItem;
 use canny_value::Value;
-use canny_vm::{Raise, Thread};
+use canny_vm::{Raise, Thread, string_text};
 use canny_wasm::{Error, Extern, ExternType, Function, Module};
 
 use super::values::{function_type_of, type_symbol};
@@ -21,8 +21,12 @@ const LONG: usize = 1 << 18;
 
 pub(super) fn make(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let bytes = call.bytevector(thread, 0)?.with_bytes(<[u8]>::to_vec);
+    let file = match call.at(1) {
+        Value::FALSE => None,
+        _ => string_text(call.string(thread, 1)?.value()),
+    };
     let effort = Effort::OutsideHeap.or_offloaded(bytes.len() >= LONG);
-    match call.compute(thread, effort, move || Module::read(bytes))? {
+    match call.compute(thread, effort, move || Module::read_from(bytes, file))? {
         Ok(module) => keep(thread, GuestModule(module), "module"),
         Err(error) => Err(refused(thread, call, &error)),
     }
