@@ -94,3 +94,12 @@
 (assert_unlinkable
   (module (import "spectest" "shared_memory" (memory 1 2)))
   "incompatible import type")
+
+;; An access that is outside of its memory and not aligned: both tiers say the same.
+(module
+  (memory 1 1 shared)
+  (memory $other 1 1 shared)
+  (func (export "first") (result i64) (i64.atomic.load (i32.const -524287)))
+  (func (export "second") (result i64) (i64.atomic.load $other (i32.const -524287))))
+(assert_trap (invoke "first") "unaligned atomic")
+(assert_trap (invoke "second") "out of bounds memory access")

@@ -162,18 +162,29 @@ impl Compiler<'_, '_> {
             return false;
         };
         let operands = self.take(operation.operands());
-        let is_wide = self.module.parts().memories[memory_of(&argument) as usize].is_wide;
-        let Some(index) = self.stack.last().copied() else {
-            return true;
+        let number = memory_of(&argument);
+        let is_wide = self.module.parts().memories[number as usize].is_wide;
+        let index = self.pop();
+        let index = if is_wide {
+            index
+        } else {
+            self.b.ins().uextend(I64, index)
         };
-        if !is_wide {
+        let bytes = width.bytes() as i64;
+        // The interpreter has the same order of checks.
+        let place = if is_wide || number != 0 {
+            let place = self.checked_address(index, argument, bytes);
             self.check_alignment(index, &argument, width);
-        }
-        let (place, at) = self.address(argument, width.bytes() as i64);
-        if is_wide {
+            place
+        } else {
             self.check_alignment(index, &argument, width);
-        }
-        let place = self.b.ins().iadd_imm_s(place, i64::from(at));
+            let base = self
+                .b
+                .ins()
+                .load(I64, FIXED, self.instance, instance::MEMORY);
+            let place = self.b.ins().iadd(base, index);
+            self.b.ins().iadd_imm_s(place, argument.offset as i64)
+        };
         let value = atomic(self.b, operation, (width, kind), place, &operands);
         self.stack.extend(value);
         true
@@ -181,11 +192,6 @@ impl Compiler<'_, '_> {
 
     /// Traps if an atomic access is not aligned to its width. One that overflows was checked before.
     fn check_alignment(&mut self, index: Value, argument: &MemArg, width: AtomicWidth) {
-        let index = if self.b.func.dfg.value_type(index) == I32 {
-            self.b.ins().uextend(I64, index)
-        } else {
-            index
-        };
         let address = self.b.ins().iadd_imm_s(index, argument.offset as i64);
         atomic_check(self, width, address);
     }
