@@ -33,6 +33,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("llint-generator", &["tables", "wasm-meaning"]),
     ("llint", &["tables"]),
     ("wasm", &["locks", "tables", "wasm-meaning"]),
+    ("component", &["locks", "wasm"]),
     ("spesh", &["tables", "compiler"]),
     // Its tests run code under the interpreter.
     ("jit", &["locks", "tables", "compiler", "llint", "spesh"]),
@@ -51,7 +52,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "http",
         &["locks", "replay", "sched", "io", "tls", "formats"],
     ),
-    ("wasi", &["locks", "io", "sched", "wasm"]),
+    ("wasi", &["locks", "io", "sched", "wasm", "component"]),
     ("sqlite", &["locks", "replay"]),
     ("secrets", &["replay"]),
     (
