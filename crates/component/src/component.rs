@@ -6,7 +6,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use canny_wasm::{Error, Module};
-use wasmparser::{Parser, Payload, Validator, WasmFeatures};
+use wasmparser::{Parser, Payload, ValidPayload, Validator, WasmFeatures};
+
+use crate::listing::Listing;
 
 /// A component. Clones are the same one.
 #[derive(Clone)]
@@ -18,6 +20,7 @@ struct Shared {
     bytes: Vec<u8>,
     /// By the place where they begin.
     modules: HashMap<usize, Module>,
+    listing: Listing,
 }
 
 /// The beginning of a component: magic, version and layer.
@@ -44,16 +47,38 @@ impl Component {
             | WasmFeatures::CM_IMPLEMENTS;
         let mut validator = Validator::new_with_features(features);
         let mut places = Vec::new();
+        // Components inside of others, and names of the outermost one.
+        let (mut depth, mut imports, mut exports) = (0, Vec::new(), Vec::new());
+        let mut listing = Listing::default();
         for payload in Parser::new(0).parse_all(&bytes) {
             let payload = payload?;
-            if let Payload::ModuleSection {
-                unchecked_range, ..
-            } = &payload
-            {
-                places.push(unchecked_range.start as usize..unchecked_range.end as usize);
+            match &payload {
+                Payload::ModuleSection {
+                    unchecked_range, ..
+                } => {
+                    places.push(unchecked_range.start as usize..unchecked_range.end as usize);
+                    depth += 1;
+                }
+                Payload::ComponentSection { .. } => depth += 1,
+                Payload::End(_) => depth -= 1,
+                Payload::ComponentImportSection(section) if depth == 0 => {
+                    for import in section.clone() {
+                        imports.push(import?.name.name.to_owned());
+                    }
+                }
+                Payload::ComponentExportSection(section) if depth == 0 => {
+                    for export in section.clone() {
+                        exports.push(export?.name.name.to_owned());
+                    }
+                }
+                _ => {}
             }
             // Functions are validated with their module below.
-            validator.payload(&payload)?;
+            if let ValidPayload::End(types) = validator.payload(&payload)?
+                && depth < 0
+            {
+                listing = Listing::new(&types, &imports, &exports);
+            }
         }
         let mut modules = HashMap::new();
         for place in places {
@@ -68,7 +93,11 @@ impl Component {
             modules.insert(start, module);
         }
         Ok(Component {
-            shared: Arc::new(Shared { bytes, modules }),
+            shared: Arc::new(Shared {
+                bytes,
+                modules,
+                listing,
+            }),
         })
     }
 
@@ -77,6 +106,16 @@ impl Component {
         let mut modules: Vec<_> = self.shared.modules.iter().collect();
         modules.sort_by_key(|(place, _)| **place);
         modules.into_iter().map(|(_, module)| module).collect()
+    }
+
+    /// What it imports and exports.
+    pub fn listing(&self) -> &Listing {
+        &self.shared.listing
+    }
+
+    /// The bytes of the component.
+    pub fn byte_count(&self) -> usize {
+        self.shared.bytes.len()
     }
 
     pub(crate) fn bytes(&self) -> &[u8] {

@@ -207,14 +207,27 @@ enum Pending {
 
 /// A function that a module imports in place of a function of its component.
 pub struct Lowered {
-    pub callee: Function,
-    pub options: Options,
-    pub state: Arc<State>,
+    pub(crate) callee: Function,
+    pub(crate) options: Options,
+    pub(crate) state: Arc<State>,
 }
 
 impl Lowered {
+    /// The interface and the name of an imported function of the embedder.
+    pub fn names(&self) -> (&str, &str) {
+        match &self.callee.0 {
+            Source::Outside(outside) => (&outside.names.0, &outside.names.1),
+            _ => ("", ""),
+        }
+    }
+
+    /// The type of the function.
+    pub fn kind(&self) -> &Arc<FunctionType> {
+        self.callee.kind()
+    }
+
     /// The function for modules in a store.
-    pub fn function(self, store: &mut Store) -> canny_wasm::Function {
+    pub(crate) fn function(self, store: &mut Store) -> canny_wasm::Function {
         let kind = self.callee.kind().lowered();
         let mut pending: Option<(RunId, Pending)> = None;
         let body: Body = Box::new(move |store, arguments, results| {
@@ -327,7 +340,7 @@ pub fn destroy(
     caller: Option<&Arc<State>>,
 ) -> Result<(), Trap> {
     match resource.maker() {
-        Maker::Host(destructor) => (destructor.lock())(store, representation),
+        Maker::Host { destructor, .. } => (destructor.lock())(store, representation),
         Maker::Guest { state, destructor } => {
             state.enter(caller)?;
             if let Some(function) = destructor {

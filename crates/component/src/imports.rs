@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::host::Host;
+use canny_locks::Mutex;
+
+use crate::host::{Destructor, Host, HostFunction};
 use crate::instance::Item;
 use crate::resource::{Maker, Resource};
 
@@ -27,6 +29,9 @@ pub trait OutsideNames: Send {
     /// Whether the function of that interface is one of them. Imports that stand alone have the
     /// interface [`ROOT`].
     fn has(&self, interface: &str, name: &str) -> bool;
+
+    /// The destructor of a type of resources that the embedder makes, or nothing.
+    fn resource(&self, interface: &str, name: &str) -> Option<Destructor>;
 }
 
 struct NoNames;
@@ -34,6 +39,10 @@ struct NoNames;
 impl OutsideNames for NoNames {
     fn has(&self, _: &str, _: &str) -> bool {
         false
+    }
+
+    fn resource(&self, _: &str, _: &str) -> Option<Destructor> {
+        None
     }
 }
 
@@ -67,11 +76,7 @@ impl Imports {
         self.outside.has(interface, name)
     }
 
-    pub(crate) fn host_function(
-        &self,
-        interface: &str,
-        name: &str,
-    ) -> Option<crate::host::HostFunction> {
+    pub(crate) fn host_function(&self, interface: &str, name: &str) -> Option<HostFunction> {
         self.hosts
             .iter()
             .find_map(|host| host.function(interface, name))
@@ -84,10 +89,15 @@ impl Imports {
         if let Some(resource) = self.resources.get(&key) {
             return Some(resource.clone());
         }
+        let outside = self.outside.resource(interface, name);
+        let is_outside = outside.is_some();
         let mut hosts = self.hosts.iter();
-        let destructor = hosts.find_map(|host| host.resource(interface, name))?;
-        let maker = Maker::Host(canny_locks::Mutex::new(destructor));
-        let resource = Resource::new(maker);
+        let destructor =
+            outside.or_else(|| hosts.find_map(|host| host.resource(interface, name)))?;
+        let resource = Resource::new(Maker::Host {
+            destructor: Mutex::new(destructor),
+            is_outside,
+        });
         resource.name_it(name);
         self.resources.insert(key, resource.clone());
         Some(resource)

@@ -52,7 +52,8 @@ impl State {
 
     /// Fails if one of two instances was made inside of the other: they may not call each other.
     pub fn check_apart(self: &Arc<State>, caller: &Arc<State>) -> Result<(), Trap> {
-        let within = |state: &Arc<State>, outer| state.line().iter().any(|it| Arc::ptr_eq(it, outer));
+        let within =
+            |state: &Arc<State>, outer| state.line().iter().any(|it| Arc::ptr_eq(it, outer));
         if within(self, caller) || within(caller, self) {
             let text = "cannot enter component instance: it is the caller, or one is in the other";
             return Err(Trap::Host(text.to_owned()));
@@ -64,7 +65,8 @@ impl State {
     pub fn enter(self: &Arc<State>, caller: Option<&Arc<State>>) -> Result<(), Trap> {
         let entered = self.entered(caller);
         if entered.iter().any(|state| state.flags.lock().is_entered) {
-            let text = "cannot enter component instance: a call is in progress or was ended by a trap";
+            let text =
+                "cannot enter component instance: a call is in progress or was ended by a trap";
             return Err(Trap::Host(text.to_owned()));
         }
         for state in entered {
@@ -121,6 +123,25 @@ pub struct Instance {
 }
 
 impl Instance {
+    /// All exported functions by the names that [`Instance::function`] takes.
+    pub fn functions(&self) -> Vec<(String, Function)> {
+        let mut found = Vec::new();
+        for (name, item) in self.exports.iter() {
+            match item {
+                Item::Function(function) => found.push((name.clone(), function.clone())),
+                Item::Instance(exports) => {
+                    for (inner, item) in exports.iter() {
+                        if let Item::Function(function) = item {
+                            found.push((format!("{name}#{inner}"), function.clone()));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
     /// An exported function, whose name stands alone or behind that of an instance and `#`.
     pub fn function(&self, name: &str) -> Option<Function> {
         let (exports, name) = match name.split_once('#') {

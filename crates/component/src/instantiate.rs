@@ -19,7 +19,7 @@ use crate::function::{
     Encoding, Function, Lifted, Lowered, Operation, Options, Outside, Source, resource_function,
 };
 use crate::imports::{Imports, ROOT};
-use crate::instance::{Exports, Instance, Item, State};
+use crate::instance::{Instance, Item, State};
 use crate::resource::{Maker, Resource};
 use crate::scope::{
     Nested, Provider, Scope, Shared, Thing, Things, TypeThing, at, broken, exports, provide,
@@ -85,7 +85,9 @@ impl<'c> Making<'c, '_> {
         arguments: Option<&BTreeMap<String, Thing<'c>>>,
     ) -> Result<Things<'c>, Error> {
         let outer = arguments.is_some().then(|| Rc::clone(&nested.scope));
-        let parent = outer.as_ref().map(|scope| Arc::clone(&scope.borrow().state));
+        let parent = outer
+            .as_ref()
+            .map(|scope| Arc::clone(&scope.borrow().state));
         let scope = Rc::new(RefCell::new(Scope::new(outer, State::new(parent))));
         let mut exported = BTreeMap::new();
         let mut parser = Parser::new(nested.place.start as u64);
@@ -129,7 +131,6 @@ impl<'c> Making<'c, '_> {
                         };
                         scope.borrow_mut().push(thing);
                     }
-                    self.check_imports()?;
                 }
                 Payload::ComponentExportSection(section) => {
                     for export in section {
@@ -146,6 +147,7 @@ impl<'c> Making<'c, '_> {
                 payload => self.section(store, &scope, payload)?,
             }
         }
+        self.check_imports()?;
         Ok(Rc::new(exported))
     }
 
@@ -165,6 +167,7 @@ impl<'c> Making<'c, '_> {
     ) -> Result<(), Error> {
         match payload {
             Payload::InstanceSection(instances) => {
+                self.check_imports()?;
                 for instance in instances {
                     self.core_instance(store, scope, instance?)?;
                 }
@@ -254,7 +257,10 @@ impl<'c> Making<'c, '_> {
             CoreInstance::FromExports(exports) => {
                 let exports = exports.iter();
                 let exports = exports.map(|export| {
-                    Ok((export.name.to_owned(), core_at(scope, export.kind, export.index)?))
+                    Ok((
+                        export.name.to_owned(),
+                        core_at(scope, export.kind, export.index)?,
+                    ))
                 });
                 exports.collect::<Result<Vec<_>, Error>>()?
             }
@@ -396,7 +402,8 @@ impl<'c> Provider<'c> for Making<'c, '_> {
         if let Some(resource) = self.imports.resource(&interface, &name) {
             return resource;
         }
-        self.missing.push(format!("{}: resource", path.join("#")));
+        self.missing
+            .push(format!("the resource {} is missing", path.join("#")));
         Resource::new(Maker::Guest {
             state: State::new(None),
             destructor: None,
@@ -407,7 +414,7 @@ impl<'c> Provider<'c> for Making<'c, '_> {
         if let Some(Item::Function(function)) = self.given(path) {
             if !function.kind().matches(kind) {
                 self.missing.push(format!(
-                    "{}: {}, not {}",
+                    "{} is a {}, not a {}",
                     path.join("#"),
                     function.kind().text(),
                     kind.text()
@@ -425,7 +432,11 @@ impl<'c> Provider<'c> for Making<'c, '_> {
         if let Some(body) = self.imports.host_function(&interface, &name) {
             return Function::host(Arc::clone(kind), body);
         }
-        self.missing.push(format!("{}: {}", path.join("#"), kind.text()));
+        let text = kind.text();
+        self.missing.push(format!(
+            "the function {} of type {text} is missing",
+            path.join("#")
+        ));
         let nothing = |_: &mut Store, _: &[crate::value::Value]| {
             Err(Trap::Host("a function that is missing was called".into()))
         };
@@ -436,7 +447,10 @@ impl<'c> Provider<'c> for Making<'c, '_> {
         if let Some(Item::Module(module)) = self.given(path) {
             return Thing::Module(module);
         }
-        self.missing.push(format!("{}: module or component", path.join("#")));
+        self.missing.push(format!(
+            "the module or component {} is missing",
+            path.join("#")
+        ));
         Thing::Other
     }
 }
@@ -515,9 +529,4 @@ fn read_options(scope: &Scope<'_>, options: &[CanonicalOption]) -> Result<Option
         }
     }
     Ok(read)
-}
-
-/// Exports of an instance, for another component's import.
-pub fn as_import(exports: &Arc<Exports>) -> Item {
-    Item::Instance(Arc::clone(exports))
 }

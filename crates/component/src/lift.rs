@@ -97,7 +97,9 @@ impl<'a> Lift<'a> {
 
     fn check(&self, address: u64, size: u64, alignment: u64) -> Result<(), Trap> {
         if !address.is_multiple_of(alignment) {
-            return trap(format!("unaligned pointer: {address} is no multiple of {alignment}"));
+            return trap(format!(
+                "unaligned pointer: {address} is no multiple of {alignment}"
+            ));
         }
         if address.saturating_add(size) > self.memory.len() as u64 {
             return trap(format!(
@@ -112,7 +114,9 @@ impl<'a> Lift<'a> {
     fn bytes<const N: usize>(&self, address: u64) -> [u8; N] {
         let address = address as usize;
         let bytes = self.memory.get(address..address + N);
-        bytes.and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; N])
+        bytes
+            .and_then(|bytes| bytes.try_into().ok())
+            .unwrap_or([0; N])
     }
 
     fn number(&self, address: u64, size: u64) -> u32 {
@@ -231,7 +235,9 @@ impl<'a> Lift<'a> {
     fn count(&mut self, values: u64) -> Result<(), Trap> {
         self.values += values;
         if self.values > VALUES_MAX {
-            return trap(format!("a call gives more than {VALUES_MAX} values in lists"));
+            return trap(format!(
+                "a call gives more than {VALUES_MAX} values in lists"
+            ));
         }
         Ok(())
     }
@@ -242,14 +248,24 @@ impl<'a> Lift<'a> {
         let units = if tag { length ^ UTF16_TAG } else { length };
         let size = u64::from(units) * if is_wide { 2 } else { 1 };
         if size > BYTES_MAX {
-            return trap(format!("a string of {size} bytes is longer than {BYTES_MAX}"));
+            return trap(format!(
+                "a string of {size} bytes is longer than {BYTES_MAX}"
+            ));
         }
-        let alignment = if self.encoding == Encoding::Utf8 { 1 } else { 2 };
+        let alignment = if self.encoding == Encoding::Utf8 {
+            1
+        } else {
+            2
+        };
         self.check(start, size, alignment)?;
         let bytes = &self.memory[start as usize..(start + size) as usize];
         let text = if is_wide {
-            let units = bytes.chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]]));
-            char::decode_utf16(units).collect::<Result<String, _>>().ok()
+            let units = bytes
+                .chunks_exact(2)
+                .map(|unit| u16::from_le_bytes([unit[0], unit[1]]));
+            char::decode_utf16(units)
+                .collect::<Result<String, _>>()
+                .ok()
         } else if self.encoding == Encoding::Utf8 {
             std::str::from_utf8(bytes).ok().map(str::to_owned)
         } else {
@@ -257,7 +273,10 @@ impl<'a> Lift<'a> {
         };
         match text {
             Some(text) => Ok(Value::String(text)),
-            None => trap(format!("invalid {} encoding in a string", self.encoding.name())),
+            None => trap(format!(
+                "invalid {} encoding in a string",
+                self.encoding.name()
+            )),
         }
     }
 }

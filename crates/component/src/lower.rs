@@ -38,7 +38,11 @@ impl<'a> Lower<'a> {
     /// The arguments of a call of an exported function.
     pub fn arguments(&mut self, kind: &FunctionType, values: &[Value]) -> Result<Vec<u64>, Trap> {
         if values.len() != kind.parameters.len() {
-            return trap(format!("{} was given {} arguments", kind.text(), values.len()));
+            return trap(format!(
+                "{} was given {} arguments",
+                kind.text(),
+                values.len()
+            ));
         }
         let mut words = Vec::new();
         if kind.has_indirect_parameters() {
@@ -68,7 +72,10 @@ impl<'a> Lower<'a> {
             (None, None) => return Ok(Vec::new()),
             (None, Some(_)) => return trap("a function without a result has given one"),
             (Some(result), None) => {
-                return trap(format!("a function has not given its result {}", result.text()));
+                return trap(format!(
+                    "a function has not given its result {}",
+                    result.text()
+                ));
             }
         };
         if !kind.has_indirect_result() {
@@ -111,7 +118,9 @@ impl<'a> Lower<'a> {
 
     fn check(&self, address: u64, alignment: u64, size: u64) -> Result<(), Trap> {
         if !address.is_multiple_of(alignment) {
-            return trap(format!("unaligned pointer: {address} is no multiple of {alignment}"));
+            return trap(format!(
+                "unaligned pointer: {address} is no multiple of {alignment}"
+            ));
         }
         let memory = self.options.memory;
         let memory = memory.and_then(|number| self.store.memory_at(number));
@@ -259,7 +268,9 @@ impl<'a> Lower<'a> {
                 let size = element.size as usize;
                 let whole = (values.len() as u64).saturating_mul(element.size);
                 if whole > BYTES_MAX {
-                    return trap(format!("a list of {whole} bytes is longer than {BYTES_MAX}"));
+                    return trap(format!(
+                        "a list of {whole} bytes is longer than {BYTES_MAX}"
+                    ));
                 }
                 let address = self.allocate(element.alignment, whole)?;
                 let mut bytes = vec![0; whole as usize];
@@ -291,8 +302,10 @@ impl<'a> Lower<'a> {
                 self.put(2, &bytes, bytes.len() / 2)
             }
             Encoding::Compact => {
-                let narrow: Option<Vec<u8>> =
-                    text.chars().map(|it| u8::try_from(u32::from(it)).ok()).collect();
+                let narrow: Option<Vec<u8>> = text
+                    .chars()
+                    .map(|it| u8::try_from(u32::from(it)).ok())
+                    .collect();
                 match narrow {
                     Some(bytes) => self.put(2, &bytes, bytes.len()),
                     None => {

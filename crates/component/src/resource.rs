@@ -3,8 +3,8 @@
 //! A handle is an index into the table of an instance. A resource is a number, its *representation*,
 //! that only its maker understands.
 
-use std::sync::{Arc, OnceLock};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use canny_locks::Mutex;
 use canny_wasm::{Function, Trap};
@@ -24,7 +24,11 @@ struct Kind {
 /// Who has made the resources of a type.
 pub(crate) enum Maker {
     /// The host.
-    Host(Mutex<Destructor>),
+    Host {
+        destructor: Mutex<Destructor>,
+        /// Whether it is the embedder, who has functions outside of the store.
+        is_outside: bool,
+    },
     /// An instance, whose function is called at the end of each resource.
     Guest {
         state: Arc<State>,
@@ -48,11 +52,25 @@ impl Resource {
 
     /// The name under which it is imported or exported.
     pub fn name(&self) -> &str {
-        self.0.name.get().map_or("a resource without a name", String::as_str)
+        self.0
+            .name
+            .get()
+            .map_or("a resource without a name", String::as_str)
     }
 
     pub(crate) fn maker(&self) -> &Maker {
         &self.0.maker
+    }
+
+    /// Whether the embedder makes the resources.
+    pub fn is_outside(&self) -> bool {
+        matches!(
+            self.maker(),
+            Maker::Host {
+                is_outside: true,
+                ..
+            }
+        )
     }
 
     /// A number that no other type of resources has while this one is in use.
@@ -186,7 +204,9 @@ impl Handles {
 
     fn remove(&mut self, index: u32, resource: &Resource) -> Result<Handle, Trap> {
         if self.get(index, resource)?.lends > 0 {
-            return Err(trap(format!("cannot remove owned resource while borrowed: handle {index}")));
+            return Err(trap(format!(
+                "cannot remove owned resource while borrowed: handle {index}"
+            )));
         }
         self.free.push(index);
         let handle = self.entries[index as usize].take();
@@ -196,7 +216,9 @@ impl Handles {
     /// Takes an owned resource out.
     pub fn give(&mut self, index: u32, resource: &Resource) -> Result<u32, Trap> {
         if self.get(index, resource)?.scope.is_some() {
-            return Err(trap(format!("cannot lift own resource from a borrow: handle {index}")));
+            return Err(trap(format!(
+                "cannot lift own resource from a borrow: handle {index}"
+            )));
         }
         Ok(self.remove(index, resource)?.representation)
     }

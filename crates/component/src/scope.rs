@@ -80,7 +80,10 @@ pub fn broken(text: &str) -> Error {
 }
 
 pub fn at<T: Clone>(space: &[T], index: u32, name: &str) -> Result<T, Error> {
-    space.get(index as usize).cloned().ok_or_else(|| broken(name))
+    space
+        .get(index as usize)
+        .cloned()
+        .ok_or_else(|| broken(name))
 }
 
 impl<'a> Scope<'a> {
@@ -138,7 +141,9 @@ impl<'a> Scope<'a> {
 
     fn outer_thing(&self, kind: ComponentOuterAliasKind, index: u32) -> Result<Thing<'a>, Error> {
         Ok(match kind {
-            ComponentOuterAliasKind::CoreModule => Thing::Module(at(&self.modules, index, "module")?),
+            ComponentOuterAliasKind::CoreModule => {
+                Thing::Module(at(&self.modules, index, "module")?)
+            }
             ComponentOuterAliasKind::CoreType => Thing::Other,
             ComponentOuterAliasKind::Type => Thing::Type(at(&self.types, index, "type")?),
             ComponentOuterAliasKind::Component => {
@@ -201,8 +206,7 @@ impl<'a> Scope<'a> {
             }
             ComponentDefinedType::Variant(cases) => {
                 let cases = cases.iter();
-                let cases =
-                    cases.map(|case| Ok((case.name.to_owned(), self.optional(case.ty)?)));
+                let cases = cases.map(|case| Ok((case.name.to_owned(), self.optional(case.ty)?)));
                 Shape::Variant(cases.collect::<Result<_, Error>>()?)
             }
             ComponentDefinedType::List(kind) => Shape::List(self.value(*kind)?),
@@ -227,7 +231,9 @@ impl<'a> Scope<'a> {
                 Shape::FixedList(self.value(*kind)?, *count)
             }
             ComponentDefinedType::Future(_) | ComponentDefinedType::Stream(_) => {
-                return Err(Error::Unsupported("futures and streams of components".into()));
+                return Err(Error::Unsupported(
+                    "futures and streams of components".into(),
+                ));
             }
         };
         Ok(Type::new(shape))
@@ -243,10 +249,7 @@ impl<'a> Scope<'a> {
 }
 
 /// A type that is not one of resources.
-pub fn type_thing<'a>(
-    scope: &Shared<'a>,
-    kind: ComponentType<'a>,
-) -> Result<TypeThing<'a>, Error> {
+pub fn type_thing<'a>(scope: &Shared<'a>, kind: ComponentType<'a>) -> Result<TypeThing<'a>, Error> {
     Ok(match kind {
         ComponentType::Defined(kind) => TypeThing::Value(Arc::new(scope.borrow().defined(&kind)?)),
         ComponentType::Func(kind) => TypeThing::Function(Arc::new(scope.borrow().function(&kind)?)),
@@ -339,7 +342,9 @@ fn provide_instance<'a>(
 /// Things as the embedder has them.
 pub fn exports(things: &BTreeMap<String, Thing<'_>>) -> Exports {
     let items = things.iter();
-    items.map(|(name, thing)| (name.clone(), item(thing))).collect()
+    items
+        .map(|(name, thing)| (name.clone(), item(thing)))
+        .collect()
 }
 
 fn item(thing: &Thing<'_>) -> Item {

@@ -226,10 +226,7 @@ impl Type {
             (Shape::List(a), Shape::List(b)) | (Shape::Option(a), Shape::Option(b)) => same(a, b),
             (Shape::FixedList(a, n), Shape::FixedList(b, m)) => n == m && same(a, b),
             (Shape::Record(a), Shape::Record(b)) => {
-                a.len() == b.len()
-                    && a.iter()
-                        .zip(b)
-                        .all(|(a, b)| a.0 == b.0 && same(&a.1, &b.1))
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.0 == b.0 && same(&a.1, &b.1))
             }
             (Shape::Tuple(a), Shape::Tuple(b)) => {
                 a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
@@ -276,7 +273,10 @@ impl Type {
                 format!("record {{ {} }}", list(fields.collect()))
             }
             Shape::Tuple(kinds) => {
-                format!("tuple<{}>", list(kinds.iter().map(|kind| kind.text()).collect()))
+                format!(
+                    "tuple<{}>",
+                    list(kinds.iter().map(|kind| kind.text()).collect())
+                )
             }
             Shape::Variant(cases) => {
                 let cases = cases.iter().map(|(name, kind)| match kind {
@@ -324,7 +324,9 @@ fn layout(kind: &Type) -> (u64, u64, Vec<ValueType>) {
         Shape::Record(_) | Shape::Tuple(_) => {
             let (mut size, mut alignment, mut flat) = (0_u64, 1, Vec::new());
             for field in kind.fields() {
-                size = size.next_multiple_of(field.alignment).saturating_add(field.size);
+                size = size
+                    .next_multiple_of(field.alignment)
+                    .saturating_add(field.size);
                 alignment = alignment.max(field.alignment);
                 flat.extend_from_slice(&field.flat);
                 flat.truncate(FLAT_PARAMETERS_MAX + 1);
