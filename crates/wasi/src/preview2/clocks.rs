@@ -1,4 +1,6 @@
-//! `wasi:clocks`. The time zone of guests is UTC.
+//! `wasi:clocks`: the time of day, a clock that only goes forward, and timers.
+//!
+//! The time zone of guests is UTC.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,6 @@
-//! The codes of errors of files and sockets, and the errors of the system that they stand for.
+//! The codes of errors of files, and the errors of the system that they stand for.
+//!
+//! An error without a code of its own is an error of input or output.
 
 use canny_component::Value;
 use rustix::io::Errno;

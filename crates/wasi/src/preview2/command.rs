@@ -1,4 +1,6 @@
 //! `wasi:cli`: arguments, environment, the standard streams, the end of the guest.
+//!
+//! All streams that a guest gets for one of the standard streams are the same one.
 
 use canny_component::Value;
 use canny_wasm::Trap;

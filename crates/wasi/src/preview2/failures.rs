@@ -1,4 +1,6 @@
 //! `wasi:io/error`: why an operation on a stream failed.
+//!
+//! A failure keeps the error of the system, for the functions that tell its code.
 
 use canny_component::Value;
 use canny_io::IoError;

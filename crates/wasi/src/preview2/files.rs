@@ -2,7 +2,7 @@
 //!
 //! [`paths`](super::paths) has the functions that take a path.
 
-use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::hash::{BuildHasher, RandomState};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
@@ -76,17 +76,17 @@ const ROWS: &[Row] = &[
     }),
     ("[method]descriptor.sync-data", |call| {
         let descriptor = call.get::<Descriptor>(0)?;
-        finished(match descriptor.flags.write {
-            true => rustix::fs::fdatasync(&*descriptor.opened),
-            false => Ok(()),
-        })
+        if !descriptor.flags.write {
+            return success();
+        }
+        finished(rustix::fs::fdatasync(&*descriptor.opened))
     }),
     ("[method]descriptor.sync", |call| {
         let descriptor = call.get::<Descriptor>(0)?;
-        finished(match descriptor.flags.write {
-            true => rustix::fs::fsync(&*descriptor.opened),
-            false => Ok(()),
-        })
+        if !descriptor.flags.write {
+            return success();
+        }
+        finished(rustix::fs::fsync(&*descriptor.opened))
     }),
     ("[method]descriptor.get-flags", |call| {
         let flags = call.get::<Descriptor>(0)?.flags;
@@ -182,7 +182,7 @@ pub struct Descriptor {
     pub flags: Flags,
     /// Nothing below the directory that was given may be changed.
     pub read_only: bool,
-    /// What is read and written in place of a regular file.
+    /// It is read and written in place of a regular file.
     pub stream: Option<Arc<Handle>>,
 }
 
@@ -190,7 +190,7 @@ impl Resource for Descriptor {
     const NAME: &'static str = "descriptor";
 }
 
-/// What is read and written.
+/// The part of a descriptor that is read and written.
 enum Content {
     File(Arc<Opened>),
     Stream(Arc<Handle>),
@@ -399,16 +399,11 @@ pub fn stat_value(stat: &Stat) -> Value {
 
 /// A hash of the properties that change with the contents of a file. Its key is the guest's own.
 pub fn hash(hashes: &RandomState, stat: &Stat) -> Value {
+    let (seconds, change) = (stat.st_mtime, stat.st_ctime);
+    let times = (seconds, stat.st_mtime_nsec, change, stat.st_ctime_nsec);
     let half = |number: u64| {
-        let mut hasher = hashes.build_hasher();
-        let times = (
-            stat.st_mtime,
-            stat.st_mtime_nsec,
-            stat.st_ctime,
-            stat.st_ctime_nsec,
-        );
-        (number, stat.st_dev, stat.st_ino, stat.st_size, times).hash(&mut hasher);
-        Value::U64(hasher.finish())
+        let properties = (number, stat.st_dev, stat.st_ino, stat.st_size, times);
+        Value::U64(hashes.hash_one(properties))
     };
     Value::Record(vec![half(0), half(1)])
 }

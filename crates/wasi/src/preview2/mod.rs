@@ -13,6 +13,7 @@ mod codes;
 mod command;
 mod failures;
 mod files;
+mod network;
 mod paths;
 mod poll;
 mod random;
@@ -93,7 +94,7 @@ const TRIES: u32 = 16;
 impl World {
     /// Opens the directories. There are no listeners in preview 2, so that those of the settings are closed.
     pub fn new(settings: Settings, network: Network) -> Result<World, String> {
-        let mut table = Table::default();
+        let table = Table::default();
         let mut directories = Vec::new();
         for directory in settings.directories {
             use rustix::fs::{Mode, OFlags};
@@ -150,9 +151,10 @@ impl World {
     pub fn finish(&self) -> Result<Answer, Trap> {
         perform(&self.state, &[], |call| {
             let mut waits = Waits::default();
-            match call.state.send_unsent(&mut waits) {
-                true => Ok(None),
-                false => Err(Stop::Wait(waits)),
+            if call.state.send_unsent(&mut waits) {
+                Ok(None)
+            } else {
+                Err(Stop::Wait(waits))
             }
         })
     }
@@ -195,7 +197,7 @@ impl State {
 }
 
 fn interfaces() -> impl Iterator<Item = &'static Interface> {
-    let topics: [&[Interface]; 7] = [
+    let topics: [&[Interface]; 8] = [
         streams::INTERFACES,
         poll::INTERFACES,
         failures::INTERFACES,
@@ -203,6 +205,7 @@ fn interfaces() -> impl Iterator<Item = &'static Interface> {
         random::INTERFACES,
         command::INTERFACES,
         files::INTERFACES,
+        network::INTERFACES,
     ];
     topics.into_iter().flatten()
 }

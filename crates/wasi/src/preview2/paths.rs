@@ -1,4 +1,7 @@
 //! Functions of `wasi:filesystem` that take a path below a directory.
+//!
+//! A path that is to be changed is the directory of its last name and that name; see
+//! [`beneath`](crate::beneath).
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;

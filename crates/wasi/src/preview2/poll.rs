@@ -1,4 +1,6 @@
 //! `wasi:io/poll`: waiting for one of several things.
+//!
+//! A pollable has a thing that can be asked whether it is ready, and for the events to wait for.
 
 use std::sync::Arc;
 

@@ -59,6 +59,9 @@ pub trait Sink: Send {
         Ok(true)
     }
 
+    /// Tells others that nothing follows.
+    fn finish(&mut self) {}
+
     /// Adds the events after which it may be ready.
     fn await_ready(&mut self, waits: &mut Waits);
 }
@@ -145,6 +148,8 @@ struct Writing {
     /// The end of the stream, until the guest knows of it.
     end: Option<End>,
     has_ended: bool,
+    /// The sink is to be finished when it has taken everything.
+    is_closing: bool,
 }
 
 impl Resource for Output {
@@ -163,6 +168,7 @@ impl Writing {
 
     fn ended(&mut self, end: End) {
         self.unsent = Vec::new();
+        self.is_closing = false;
         self.allowed = 0;
         self.has_ended = true;
         self.end = Some(end);
@@ -182,6 +188,9 @@ impl Writing {
             }
         }
         self.unsent.drain(..sent);
+        if self.unsent.is_empty() && std::mem::take(&mut self.is_closing) {
+            self.sink.finish();
+        }
         self.unsent.is_empty()
     }
 
@@ -191,7 +200,8 @@ impl Writing {
     }
 
     fn is_ready(&mut self) -> bool {
-        self.has_ended || (self.send() && (self.has_ended || self.sink.is_ready()))
+        let is_empty = self.send();
+        self.has_ended || is_empty && self.sink.is_ready()
     }
 
     /// Sends everything and flushes, or gives the events to wait for.
@@ -224,6 +234,7 @@ impl Output {
             has_begun: false,
             end: None,
             has_ended: false,
+            is_closing: false,
         })))
     }
 
@@ -249,6 +260,15 @@ impl Output {
         }
         writing.sink.await_ready(waits);
         writing.send()
+    }
+
+    /// Closes it for the guest, and for others when everything is sent.
+    pub fn close(&self) {
+        let mut writing = self.lock();
+        writing.allowed = 0;
+        writing.is_closing = !writing.has_ended;
+        writing.has_ended = true;
+        writing.send();
     }
 
     /// How many bytes may be written now.
@@ -427,7 +447,7 @@ fn write_and_wait(call: &mut Call<'_>, bytes: &[u8]) -> Outcome {
     let completed = {
         let mut writing = output.lock();
         if !writing.has_begun {
-            // What was written before goes first; then there is room.
+            // Bytes that were written before go first; then there is room.
             match writing.complete() {
                 Ok(Ok(())) => {
                     writing.has_begun = true;

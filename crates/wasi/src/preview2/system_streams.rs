@@ -1,4 +1,6 @@
 //! Sources and sinks over files and Canny's handles.
+//!
+//! Files have an offset of the stream's own. Handles are never waited for here.
 
 use std::io::IoSlice;
 use std::sync::Arc;

@@ -1,4 +1,6 @@
 //! The resources of a guest, by their numbers. A number of another kind of resource is a trap.
+//!
+//! The table also counts the descriptors that the resources hold, wherever these are kept.
 
 use std::any::Any;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -1,4 +1,6 @@
 //! Values of interfaces, taken apart and made.
+//!
+//! A value of another type than expected is a [`Mistake`] of the component.
 
 use canny_component::Value;
 
@@ -96,7 +98,7 @@ pub fn variant(value: &Value) -> Result<(u32, Option<&Value>), Mistake> {
     }
 }
 
-/// What an option holds.
+/// The value that an option holds.
 pub fn option(value: &Value) -> Result<Option<&Value>, Mistake> {
     match value {
         Value::Option(held) => Ok(held.as_deref()),

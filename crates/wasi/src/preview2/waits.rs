@@ -1,4 +1,6 @@
-//! Events that functions wait for. They own what they are about, so that they are waited for without a lock.
+//! Events that functions wait for.
+//!
+//! They own what they are about, so that they are waited for without a lock.
 
 use std::fmt;
 use std::sync::Arc;

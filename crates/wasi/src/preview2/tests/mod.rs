@@ -2,6 +2,7 @@
 
 mod command;
 mod files;
+mod sockets;
 mod streams;
 
 use std::sync::Arc;
