@@ -5,6 +5,8 @@
 //! | `found` | the other thread fills it, who asked takes it | under its lock |
 //! | `notice` | the other thread gives it | after it has filled `found` |
 
+use std::sync::Arc;
+
 use canny_locks::Mutex;
 use canny_sched::{Interest, Notice, Wake};
 
@@ -15,14 +17,14 @@ use crate::wait::Wait;
 #[derive(Debug)]
 pub(crate) struct Answer<T> {
     found: Mutex<Option<T>>,
-    notice: Notice,
+    notice: Arc<Notice>,
 }
 
 impl<T> Default for Answer<T> {
     fn default() -> Answer<T> {
         Answer {
             found: Mutex::new(None),
-            notice: Notice::new(),
+            notice: Arc::default(),
         }
     }
 }
@@ -31,6 +33,11 @@ impl<T> Answer<T> {
     pub(crate) fn give(&self, found: T) {
         *self.found.lock() = Some(found);
         self.notice.give();
+    }
+
+    /// It is given when the answer is there.
+    pub(crate) fn notice(&self) -> &Arc<Notice> {
+        &self.notice
     }
 
     /// Takes the answer when it is there. The operation and the name are for errors.

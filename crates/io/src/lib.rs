@@ -43,7 +43,7 @@ pub use decoder::{DecodeOptions, Progress, Pull, StreamingDecoder};
 pub use encoding::{ByteOrderMark, CodingPolicy, Encoding};
 pub use error::{IoError, Operation, Service};
 pub use file::OutputMode;
-pub use handle::{Access, Awaited, ByteDevice, FileLock, Handle};
+pub use handle::{Access, Awaited, ByteDevice, FileLock, Handle, Pending};
 pub use lending::{Borrower, Lender, Lent, Loan, SharedPort};
 pub use line_separator::LineSeparator;
 pub use port::{BinaryInput, BinaryOutput, Buffering, TextInput, TextOutput};

@@ -20,6 +20,7 @@
 mod closing;
 mod device;
 mod files;
+mod pending;
 #[cfg(test)]
 mod tests;
 mod transfer;
@@ -45,6 +46,7 @@ use device::{ChannelDevice, MemoryDevice};
 use transfer::Transfer;
 
 pub use files::FileLock;
+pub use pending::Pending;
 
 /// How long a device that would block is left alone.
 const DEVICE_SLICE: Duration = Duration::from_millis(100);

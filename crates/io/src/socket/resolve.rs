@@ -12,6 +12,7 @@ use std::sync::{Arc, Weak};
 
 use canny_locks::{Mutex, MutexGuard};
 use canny_replay::{Kind, Mode};
+use canny_sched::Notice;
 
 use super::Address;
 use crate::answer::Answer;
@@ -150,6 +151,11 @@ impl Resolving {
     /// Whether it is a look-up for this.
     pub fn is_for(&self, host: &str, port: u16, family: Family) -> bool {
         (&*self.host, self.port, self.family) == (host, port, family)
+    }
+
+    /// It is given when [`Resolving::proceed`] need not wait.
+    pub fn notice(&self) -> &Arc<Notice> {
+        self.answer.notice()
     }
 
     /// The addresses of the host, in the order in which they should be tried: at least one. They are

@@ -9,10 +9,11 @@ use std::time::{Duration, Instant};
 use canny_sched::{Interest, Wake};
 use rustix::time::{ClockId, Timespec};
 
-use crate::Row;
-use crate::call::{Call, Stop, patience};
-use crate::entries::What;
-use crate::errno::Errno;
+use super::Row;
+use super::call::{Call, Stop};
+use super::entries::What;
+use super::errno::Errno;
+use crate::patience::patience;
 
 pub const ROWS: &[Row] = &[
     ("clock_res_get", "ii", |call| {

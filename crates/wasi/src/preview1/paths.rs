@@ -1,21 +1,20 @@
-//! Functions on paths, which the system resolves below a directory of the guest.
+//! Functions on paths, which the system resolves below a directory of the guest; see [`beneath`].
 //!
-//! `openat2` refuses what would leave the directory, by `..`, by an absolute path or through a symbolic
-//! link. Other calls of the system have no such mode. So the directory of the last name is opened in
-//! that way first, and the name itself is never followed.
+//! A path that is to be changed is the directory of its last name and that name.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use canny_io::Handle;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno as System;
 
-use crate::Row;
-use crate::call::{Call, Stop};
-use crate::entries::{Entry, What};
-use crate::errno::Errno;
-use crate::files::{times, write_stat};
+use super::Row;
+use super::call::{Call, Stop};
+use super::entries::{Entry, What};
+use super::errno::Errno;
+use super::files::{times, write_stat};
+use crate::beneath::{self, is_directory, open_beneath};
 
 pub const ROWS: &[Row] = &[
     ("path_create_directory", "iii", |call| {
@@ -29,7 +28,11 @@ pub const ROWS: &[Row] = &[
     ("path_filestat_get", "iiiii", |call| {
         let (folder, _) = call.state.entries.folder(call.number(0))?;
         let path = call.text(2)?;
-        let stat = rustix::fs::fstat(&open_path(&folder, &path, call.number(1))?)?;
+        let stat = rustix::fs::fstat(&beneath::place(
+            &folder,
+            &path,
+            call.number(1) & FOLLOW != 0,
+        )?)?;
         write_stat(call, call.number(4), &stat)
     }),
     ("path_filestat_set_times", "iiiilli", |call| {
@@ -45,7 +48,7 @@ pub const ROWS: &[Row] = &[
         }
         let (folder, _) = call.state.entries.folder(call.number(0))?;
         let path = call.text(2)?;
-        let file = below(
+        let file = open_beneath(
             &folder,
             &path,
             OFlags::RDONLY | OFlags::NONBLOCK,
@@ -112,32 +115,6 @@ pub const ROWS: &[Row] = &[
 /// A flag of lookups: a symbolic link at the end is followed.
 const FOLLOW: u32 = 1;
 
-/// Opens a path below a directory.
-fn below(folder: &OwnedFd, path: &[u8], flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
-    if path.is_empty() {
-        return Err(Errno::NO_ENTRY);
-    }
-    let inside = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    let flags = flags | OFlags::CLOEXEC;
-    loop {
-        match rustix::fs::openat2(folder, path, flags, mode, inside) {
-            Ok(file) => return Ok(file),
-            // The path leads out of the directory.
-            Err(System::XDEV) => return Err(Errno::NOT_PERMITTED),
-            // Something was renamed meanwhile.
-            Err(System::AGAIN) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-/// A place in the tree, to ask for its properties.
-fn open_path(folder: &OwnedFd, path: &[u8], lookup: u32) -> Result<OwnedFd, Errno> {
-    let mut flags = OFlags::PATH;
-    flags.set(OFlags::NOFOLLOW, lookup & FOLLOW == 0);
-    below(folder, path, flags, Mode::empty())
-}
-
 /// The directory and the last name of a path: the arguments that are the directory and the path.
 fn parent(
     call: &mut Call<'_>,
@@ -149,38 +126,7 @@ fn parent(
     if changes && read_only {
         return Err(Errno::READ_ONLY);
     }
-    let path = call.text(path)?;
-    let end = path.iter().rposition(|byte| *byte != b'/');
-    let Some(end) = end else {
-        let is_empty = path.is_empty();
-        return Err(if is_empty {
-            Errno::NO_ENTRY
-        } else {
-            Errno::NOT_PERMITTED
-        });
-    };
-    let start = path[..=end].iter().rposition(|byte| *byte == b'/');
-    let start = start.map_or(0, |slash| slash + 1);
-    let name = path[start..=end].to_vec();
-    if matches!(&*name, b"." | b"..") {
-        // The name would be followed. A directory that is meant by it cannot be changed so.
-        below(&folder, &path, OFlags::PATH, Mode::empty())?;
-        return Err(Errno::INVALID);
-    }
-    let before: &[u8] = if start == 0 { b"." } else { &path[..start] };
-    let flags = OFlags::PATH | OFlags::DIRECTORY;
-    let parent = below(&folder, before, flags, Mode::empty())?;
-    // A slash at the end asks for a directory, and would have the system follow a link.
-    if end + 1 < path.len() && is_directory(&parent, &name) == Some(false) {
-        return Err(Errno::NOT_DIRECTORY);
-    }
-    Ok((parent, name))
-}
-
-/// Whether a name stands for a directory itself, if it stands for anything.
-fn is_directory(folder: &OwnedFd, name: &[u8]) -> Option<bool> {
-    let stat = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
-    Some(FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
+    Ok(beneath::parent(&folder, &call.text(path)?)?)
 }
 
 /// Rights of which one tells that a file is to be read.
@@ -220,10 +166,10 @@ fn open(call: &mut Call<'_>) -> Result<(), Stop> {
     let mode = if how & 1 != 0 { 0o666 } else { 0 };
     // Opening a named pipe must not wait for its other end.
     flags |= OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = match below(&folder, &path, flags, Mode::from_raw_mode(mode)) {
+    let file = match open_beneath(&folder, &path, flags, Mode::from_raw_mode(mode)) {
         // A directory that a guest means to write cannot be opened so; its C library tells from this.
-        Err(Errno::IS_DIRECTORY) if how == 0 && !writes => {
-            below(&folder, &path, flags | OFlags::DIRECTORY, Mode::empty())?
+        Err(System::ISDIR) if how == 0 && !writes => {
+            open_beneath(&folder, &path, flags | OFlags::DIRECTORY, Mode::empty())?
         }
         opened => opened?,
     };

@@ -9,8 +9,8 @@ use canny_io::Handle;
 use canny_io::socket::Socket;
 use rustix::fs::{Mode, OFlags};
 
+use super::errno::Errno;
 use crate::Directory;
-use crate::errno::Errno;
 
 /// Something open.
 pub struct Entry {

@@ -3,12 +3,11 @@
 //! Numbers in memory are little-endian and need not be aligned.
 
 use canny_io::{IoError, Wait};
-use canny_sched::hook;
 use canny_wasm::Memory;
-use std::time::{Duration, Instant};
 
-use crate::State;
-use crate::errno::Errno;
+use super::State;
+use super::errno::Errno;
+use crate::patience::patience;
 
 /// Why a function gives no results.
 #[derive(Debug)]
@@ -43,14 +42,6 @@ pub struct Call<'a> {
     pub store: u64,
     pub memory: &'a mut Memory,
     pub arguments: &'a [u64],
-}
-
-/// How long a thread that nobody parks waits before somebody looks whether it is interrupted.
-const LOOK: Duration = Duration::from_millis(100);
-
-/// When a wait that cannot be parked is interrupted to look at the world.
-pub fn patience() -> Option<Instant> {
-    (!hook::is_parking()).then(|| Instant::now() + LOOK)
 }
 
 /// How an operation on a stream may wait.

@@ -1,8 +1,8 @@
 //! Arguments, environment, random bytes, the end of the guest.
 
-use crate::Row;
-use crate::call::{Call, Stop, Way};
-use crate::errno::Errno;
+use super::Row;
+use super::call::{Call, Stop, Way};
+use super::errno::Errno;
 
 pub const ROWS: &[Row] = &[
     ("args_get", "ii", |call| {

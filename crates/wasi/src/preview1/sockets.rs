@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use canny_io::socket::Shutdown;
 
-use crate::Row;
-use crate::call::{Call, Stop, put_off, waiting};
-use crate::entries::{ALL_RIGHTS, Entry, NON_BLOCKING, What};
-use crate::errno::Errno;
-use crate::files::{read_stream, write_stream};
+use super::Row;
+use super::call::{Call, Stop, put_off, waiting};
+use super::entries::{ALL_RIGHTS, Entry, NON_BLOCKING, What};
+use super::errno::Errno;
+use super::files::{read_stream, write_stream};
 
 pub const ROWS: &[Row] = &[
     ("sock_accept", "iii", accept),

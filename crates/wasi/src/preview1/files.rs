@@ -9,10 +9,10 @@ use std::sync::Arc;
 use canny_io::Handle;
 use rustix::fs::{Advice, FallocateFlags, FileType, OFlags, SeekFrom, Stat, Timespec, Timestamps};
 
-use crate::Row;
-use crate::call::{Call, Stop, Way, put_off, sum, waiting};
-use crate::entries::{Entry, NON_BLOCKING, What};
-use crate::errno::Errno;
+use super::Row;
+use super::call::{Call, Stop, Way, put_off, sum, waiting};
+use super::entries::{Entry, NON_BLOCKING, What};
+use super::errno::Errno;
 
 pub const ROWS: &[Row] = &[
     ("fd_advise", "illi", |call| {

@@ -17,7 +17,6 @@ impl Errno {
     pub const IO: Errno = Errno(29);
     pub const IS_DIRECTORY: Errno = Errno(31);
     pub const TOO_MANY_FILES: Errno = Errno(33);
-    pub const NO_ENTRY: Errno = Errno(44);
     pub const NOT_CONNECTED: Errno = Errno(53);
     pub const NOT_DIRECTORY: Errno = Errno(54);
     pub const NOT_SOCKET: Errno = Errno(57);
