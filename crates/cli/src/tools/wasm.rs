@@ -6,6 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use canny_component::Component;
 use canny_io::Handle;
 use canny_io::socket::{Address, ListenOptions, Socket};
 use canny_wasi::{Directory, Settings, Wasi};
@@ -15,7 +16,7 @@ use canny_wasm::{
 };
 use lexopt::{Arg, Parser};
 
-use super::Tool;
+use super::{Tool, components};
 use crate::environment::Environment;
 use crate::exit_code;
 use crate::session::set_guest_code;
@@ -49,6 +50,7 @@ pub const TOOL: Tool = Tool {
             "--listen HOST:PORT",
             "a listening socket for the guest, behind the directories",
         ),
+        ("--network", "let a component use sockets and look names up"),
         (
             "--memory-limit BYTES",
             "the bytes that memories, tables and objects may have",
@@ -64,27 +66,46 @@ pub const TOOL: Tool = Tool {
         standard streams, and the directories and variables that options name. Its code is the exit\n\
         code. Other modules are listed, unless '--invoke' names a function. Then arguments are\n\
         numbers, or vectors such as i32x4:1,2,3,4; results are printed, one in a line.\n\
-        FILE is a binary or in the text format. Modules with garbage-collected objects or threads\n\
-        are not run yet.",
+        A component that exports 'wasi:cli/run' is a command, too; arguments and results of its\n\
+        other functions are written like 5, \"text\", [1, 2], {name: \"a\"} and some(1).\n\
+        FILE is a binary or in the text format.",
     run,
 };
 
 /// The command line.
 #[derive(Default)]
-struct Request {
-    invoked: Option<String>,
+pub(super) struct Request {
+    pub(super) invoked: Option<String>,
     validates: bool,
-    disassembles: bool,
-    lists: bool,
-    limits: Limits,
-    memory_limit: Option<u64>,
+    pub(super) disassembles: bool,
+    pub(super) lists: bool,
+    pub(super) network: bool,
+    pub(super) limits: Limits,
+    pub(super) memory_limit: Option<u64>,
     directories: Vec<Directory>,
     environment: Vec<(OsString, OsString)>,
     listeners: Vec<Socket>,
-    file: PathBuf,
-    arguments: Vec<OsString>,
+    pub(super) file: PathBuf,
+    pub(super) arguments: Vec<OsString>,
     /// Where the bytes that guests have taken are written at the end.
-    statistics: Option<&'static Path>,
+    pub(super) statistics: Option<&'static Path>,
+}
+
+impl Request {
+    /// What a guest gets, whose arguments begin with the name of the program.
+    pub(super) fn settings(&mut self, arguments: Vec<OsString>) -> Settings {
+        Settings {
+            arguments,
+            environment: std::mem::take(&mut self.environment),
+            directories: std::mem::take(&mut self.directories),
+            listeners: std::mem::take(&mut self.listeners),
+            streams: [
+                Some(Handle::standard_input()),
+                Some(Handle::standard_output()),
+                Some(Handle::standard_error()),
+            ],
+        }
+    }
 }
 
 fn read_request(mut parser: Parser) -> Result<Request, String> {
@@ -100,6 +121,7 @@ fn read_request(mut parser: Parser) -> Result<Request, String> {
             Some(Arg::Long("disassemble")) => request.disassembles = true,
             Some(Arg::Long("validate")) => request.validates = true,
             Some(Arg::Long("list")) => request.lists = true,
+            Some(Arg::Long("network")) => request.network = true,
             Some(Arg::Long("fuel")) => {
                 request.limits.fuel = Some(number("--fuel", parser.value().map_err(text_of)?)?);
             }
@@ -187,7 +209,18 @@ fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> 
             return Ok(exit_code::NO_INPUT);
         }
     };
-    let module = match Module::read(bytes) {
+    let bytes = match canny_wasm::to_binary(bytes) {
+        Ok(bytes) => bytes,
+        Err(error) => return Ok(complain(&request.file, &error)),
+    };
+    if Component::is_component(&bytes) {
+        return match Component::new(bytes) {
+            Ok(_) if request.validates => Ok(0),
+            Ok(component) => components::run(&component, request),
+            Err(error) => Ok(complain(&request.file, &error)),
+        };
+    }
+    let module = match Module::new(bytes) {
         Ok(module) => module,
         Err(error) => return Ok(complain(&request.file, &error)),
     };
@@ -241,20 +274,10 @@ fn instantiate(
     Ok((instance, start))
 }
 
-fn run_command(module: &Module, request: Request) -> Result<u8, String> {
+fn run_command(module: &Module, mut request: Request) -> Result<u8, String> {
     let mut arguments = vec![request.file.clone().into_os_string()];
-    arguments.extend(request.arguments);
-    let wasi = Wasi::new(Settings {
-        arguments,
-        environment: request.environment,
-        directories: request.directories,
-        listeners: request.listeners,
-        streams: [
-            Some(Handle::standard_input()),
-            Some(Handle::standard_output()),
-            Some(Handle::standard_error()),
-        ],
-    })?;
+    arguments.append(&mut request.arguments);
+    let wasi = Wasi::new(request.settings(arguments))?;
     let mut store = Store::new();
     store.set_memory_limit(request.memory_limit);
     store.set_fuel(request.limits.fuel);
@@ -268,7 +291,7 @@ fn run_command(module: &Module, request: Request) -> Result<u8, String> {
         }
         Ok(())
     });
-    write_statistics(request.statistics, module, &store);
+    write_statistics(request.statistics, &[module], &store);
     Ok(match outcome {
         Ok(()) => 0,
         Err(Error::Trap(Trap::Exit(code))) => code as u8,
@@ -281,23 +304,24 @@ fn run_command(module: &Module, request: Request) -> Result<u8, String> {
 }
 
 /// Writes how many bytes memories, tables and translated code have taken, if somebody asks.
-fn write_statistics(request: Option<&Path>, module: &Module, store: &Store) {
+pub(super) fn write_statistics(request: Option<&Path>, modules: &[&Module], store: &Store) {
     let Some(path) = request else { return };
-    let bytes = store.memory_bytes() + module.code_bytes() as u64;
+    let code: usize = modules.iter().map(|module| module.code_bytes()).sum();
+    let bytes = store.memory_bytes() + code as u64;
     if let Err(error) = std::fs::write(path, format!("bytes-allocated {bytes}\n")) {
         eprintln!("canny wasm: cannot write {}: {error}", path.display());
     }
 }
 
 /// The functions whose calls a trap has ended.
-fn print_backtrace(store: &Store) {
+pub(super) fn print_backtrace(store: &Store) {
     for frame in store.backtrace() {
         eprintln!("  in {}", frame.text());
     }
 }
 
 /// The register code of all functions, each behind a line with its index and name.
-fn disassembly(module: &Module) -> Result<String, Error> {
+pub(super) fn disassembly(module: &Module) -> Result<String, Error> {
     let mut text = String::new();
     for index in 0..module.function_count() {
         let Some(listing) = canny_wasm::listing(module, index)? else {
@@ -309,7 +333,7 @@ fn disassembly(module: &Module) -> Result<String, Error> {
     Ok(text)
 }
 
-fn complain(file: &Path, error: &Error) -> u8 {
+pub(super) fn complain(file: &Path, error: &Error) -> u8 {
     eprintln!("canny wasm: {}: {error}", file.display());
     match error {
         Error::Invalid { .. } | Error::Text { .. } | Error::Unsupported(_) => exit_code::DATA,
@@ -331,7 +355,7 @@ fn invoke(module: &Module, name: &str, request: &Request) -> Result<u8, String> 
     let kind = store.function_type(function);
     let arguments = parse_arguments(kind, &request.arguments)?;
     let outcome = store.call_within(function, &arguments, request.limits);
-    write_statistics(request.statistics, module, &store);
+    write_statistics(request.statistics, &[module], &store);
     match outcome {
         Ok(results) => {
             let mut text = String::new();
