@@ -35,6 +35,10 @@
           make-tag tag? tag-types
           guest-exception? guest-exception-tag guest-exception-values raise-guest-exception
           make-wasi wasi? wasi-output wasi-error-output run-command
+          compile-component read-component component? component-imports component-exports
+          instantiate-component component-instance?
+          guest-resource? guest-resource-type drop-guest-resource!
+          component-error? component-error-value raise-component-error
           wasm-error? trap? trap-kind trap-backtrace)
   (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
           (only (canny data lists) map for-each assoc)
@@ -42,7 +46,7 @@
           (only (canny files) file->bytevector)
           (canny machine arguments))
   (include "wasm/calls.scm" "wasm/exceptions.scm" "wasm/objects.scm" "wasm/memories.scm"
-           "wasm/tables.scm")
+           "wasm/tables.scm" "wasm/components.scm")
   (begin
 
     ;; Modules.
@@ -238,6 +242,11 @@
     ;; The export of that name: a procedure, a memory, a table, a global variable or a tag of
     ;; exceptions. #f if there is none.
     (define (instance-export instance name)
+      (if (component-instance? instance)
+          (component-export instance name)
+          (module-export instance name)))
+
+    (define (module-export instance name)
       (check-instance 'instance-export instance)
       (check-argument 'instance-export 2 string? "string" name)
       (let loop ((rows (exports-of instance)))
@@ -248,9 +257,11 @@
 
     ;; All exports: pairs of name and item.
     (define (instance-exports instance)
-      (check-instance 'instance-exports instance)
-      (map (lambda (row) (cons (vector-ref row 0) (item-of (instance-store instance) row)))
-           (exports-of instance)))
+      (cond ((component-instance? instance) (component-instance-procedures instance))
+            (else
+             (check-instance 'instance-exports instance)
+             (map (lambda (row) (cons (vector-ref row 0) (item-of (instance-store instance) row)))
+                  (exports-of instance)))))
 
     ;; Calls an exported function.
     (define (call-export instance name . arguments)

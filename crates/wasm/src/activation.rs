@@ -186,6 +186,11 @@ pub enum Outcome {
     Done,
     /// Not yet: it has changed nothing, and is called again.
     Wait,
+    /// Not yet, since a run that it has begun has used up its slice. It is called again.
+    Pause,
+    /// Not yet, since a run that it has begun has called the function outside of the store with this
+    /// number. It is called again once the call was answered.
+    Call(RunId, u32),
 }
 
 /// The number of a run in its store; later ones have greater numbers.
@@ -199,6 +204,8 @@ pub struct Run {
     pub stack: Stack,
     /// Whether it waits for an answer.
     pub is_outside: bool,
+    /// The run inside of this one that waits for the answer in its place.
+    pub inner: Option<RunId>,
     /// The number of its first function in the store.
     pub first: u32,
     /// The type of its function.
@@ -236,6 +243,7 @@ impl Run {
             },
             stack,
             is_outside: false,
+            inner: None,
             first: 0,
             signature: FunctionType::none(),
             results: 0,

@@ -63,7 +63,7 @@ pub use exceptions::{Exception, Tag};
 pub use instance::{Extern, Imports, Instance};
 pub use listing::listing;
 pub use memory::{Memory, SharedMemory};
-pub use module::{Export, ExternType, Import, Module};
+pub use module::{Export, ExternType, Import, Module, features, to_binary};
 pub use native::{
     Policy as MachineCodePolicy, set_policy as set_machine_code_policy, translate_all,
 };

@@ -153,7 +153,8 @@ const MAGIC: &[u8] = b"\0asm";
 /// Words of the instruction that translates a function.
 const STUB_WORDS: usize = 3;
 
-fn features() -> WasmFeatures {
+/// The features of the standard that modules may use.
+pub fn features() -> WasmFeatures {
     WasmFeatures::MUTABLE_GLOBAL
         | WasmFeatures::SATURATING_FLOAT_TO_INT
         | WasmFeatures::SIGN_EXTENSION
@@ -177,12 +178,7 @@ fn features() -> WasmFeatures {
 impl Module {
     /// The module with these bytes, which are those of a binary, or a text in UTF-8.
     pub fn read(bytes: Vec<u8>) -> Result<Module, Error> {
-        let text = std::str::from_utf8(&bytes).ok();
-        match text.filter(|_| !bytes.starts_with(MAGIC)) {
-            // An empty file or a word is rather a damaged binary.
-            Some(text) if text.contains('(') => Module::new(binary(text)?),
-            _ => Module::new(bytes),
-        }
+        Module::new(to_binary(bytes)?)
     }
 
     /// The same, of a file that gives its name to a module without one.
@@ -423,7 +419,17 @@ impl Module {
     }
 }
 
-/// The binary for a module in the text format.
+/// The binary for what may be one already, or a text in UTF-8: of a module or a component.
+pub fn to_binary(bytes: Vec<u8>) -> Result<Vec<u8>, Error> {
+    let text = std::str::from_utf8(&bytes).ok();
+    match text.filter(|_| !bytes.starts_with(MAGIC)) {
+        // An empty file or a word is rather a damaged binary.
+        Some(text) if text.contains('(') => binary(text),
+        _ => Ok(bytes),
+    }
+}
+
+/// The binary for a module or a component in the text format.
 fn binary(text: &str) -> Result<Vec<u8>, Error> {
     let failed = |error: wast::Error| {
         let (line, column) = error.span().linecol_in(text);

@@ -127,9 +127,11 @@ impl Store {
         let Some(mut run) = self.runs.pop_if(|run| run.id == id && !run.is_outside) else {
             return Err(Trap::Host("the call of a guest has ended already".into()));
         };
+        let outer = std::mem::replace(&mut self.running, id);
         let in_progress = InProgress::new(&raw mut run.activation);
         let outcome = self.go_on(&mut run.activation);
         drop(in_progress);
+        self.running = outer;
         if sampling::is_asked() {
             self.answer_sample(&run, matches!(outcome, Ok(Event::Finished)));
         }
@@ -154,6 +156,7 @@ impl Store {
             }
             Ok(event) => {
                 run.is_outside = matches!(event, Event::Call(_));
+                run.inner = self.inner.take();
                 self.runs.push(run);
                 Ok(event)
             }
@@ -209,6 +212,36 @@ impl Store {
         self.runs.last().map(|run| run.id)
     }
 
+    /// The run that has called the function of the host that asks.
+    pub fn current_run(&self) -> RunId {
+        self.running
+    }
+
+    /// The place of the newest run, if it has that number, or of the run inside of it that waits for an
+    /// answer in its place.
+    fn waiting_run(&self, id: RunId) -> Option<usize> {
+        let mut place = self.runs.len().checked_sub(1)?;
+        if self.runs[place].id != id {
+            return None;
+        }
+        while let Some(inner) = self.runs[place].inner {
+            place = self.runs.iter().position(|run| run.id == inner)?;
+        }
+        self.runs[place].is_outside.then_some(place)
+    }
+
+    /// Lets runs go on that have waited for the answer of a run inside of them.
+    fn let_go_on(&mut self, id: RunId) {
+        let mut next = Some(id);
+        while let Some(id) = next {
+            let run = self.runs.iter_mut().find(|run| run.id == id);
+            next = run.and_then(|run| {
+                run.is_outside = false;
+                run.inner.take()
+            });
+        }
+    }
+
     /// Results of the run that has finished just now.
     pub fn results(&self) -> &[u64] {
         &self.exchange
@@ -221,8 +254,8 @@ impl Store {
 
     /// The type of the function of the host that the newest run has called and that has not been answered.
     pub fn called_type(&self) -> Option<&'static FunctionType> {
-        let run = self.runs.last().filter(|run| run.is_outside)?;
-        called_type(&run.activation)
+        let place = self.waiting_run(self.newest_run()?)?;
+        called_type(&self.runs[place].activation)
     }
 
     /// Arguments of the call that the newest run has met just now.
@@ -233,12 +266,8 @@ impl Store {
     /// Returns the bits of results from the call that a run has met.
     pub fn answer(&mut self, id: RunId, results: &[u64]) -> Result<(), Trap> {
         let ended = || Trap::Host("the call of a guest has ended already".into());
-        let run = self
-            .runs
-            .last_mut()
-            .filter(|run| run.id == id && run.is_outside);
-        let run = run.ok_or_else(ended)?;
-        let activation = &mut run.activation;
+        let place = self.waiting_run(id).ok_or_else(ended)?;
+        let activation = &mut self.runs[place].activation;
         let kind = called_type(activation).ok_or_else(ended)?;
         if results.len() != kind.result_slots() {
             return Err(Trap::Host(format!(
@@ -247,26 +276,27 @@ impl Store {
                 results.len()
             )));
         }
-        run.is_outside = false;
         return_from_host(activation, kind, results);
+        self.let_go_on(id);
         Ok(())
     }
 
     /// Raises an exception from the call that a run has met. With an error the run has ended.
     pub fn raise(&mut self, id: RunId, exception: Exception) -> Result<(), Trap> {
         let ended = || Trap::Host("the call of a guest has ended already".into());
-        let run = self.runs.pop_if(|run| run.id == id && run.is_outside);
-        let mut run = run.ok_or_else(ended)?;
-        run.is_outside = false;
+        let place = self.waiting_run(id).ok_or_else(ended)?;
+        self.let_go_on(id);
+        let mut run = self.runs.remove(place);
         let raised = match called_type(&run.activation) {
             Some(kind) => self.throw_from_host(&mut run.activation, kind.link(), exception),
             None => Err(ended()),
         };
         match raised {
-            Ok(()) => self.runs.push(run),
+            Ok(()) => self.runs.insert(place, run),
             Err(_) => {
                 self.note_backtrace(&run.activation);
                 self.end(run);
+                self.abandon(id);
             }
         }
         raised
@@ -442,6 +472,11 @@ impl Store {
         self.hosts[index as usize].body = HostBody::Here(Some(body));
         match outcome {
             Ok(Outcome::Wait) => return Ok(Some(Event::Wait)),
+            Ok(Outcome::Pause) => return Ok(Some(Event::Pause)),
+            Ok(Outcome::Call(inner, number)) => {
+                self.inner = Some(inner);
+                return Ok(Some(Event::Call(number)));
+            }
             Err(Trap::Exception(exception)) => {
                 self.throw_from_host(activation, kind.link(), exception)?;
                 return Ok(charge_catch(activation));

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use canny_tables::guest::{Opcode, Runtime};
 
-use crate::activation::{Limits, Outcome, Run, STRETCH};
+use crate::activation::{Limits, Outcome, Run, RunId, STRETCH};
 use crate::arena::Arena;
 use crate::code::Code;
 use crate::definitions;
@@ -81,6 +81,11 @@ pub struct Store {
     #[expect(clippy::vec_box, reason = "a run is moved at each call")]
     pub(crate) runs: Vec<Box<Run>>,
     pub(crate) next_run: u64,
+    /// The run that is running now.
+    pub(crate) running: RunId,
+    /// The run that a function of the host has begun and that waits for an answer, until the outer run
+    /// has been left.
+    pub(crate) inner: Option<RunId>,
     #[expect(clippy::vec_box, reason = "a run is moved at each call")]
     pub(crate) spare_runs: Vec<Box<Run>>,
     /// Arguments or results of the newest event.
@@ -131,6 +136,8 @@ impl Store {
             depth: 0,
             runs: Vec::new(),
             next_run: 0,
+            running: RunId(u64::MAX),
+            inner: None,
             spare_runs: Vec::new(),
             exchange: Vec::new(),
             finished: FunctionType::none(),

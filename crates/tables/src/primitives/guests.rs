@@ -87,6 +87,29 @@ rows! {
     "%wasm-global-type" (2) [] "record index -> pair" "Type and whether it can be assigned.";
     "%wasm-global-value" (2) [] "record index -> any" "The value of a global variable.";
     "%wasm-set-global-value!" (3) [] "record index any -> unspecified" "Changes it.";
+    "%component" (1) [] "bytevector -> external"
+        "The component with these bytes, a binary or a text in UTF-8, which is validated.";
+    "%component-bytes?" (1) [] "bytevector -> boolean"
+        "Whether bytes are those of a component rather than of a module.";
+    "%component-imports" (1) [] "external -> list" "Vectors of interface, name and type.";
+    "%component-exports" (1) [] "external -> list" "Vectors of interface, name and type.";
+    "%component-instantiate" (5) [] "record external any list index -> external"
+        "An instance in a store: component, WASI or #f, vectors of interface, name and whether it is a \
+         type of resources for what the program gives, and the first number of its procedures.";
+    "%component-functions" (1) [] "record -> list"
+        "Vectors of name, names of parameters, type and whether it returns a result, in order.";
+    "%component-sites" (1) [] "record -> list"
+        "Vectors of interface, name and whether it returns a result, for numbers of procedures in order.";
+    "%component-begin" (2 ..) [] "record index any ... -> any"
+        "Begins a call; the number of the module's function, or #f if another task uses the store.";
+    "%component-finish" (4) [] "record index index any -> any"
+        "The result of a function, for the number and the result of the module's function.";
+    "%component-lift" (3) [] "record index list -> list"
+        "The arguments for a procedure with a number, which a guest has called with these.";
+    "%component-lower" (4) [] "record index list any -> any"
+        "The result for the guest, for the arguments that it has given and the procedure's result.";
+    "%component-resource-type" (1) [] "any -> any" "The name of a resource's type; #f for anything else.";
+    "%component-drop-resource!" (2) [] "record external -> boolean" "Ends a resource, if it is owned.";
     "%wasi" (6) [] "list list list any any any -> external"
         "WASI: arguments, environment, directories as vectors of path, name and whether they are read only, \
          streams. A stream is #t for the process's, #f for none, a port, bytes or the symbol `memory`.";

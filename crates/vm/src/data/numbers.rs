@@ -451,6 +451,14 @@ impl Thread {
         }
     }
 
+    /// An exact integer that is not negative.
+    pub fn unsigned_integer(&mut self, n: u64) -> Value {
+        match i64::try_from(n) {
+            Ok(n) => self.integer(n),
+            Err(_) => self.bignum(false, &[n]),
+        }
+    }
+
     fn bignum(&mut self, negative: bool, limbs: &[u64]) -> Value {
         let flags = if negative { FLAG_NEGATIVE } else { 0 };
         let object = self.leaf(Kind::Bignum, flags, limbs.len());

@@ -21,7 +21,10 @@ use crate::failure::Failures;
 use crate::macros::ConversationCell;
 use crate::macros::identifiers::Identifiers;
 use crate::primitives::evaluation::{Environments, Loader, SyntaxErrors};
-use crate::primitives::guests::{GuestModule, GuestReference, GuestStore, GuestSystem};
+use crate::primitives::guests::{
+    GuestComponent, GuestInstance, GuestModule, GuestReference, GuestResource, GuestStore,
+    GuestSystem,
+};
 use crate::primitives::heap_files::HeapFile;
 use crate::primitives::http::HttpServer;
 use crate::primitives::json::EventReader;
@@ -154,8 +157,11 @@ kinds! {
     websockets: WebSocketCodec;
     syntax_errors: SyntaxErrors;
     heap_files: HeapFile;
+    guest_components: GuestComponent;
+    guest_instances: GuestInstance;
     guest_modules: GuestModule;
     guest_references: GuestReference;
+    guest_resources: GuestResource;
     guest_stores: GuestStore;
     guest_systems: GuestSystem;
 }

@@ -8,6 +8,7 @@
 //! A store belongs to the task that has begun a call of it until the call has ended. Other tasks are
 //! told that it is in use.
 
+mod components;
 mod exceptions;
 mod modules;
 mod numbers;
@@ -18,6 +19,7 @@ mod systems;
 mod values;
 mod waits;
 
+pub(crate) use self::components::{GuestComponent, GuestInstance, GuestResource};
 pub(crate) use self::numbers::{quick_ref, quick_set};
 pub(crate) use self::references::GuestReference;
 pub(crate) use self::systems::GuestSystem;
@@ -72,6 +74,19 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
         guests.lock(thread).store.set_fuel(fuel);
         Ok(Value::UNSPECIFIED)
     };
+    "%component" => components::make;
+    "%component-bytes?" => components::is_component;
+    "%component-imports" => components::imports;
+    "%component-exports" => components::exports;
+    "%component-instantiate" => components::instantiate;
+    "%component-functions" => components::functions;
+    "%component-sites" => components::sites;
+    "%component-begin" => components::begin;
+    "%component-finish" => components::finish;
+    "%component-lift" => components::lift;
+    "%component-lower" => components::lower;
+    "%component-resource-type" => components::resource_type;
+    "%component-drop-resource!" => components::drop_resource;
     "%wasi" => systems::make;
     "%wasi-function" => systems::function;
     "%wasi-bind!" => systems::bind;

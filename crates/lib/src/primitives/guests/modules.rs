@@ -17,7 +17,7 @@ use crate::host::{find, keep};
 use crate::list::Builder;
 
 /// Bytes whose validation takes some milliseconds.
-const LONG: usize = 1 << 18;
+pub(super) const LONG: usize = 1 << 18;
 
 pub(super) fn make(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let bytes = call.bytevector(thread, 0)?.with_bytes(<[u8]>::to_vec);
@@ -42,7 +42,7 @@ pub(super) fn module(
 }
 
 /// A vector of elements that are not moved while it is made.
-fn vector<const COUNT: usize>(
+pub(super) fn vector<const COUNT: usize>(
     thread: &mut Thread,
     elements: [Value; COUNT],
 ) -> Result<Value, Raise> {
