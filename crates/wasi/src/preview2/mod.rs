@@ -13,6 +13,7 @@ mod codes;
 mod command;
 mod failures;
 mod files;
+pub mod http;
 mod network;
 mod paths;
 mod poll;
@@ -49,6 +50,8 @@ pub struct Network {
     pub sockets: bool,
     /// Looking up addresses of names.
     pub names: bool,
+    /// Requests of HTTP, which the embedder takes from [`World::requests`] and makes.
+    pub requests: bool,
 }
 
 /// The state of one guest.
@@ -65,6 +68,7 @@ pub(crate) struct State {
     network: Network,
     /// The key of hashes of metadata.
     hashes: RandomState,
+    http: http::State,
     /// Outputs that have taken bytes which nobody else has taken from them yet.
     unsent: Vec<Output>,
 }
@@ -131,6 +135,7 @@ impl World {
             }),
             network,
             hashes: RandomState::new(),
+            http: http::State::new(network.requests),
             unsent: Vec::new(),
         };
         Ok(World {
@@ -144,6 +149,18 @@ impl World {
             let functions = interface.functions.iter();
             functions.map(|(name, _)| (interface.name, *name))
         })
+    }
+
+    /// The requests of HTTP that the guest makes, if it may.
+    pub fn requests(&self) -> Option<http::Requests> {
+        self.state.lock().http.requests()
+    }
+
+    /// Makes a request of HTTP that the guest is to answer.
+    pub fn receive(&self, head: http::Head) -> Result<http::Received, Trap> {
+        let mut state = self.state.lock();
+        let State { table, http, .. } = &mut *state;
+        http::receive(table, http, head)
     }
 
     /// Sends the bytes that the guest has written and that were not taken yet. It is called when the guest
@@ -197,7 +214,7 @@ impl State {
 }
 
 fn interfaces() -> impl Iterator<Item = &'static Interface> {
-    let topics: [&[Interface]; 8] = [
+    let topics: [&[Interface]; 9] = [
         streams::INTERFACES,
         poll::INTERFACES,
         failures::INTERFACES,
@@ -206,6 +223,7 @@ fn interfaces() -> impl Iterator<Item = &'static Interface> {
         command::INTERFACES,
         files::INTERFACES,
         network::INTERFACES,
+        http::INTERFACES,
     ];
     topics.into_iter().flatten()
 }

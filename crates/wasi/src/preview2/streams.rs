@@ -247,6 +247,11 @@ impl Output {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// Whether others have it, too.
+    pub fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
     /// Whether it holds bytes back.
     pub fn has_unsent(&self) -> bool {
         !self.lock().unsent.is_empty()

@@ -2,6 +2,7 @@
 
 mod command;
 mod files;
+mod http;
 mod sockets;
 mod streams;
 

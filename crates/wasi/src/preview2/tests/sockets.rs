@@ -37,6 +37,7 @@ fn networked() -> (Guest, Value) {
     let allowed = Network {
         sockets: true,
         names: true,
+        requests: false,
     };
     let mut guest = Guest::on_network(settings(), allowed);
     let network = guest.get("sockets/instance-network#instance-network", &[]);
@@ -395,7 +396,7 @@ fn datagrams_are_sent_and_received() {
     assert_eq!(guest.ok(receive, &most), Value::List(vec![one]));
     let two = |target| Value::List(vec![datagram(b"two", target)]);
     guest.trap(send, &[lent(outgoing), two(Some(remote.clone()))]);
-    let mut send = |guest: &mut Guest, outgoing: &Value, datagrams| {
+    let send = |guest: &mut Guest, outgoing: &Value, datagrams| {
         guest.ok(check, &[lent(outgoing)]);
         guest.get(send, &[lent(outgoing), datagrams])
     };

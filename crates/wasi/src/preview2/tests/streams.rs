@@ -240,3 +240,48 @@ fn resources_are_limited() {
     };
     assert!(error.to_string().contains("more than 65536 resources"));
 }
+
+/// Takes note of waits in place of a pool.
+#[derive(Default)]
+struct Notes(std::cell::RefCell<Vec<(usize, bool)>>);
+
+impl canny_sched::hook::Parking for Notes {
+    fn park(
+        &self,
+        interests: &[canny_sched::Interest<'_>],
+        deadline: Option<std::time::Instant>,
+    ) -> bool {
+        self.0
+            .borrow_mut()
+            .push((interests.len(), deadline.is_some()));
+        true
+    }
+}
+
+#[test]
+fn waits_are_parked_where_tasks_can_be() {
+    let (mut guest, stdin, _, mut to_guest, _keep) = piped();
+    let input = guest.get(SUBSCRIBE_INPUT, &[lent(&stdin)]);
+    let timer = guest.get(
+        "clocks/monotonic-clock#subscribe-duration",
+        &[Value::U64(3_600_000_000_000)],
+    );
+    let notes = std::rc::Rc::new(Notes::default());
+    let read = [lent(&stdin), Value::U64(10)];
+    let list = [Value::List([&timer, &input].map(lent).into())];
+    canny_sched::hook::with_parking(notes.clone(), || {
+        for _ in 0..2 {
+            assert!(matches!(guest.once(BLOCKING_READ, &read), Ok(Answer::Wait)));
+        }
+        assert!(matches!(
+            guest.once("io/poll#poll", &list),
+            Ok(Answer::Wait)
+        ));
+        to_guest.write_all(b"now").unwrap();
+        let ready = guest.get("io/poll#poll", &list);
+        assert_eq!(ready, Value::List(vec![Value::U32(1)]));
+        assert_eq!(guest.ok(BLOCKING_READ, &read), bytes("now"));
+    });
+    // The pipe and the handle; the timer as well for the poll.
+    assert_eq!(*notes.0.borrow(), [(2, false), (2, false), (2, true)]);
+}
