@@ -317,6 +317,7 @@ fn called_in_the_end(frames: &[FrameDescription]) -> (Option<String>, Vec<DebugF
                     position: caller.position.clone(),
                     is_library: false,
                     is_program: false,
+                    is_guest: false,
                     tail_callers: Vec::new(),
                 };
                 return (called.clone(), vec![own]);
@@ -336,6 +337,7 @@ impl DebugFrame {
             position: frame.position,
             is_library: frame.is_library,
             is_program: frame.is_program,
+            is_guest: frame.is_guest,
             tail_callers: frame.tail_callers,
         }
     }
