@@ -1,6 +1,9 @@
 //! Places of guests in traps, profiles and the debugger: offsets of instructions, and lines where there is
 //! debug information.
 
+#[allow(dead_code, reason = "other tests use the rest of the client")]
+#[path = "dap/client.rs"]
+mod client;
 #[path = "../../wasm/tests/debug_information/mod.rs"]
 mod debug_information;
 mod support;
@@ -11,7 +14,9 @@ use std::path::Path;
 use canny_profile::file;
 use canny_profile::model::{Profile, Tier};
 use canny_wasm::Module;
+use client::Client;
 use debug_information::{Lines, body_ranges, with_debug_information};
+use serde_json::json;
 use support::{Canny, Outcome, scratch};
 
 /// The bytes of a module. Function `n` of those named is on the lines from `100 * n + 1` on, one for each of
@@ -81,10 +86,7 @@ fn traps_tell_offsets_and_lines() {
     }
     let words = ["wasm", "--disassemble", "lined.wasm"];
     let listing = run(&directory, "never", &words).exits_with(0).output;
-    assert!(
-        listing.contains("; /work/src/guest.c:6\n"),
-        "{listing}"
-    );
+    assert!(listing.contains("; /work/src/guest.c:6\n"), "{listing}");
 }
 
 /// A command that computes for some tenths of a second, in a function with a loop.
@@ -138,7 +140,11 @@ fn profiles_of_commands_have_lines() {
         for expected in ["guest function", "line of a guest", "burn", "guest.c:"] {
             assert!(outcome.errors.contains(expected), "{}", outcome.errors);
         }
-        let tier = if is_compiled { "machine code" } else { "interpreted" };
+        let tier = if is_compiled {
+            "machine code"
+        } else {
+            "interpreted"
+        };
         assert!(outcome.errors.contains(tier), "{}", outcome.errors);
         let profile = read(&directory.join("out.profile"));
         assert_eq!(profile.header.program, "burn.wasm");
@@ -161,10 +167,22 @@ fn profiles_of_commands_have_lines() {
         assert!(text.contains(first), "{file}");
     }
     for (words, message) in [
-        (&["wasm", "profile", "--list", "burn.wasm"][..], "a profile is one of a WASI command"),
-        (&["wasm", "profile", "--invoke", "run", "burn.wasm"], "a profile is one of a WASI command"),
-        (&["wasm", "--flame", "burn.wasm"], "there is no option '--flame'"),
-        (&["wasm", "profile", "-o", "out", "burn.wasm"], "says no format"),
+        (
+            &["wasm", "profile", "--list", "burn.wasm"][..],
+            "a profile is one of a WASI command",
+        ),
+        (
+            &["wasm", "profile", "--invoke", "run", "burn.wasm"],
+            "a profile is one of a WASI command",
+        ),
+        (
+            &["wasm", "--flame", "burn.wasm"],
+            "there is no option '--flame'",
+        ),
+        (
+            &["wasm", "profile", "-o", "out", "burn.wasm"],
+            "says no format",
+        ),
         (&["wasm", "profile"], "which file?"),
     ] {
         let outcome = run(&directory, "hot", words).exits_with(64);
@@ -187,7 +205,11 @@ fn profiles_of_programs_have_lines_of_guests() {
     let words = ["profile", "-o", "out.profile", "program.scm"];
     run(&directory, "always", &words).exits_with(0);
     let lines = guest_lines(&read(&directory.join("out.profile")));
-    let has = |name: &str| lines.iter().any(|(found, line, _)| found == name && *line > 0);
+    let has = |name: &str| {
+        lines
+            .iter()
+            .any(|(found, line, _)| found == name && *line > 0)
+    };
     assert!(has("burn") && has("run"), "{lines:?}");
 }
 
@@ -255,20 +277,81 @@ fn the_debugger_shows_the_frames_of_guests() {
     let [inner, outer] = calling(&directory);
     for policy in POLICIES {
         let commands = [
-            "break 4", "continue", "backtrace", "locals", "up", "locals", "print 1", "frame 3",
-            "print n", "continue", "backtrace", "delete 1", "continue",
+            "break 4",
+            "continue",
+            "backtrace",
+            "up",
+            "locals",
+            "print 1",
+            "continue",
+            "backtrace",
+            "quit",
         ];
         let outcome = Canny::new(directory.clone(), &["debug", "program.scm"])
             .environment("CANNY_GUEST_CODE", policy)
             .input(commands.join("\n") + "\n")
-            .run();
+            .run()
+            .exits_with(0);
         let text = outcome.errors.replace("(debug) ", "");
-        let stack = format!(
-            "*  0  report at program.scm:4:9\n   \
-             1  inner@{inner:#x} of a guest at /work/src/guest.c:4:2\n   \
-             2  run@{outer:#x} of a guest at /work/src/guest.c:104:2\n"
-        );
-        assert!(text.contains(&stack), "{text}");
-        println!("{text}");
+        let stack = |line: u32| {
+            format!(
+                "*  0  report at program.scm:4:9\n   \
+                 1  inner@{inner:#x} of a guest at /work/src/guest.c:4:2\n   \
+                 2  run@{outer:#x} of a guest at /work/src/guest.c:104:2\n   \
+                 5  call at program.scm:11:17\n   \
+                 6  the program at program.scm:{line}:1\n"
+            )
+        };
+        assert!(text.contains(&stack(14)), "{text}");
+        assert!(text.contains(&stack(15)), "{text}");
+        // The file is not here, so that register code is shown.
+        let selected = text.split(&stack(14)).nth(1).unwrap_or_default();
+        let selected: Vec<&str> = selected.lines().take(4).collect();
+        let [frame, code, locals, refused] = selected.as_slice() else {
+            panic!("{text}");
+        };
+        assert!(frame.starts_with("inner@"), "{text}");
+        assert!(code.contains(" call-import "), "{text}");
+        // Values of machine code are in registers.
+        let expected = match policy {
+            "always" => "There are no variables.",
+            _ => "local0: i32 = 4",
+        };
+        assert_eq!(*locals, expected);
+        assert_eq!(*refused, "a frame of a guest has no variables of Scheme");
     }
+}
+
+#[test]
+fn editors_get_the_frames_of_guests() {
+    let directory = scratch();
+    let [inner, _] = calling(&directory);
+    let mut client = Client::launch(&directory.join("program.scm"), json!({}));
+    client.set(&directory.join("program.scm"), json!([{"line": 4}]));
+    client.ask("configurationDone", json!({}));
+    let (_, thread) = client.stop();
+    let stack = client.ask("stackTrace", json!({"threadId": thread}));
+    let frames = stack["stackFrames"].as_array().expect("frames");
+    assert_eq!(frames[0]["name"], "report");
+    assert_eq!(
+        frames[1]["name"],
+        format!("inner@{inner:#x} of a guest").as_str()
+    );
+    // The source is not on this disk, so that there is register code.
+    let reference = frames[1]["source"]["sourceReference"].clone();
+    let code = client.ask("source", json!({"sourceReference": reference}));
+    let line = frames[1]["line"].as_u64().expect("a line") as usize;
+    let text = code["content"].as_str().expect("text");
+    let line = text.lines().nth(line - 1).expect("the line is there");
+    assert!(line.contains(" call-import "), "{text}");
+    let number = frames[1]["id"].as_i64().expect("a number");
+    let shown = client.variables(number);
+    assert_eq!(shown, [("local0: i32".to_owned(), "4".to_owned())]);
+    let wish = json!({"frameId": number, "expression": "1"});
+    assert!(
+        client
+            .refused("evaluate", wish)
+            .contains("a frame of a guest")
+    );
+    client.kill();
 }

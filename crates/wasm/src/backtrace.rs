@@ -4,7 +4,7 @@
 
 use canny_tables::guest::{Opcode, Runtime};
 
-use crate::activation::{Activation, RunId};
+use crate::activation::Activation;
 use crate::code;
 use crate::definitions;
 use crate::error::GuestFrame;
@@ -20,21 +20,6 @@ impl Store {
     /// The frames of the run that has ended with a trap last; not all of them, if they are many.
     pub fn backtrace(&self) -> &[GuestFrame] {
         &self.backtrace
-    }
-
-    /// The frames of a run that was left and has not ended, the newest first; of many the newest.
-    pub fn frames(&self, id: RunId, most: usize) -> Vec<GuestFrame> {
-        let mut frames = Vec::new();
-        if let Some(run) = self.runs.iter().find(|run| run.id == id) {
-            each_frame(&run.activation, &mut |walked| {
-                if let Some(located) = &walked.function {
-                    frames.extend(located.frames());
-                }
-                frames.len() < most
-            });
-        }
-        frames.truncate(most);
-        frames
     }
 
     pub(crate) fn note_backtrace(&mut self, activation: &Activation) {
@@ -56,6 +41,8 @@ pub struct Walked {
     pub function: Option<Located>,
     /// The base pointer of a frame of machine code.
     pub base: Option<usize>,
+    /// The slots of an interpreted frame.
+    pub slots: Option<*const u64>,
 }
 
 /// Shows the frames of a run that was left, the newest first, as long as they are wanted.
@@ -77,8 +64,12 @@ pub fn each_frame(activation: &Activation, visit: &mut dyn FnMut(Walked) -> bool
                         Caller::Native(base) => Some(frames::back(base)),
                     }
                 });
-                let base = None;
-                (Walked { function, base }, older)
+                let walked = Walked {
+                    function,
+                    base: None,
+                    slots: Some(frame.slots),
+                };
+                (walked, older)
             }
             Found::Native(address, base) => {
                 // A return address may be that of the next function.
@@ -87,8 +78,12 @@ pub fn each_frame(activation: &Activation, visit: &mut dyn FnMut(Walked) -> bool
                 let function = frames::function_at(address);
                 // SAFETY: the run has been left, and the frame is one of its own.
                 let older = unsafe { frames::outside(address, base, &mut transition) };
-                let base = Some(base as usize);
-                (Walked { function, base }, older)
+                let walked = Walked {
+                    function,
+                    base: Some(base as usize),
+                    slots: None,
+                };
+                (walked, older)
             }
         };
         if !visit(walked) {

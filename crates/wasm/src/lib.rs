@@ -32,6 +32,7 @@ mod frames;
 mod handlers;
 mod heap;
 mod held;
+mod inspection;
 mod instance;
 mod link;
 mod listing;
@@ -64,8 +65,9 @@ pub use definitions::{Hierarchy, function_type, is_below};
 pub use dwarf::SourcePlace;
 pub use error::{Error, GuestFrame, Trap};
 pub use exceptions::{Exception, Tag};
+pub use inspection::{GuestLocal, InspectedFrame};
 pub use instance::{Extern, Imports, Instance};
-pub use listing::listing;
+pub use listing::{listing, listing_with_line};
 pub use memory::{Memory, SharedMemory};
 pub use module::{Export, ExternType, Import, Module};
 pub use native::{

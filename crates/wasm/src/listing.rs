@@ -30,6 +30,29 @@ pub fn listing(module: &Module, index: u32) -> Result<Option<String>, Error> {
     Ok(text)
 }
 
+/// The same, with the line, from 1, of the last instruction from an offset in the module's bytes; that of
+/// the first instruction if there is none.
+pub fn listing_with_line(
+    module: &Module,
+    index: u32,
+    offset: u32,
+) -> Result<Option<(String, u32)>, Error> {
+    let imported = module.parts().imported_functions as u32;
+    let (Some(text), Some(own_index)) = (listing(module, index)?, index.checked_sub(imported))
+    else {
+        return Ok(None);
+    };
+    let sources = Sources::new(module, own_index);
+    let line_of = |line: &str| {
+        let byte: u32 = line.trim_start().split(' ').next()?.parse().ok()?;
+        sources.offset(byte / 8)
+    };
+    let lines = text.lines().enumerate();
+    let of_offset = lines.filter(|(_, line)| line_of(line) == Some(offset));
+    let found = of_offset.last().map_or(0, |(number, _)| number);
+    Ok(Some((text, 1 + found as u32)))
+}
+
 /// Lines of source text for comments.
 struct Sources<'m> {
     module: &'m Module,
@@ -46,14 +69,19 @@ impl<'m> Sources<'m> {
         }
     }
 
-    /// The line of the instruction at a place, if another one came before.
-    fn change(&mut self, word: u32) -> Option<String> {
+    /// The offset of the instruction at a place in the module's bytes.
+    fn offset(&self, word: u32) -> Option<u32> {
         let located = Located {
             module: self.module.clone(),
             own_index: self.own_index,
             spot: Spot::Word(word),
         };
-        let frames = self.module.source_frames(located.offset()?);
+        located.offset()
+    }
+
+    /// The line of the instruction at a place, if another one came before.
+    fn change(&mut self, word: u32) -> Option<String> {
+        let frames = self.module.source_frames(self.offset(word)?);
         let place = frames.first()?.place.as_ref()?;
         let line = format!("{}:{}", place.file, place.line);
         if self.last.as_ref() == Some(&line) {

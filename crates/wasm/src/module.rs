@@ -4,6 +4,7 @@
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -120,12 +121,17 @@ pub struct Parts {
 }
 
 /// A module. Clones are the same one.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Module {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
+impl fmt::Debug for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Module({:?})", self.name().unwrap_or_default())
+    }
+}
+
 struct Shared {
     bytes: Box<[u8]>,
     parts: Parts,
@@ -204,10 +210,9 @@ impl Module {
     /// The same, of a file that gives its name to a module without one.
     pub fn read_from(bytes: Vec<u8>, file: Option<String>) -> Result<Module, Error> {
         let mut module = Module::read(bytes)?;
-        if let Some(shared) = Arc::get_mut(&mut module.shared)
-            && shared.parts.name.is_none()
-        {
-            shared.parts.name = file;
+        if let (Some(shared), Some(file)) = (Arc::get_mut(&mut module.shared), file) {
+            let _ = shared.path.set(PathBuf::from(&file));
+            shared.parts.name.get_or_insert(file);
         }
         Ok(module)
     }

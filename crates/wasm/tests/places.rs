@@ -347,8 +347,15 @@ fn errors_of_the_host_pass_through_places() {
     let function = export(&store, instance, "h");
     let id = store.begin(function, &[]).unwrap();
     assert!(matches!(store.proceed(id), Ok(Event::Call(7))));
-    let frames = store.frames(id, 100);
-    assert_eq!(offsets(&frames), [code.only(2, "Call")]);
+    let frames = store.inspect(id, 100);
+    let [frame] = frames.as_slice() else {
+        panic!("{frames:?}");
+    };
+    assert_eq!(frame.frame.offset, Some(code.only(2, "Call")));
+    let listing = canny_wasm::listing_with_line(&frame.module, 4, code.only(2, "Call"));
+    let (text, line) = listing.unwrap().unwrap();
+    let line = text.lines().nth(line as usize - 1).unwrap();
+    assert!(line.contains(" call-import "), "{line}\n{text}");
     store.abandon(id);
 }
 
@@ -358,8 +365,7 @@ fn lined(text: &str) -> (Vec<u8>, Code) {
     let code = code_of(&bytes);
     let lines = (0..code.bodies.len()).map(|function| Lines {
         name: format!("f{function}"),
-        addresses: code.bodies[function].start - code.start
-            ..code.bodies[function].end - code.start,
+        addresses: code.bodies[function].start - code.start..code.bodies[function].end - code.start,
         rows: code.operators[function]
             .iter()
             .enumerate()
@@ -422,7 +428,9 @@ fn damaged_debug_information_is_left_out() {
     let end = code.bodies[1].end as usize;
     let mut state = 1u64;
     let mut random = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
         (state >> 33) as usize
     };
     for _ in 0..400 {

@@ -16,8 +16,8 @@ use canny_profile::analysis::{
 use canny_profile::model::Profile;
 use canny_profile::text::{
     Style, allocation_sites_table, allocation_types_table, call_edges_table, changes_table,
-    collections_table, counts_table, explain, explain_locks, flame_graph, functions_table, guests_tables,
-    waits_table,
+    collections_table, counts_table, explain, explain_locks, flame_graph, functions_table,
+    guests_tables, waits_table,
 };
 use canny_profile::{export, file, page};
 

@@ -14,7 +14,7 @@ use canny_syntax::reader::read_source;
 use canny_syntax::span::Span;
 use canny_syntax::syntax::Syntax;
 use canny_value::Value;
-use canny_vm::debug::{Assignment, Kept, Resume, Stop};
+use canny_vm::debug::{Assignment, DebugFrame, Kept, Resume, Stop};
 use canny_vm::{Protected, Thread, Vm};
 
 use crate::evaluation::{
@@ -128,7 +128,7 @@ pub fn begin(
 ) -> Result<(Resume, Expression), String> {
     let (variables, values) = Variables::of(stop, frame);
     let described = stop.frames(frame, 1).pop();
-    if described.as_ref().is_some_and(|frame| frame.is_guest) {
+    if described.as_ref().is_some_and(DebugFrame::is_guest) {
         return Err("a frame of a guest has no variables of Scheme".to_owned());
     }
     let unit = described.map(|frame| frame.unit);

@@ -16,7 +16,7 @@ use canny_value::{ObjectRef, Value};
 use super::seen::{SeenBreak, SeenVariable};
 use crate::code::CodeRef;
 use crate::control::continuation::SealedFrame;
-use crate::frames::guests::ShownRun;
+use crate::frames::guests::{Listing, ShownRun};
 use crate::frames::{FrameDescription, FrameWalk, Live, Newer, Position, TailCaller};
 use crate::frames::{bytecode_of, hide_stand_ins};
 use crate::thread::{Protected, Sealed, Thread};
@@ -41,8 +41,10 @@ pub struct DebugFrame {
     pub is_library: bool,
     /// Whether it is the body of a program or of a form at the prompt.
     pub is_program: bool,
-    /// Whether it is a function of a guest, which has no variables here.
-    pub is_guest: bool,
+    /// The code of a function of a guest, which has no variables of Scheme.
+    pub listing: Option<Listing>,
+    /// The variables of such a function, as far as they are known.
+    pub values: Vec<(String, String)>,
     /// Procedures between this frame and the next older one that ended with a tail call.
     pub tail_callers: Vec<TailCaller>,
     /// Name of the library or program that it belongs to.
@@ -52,6 +54,11 @@ pub struct DebugFrame {
 }
 
 impl DebugFrame {
+    /// Whether it is a function of a guest.
+    pub fn is_guest(&self) -> bool {
+        self.listing.is_some()
+    }
+
     fn of((frame, (unit, address)): (FrameDescription, (String, Option<u64>))) -> DebugFrame {
         DebugFrame {
             unit,
@@ -60,7 +67,8 @@ impl DebugFrame {
             position: frame.position,
             is_library: frame.is_library,
             is_program: frame.is_program,
-            is_guest: frame.is_guest,
+            listing: frame.listing,
+            values: frame.values,
             tail_callers: frame.tail_callers,
         }
     }

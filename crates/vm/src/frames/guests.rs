@@ -3,13 +3,36 @@
 //! A procedure of one library continues a guest that has called a procedure. The values in its frame say
 //! which run that is. The machine does not know how.
 
-use std::sync::OnceLock;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 use canny_value::Value;
 
 use super::{FrameDescription, Position};
 use crate::code::CodeRef;
 use crate::thread::Thread;
+
+/// A function's code as text.
+#[derive(Clone, Debug)]
+pub struct CodeText {
+    /// A name for people.
+    pub name: String,
+    /// A name that no other function has.
+    pub key: String,
+    pub text: String,
+    /// The line at which a frame is, from 1.
+    pub line: u32,
+}
+
+/// How the code of a frame's function becomes text.
+#[derive(Clone)]
+pub struct Listing(pub Arc<dyn Fn() -> Option<CodeText> + Send + Sync>);
+
+impl fmt::Debug for Listing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Listing")
+    }
+}
 
 /// A frame of a guest.
 #[derive(Clone, Debug)]
@@ -18,6 +41,9 @@ pub struct GuestFrame {
     pub name: String,
     /// Where it is in source text.
     pub position: Option<Position>,
+    /// Its variables with values as text.
+    pub values: Vec<(String, String)>,
+    pub listing: Listing,
 }
 
 /// A run whose frames were shown: the numbers of its store and its own.
@@ -64,11 +90,11 @@ impl Thread {
             position: guest.position,
             is_library: false,
             is_program: false,
-            is_guest: true,
+            listing: Some(guest.listing),
             is_stand_in: false,
             copy: None,
             tail_callers: Vec::new(),
-            values: Vec::new(),
+            values: guest.values,
         }));
     }
 }

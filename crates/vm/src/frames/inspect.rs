@@ -115,7 +115,7 @@ impl Thread {
         let described = frames.into_iter().take(count_max).map(|mut frame| {
             let is_shown = !frame.description.is_library && shown < shown_max;
             shown += usize::from(is_shown);
-            if is_shown {
+            if is_shown && frame.description.listing.is_none() {
                 frame
                     .variables
                     .sort_by_key(|one| (one.register.is_none(), one.register));

@@ -34,6 +34,7 @@ use canny_value::Value;
 
 use crate::code::{CodeRef, LivenessCache};
 use crate::thread::Thread;
+use guests::Listing;
 
 /// The address of bytecode that a return address or entry stands for: the one in a descriptor of
 /// compiled code, else the address itself.
@@ -337,8 +338,8 @@ pub struct FrameDescription {
     pub is_library: bool,
     /// Whether it is the body of a program or of a form at the prompt.
     pub is_program: bool,
-    /// Whether it is a function of a guest.
-    pub is_guest: bool,
+    /// The code of a function of a guest.
+    pub listing: Option<Listing>,
     /// The name is that of the procedure around it: the library made this one, by inlining.
     pub is_stand_in: bool,
     /// The unit's number of the copy, for a procedure that was inlined.

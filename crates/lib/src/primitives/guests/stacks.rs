@@ -1,11 +1,13 @@
 //! Frames of guests on stacks that people read: between the procedure that a guest has called, and the one
 //! of `(canny wasm)` that continues the guest.
 
+use std::sync::Arc;
+
 use canny_tables::kinds::Kind;
 use canny_value::Value;
-use canny_vm::guests::{GuestFrame, GuestStacks, ShownRun, set_guest_stacks};
+use canny_vm::guests::{CodeText, GuestFrame, GuestStacks, Listing, ShownRun, set_guest_stacks};
 use canny_vm::{Position, Thread};
-use canny_wasm::RunId;
+use canny_wasm::{InspectedFrame, RunId};
 
 use super::{field, store_of};
 use crate::host::number_of_value;
@@ -47,19 +49,24 @@ fn frames(thread: &Thread, values: &[Value], shown: &mut Vec<ShownRun>) -> Vec<G
             continue;
         };
         shown.push((number, run as u64));
-        let frames = guests.store.frames(RunId(run as u64), FRAMES_MAX);
-        return frames.iter().map(described).collect();
+        let frames = guests.store.inspect(RunId(run as u64), FRAMES_MAX);
+        return frames.into_iter().map(described).collect();
     }
     Vec::new()
 }
 
-fn described(frame: &canny_wasm::GuestFrame) -> GuestFrame {
+fn described(inspected: InspectedFrame) -> GuestFrame {
+    let InspectedFrame {
+        frame,
+        module,
+        locals,
+    } = inspected;
     let mut name = frame.name_text();
     if let Some(offset) = frame.offset {
         name.push_str(&format!("@{offset:#x}"));
     }
-    let module = frame.module.as_deref().map(|module| format!(" of {module}"));
-    name.push_str(module.as_deref().unwrap_or(" of a guest"));
+    let owner = frame.module.as_deref().unwrap_or("a guest");
+    name.push_str(&format!(" of {owner}"));
     if frame.is_inlined {
         name.push_str(" (inlined)");
     }
@@ -70,5 +77,23 @@ fn described(frame: &canny_wasm::GuestFrame) -> GuestFrame {
         end_line: place.line,
         end_column: place.column.max(1),
     });
-    GuestFrame { name, position }
+    let (function, offset) = (frame.function, frame.offset.unwrap_or_default());
+    let title = format!("{} (register code {function})", frame.name_text());
+    let text = move || {
+        let found = canny_wasm::listing_with_line(&module, function, offset);
+        let (text, line) = found.ok().flatten()?;
+        Some(CodeText {
+            key: format!("{title} {:p}", module.bytes()),
+            name: title.clone(),
+            text,
+            line,
+        })
+    };
+    let values = locals.into_iter().map(|local| (local.name, local.value));
+    GuestFrame {
+        name,
+        position,
+        values: values.collect(),
+        listing: Listing(Arc::new(text)),
+    }
 }

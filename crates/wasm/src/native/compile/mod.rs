@@ -285,7 +285,9 @@ pub fn generate(mut context: Context, targets: &[Option<usize>]) -> Result<Compi
     Ok(Compiled {
         bytes: compiled.buffer.data().to_vec(),
         traps,
-        origins: origins.map(|range| (range.start, range.loc.bits())).collect(),
+        origins: origins
+            .map(|range| (range.start, range.loc.bits()))
+            .collect(),
         relocations,
         words: Vec::new(),
     })
