@@ -52,6 +52,8 @@ pub struct Activation {
     pub native_base: *mut u64,
     /// The wait at whose instruction it was left.
     pub waiting: Option<Waiting>,
+    /// Whether an instruction of machine code has ended it with a trap.
+    pub is_fault: bool,
 }
 
 const _: () = assert!(std::mem::offset_of!(Activation, budget) == activation::BUDGET as usize);
@@ -240,6 +242,7 @@ impl Run {
                 top: stack.base,
                 native_base: stack.top(),
                 waiting: None,
+                is_fault: false,
             },
             stack,
             is_outside: false,

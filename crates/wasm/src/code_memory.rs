@@ -11,6 +11,8 @@ use std::sync::{Arc, LazyLock, Weak};
 use canny_locks::Mutex;
 use canny_tables::guest::Reason;
 
+use crate::code_origins::CodeOrigins;
+
 /// Most bytes of machine code in a process.
 const BYTES: usize = 256 << 20;
 
@@ -34,6 +36,8 @@ pub struct Piece {
     pub purpose: Purpose,
     /// Offsets of instructions that trap, in order.
     pub traps: Box<[(u32, Reason)]>,
+    /// Where its instructions are from in the module's bytes.
+    pub origins: CodeOrigins,
 }
 
 struct Region {

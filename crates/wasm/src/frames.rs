@@ -10,6 +10,7 @@ use crate::activation::{Activation, Transition};
 use crate::code_memory::{self, Purpose};
 use crate::handlers;
 use crate::module::Module;
+use crate::places::{Located, Spot};
 use crate::record::InstanceRecord;
 use crate::switch::{LEFT_BASE, entries};
 
@@ -109,13 +110,17 @@ pub fn start(activation: &Activation) -> Found {
     Found::Native(address, base as *const u64)
 }
 
-/// The function of a frame of machine code, among its module's own ones.
-pub fn function_at(address: usize) -> Option<(Module, u32)> {
-    let (piece, _) = code_memory::find(address)?;
-    match &piece.purpose {
-        Purpose::Function(owner, index) => Some((Module::of_any(owner.upgrade()?)?, *index)),
-        _ => None,
-    }
+/// The place in a function at which a frame of machine code is.
+pub fn function_at(address: usize) -> Option<Located> {
+    let (piece, byte) = code_memory::find(address)?;
+    let Purpose::Function(owner, own_index) = &piece.purpose else {
+        return None;
+    };
+    Some(Located {
+        module: Module::of_any(owner.upgrade()?)?,
+        own_index: *own_index,
+        spot: Spot::Byte(piece, byte),
+    })
 }
 
 /// The caller of a frame of machine code. `transition` is the newest one that is not behind it, and moves.

@@ -102,6 +102,7 @@ impl Store {
         // SAFETY: the stack of machine code has its first words there, and nothing is on it.
         run.activation.native_stack = unsafe { switch::prepare(run.stack.top()) };
         run.activation.transition = std::ptr::null();
+        run.activation.is_fault = false;
         run.is_outside = false;
         run.first = function.0;
         run.signature = kind;
@@ -339,6 +340,7 @@ impl Store {
                 Reason::Fault => {
                     // The rest of the budget was in a register.
                     activation.budget = 0;
+                    activation.is_fault = true;
                     return Err(Trap::Reason(fault(activation)));
                 }
                 trap => return Err(Trap::Reason(trap)),

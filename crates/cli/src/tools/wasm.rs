@@ -19,12 +19,14 @@ use lexopt::{Arg, Parser};
 use super::{Tool, components};
 use crate::environment::Environment;
 use crate::exit_code;
+use crate::profile::GuestProfile;
+use crate::recording::RecordingOptions;
 use crate::session::set_guest_code;
 
 pub const TOOL: Tool = Tool {
     name: "wasm",
-    operands: "[OPTION…] FILE [ARGUMENT…]",
-    summary: "Runs a WebAssembly module, calls a function of it, or says what it has",
+    operands: "[OPTION…] [profile] FILE [ARGUMENT…]",
+    summary: "Runs a WebAssembly module, calls a function of it, profiles it, or says what it has",
     options: &[
         (
             "--invoke NAME",
@@ -62,7 +64,10 @@ pub const TOOL: Tool = Tool {
             "stop after so many jumps and calls; no limit unless given",
         ),
     ],
-    details: "A module that exports '_start' is a WASI command: it is run with the arguments, the\n\
+    details: "'canny wasm profile' takes a profile of a WASI command, and has the options -o, --format,\n\
+        --interval, --base, --flame, --text, --native and --live of 'canny profile' behind that word.\n\
+        A file of that name is run by './profile'.\n\
+        A module that exports '_start' is a WASI command: it is run with the arguments, the\n\
         standard streams, and the directories and variables that options name. Its code is the exit\n\
         code. Other modules are listed, unless '--invoke' names a function. Then arguments are\n\
         numbers, or vectors such as i32x4:1,2,3,4; results are printed, one in a line.\n\
@@ -87,6 +92,8 @@ pub(super) struct Request {
     listeners: Vec<Socket>,
     pub(super) file: PathBuf,
     pub(super) arguments: Vec<OsString>,
+    /// The profile to be taken.
+    pub(super) profile: Option<RecordingOptions>,
     /// Where the bytes that guests have taken are written at the end.
     pub(super) statistics: Option<&'static Path>,
 }
@@ -107,6 +114,11 @@ impl Request {
         }
     }
 }
+
+/// Options of profiles that those of guests have.
+const PROFILE_OPTIONS: &[&str] = &[
+    "output", "format", "interval", "base", "flame", "text", "native", "live",
+];
 
 fn read_request(mut parser: Parser) -> Result<Request, String> {
     let text_of = |error: lexopt::Error| error.to_string();
@@ -145,12 +157,32 @@ fn read_request(mut parser: Parser) -> Result<Request, String> {
                 let value = parser.value().map_err(text_of)?;
                 request.listeners.push(listener(&value.to_string_lossy())?);
             }
+            Some(Arg::Value(value)) if value == "profile" && request.profile.is_none() => {
+                request.profile = Some(RecordingOptions::default());
+            }
             Some(Arg::Value(value)) => file = Some(value.into()),
+            Some(Arg::Short('o')) if let Some(profile) = &mut request.profile => {
+                profile.take("output", &mut parser)?;
+            }
+            Some(Arg::Long(option))
+                if PROFILE_OPTIONS.contains(&option)
+                    && let Some(profile) = &mut request.profile =>
+            {
+                let option = option.to_owned();
+                profile.take(&option, &mut parser)?;
+            }
             Some(argument) => return Err(argument.unexpected().to_string()),
             None => break,
         }
     }
     request.file = file.ok_or("which file?")?;
+    if let Some(profile) = &mut request.profile {
+        profile.settle()?;
+        let others = [request.validates, request.disassembles, request.lists];
+        if request.invoked.is_some() || others.contains(&true) {
+            return Err("a profile is one of a WASI command".into());
+        }
+    }
     request.arguments = parser.raw_args().map_err(text_of)?.collect();
     Ok(request)
 }
@@ -224,6 +256,7 @@ fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> 
         Ok(module) => module,
         Err(error) => return Ok(complain(&request.file, &error)),
     };
+    module.set_path(request.file.clone());
     if request.validates {
         return Ok(0);
     }
@@ -240,7 +273,21 @@ fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> 
     let is_command = exports.any(|(name, _)| name == START);
     match &request.invoked {
         Some(name) => invoke(&module, name, &request),
-        None if is_command && !request.lists => run_command(&module, request),
+        None if is_command && request.profile.is_some() => {
+            let run = move || match profile_command(&module, request, environment) {
+                Ok(code) => code,
+                Err(message) => {
+                    eprintln!("canny wasm: {message}");
+                    exit_code::SOFTWARE
+                }
+            };
+            Ok(crate::on_large_stack(run))
+        }
+        None if request.profile.is_some() => Err("the module is no WASI command".to_owned()),
+        None if is_command && !request.lists => {
+            let mut call = |store: &mut Store, function| store.call(function, &[]).map(drop);
+            run_command(&module, request, &mut call)
+        }
         None if request.arguments.is_empty() => {
             crate::print_all(&listing(&module));
             Ok(0)
@@ -274,7 +321,30 @@ fn instantiate(
     Ok((instance, start))
 }
 
-fn run_command(module: &Module, mut request: Request) -> Result<u8, String> {
+/// The same while a profile is taken.
+fn profile_command(
+    module: &Module,
+    mut request: Request,
+    environment: &'static Environment,
+) -> Result<u8, String> {
+    let wish = request.profile.take().unwrap_or_default();
+    let words = request.arguments.iter().map(OsString::as_os_str);
+    let words = std::iter::once(request.file.as_os_str()).chain(words);
+    let words = words.map(|word| word.to_string_lossy().into_owned());
+    let mut profile = GuestProfile::begin(wish, words.collect(), environment)?;
+    let code = run_command(module, request, &mut |store, function| {
+        profile.call(store, function)
+    });
+    profile.end();
+    code
+}
+
+/// Runs a WASI command. Functions are called as `call` does it.
+fn run_command(
+    module: &Module,
+    mut request: Request,
+    call: &mut dyn FnMut(&mut Store, Function) -> Result<(), Trap>,
+) -> Result<u8, String> {
     let mut arguments = vec![request.file.clone().into_os_string()];
     arguments.append(&mut request.arguments);
     let wasi = Wasi::new(request.settings(arguments))?;
@@ -284,10 +354,10 @@ fn run_command(module: &Module, mut request: Request) -> Result<u8, String> {
     store.set_stack_bytes(request.limits.stack_bytes);
     let outcome = instantiate(&mut store, module, &wasi).and_then(|(instance, start)| {
         if let Some(start) = start {
-            store.call(start, &[])?;
+            call(&mut store, start)?;
         }
         if let Some(Extern::Function(start)) = instance.export(&store, START) {
-            store.call(start, &[])?;
+            call(&mut store, start)?;
         }
         Ok(())
     });

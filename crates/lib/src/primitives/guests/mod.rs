@@ -15,12 +15,14 @@ mod numbers;
 mod objects;
 mod profiles;
 mod references;
+mod stacks;
 mod systems;
 mod values;
 mod waits;
 
 pub(crate) use self::components::{GuestComponent, GuestInstance, GuestResource};
 pub(crate) use self::numbers::{quick_ref, quick_set};
+pub use self::profiles::take_part;
 pub(crate) use self::references::GuestReference;
 pub(crate) use self::systems::GuestSystem;
 
@@ -318,7 +320,8 @@ fn make_store(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let fuel = limit(thread, call, 0)?;
     let memory_limit = limit(thread, call, 1)?;
     let stack_bytes = call.index(thread, 2)?;
-    profiles::take_part();
+    take_part();
+    stacks::show();
     let mut store = Store::new();
     store.set_fuel(fuel);
     store.set_memory_limit(memory_limit);

@@ -18,7 +18,7 @@ use canny_tables::guest::{LINK_WORDS, Reason, activation};
 use canny_wasm_meaning::Meaning;
 use cranelift_codegen::ir::types::{F32, F64, I8X16, I32, I64};
 use cranelift_codegen::ir::{
-    AbiParam, Block, InstBuilder, MemFlagsData, Signature, TrapCode, Type, Value,
+    AbiParam, Block, InstBuilder, MemFlagsData, Signature, SourceLoc, TrapCode, Type, Value,
 };
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
@@ -40,6 +40,8 @@ pub struct Compiled {
     pub bytes: Vec<u8>,
     /// Offsets of instructions that trap, in order.
     pub traps: Vec<(u32, Reason)>,
+    /// Where its instructions are from: offsets of theirs, and offsets in the module's bytes.
+    pub origins: Vec<(u32, u32)>,
     /// Places of 32 bits that have the distance to an address; none is that of the code itself.
     pub relocations: Vec<(u32, Option<usize>, i64)>,
     /// Instructions of the runtime that it refers to.
@@ -197,6 +199,7 @@ pub fn function(
         None => signature_of(kind),
     };
     let mut builder = FunctionBuilder::new(&mut context.func, &mut builders);
+    builder.set_srcloc(SourceLoc::new(body.range().start as u32));
     let mut compiler = Compiler::new(&mut builder, module, surroundings, contents);
     compiler.own_index = own_index;
     compiler.is_whole = from.is_none();
@@ -205,6 +208,7 @@ pub fn function(
     for operator in operators.into_iter_with_offsets() {
         let (operator, offset) = operator.map_err(unreadable)?;
         compiler.offset = offset;
+        compiler.b.set_srcloc(SourceLoc::new(offset as u32));
         compiler.operator(operator)?;
     }
     if compiler.entrance.is_some() {
@@ -276,9 +280,14 @@ pub fn generate(mut context: Context, targets: &[Option<usize>]) -> Result<Compi
             other => return Err(failed(format!("relocation {other:?}"))),
         }
     }
+    let origins = compiled.buffer.get_srclocs_sorted().iter();
+    let origins = origins.filter(|range| !range.loc.is_default());
     Ok(Compiled {
         bytes: compiled.buffer.data().to_vec(),
         traps,
+        origins: origins
+            .map(|range| (range.start, range.loc.bits()))
+            .collect(),
         relocations,
         words: Vec::new(),
     })
