@@ -43,6 +43,7 @@ mod objects;
 mod operations;
 mod racing;
 mod record;
+mod remembered;
 mod run;
 mod sampling;
 mod store;
@@ -67,7 +68,7 @@ pub use module::{Export, ExternType, Import, Module};
 pub use native::{
     Policy as MachineCodePolicy, set_policy as set_machine_code_policy, translate_all,
 };
-
+pub use remembered::ValidModules;
 pub use sampling::{SampleAnswer, SampleRegisters, SampleRequest, SampledFrame, answers, ask};
 pub use store::{Body, Function, Global, Store};
 pub use table::Table;

@@ -153,7 +153,8 @@ const MAGIC: &[u8] = b"\0asm";
 /// Words of the instruction that translates a function.
 const STUB_WORDS: usize = 3;
 
-fn features() -> WasmFeatures {
+/// The features that modules may use.
+pub fn features() -> WasmFeatures {
     WasmFeatures::MUTABLE_GLOBAL
         | WasmFeatures::SATURATING_FLOAT_TO_INT
         | WasmFeatures::SIGN_EXTENSION
@@ -172,6 +173,11 @@ fn features() -> WasmFeatures {
         | WasmFeatures::RELAXED_SIMD
         | WasmFeatures::EXCEPTIONS
         | WasmFeatures::THREADS
+}
+
+/// Whether bytes begin like those of a binary.
+pub fn is_binary(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
 }
 
 impl Module {
@@ -198,6 +204,15 @@ impl Module {
 
     /// Decodes and validates a module.
     pub fn new(bytes: Vec<u8>) -> Result<Module, Error> {
+        Module::decode(bytes, true)
+    }
+
+    /// Decodes a module whose bytes are known to be valid. The bodies of its functions are not looked at.
+    pub(crate) fn read_valid(bytes: Vec<u8>) -> Result<Module, Error> {
+        Module::decode(bytes, false)
+    }
+
+    fn decode(bytes: Vec<u8>, validates_bodies: bool) -> Result<Module, Error> {
         if !bytes.starts_with(MAGIC) {
             return Err(Error::Invalid {
                 text: "this is no WebAssembly module: it does not begin with \\0asm".into(),
@@ -213,7 +228,9 @@ impl Module {
         let mut allocations = FuncValidatorAllocations::default();
         for payload in Parser::new(0).parse_all(&bytes) {
             let payload = payload?;
-            if let ValidPayload::Func(function, body) = validator.payload(&payload)? {
+            if let ValidPayload::Func(function, body) = validator.payload(&payload)?
+                && validates_bodies
+            {
                 let mut function = function.into_validator(allocations);
                 function.validate(&body)?;
                 allocations = function.into_allocations();

@@ -11,7 +11,7 @@ use canny_io::socket::{Address, ListenOptions, Socket};
 use canny_wasi::{Directory, Settings, Wasi};
 use canny_wasm::{
     Error, Extern, ExternType, Function, FunctionType, Imports, Instance, Limits, Module, Store,
-    Trap, ValueType,
+    Trap, ValidModules, ValueType,
 };
 use lexopt::{Arg, Parser};
 
@@ -187,7 +187,13 @@ fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> 
             return Ok(exit_code::NO_INPUT);
         }
     };
-    let module = match Module::read(bytes) {
+    let known = environment.cache_directory().filter(|_| !request.validates);
+    let known = known.map(|directory| ValidModules::at(directory.join("modules")));
+    let module = match known {
+        Some(known) => known.read(bytes),
+        None => Module::read(bytes),
+    };
+    let module = match module {
         Ok(module) => module,
         Err(error) => return Ok(complain(&request.file, &error)),
     };
