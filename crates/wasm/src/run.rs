@@ -133,7 +133,8 @@ impl Store {
         if sampling::is_asked() {
             self.answer_sample(&run, matches!(outcome, Ok(Event::Finished)));
         }
-        let unspent = std::mem::take(&mut run.activation.budget).max(0);
+        let rest = std::mem::take(&mut run.activation.budget);
+        let (unspent, owed) = (rest.max(0), rest.min(0));
         if !matches!(outcome, Ok(Event::Pause)) {
             // The next run has the rest, so that short ones are looked at too.
             self.stretch = unspent;
@@ -141,6 +142,7 @@ impl Store {
         if let Some(fuel) = &mut self.fuel {
             *fuel += unspent as u64;
         }
+        self.pay(owed);
         match outcome {
             Ok(Event::Finished) => {
                 self.exchange.clear();
@@ -293,6 +295,10 @@ impl Store {
                 Reason::Budget => {
                     let unpaid = activation.budget.min(0);
                     activation.budget = 0;
+                    // The interpreter comes to the jump again, machine code does not.
+                    if let Found::Native(..) = frames::start(activation) {
+                        self.pay(unpaid);
+                    }
                     let is_interpreted = native::sample(activation);
                     self.stretch = if is_interpreted { STRETCH } else { SLICE };
                     left -= self.stretch - unpaid;
@@ -327,6 +333,13 @@ impl Store {
         let taken = (*fuel).min(wanted as u64);
         *fuel -= taken;
         Ok(taken as i64)
+    }
+
+    /// Takes a negative rest of a budget from the fuel: machine code makes a few turns of a loop at once.
+    fn pay(&mut self, owed: i64) {
+        if let Some(fuel) = &mut self.fuel {
+            *fuel = fuel.saturating_sub(owed.unsigned_abs());
+        }
     }
 
     /// Runs until the code returns to the runtime.

@@ -23,7 +23,7 @@ use super::compile::{
 };
 use crate::activation::{TRANSITION_BYTES, transition};
 use crate::code::Code;
-use crate::code_memory::{self, Piece, Purpose};
+use crate::code_memory::{self, Landings, Piece, Purpose};
 use crate::definitions;
 use crate::switch::entries;
 use crate::types::FunctionType;
@@ -267,6 +267,7 @@ pub fn stub(own_index: u32, adapter: usize) -> Result<code_memory::Code, Refusal
         traps: Vec::new(),
         relocations: vec![(at, Some(adapter), -4)],
         words: Vec::new(),
+        landings: Landings::default(),
     };
     install(compiled, Purpose::ToInterpreter)
 }
@@ -277,11 +278,13 @@ pub fn install(compiled: Compiled, purpose: Purpose) -> Result<code_memory::Code
         bytes,
         traps,
         relocations,
+        landings,
         ..
     } = compiled;
     let piece = Piece {
         purpose,
         traps: traps.into(),
+        landings,
     };
     let code = code_memory::install(bytes, piece, |bytes, address| {
         for (offset, target, addend) in relocations {
