@@ -6,12 +6,14 @@
 //! waits for an address of a shared memory.
 
 use std::sync::LazyLock;
+use std::time::Instant;
 
 use canny_tables::guest::{Opcode, Plain, Reason, Runtime};
 
-use crate::activation::{Activation, Event, Limits, Outcome, Run, RunId, STRETCH, Stack};
+use crate::activation::{Activation, Event, Limits, Outcome, Run, RunId, Stack};
 use crate::code::{self, Code};
 use crate::code_memory;
+use crate::collect::OPERAND_SLOTS;
 use crate::definitions;
 use crate::error::Trap;
 use crate::exceptions::Exception;
@@ -27,6 +29,9 @@ use crate::types::FunctionType;
 
 /// Jumps and calls between two visits of the embedder.
 const SLICE: i64 = 100_000;
+
+/// Turns of a loop that machine code makes at once.
+const TURNS_MAX: u64 = 4;
 
 /// Most runs inside of each other, through functions of the host.
 const DEPTH_MAX: usize = 200;
@@ -163,6 +168,9 @@ impl Store {
                 if !matches!(trap, Trap::Exit(_)) {
                     self.note_backtrace(&run.activation);
                 }
+                if self.heap.bytes() > 0 {
+                    run.activation.forget_words(OPERAND_SLOTS);
+                }
                 self.end(run);
                 Err(trap)
             }
@@ -276,6 +284,7 @@ impl Store {
 
     fn go_on(&mut self, activation: &mut Activation) -> Result<Event, Trap> {
         let mut left = SLICE;
+        let mut looked = None;
         activation.budget = self.take_stretch(self.stretch)?;
         // The interpreter comes to the instruction again by itself, machine code does not.
         if activation.waiting.is_some()
@@ -299,8 +308,10 @@ impl Store {
                     if let Found::Native(..) = frames::start(activation) {
                         self.pay(unpaid);
                     }
-                    let is_interpreted = native::sample(activation);
-                    self.stretch = if is_interpreted { STRETCH } else { SLICE };
+                    let now = Instant::now();
+                    let since = looked.map(|looked| now.duration_since(looked));
+                    looked = Some(now);
+                    self.stretch = native::sample(activation, since).unwrap_or(SLICE);
                     left -= self.stretch - unpaid;
                     if left <= 0 {
                         return Ok(Event::Pause);
@@ -338,7 +349,8 @@ impl Store {
     /// Takes a negative rest of a budget from the fuel: machine code makes a few turns of a loop at once.
     fn pay(&mut self, owed: i64) {
         if let Some(fuel) = &mut self.fuel {
-            *fuel = fuel.saturating_sub(owed.unsigned_abs());
+            // More than that was a search for objects, which has paid.
+            *fuel = fuel.saturating_sub(owed.unsigned_abs().min(TURNS_MAX));
         }
     }
 
