@@ -518,9 +518,9 @@ fn charge_catch(activation: &mut Activation) -> Option<Event> {
 fn called_type(activation: &Activation) -> Option<&'static FunctionType> {
     // SAFETY: a run that was left has the address of an instruction, of which this is the first word.
     let word = unsafe { activation.pc.read() };
-    let Some(Runtime::Host) = handlers::runtime_operation(word) else {
+    if !handlers::is_host(word) {
         return None;
-    };
+    }
     // SAFETY: that instruction has three words.
     let words = unsafe { std::slice::from_raw_parts(activation.pc, 3) };
     Some(definitions::function_type(code::read32(words, 16)))
