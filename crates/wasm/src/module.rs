@@ -193,13 +193,17 @@ impl Module {
 
     /// The same, of a file that gives its name to a module without one.
     pub fn read_from(bytes: Vec<u8>, file: Option<String>) -> Result<Module, Error> {
-        let mut module = Module::read(bytes)?;
-        if let Some(shared) = Arc::get_mut(&mut module.shared)
+        Ok(Module::read(bytes)?.or_named(file))
+    }
+
+    /// The module, with a name if it has none and nobody else has it yet.
+    pub(crate) fn or_named(mut self, name: Option<String>) -> Module {
+        if let Some(shared) = Arc::get_mut(&mut self.shared)
             && shared.parts.name.is_none()
         {
-            shared.parts.name = file;
+            shared.parts.name = name;
         }
-        Ok(module)
+        self
     }
 
     /// Decodes and validates a module.

@@ -27,9 +27,11 @@ pub struct ValidModules {
 }
 
 impl ValidModules {
-    /// Those that a directory says, which is made when the first is noted.
-    pub fn at(directory: PathBuf) -> ValidModules {
-        ValidModules { directory }
+    /// Those that a cache directory says. Their own directory there is made when the first is noted.
+    pub fn in_cache(cache: &Path) -> ValidModules {
+        ValidModules {
+            directory: cache.join("modules"),
+        }
     }
 
     /// The module with these bytes, like [`Module::read`]. Bodies of functions are not validated if the
@@ -45,6 +47,11 @@ impl ValidModules {
         let module = Module::read(bytes)?;
         self.note(&file);
         Ok(module)
+    }
+
+    /// The same, of a file that gives its name to a module without one.
+    pub fn read_from(&self, bytes: Vec<u8>, file: Option<String>) -> Result<Module, Error> {
+        Ok(self.read(bytes)?.or_named(file))
     }
 
     /// Notes that a module is valid. It is no error if that fails.
@@ -126,8 +133,9 @@ mod tests {
 
     #[test]
     fn only_valid_modules_are_noted() {
-        let directory = std::env::temp_dir().join(format!("canny-modules-{}", std::process::id()));
-        let modules = ValidModules::at(directory.clone());
+        let cache = std::env::temp_dir().join(format!("canny-modules-{}", std::process::id()));
+        let modules = ValidModules::in_cache(&cache);
+        let directory = cache.join("modules");
         let (valid, invalid) = (module("i32.const 1"), module("i64.const 1"));
         modules.read(valid.clone()).unwrap();
         assert!(is_own(&directory.join(name_of(&valid))));
@@ -142,13 +150,14 @@ mod tests {
         modules.read(invalid.clone()).unwrap();
         fs::set_permissions(&directory, Permissions::from_mode(0o777)).unwrap();
         modules.read(invalid).unwrap_err();
-        fs::remove_dir_all(&directory).unwrap();
+        fs::remove_dir_all(&cache).unwrap();
     }
 
     #[test]
     fn declarations_are_validated_always() {
-        let directory = std::env::temp_dir().join(format!("canny-declared-{}", std::process::id()));
-        let modules = ValidModules::at(directory.clone());
+        let cache = std::env::temp_dir().join(format!("canny-declared-{}", std::process::id()));
+        let modules = ValidModules::in_cache(&cache);
+        let directory = cache.join("modules");
         let mut damaged = module("i32.const 1");
         damaged.push(77);
         modules.read(damaged.clone()).unwrap_err();
@@ -156,6 +165,6 @@ mod tests {
         fs::set_permissions(&directory, Permissions::from_mode(0o700)).unwrap();
         fs::write(directory.join(name_of(&damaged)), "").unwrap();
         modules.read(damaged).unwrap_err();
-        fs::remove_dir_all(&directory).unwrap();
+        fs::remove_dir_all(&cache).unwrap();
     }
 }

@@ -188,7 +188,7 @@ fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> 
         }
     };
     let known = environment.cache_directory().filter(|_| !request.validates);
-    let known = known.map(|directory| ValidModules::at(directory.join("modules")));
+    let known = known.map(|directory| ValidModules::in_cache(&directory));
     let module = match known {
         Some(known) => known.read(bytes),
         None => Module::read(bytes),
