@@ -166,11 +166,47 @@ pub unsafe fn back(base: *const u64) -> Found {
     unsafe { Found::Native(base.add(1).read() as usize, base.read() as *const u64) }
 }
 
+impl Caller {
+    /// Its frame.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn found(self) -> Option<Found> {
+        match self {
+            Caller::None => None,
+            Caller::Interpreted(frame) => Some(Found::Interpreted(frame)),
+            // SAFETY: the caller's promise.
+            Caller::Native(base) => Some(unsafe { back(base) }),
+        }
+    }
+}
+
+/// Leaves a frame of machine code, the newest one that is still there; gives its caller.
+///
+/// # Safety
+/// As above.
+pub unsafe fn drop_native(
+    activation: &mut Activation,
+    address: usize,
+    base: *const u64,
+) -> Option<Found> {
+    let piece = code_memory::find(address - 1);
+    let is_bridge =
+        piece.is_some_and(|(piece, _)| matches!(piece.purpose, Purpose::FromInterpreter));
+    // SAFETY: the caller's promise.
+    unsafe {
+        if is_bridge {
+            return drop_newest(activation).found();
+        }
+        (!base.is_null()).then(|| back(base))
+    }
+}
+
 /// Lets the interpreter go on below the newest call of machine code; gives who called that.
 ///
 /// # Safety
 /// As above.
-pub unsafe fn drop_newest(activation: &mut Activation) -> Caller {
+unsafe fn drop_newest(activation: &mut Activation) -> Caller {
     // SAFETY: frames of machine code belong to a transition, whose piece's base pointer leads to that of
     // the loop of handlers, with the address there behind it.
     unsafe {

@@ -47,6 +47,7 @@ mod operations;
 mod places;
 mod racing;
 mod record;
+mod remembered;
 mod run;
 mod sampling;
 mod store;
@@ -73,7 +74,7 @@ pub use module::{Export, ExternType, Import, Module, features, to_binary};
 pub use native::{
     Policy as MachineCodePolicy, set_policy as set_machine_code_policy, translate_all,
 };
-
+pub use remembered::ValidModules;
 pub use sampling::{SampleAnswer, SampleRegisters, SampleRequest, SampledFrame, answers, ask};
 pub use store::{Body, Function, Global, Store};
 pub use table::Table;

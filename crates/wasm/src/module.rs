@@ -197,6 +197,11 @@ pub fn features() -> WasmFeatures {
         | WasmFeatures::THREADS
 }
 
+/// Whether bytes begin like those of a binary.
+pub fn is_binary(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
+}
+
 impl Module {
     /// The module with these bytes, which are those of a binary, or a text in UTF-8.
     pub fn read(bytes: Vec<u8>) -> Result<Module, Error> {
@@ -205,16 +210,29 @@ impl Module {
 
     /// The same, of a file that gives its name to a module without one.
     pub fn read_from(bytes: Vec<u8>, file: Option<String>) -> Result<Module, Error> {
-        let mut module = Module::read(bytes)?;
-        if let (Some(shared), Some(file)) = (Arc::get_mut(&mut module.shared), file) {
+        Ok(Module::read(bytes)?.or_named(file))
+    }
+
+    /// The module, with a name if it has none, and the path of its file, if nobody else has it yet.
+    pub(crate) fn or_named(mut self, file: Option<String>) -> Module {
+        if let (Some(shared), Some(file)) = (Arc::get_mut(&mut self.shared), file) {
             let _ = shared.path.set(PathBuf::from(&file));
             shared.parts.name.get_or_insert(file);
         }
-        Ok(module)
+        self
     }
 
     /// Decodes and validates a module.
     pub fn new(bytes: Vec<u8>) -> Result<Module, Error> {
+        Module::decode(bytes, true)
+    }
+
+    /// Decodes a module whose bytes are known to be valid. The bodies of its functions are not looked at.
+    pub(crate) fn read_valid(bytes: Vec<u8>) -> Result<Module, Error> {
+        Module::decode(bytes, false)
+    }
+
+    fn decode(bytes: Vec<u8>, validates_bodies: bool) -> Result<Module, Error> {
         if !bytes.starts_with(MAGIC) {
             return Err(Error::Invalid {
                 text: "this is no WebAssembly module: it does not begin with \\0asm".into(),
@@ -230,7 +248,9 @@ impl Module {
         let mut allocations = FuncValidatorAllocations::default();
         for payload in Parser::new(0).parse_all(&bytes) {
             let payload = payload?;
-            if let ValidPayload::Func(function, body) = validator.payload(&payload)? {
+            if let ValidPayload::Func(function, body) = validator.payload(&payload)?
+                && validates_bodies
+            {
                 let mut function = function.into_validator(allocations);
                 function.validate(&body)?;
                 allocations = function.into_allocations();

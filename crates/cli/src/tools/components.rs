@@ -85,6 +85,7 @@ fn call(component: &Component, mut request: Request) -> Result<u8, String> {
     let network = Network {
         sockets: request.network,
         names: request.network,
+        requests: false,
     };
     let world = World::new(request.settings(arguments), network)?;
     let mut store = Store::new();

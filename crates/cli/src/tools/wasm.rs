@@ -12,7 +12,7 @@ use canny_io::socket::{Address, ListenOptions, Socket};
 use canny_wasi::{Directory, Settings, Wasi};
 use canny_wasm::{
     Error, Extern, ExternType, Function, FunctionType, Imports, Instance, Limits, Module, Store,
-    Trap, ValueType,
+    Trap, ValidModules, ValueType,
 };
 use lexopt::{Arg, Parser};
 
@@ -245,14 +245,20 @@ fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> 
         Ok(bytes) => bytes,
         Err(error) => return Ok(complain(&request.file, &error)),
     };
+    let known = environment.cache_directory().filter(|_| !request.validates);
+    let known = known.map(|directory| ValidModules::in_cache(&directory));
+    let read = |bytes: Vec<u8>| match &known {
+        Some(known) => known.read(bytes),
+        None => Module::new(bytes),
+    };
     if Component::is_component(&bytes) {
-        return match Component::new(bytes) {
+        return match Component::read_with(bytes, read) {
             Ok(_) if request.validates => Ok(0),
             Ok(component) => components::run(&component, request),
             Err(error) => Ok(complain(&request.file, &error)),
         };
     }
-    let module = match Module::new(bytes) {
+    let module = match read(bytes) {
         Ok(module) => module,
         Err(error) => return Ok(complain(&request.file, &error)),
     };

@@ -23,7 +23,7 @@ use super::compile::{
 };
 use crate::activation::{TRANSITION_BYTES, transition};
 use crate::code::Code;
-use crate::code_memory::{self, Piece, Purpose};
+use crate::code_memory::{self, Landings, Piece, Purpose};
 use crate::code_origins::CodeOrigins;
 use crate::definitions;
 use crate::switch::entries;
@@ -269,6 +269,7 @@ pub fn stub(own_index: u32, adapter: usize) -> Result<code_memory::Code, Refusal
         origins: Vec::new(),
         relocations: vec![(at, Some(adapter), -4)],
         words: Vec::new(),
+        landings: Landings::default(),
     };
     install(compiled, Purpose::ToInterpreter)
 }
@@ -280,12 +281,14 @@ pub fn install(compiled: Compiled, purpose: Purpose) -> Result<code_memory::Code
         traps,
         origins,
         relocations,
+        landings,
         ..
     } = compiled;
     let piece = Piece {
         purpose,
         traps: traps.into(),
         origins: CodeOrigins::new(&origins),
+        landings,
     };
     let code = code_memory::install(bytes, piece, |bytes, address| {
         for (offset, target, addend) in relocations {

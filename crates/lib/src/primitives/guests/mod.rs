@@ -599,11 +599,9 @@ fn resume(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (shared, record) = store(thread, call)?;
     let run = RunId(call.index(thread, 1)? as u64);
     let mut guests = shared.lock(thread);
-    if let Some(kind) = guests
-        .store
-        .called_type()
-        .filter(|_| guests.store.newest_run() == Some(run))
-    {
+    let called = guests.store.called_type();
+    let called = called.filter(|_| guests.store.newest_run() == Some(run));
+    if let Some(kind) = called {
         let given = call.at(2);
         let mut words = std::mem::take(&mut guests.words);
         words.clear();
@@ -623,7 +621,9 @@ fn resume(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             return Err(trap(thread, call, &reason));
         }
     }
-    go_on(thread, call, record, (&shared, guests), run, false)
+    // What follows an answer is the first slice of a call, as it were. It does not wait.
+    let is_first = called.is_some() && !guests.store.may_wait();
+    go_on(thread, call, record, (&shared, guests), run, is_first)
 }
 
 /// The bits of what a procedure of Scheme has returned.
