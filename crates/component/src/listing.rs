@@ -17,6 +17,8 @@ pub struct Row {
     pub name: String,
     /// Its type in the notation of WIT.
     pub text: String,
+    /// The names of parameters, if it is a function.
+    pub parameters: Vec<String>,
 }
 
 /// Imports and exports.
@@ -93,10 +95,18 @@ impl Writer<'_> {
             ComponentEntityType::Component(_) => "component".to_owned(),
             ComponentEntityType::Value(kind) => format!("value {}", self.value(kind, 0)),
         };
+        let parameters = match kind {
+            ComponentEntityType::Func(id) => {
+                let parameters = self.types[id].params.iter();
+                parameters.map(|(name, _)| name.to_string()).collect()
+            }
+            _ => Vec::new(),
+        };
         rows.push(Row {
             interface: interface.to_owned(),
             name: name.to_owned(),
             text,
+            parameters,
         });
     }
 

@@ -92,6 +92,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%wasi" => systems::make;
     "%wasi-function" => systems::function;
     "%wasi-bind!" => systems::bind;
+    "%wasi-finish" => systems::finish;
     "%wasi-output" => |thread, call| systems::taken(thread, call, 0);
     "%wasi-error-output" => |thread, call| systems::taken(thread, call, 1);
     "%wasm-memory" => objects::make_memory;
