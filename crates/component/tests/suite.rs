@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use canny_component::types::{Shape, Type};
 use canny_component::{Component, Imports, Instance, Item, Value};
-use canny_wasm::{Error, Store, Trap};
+use canny_wasm::{Error, MachineCodePolicy as Policy, Store, Trap, set_machine_code_policy};
 use wast::component::WastVal;
 use wast::parser::{ParseBuffer, parse};
 use wast::{QuoteWat, Wast, WastArg, WastDirective, WastExecute, WastInvoke, WastRet};
@@ -472,14 +472,18 @@ fn run_all(directory: &Path) -> (Vec<String>, usize) {
     (wrong, done)
 }
 
+/// One test, since the policy is that of the process.
 #[test]
-fn scripts_hold() {
+fn scripts_hold_with_and_without_machine_code() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
     let official = std::env::var("COMPONENT_SUITE").ok().map(PathBuf::from);
-    for directory in [own].into_iter().chain(official) {
-        let (wrong, done) = run_all(&directory);
-        eprintln!("{done} directives");
-        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-        assert!(done > 0);
+    for policy in [Policy::Never, Policy::Always] {
+        set_machine_code_policy(policy);
+        for directory in [&own].into_iter().chain(&official) {
+            let (wrong, done) = run_all(directory);
+            eprintln!("{done} directives");
+            assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+            assert!(done > 0);
+        }
     }
 }
