@@ -83,7 +83,10 @@ impl Pipe {
         }
         content.written += count as u64;
         drop(content);
-        self.changed.give();
+        // A try that takes nothing must not wake up its own wait.
+        if count > 0 {
+            self.changed.give();
+        }
         Some(count)
     }
 
