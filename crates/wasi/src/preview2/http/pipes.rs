@@ -240,6 +240,8 @@ impl Sink for BodySink {
 }
 
 /// A body that the embedder writes for a guest. One that is dropped before its end has failed.
+///
+/// A guest may keep a body without reading it. So an embedder stops writing when the call has ended.
 pub struct BodyWriter(pub(super) Arc<Writer>);
 
 impl BodyWriter {
