@@ -282,9 +282,11 @@
     ;; program, and `#:environment` pairs of strings. `#:directories` are paths, pairs of path and
     ;; the guest's name for it, or lists of `read-only`, path and name. Streams are #t for those of
     ;; the process, #f for nothing, or ports of files, pipes and terminals. The input may be a
-    ;; string or bytevector, an output the symbol `memory`.
+    ;; string or bytevector, an output the symbol `memory`. A component gets sockets and looks names
+    ;; up if `#:network` says so. `#:http` lets it make requests, if somebody carries them out:
+    ;; `(canny web components)` does.
     (define* (make-wasi #:key (arguments '("guest")) (environment '()) (directories '())
-                        (input #t) (output #t) (error-output #t))
+                        (input #t) (output #t) (error-output #t) (network #f) (http #f))
       (check-list 'make-wasi 1 arguments)
       (check-list 'make-wasi 2 environment)
       (check-list 'make-wasi 3 directories)
@@ -292,7 +294,7 @@
       (flush-if-port error-output)
       (new-wasi (%wasi arguments environment (map directory-row directories)
                        (if (string? input) (string->utf8 input) input)
-                       output error-output)))
+                       output error-output (and network #t) (and http #t))))
 
     ;; Buffered output comes before that of the guest.
     (define (flush-if-port output)
@@ -327,11 +329,12 @@
       (check-wasi 'wasi-error-output wasi)
       (%wasi-error-output (wasi-handle wasi)))
 
-    ;; Runs a WASI command; its exit code. The keywords are those of `make-store`. Nothing of the
-    ;; guest is left afterwards.
+    ;; Runs a WASI command, a module or a component; its exit code. The keywords are those of
+    ;; `make-store`. Nothing of the guest is left afterwards.
     (define* (run-command module wasi #:key (fuel #f) (memory-limit #f)
                           (stack-size default-stack-size) (imports '()))
-      (check-module 'run-command module)
+      (if (not (component? module))
+          (check-argument 'run-command 1 module? "module or component" module))
       (check-argument 'run-command 2 wasi? "WASI" wasi)
       (let ((store (make-store #:fuel fuel #:memory-limit memory-limit #:stack-size stack-size)))
         (dynamic-wind
@@ -348,9 +351,12 @@
                  (return (caddr (error-object-irritants object)))
                  (raise-continuable object)))
            (lambda ()
-             (call-export (instantiate module #:wasi wasi #:store store #:imports imports)
-                          "_start")
-             0)))))
+             (if (component? module)
+                 (run-component module wasi store imports)
+                 (begin
+                   (call-export (instantiate module #:wasi wasi #:store store #:imports imports)
+                                "_start")
+                   0)))))))
 
     ;; Errors.
 

@@ -34,6 +34,14 @@ impl Component {
 
     /// Decodes and validates a component, and the modules in it.
     pub fn new(bytes: Vec<u8>) -> Result<Component, Error> {
+        Component::read_with(bytes, Module::new)
+    }
+
+    /// The same, with modules that are read by a function of the caller.
+    pub fn read_with(
+        bytes: Vec<u8>,
+        read: impl Fn(Vec<u8>) -> Result<Module, Error>,
+    ) -> Result<Component, Error> {
         if !Component::is_component(&bytes) {
             return Err(Error::Invalid {
                 text: "this is no component".into(),
@@ -83,7 +91,7 @@ impl Component {
         let mut modules = HashMap::new();
         for place in places {
             let start = place.start;
-            let module = Module::new(bytes[place].to_vec()).map_err(|error| match error {
+            let module = read(bytes[place].to_vec()).map_err(|error| match error {
                 Error::Invalid { text, offset } => Error::Invalid {
                     text,
                     offset: offset + start as u64,

@@ -404,10 +404,12 @@ impl<'c> Provider<'c> for Making<'c, '_> {
         }
         self.missing
             .push(format!("the resource {} is missing", path.join("#")));
-        Resource::new(Maker::Guest {
+        let placeholder = Resource::new(Maker::Guest {
             state: State::new(None),
             destructor: None,
-        })
+        });
+        placeholder.name_it(&name);
+        placeholder
     }
 
     fn function(&mut self, path: &[&str], kind: &Arc<FunctionType>) -> Function {

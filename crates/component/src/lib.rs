@@ -23,6 +23,7 @@ pub mod resource;
 mod scope;
 pub mod types;
 mod value;
+pub mod wave;
 
 pub use canny_wasm::{Error, to_binary};
 pub use component::Component;

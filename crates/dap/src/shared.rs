@@ -9,6 +9,7 @@ use canny_lib::debug::rerun::{Rerun, Resumption, Runner};
 use canny_lib::evaluation::Evaluation;
 use canny_locks::{Condvar, Mutex};
 use canny_vm::debug::{BreakpointId, ExpansionId, Kept, PartName, TaskKey};
+use canny_vm::guests::CodeText;
 use canny_vm::{Thread, Vm};
 use serde_json::{Value as Json, json};
 
@@ -76,6 +77,8 @@ pub struct Shared {
     pub(crate) watchables: Mutex<Vec<(Kept, PartName)>>,
     /// Names of texts without files; their numbers count from one.
     texts: Mutex<Vec<String>>,
+    /// Code of guests, by name.
+    listings: Mutex<HashMap<String, String>>,
     pub(crate) settings: Mutex<Settings>,
     phase: Mutex<Phase>,
     changed: Condvar,
@@ -152,6 +155,7 @@ impl Shared {
             keeping: Mutex::default(),
             watchables: Mutex::default(),
             texts: Mutex::default(),
+            listings: Mutex::default(),
             settings: Mutex::new(Settings {
                 first_line: 1,
                 first_column: 1,
@@ -226,8 +230,22 @@ impl Shared {
         self.texts.lock().get(index).cloned()
     }
 
-    /// The texts of the program and of libraries, by name.
+    /// The code of a function of a guest in the place of its source.
+    pub fn source_of_listing(&self, code: CodeText) -> Json {
+        let number = self.number_of_source(&code.key);
+        self.listings.lock().insert(code.key, code.text);
+        json!({
+            "name": code.name,
+            "origin": "the code of a guest",
+            "sourceReference": number,
+        })
+    }
+
+    /// The texts of the program and of libraries, by name, and code of guests.
     pub fn source_text(&self, name: &str) -> Option<String> {
+        if let Some(listing) = self.listings.lock().get(name) {
+            return Some(listing.clone());
+        }
         let vm = self.machine.upgrade()?;
         Evaluation::of(&vm).source_text(name)
     }

@@ -1,6 +1,7 @@
 //! Stacks of tasks: those of tasks that stand still, those of continuations for tasks that wait, and what
 //! their frames are called.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use canny_vm::debug::{DebugFrame, Kept, TaskKey, Wake};
@@ -176,7 +177,15 @@ impl Shared {
             format!("{name} (by tail calls in {})", tails.join(", "))
         };
         let mut row = json!({"id": number, "name": name, "line": 0, "column": 0});
-        if let Some(position) = &frame.position {
+        let is_file = |position: &&Position| Path::new(&position.file).is_file();
+        if let Some(listing) = &frame.listing
+            && frame.position.as_ref().filter(is_file).is_none()
+            && let Some(code) = (listing.0)()
+        {
+            row["line"] = self.line_for_client(code.line).into();
+            row["column"] = self.column_for_client(1).into();
+            row["source"] = self.source_of_listing(code);
+        } else if let Some(position) = &frame.position {
             self.place(&mut row, position);
         }
         if let Some(address) = frame.address {

@@ -5,7 +5,7 @@ use canny_lib::debug::parts::{self, Part};
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::Thread;
-use canny_vm::debug::{DebugVariable, Home, Kept, Stop, TaskKey};
+use canny_vm::debug::{DebugFrame, DebugVariable, Home, Kept, Stop, TaskKey};
 use serde_json::{Value as Json, json};
 
 use crate::numbers::{Place, Target, Wanted};
@@ -17,6 +17,23 @@ const TEXT_BYTES: usize = 200;
 pub const BYTES: &str = "bytes:";
 /// Bytes where the whole text is wanted.
 const CLIPBOARD_BYTES: usize = 1 << 20;
+
+/// The variables of a guest's frame, which are text.
+fn variables_of_guest(guest: DebugFrame, target: Target, wanted: Wanted) -> Vec<Json> {
+    if !wanted.named || matches!(target, Target::Captured(_)) {
+        return Vec::new();
+    }
+    let values = guest.values.into_iter().skip(wanted.first);
+    let rows = values.take(wanted.count).map(|(name, value)| {
+        json!({
+            "name": name,
+            "value": value,
+            "variablesReference": 0,
+            "presentationHint": {"attributes": ["readOnly"]},
+        })
+    });
+    rows.collect()
+}
 
 impl Shared {
     /// The task goes on: its numbers are no longer valid.
@@ -120,6 +137,10 @@ impl Shared {
         let task = stop.task();
         let variables = match target {
             Target::Locals(Place::Stopped(frame)) | Target::Captured(Place::Stopped(frame)) => {
+                let described = stop.frames(frame, 1).pop();
+                if let Some(guest) = described.filter(DebugFrame::is_guest) {
+                    return variables_of_guest(guest, target, wanted);
+                }
                 stop.variables(frame)
             }
             _ => return self.parts_of_waiting(stop.thread(), task, target, wanted),

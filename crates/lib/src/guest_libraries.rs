@@ -9,9 +9,10 @@ use std::collections::HashSet;
 use std::fmt::Write;
 use std::path::Path;
 
+use canny_component::Component;
 use canny_syntax::datum::Datum;
 use canny_syntax::name::Name;
-use canny_wasm::{Export, ExternType, Module};
+use canny_wasm::{Export, ExternType, Module, to_binary};
 
 /// The module of the functions of WASI.
 const WASI: &str = "wasi_snapshot_preview1";
@@ -23,7 +24,12 @@ pub(crate) fn file_of_key(key: &str) -> Option<&str> {
 
 /// The source of the library of a module; else what is wrong with that.
 pub(crate) fn source(file: &Path, bytes: Vec<u8>) -> Result<String, String> {
-    let module = Module::read(bytes).map_err(|error| error.to_string())?;
+    let bytes = to_binary(bytes).map_err(|error| error.to_string())?;
+    if Component::is_component(&bytes) {
+        let component = Component::new(bytes).map_err(|error| error.to_string())?;
+        return source_of_component(file, &component);
+    }
+    let module = Module::new(bytes).map_err(|error| error.to_string())?;
     check_imports(&module)?;
     let names = module.exports().iter().map(|(name, _)| symbol(name));
     let names: Vec<String> = names.collect();
@@ -56,6 +62,75 @@ pub(crate) fn source(file: &Path, bytes: Vec<u8>) -> Result<String, String> {
     }
     text.push_str("))\n");
     Ok(text)
+}
+
+/// The same of a component: procedures for its exported functions. Those of interfaces have their own name,
+/// or the interface's before it if there are several of that name.
+fn source_of_component(file: &Path, component: &Component) -> Result<String, String> {
+    let listing = component.listing();
+    let missing: Vec<&str> = listing
+        .imports
+        .iter()
+        .map(|row| match row.interface.as_str() {
+            "" => row.name.as_str(),
+            interface => interface,
+        })
+        .filter(|name| !name.starts_with("wasi:"))
+        .collect();
+    if let Some(first) = missing.first() {
+        return Err(format!(
+            "the component imports {first:?}, which `instantiate-component` can give it"
+        ));
+    }
+    let functions: Vec<(String, &str)> = component_names(component);
+    let names: Vec<String> = functions.iter().map(|(name, _)| symbol(name)).collect();
+    let file = Datum::String(file.display().to_string().into());
+    let mut text = format!(
+        "(define-library (wasm {file})\n\
+         (export {})\n\
+         (import (prefix (only (scheme base) define) guest:) (prefix (canny wasm libraries) guest:))\n\
+         (begin\n(guest:define guest:instance (guest:instance-of-component {file}))\n",
+        names.join(" ")
+    );
+    let rows = listing.exports.iter().filter(|row| is_function(&row.text));
+    for (number, (row, name)) in rows.zip(&names).enumerate() {
+        let full = match row.interface.as_str() {
+            "" => row.name.clone(),
+            interface => format!("{interface}#{}", row.name),
+        };
+        let given = Datum::String(full.into());
+        let parameters = row.parameters.iter().map(|name| Some(name.clone()));
+        let parameters = distinct(&parameters.collect::<Vec<_>>()).join(" ");
+        // Writing to a text cannot fail.
+        let _ = writeln!(
+            text,
+            "(guest:define guest:{number} (guest:instance-export guest:instance {given}))\n\
+             (guest:define ({name} {parameters}) (guest:{number} {parameters}))",
+        );
+    }
+    text.push_str("))\n");
+    Ok(text)
+}
+
+fn is_function(text: &str) -> bool {
+    text.starts_with("func(")
+}
+
+/// The names of a component's functions in its library, with their types.
+fn component_names(component: &Component) -> Vec<(String, &str)> {
+    let rows = component.listing().exports.iter();
+    let rows: Vec<_> = rows.filter(|row| is_function(&row.text)).collect();
+    let mut named = Vec::new();
+    for row in &rows {
+        let same = rows.iter().filter(|other| other.name == row.name).count();
+        let name = match row.interface.as_str() {
+            "" => row.name.clone(),
+            _ if same == 1 => row.name.clone(),
+            interface => format!("{interface}#{}", row.name),
+        };
+        named.push((name, row.text.as_str()));
+    }
+    named
 }
 
 /// Refuses a module that imports something other than functions of WASI.
@@ -99,7 +174,14 @@ fn distinct(names: &[Option<String>]) -> Vec<String> {
 /// The kind and type of an export of a module, for people.
 pub fn description(library: &str, export: &str) -> Option<String> {
     let file = file_of_key(library)?;
-    let module = Module::read(std::fs::read(file).ok()?).ok()?;
+    let bytes = to_binary(std::fs::read(file).ok()?).ok()?;
+    if Component::is_component(&bytes) {
+        let component = Component::new(bytes).ok()?;
+        let names = component_names(&component);
+        let (_, kind) = names.iter().find(|(name, _)| name == export)?;
+        return Some(format!("a function {kind} of the component {file}"));
+    }
+    let module = Module::new(bytes).ok()?;
     let (_, kind) = module.exports().iter().find(|(name, _)| name == export)?;
     Some(match kind {
         Export::Function(index) => {

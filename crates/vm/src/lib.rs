@@ -34,6 +34,7 @@ pub use control::graft::NewState;
 pub use data::numbers::{self, Numeric, numeric};
 pub use data::strings::{self, TextBuilder, string_text};
 pub use data::{symbols, values};
+pub use frames::guests;
 pub use frames::inspect::{FrameVariable, KeptFrame};
 pub use frames::stack::VmStack;
 pub use frames::{FrameDescription, Position, TailCaller};

@@ -52,6 +52,8 @@ pub struct Activation {
     pub native_base: *mut u64,
     /// The wait at whose instruction it was left.
     pub waiting: Option<Waiting>,
+    /// Whether an instruction of machine code has ended it with a trap.
+    pub is_fault: bool,
 }
 
 const _: () = assert!(std::mem::offset_of!(Activation, budget) == activation::BUDGET as usize);
@@ -106,7 +108,11 @@ const _: () = assert!(std::mem::offset_of!(Transition, link) == transition::LINK
 const _: () = assert!(std::mem::offset_of!(Transition, instance) == transition::INSTANCE as usize);
 const _: () = assert!(std::mem::offset_of!(Transition, base) == transition::BASE as usize);
 
-/// Jumps and calls between two looks at which function runs, while that is an interpreted one.
+/// Jumps and calls between two looks at which function runs, while that is interpreted and may become
+/// machine code.
+pub const FIRST_STRETCH: i64 = 2_000;
+
+/// The same while it is interpreted and waits for the compiler, or is not fit.
 pub const STRETCH: i64 = 10_000;
 
 /// Memory for frames, which the system gives when it is touched: those of the interpreter from the lower
@@ -229,7 +235,7 @@ impl Run {
                 pc: std::ptr::null(),
                 frame: stack.base,
                 instance: std::ptr::null(),
-                callee: 0,
+                callee: u64::MAX,
                 scratch: [0; LINK_WORDS],
                 base: stack.base,
                 native_stack: std::ptr::null_mut(),
@@ -240,6 +246,7 @@ impl Run {
                 top: stack.base,
                 native_base: stack.top(),
                 waiting: None,
+                is_fault: false,
             },
             stack,
             is_outside: false,
@@ -262,11 +269,27 @@ impl Run {
 }
 
 impl Activation {
+    /// Clears the words of all frames of a run that has ended in the middle: the next one has its frames in
+    /// the same place, and what a frame has not written yet must not look like a reference to an object.
+    pub fn forget_words(&mut self, slots: usize) {
+        for (first, count) in self.parts(slots) {
+            // SAFETY: both parts lie in the stack of the run, and nothing refers to them.
+            unsafe { first.write_bytes(0, count) };
+        }
+    }
+
     /// The words of all frames of a run that was left, and of so many slots behind the newest one of the
     /// interpreter: those of the interpreter, and those of machine code.
     pub fn words(&self, slots: usize) -> [&[u64]; 2] {
-        let newest = self.frame.cast_const().max(self.top);
         // SAFETY: the run is not running now; both parts lie in its stack, which is mapped.
+        self.parts(slots)
+            .map(|(first, count)| unsafe { std::slice::from_raw_parts(first, count) })
+    }
+
+    /// Where both parts begin, and how many words they have.
+    fn parts(&self, slots: usize) -> [(*mut u64, usize); 2] {
+        let newest = self.frame.cast_const().max(self.top);
+        // SAFETY: both parts lie in the stack of the run.
         unsafe {
             let room = self
                 .stack_limit
@@ -276,8 +299,8 @@ impl Activation {
             let interpreted = end.offset_from_unsigned(self.base);
             let native = self.native_base.offset_from_unsigned(self.native_stack);
             [
-                std::slice::from_raw_parts(self.base, interpreted),
-                std::slice::from_raw_parts(self.native_stack, native),
+                (self.base.cast_mut(), interpreted),
+                (self.native_stack, native),
             ]
         }
     }

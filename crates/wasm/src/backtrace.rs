@@ -10,7 +10,7 @@ use crate::definitions;
 use crate::error::GuestFrame;
 use crate::frames::{self, Caller, Found, Frame, caller};
 use crate::handlers;
-use crate::module::Module;
+use crate::places::{Located, Spot};
 use crate::store::Store;
 
 /// Most frames of a backtrace.
@@ -25,26 +25,31 @@ impl Store {
     pub(crate) fn note_backtrace(&mut self, activation: &Activation) {
         self.backtrace.clear();
         each_frame(activation, &mut |walked| {
-            if let Some((module, own_index)) = &walked.function {
-                self.backtrace.push(named(module, *own_index));
+            if let Some(located) = &walked.function {
+                self.backtrace.extend(located.frames());
             }
             self.backtrace.len() < FRAMES_MAX
         });
+        self.backtrace.truncate(FRAMES_MAX);
     }
 }
 
 /// A frame of a run that was left.
 #[derive(Debug)]
 pub struct Walked {
-    /// Its module and the index among the module's own functions; none for code between functions.
-    pub function: Option<(Module, u32)>,
+    /// Where it is in a function; none for code between functions.
+    pub function: Option<Located>,
     /// The base pointer of a frame of machine code.
     pub base: Option<usize>,
+    /// The slots of an interpreted frame.
+    pub slots: Option<*const u64>,
 }
 
 /// Shows the frames of a run that was left, the newest first, as long as they are wanted.
 pub fn each_frame(activation: &Activation, visit: &mut dyn FnMut(Walked) -> bool) {
     let mut transition = activation.transition;
+    // The newest frame is then at the instruction that has trapped, and not behind a call.
+    let mut is_fault = activation.is_fault;
     let mut next = Some(frames::start(activation));
     while let Some(found) = next {
         let walked;
@@ -59,16 +64,26 @@ pub fn each_frame(activation: &Activation, visit: &mut dyn FnMut(Walked) -> bool
                         Caller::Native(base) => Some(frames::back(base)),
                     }
                 });
-                let base = None;
-                (Walked { function, base }, older)
+                let walked = Walked {
+                    function,
+                    base: None,
+                    slots: Some(frame.slots),
+                };
+                (walked, older)
             }
             Found::Native(address, base) => {
                 // A return address may be that of the next function.
-                let function = frames::function_at(address - 1);
+                let address = address - usize::from(!is_fault);
+                is_fault = false;
+                let function = frames::function_at(address);
                 // SAFETY: the run has been left, and the frame is one of its own.
-                let older = unsafe { frames::outside(address - 1, base, &mut transition) };
-                let base = Some(base as usize);
-                (Walked { function, base }, older)
+                let older = unsafe { frames::outside(address, base, &mut transition) };
+                let walked = Walked {
+                    function,
+                    base: Some(base as usize),
+                    slots: None,
+                };
+                (walked, older)
             }
         };
         if !visit(walked) {
@@ -78,16 +93,21 @@ pub fn each_frame(activation: &Activation, visit: &mut dyn FnMut(Walked) -> bool
 }
 
 /// The function of an interpreted frame, and the slot of its link.
-fn function_of(frame: Frame) -> (Option<(Module, u32)>, Option<usize>) {
+fn function_of(frame: Frame) -> (Option<Located>, Option<usize>) {
     // SAFETY: instances live as long as their store.
     let instance = unsafe { &*frame.instance };
     let found = instance.module.as_ref().and_then(|module| {
-        module.with_function_at(frame.at(), |own_index, body, _| {
-            ((module.clone(), own_index), body.link as usize)
+        module.with_function_at(frame.at(), |own_index, body, word| {
+            let located = Located {
+                module: module.clone(),
+                own_index,
+                spot: Spot::Word(word),
+            };
+            (located, body.link as usize)
         })
     });
-    if let Some((function, link)) = found {
-        return (Some(function), Some(link));
+    if let Some((located, link)) = found {
+        return (Some(located), Some(link));
     }
     // SAFETY: a run that was left has the address of an instruction, of which this is the first word.
     let word = unsafe { frame.pc.read() };
@@ -98,11 +118,4 @@ fn function_of(frame: Frame) -> (Option<(Module, u32)>, Option<usize>) {
     let words = unsafe { std::slice::from_raw_parts(frame.pc, 3) };
     let link = definitions::function_type(code::read32(words, 16)).link();
     (None, Some(link))
-}
-
-/// A frame of one of a module's own functions.
-fn named(module: &Module, own_index: u32) -> GuestFrame {
-    let function = module.parts().imported_functions as u32 + own_index;
-    let name = module.function_name(function).map(str::to_owned);
-    GuestFrame { function, name }
 }

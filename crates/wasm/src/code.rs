@@ -12,9 +12,30 @@ use crate::handlers;
 #[derive(Default, Debug)]
 pub struct Code {
     words: Vec<u64>,
+    /// Where each instruction is from, if that is asked for: its place, and an offset in the module's bytes.
+    origins: Option<Vec<(u32, u32)>>,
+    origin: u32,
 }
 
 impl Code {
+    /// Code that notes where its instructions are from.
+    pub fn with_origins() -> Code {
+        Code {
+            origins: Some(Vec::new()),
+            ..Code::default()
+        }
+    }
+
+    /// The next instructions are from there in the module's bytes.
+    pub fn set_origin(&mut self, offset: u64) {
+        self.origin = offset as u32;
+    }
+
+    /// Where its instructions are from, in the order of their places.
+    pub fn origins(self) -> Origins {
+        Origins(self.origins.unwrap_or_default().into())
+    }
+
     /// Where the next instruction will be.
     pub fn len(&self) -> usize {
         self.words.len()
@@ -23,6 +44,9 @@ impl Code {
     /// Adds an instruction whose operands are zero; gives its place.
     pub fn put(&mut self, opcode: Opcode) -> usize {
         let place = self.words.len();
+        if let Some(origins) = &mut self.origins {
+            origins.push((place as u32, self.origin));
+        }
         self.words.push(handlers::address(opcode) as u64);
         self.words.resize(place + opcode.bytes() / 8, 0);
         place
@@ -41,6 +65,9 @@ impl Code {
     /// Forgets everything from a place on.
     pub fn truncate(&mut self, place: usize) {
         self.words.truncate(place);
+        if let Some(origins) = &mut self.origins {
+            origins.truncate(origins.partition_point(|(at, _)| (*at as usize) < place));
+        }
     }
 
     fn set(&mut self, place: usize, at: usize, bits: u64, value: u64) {
@@ -82,6 +109,18 @@ impl Code {
     /// The finished words.
     pub fn finish(self) -> Box<[u64]> {
         self.words.into_boxed_slice()
+    }
+}
+
+/// Offsets in a module's bytes of the instructions of a function, in the order of their places.
+#[derive(Debug)]
+pub struct Origins(Box<[(u32, u32)]>);
+
+impl Origins {
+    /// The offset of the instruction that has a word.
+    pub fn of_word(&self, word: u32) -> Option<u32> {
+        let behind = self.0.partition_point(|(place, _)| *place <= word);
+        Some(self.0[behind.checked_sub(1)?].1)
     }
 }
 

@@ -11,6 +11,8 @@ use std::sync::{Arc, LazyLock, Weak};
 use canny_locks::Mutex;
 use canny_tables::guest::Reason;
 
+use crate::code_origins::CodeOrigins;
+
 /// Most bytes of machine code in a process.
 const BYTES: usize = 256 << 20;
 
@@ -34,6 +36,40 @@ pub struct Piece {
     pub purpose: Purpose,
     /// Offsets of instructions that trap, in order.
     pub traps: Box<[(u32, Reason)]>,
+    /// Where its instructions are from in the module's bytes.
+    pub origins: CodeOrigins,
+    pub landings: Landings,
+}
+
+/// The calls of a function that end with an exception there.
+#[derive(Default, Debug)]
+pub struct Landings {
+    /// Bytes from the stack pointer to the base pointer.
+    pub frame_bytes: u32,
+    /// Where the frame has the instance, from the stack pointer on.
+    pub instance: u32,
+    /// Calls by the offsets to which they return, in order.
+    pub calls: Box<[Landing]>,
+}
+
+/// Where a call goes on that ends with an exception.
+#[derive(Debug)]
+pub struct Landing {
+    /// The offset to which it returns otherwise.
+    pub after: u32,
+    /// The offset of code that asks which clause it is.
+    pub handler: u32,
+    /// The clauses of the blocks around it, those of inner blocks first.
+    pub clauses: Box<[CaughtBy]>,
+}
+
+/// A clause that catches exceptions.
+#[derive(Clone, Copy, Debug)]
+pub struct CaughtBy {
+    /// The module's tag, if it does not catch all exceptions.
+    pub tag: Option<u32>,
+    /// Whether it takes the exception itself, behind its values.
+    pub takes_reference: bool,
 }
 
 struct Region {

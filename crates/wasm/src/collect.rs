@@ -145,7 +145,7 @@ impl Store {
 }
 
 /// Most slots that machine code uses for the operands of an operation of the runtime.
-const OPERAND_SLOTS: usize = 128;
+pub const OPERAND_SLOTS: usize = 128;
 
 /// The words of all frames of a run that was left in the middle of a function.
 fn running(activation: &Activation) -> [&[u64]; 2] {

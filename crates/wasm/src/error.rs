@@ -6,6 +6,7 @@ use std::fmt;
 
 use canny_tables::guest::Reason;
 
+use crate::dwarf::SourcePlace;
 use crate::exceptions::Exception;
 
 /// The reason for which a run ended before its function returned.
@@ -185,14 +186,40 @@ pub struct GuestFrame {
     pub function: u32,
     /// Its name, if the module has one.
     pub name: Option<String>,
+    /// The name of its module or of the file, if either is known.
+    pub module: Option<String>,
+    /// The offset in the module's bytes of the instruction that has trapped or calls the newer frame.
+    pub offset: Option<u32>,
+    /// Whether it is machine code.
+    pub is_machine_code: bool,
+    /// Whether a compiler has put it in the place of a call before the module was made: it is a part of the
+    /// next frame that is not inlined.
+    pub is_inlined: bool,
+    /// Where it is in source text, by the module's debug information.
+    pub place: Option<SourcePlace>,
 }
 
 impl GuestFrame {
     /// The name, or the index in words.
-    pub fn text(&self) -> String {
+    pub fn name_text(&self) -> String {
         match &self.name {
             Some(name) => name.clone(),
             None => format!("function {}", self.function),
         }
+    }
+
+    /// The name, the offset and the place in source text, such as `divide@0x1a3f at ratio.c:12:7`.
+    pub fn text(&self) -> String {
+        let mut text = self.name_text();
+        if let Some(offset) = self.offset {
+            text.push_str(&format!("@{offset:#x}"));
+        }
+        if let Some(place) = &self.place {
+            text.push_str(&format!(" at {place}"));
+        }
+        if self.is_inlined {
+            text.push_str(" (inlined)");
+        }
+        text
     }
 }

@@ -10,6 +10,7 @@ use crate::activation::{Activation, Transition};
 use crate::code_memory::{self, Purpose};
 use crate::handlers;
 use crate::module::Module;
+use crate::places::{Located, Spot};
 use crate::record::InstanceRecord;
 use crate::switch::{LEFT_BASE, entries};
 
@@ -109,13 +110,17 @@ pub fn start(activation: &Activation) -> Found {
     Found::Native(address, base as *const u64)
 }
 
-/// The function of a frame of machine code, among its module's own ones.
-pub fn function_at(address: usize) -> Option<(Module, u32)> {
-    let (piece, _) = code_memory::find(address)?;
-    match &piece.purpose {
-        Purpose::Function(owner, index) => Some((Module::of_any(owner.upgrade()?)?, *index)),
-        _ => None,
-    }
+/// The place in a function at which a frame of machine code is.
+pub fn function_at(address: usize) -> Option<Located> {
+    let (piece, byte) = code_memory::find(address)?;
+    let Purpose::Function(owner, own_index) = &piece.purpose else {
+        return None;
+    };
+    Some(Located {
+        module: Module::of_any(owner.upgrade()?)?,
+        own_index: *own_index,
+        spot: Spot::Byte(piece, byte),
+    })
 }
 
 /// The caller of a frame of machine code. `transition` is the newest one that is not behind it, and moves.
@@ -161,11 +166,47 @@ pub unsafe fn back(base: *const u64) -> Found {
     unsafe { Found::Native(base.add(1).read() as usize, base.read() as *const u64) }
 }
 
+impl Caller {
+    /// Its frame.
+    ///
+    /// # Safety
+    /// As above.
+    pub unsafe fn found(self) -> Option<Found> {
+        match self {
+            Caller::None => None,
+            Caller::Interpreted(frame) => Some(Found::Interpreted(frame)),
+            // SAFETY: the caller's promise.
+            Caller::Native(base) => Some(unsafe { back(base) }),
+        }
+    }
+}
+
+/// Leaves a frame of machine code, the newest one that is still there; gives its caller.
+///
+/// # Safety
+/// As above.
+pub unsafe fn drop_native(
+    activation: &mut Activation,
+    address: usize,
+    base: *const u64,
+) -> Option<Found> {
+    let piece = code_memory::find(address - 1);
+    let is_bridge =
+        piece.is_some_and(|(piece, _)| matches!(piece.purpose, Purpose::FromInterpreter));
+    // SAFETY: the caller's promise.
+    unsafe {
+        if is_bridge {
+            return drop_newest(activation).found();
+        }
+        (!base.is_null()).then(|| back(base))
+    }
+}
+
 /// Lets the interpreter go on below the newest call of machine code; gives who called that.
 ///
 /// # Safety
 /// As above.
-pub unsafe fn drop_newest(activation: &mut Activation) -> Caller {
+unsafe fn drop_newest(activation: &mut Activation) -> Caller {
     // SAFETY: frames of machine code belong to a transition, whose piece's base pointer leads to that of
     // the loop of handlers, with the address there behind it.
     unsafe {

@@ -29,6 +29,8 @@ struct Handlers {
     by_opcode: SeededMap<Opcode, usize>,
     /// The few that the runtime asks for, by address.
     of_runtime: Vec<(usize, Runtime)>,
+    /// That of calls of the host.
+    host: usize,
     first: usize,
     last: usize,
 }
@@ -51,6 +53,7 @@ static HANDLERS: LazyLock<Handlers> = LazyLock::new(|| {
     }
     of_runtime.sort_unstable_by_key(|(address, _)| *address);
     Handlers {
+        host: by_opcode[&Opcode::Runtime(Runtime::Host)],
         by_opcode,
         of_runtime,
         first,
@@ -88,9 +91,17 @@ pub fn opcode(address: u64) -> Option<Opcode> {
 
 /// The same if the instruction is for the runtime.
 pub fn runtime_operation(address: u64) -> Option<Runtime> {
+    if is_host(address) {
+        return Some(Runtime::Host);
+    }
     let known = &HANDLERS.of_runtime;
     let place = known.binary_search_by_key(&(address as usize), |(handler, _)| *handler);
     Some(known[place.ok()?].1)
+}
+
+/// Whether an instruction is a call of the host.
+pub fn is_host(address: u64) -> bool {
+    HANDLERS.host == address as usize
 }
 
 /// Runs code until it returns to the runtime; gives the reason's number.

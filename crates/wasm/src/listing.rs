@@ -1,7 +1,7 @@
 //! Register code as text, an instruction in a line.
 //!
 //! Slots are numbers behind a percent sign, `acc` is an accumulator, targets are offsets in bytes from
-//! the function's beginning.
+//! the function's beginning. With debug information, comments have lines of source text.
 
 use std::fmt::Write;
 
@@ -13,6 +13,7 @@ use crate::code::{Clause, read16, read32};
 use crate::error::Error;
 use crate::handlers;
 use crate::module::Module;
+use crate::places::{Located, Spot};
 use crate::translate;
 
 /// The code of one of a module's functions, by its index; nothing for an import.
@@ -22,10 +23,73 @@ pub fn listing(module: &Module, index: u32) -> Result<Option<String>, Error> {
         return Ok(None);
     };
     translate::code(module, own_index)?;
+    let mut sources = Sources::new(module, own_index);
     let text = module.with_code(own_index, |body| {
-        text(&body.copy()) + &clauses(&body.clauses)
+        text(&body.copy(), &mut sources) + &clauses(&body.clauses)
     });
     Ok(text)
+}
+
+/// The same, with the line, from 1, of the last instruction from an offset in the module's bytes; that of
+/// the first instruction if there is none.
+pub fn listing_with_line(
+    module: &Module,
+    index: u32,
+    offset: u32,
+) -> Result<Option<(String, u32)>, Error> {
+    let imported = module.parts().imported_functions as u32;
+    let (Some(text), Some(own_index)) = (listing(module, index)?, index.checked_sub(imported))
+    else {
+        return Ok(None);
+    };
+    let sources = Sources::new(module, own_index);
+    let line_of = |line: &str| {
+        let byte: u32 = line.trim_start().split(' ').next()?.parse().ok()?;
+        sources.offset(byte / 8)
+    };
+    let lines = text.lines().enumerate();
+    let of_offset = lines.filter(|(_, line)| line_of(line) == Some(offset));
+    let found = of_offset.last().map_or(0, |(number, _)| number);
+    Ok(Some((text, 1 + found as u32)))
+}
+
+/// Lines of source text for comments.
+struct Sources<'m> {
+    module: &'m Module,
+    own_index: u32,
+    last: Option<String>,
+}
+
+impl<'m> Sources<'m> {
+    fn new(module: &'m Module, own_index: u32) -> Sources<'m> {
+        Sources {
+            module,
+            own_index,
+            last: None,
+        }
+    }
+
+    /// The offset of the instruction at a place in the module's bytes.
+    fn offset(&self, word: u32) -> Option<u32> {
+        let located = Located {
+            module: self.module.clone(),
+            own_index: self.own_index,
+            spot: Spot::Word(word),
+        };
+        located.offset()
+    }
+
+    /// The line of the instruction at a place, if another one came before.
+    fn change(&mut self, word: u32) -> Option<String> {
+        let frames = self.module.source_frames(self.offset(word)?);
+        let place = frames.first()?.place.as_ref()?;
+        let line = format!("{}:{}", place.file, place.line);
+        if self.last.as_ref() == Some(&line) {
+            return None;
+        }
+        self.last = Some(line.clone());
+        Some(line)
+    }
 }
 
 /// The clauses that catch exceptions, each in a line.
@@ -47,12 +111,15 @@ fn clauses(clauses: &[Clause]) -> String {
     out
 }
 
-fn text(words: &[u64]) -> String {
+fn text(words: &[u64], sources: &mut Sources) -> String {
     let mut out = String::new();
     let mut place = 0;
     while let Some(opcode) = words.get(place).and_then(|word| handlers::opcode(*word)) {
         let instruction = &words[place..];
         let operands = operands(opcode, instruction, 8 * place);
+        if let Some(line) = sources.change(place as u32) {
+            let _ = writeln!(out, "       ; {line}");
+        }
         // Writing to a string does not fail.
         let _ = writeln!(out, "{:6} {} {operands}", 8 * place, opcode.name());
         place += opcode.bytes() / 8;

@@ -3,7 +3,7 @@
 //! The compiler (`native`) fills it; other code and the interpreter read addresses.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicUsize, Ordering};
 
 use canny_locks::Mutex;
 
@@ -25,7 +25,8 @@ pub struct MachineCode {
     pub natives: Box<[AtomicPtr<u8>]>,
     /// Addresses for calls by other machine code, or 0: those of stubs until there is code.
     pub cells: Box<[AtomicUsize]>,
-    pub states: Box<[AtomicU8]>,
+    /// How long functions were found running, as `native::tier` counts.
+    pub states: Box<[AtomicU16]>,
     pub kept: Mutex<Kept>,
 }
 
@@ -33,8 +34,10 @@ pub struct MachineCode {
 pub struct Kept {
     pub codes: Vec<Code>,
     pub words: Vec<Box<[u64]>>,
-    /// How often calls were found in loops that were there before the code was, by function and offset.
-    pub loops: HashMap<(u32, u64), u8>,
+    /// How long calls were found in loops that were there before the code was, by function and offset.
+    pub loops: HashMap<(u32, u64), u16>,
+    /// The frame and the function that were found last, and how often in a row.
+    pub newest: (usize, u32, u32),
     /// Functions of which a loop is with the compiler.
     pub pending: HashSet<u32>,
     /// Why functions were not compiled.
@@ -46,7 +49,7 @@ impl MachineCode {
         MachineCode {
             natives: (0..count).map(|_| AtomicPtr::default()).collect(),
             cells: (0..count).map(|_| AtomicUsize::new(0)).collect(),
-            states: (0..count).map(|_| AtomicU8::new(0)).collect(),
+            states: (0..count).map(|_| AtomicU16::new(0)).collect(),
             kept: Mutex::default(),
         }
     }

@@ -4,9 +4,11 @@
 
 use std::any::Any;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
 use canny_locks::Mutex;
 use canny_tables::guest::{Opcode, Runtime};
@@ -16,9 +18,10 @@ use wasmparser::{
     WasmFeatures,
 };
 
-use crate::code::{Code, FunctionBody};
+use crate::code::{Code, FunctionBody, Origins};
 use crate::constant::Constant;
 use crate::definitions::{self, Composite, SubType};
+use crate::dwarf::{self, DebugInformation, SourceFrame};
 use crate::error::Error;
 use crate::handlers;
 use crate::machine_code::{MachineCode, Refusal};
@@ -108,6 +111,8 @@ pub struct Parts {
     pub elements: Vec<Elements>,
     pub data: Vec<Data>,
     pub start: Option<u32>,
+    /// Where the contents of the code section begin.
+    pub code_start: usize,
     /// Bytes of the bodies of the module's own functions.
     pub bodies: Vec<Range<usize>>,
     /// The module's name and those of functions, from the section of names.
@@ -116,17 +121,34 @@ pub struct Parts {
 }
 
 /// A module. Clones are the same one.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Module {
     shared: Arc<Shared>,
 }
 
-#[derive(Debug)]
+impl fmt::Debug for Module {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Module({:?})", self.name().unwrap_or_default())
+    }
+}
+
 struct Shared {
     bytes: Box<[u8]>,
     parts: Parts,
     code: FunctionCode,
     machine_code: MachineCode,
+    /// Where the instructions of functions are from that were asked for.
+    origins: Mutex<HashMap<u32, Arc<Origins>>>,
+    /// The file that it was read from, beside which a file with its debug information may be.
+    path: OnceLock<PathBuf>,
+    debug: OnceLock<Option<Debug>>,
+}
+
+/// Debug information, from the module itself or another file.
+#[derive(Debug)]
+struct Debug {
+    information: DebugInformation,
+    other: Option<Vec<u8>>,
 }
 
 /// The code of a module's own functions.
@@ -175,6 +197,11 @@ pub fn features() -> WasmFeatures {
         | WasmFeatures::THREADS
 }
 
+/// Whether bytes begin like those of a binary.
+pub fn is_binary(bytes: &[u8]) -> bool {
+    bytes.starts_with(MAGIC)
+}
+
 impl Module {
     /// The module with these bytes, which are those of a binary, or a text in UTF-8.
     pub fn read(bytes: Vec<u8>) -> Result<Module, Error> {
@@ -183,17 +210,29 @@ impl Module {
 
     /// The same, of a file that gives its name to a module without one.
     pub fn read_from(bytes: Vec<u8>, file: Option<String>) -> Result<Module, Error> {
-        let mut module = Module::read(bytes)?;
-        if let Some(shared) = Arc::get_mut(&mut module.shared)
-            && shared.parts.name.is_none()
-        {
-            shared.parts.name = file;
+        Ok(Module::read(bytes)?.or_named(file))
+    }
+
+    /// The module, with a name if it has none, and the path of its file, if nobody else has it yet.
+    pub(crate) fn or_named(mut self, file: Option<String>) -> Module {
+        if let (Some(shared), Some(file)) = (Arc::get_mut(&mut self.shared), file) {
+            let _ = shared.path.set(PathBuf::from(&file));
+            shared.parts.name.get_or_insert(file);
         }
-        Ok(module)
+        self
     }
 
     /// Decodes and validates a module.
     pub fn new(bytes: Vec<u8>) -> Result<Module, Error> {
+        Module::decode(bytes, true)
+    }
+
+    /// Decodes a module whose bytes are known to be valid. The bodies of its functions are not looked at.
+    pub(crate) fn read_valid(bytes: Vec<u8>) -> Result<Module, Error> {
+        Module::decode(bytes, false)
+    }
+
+    fn decode(bytes: Vec<u8>, validates_bodies: bool) -> Result<Module, Error> {
         if !bytes.starts_with(MAGIC) {
             return Err(Error::Invalid {
                 text: "this is no WebAssembly module: it does not begin with \\0asm".into(),
@@ -209,7 +248,9 @@ impl Module {
         let mut allocations = FuncValidatorAllocations::default();
         for payload in Parser::new(0).parse_all(&bytes) {
             let payload = payload?;
-            if let ValidPayload::Func(function, body) = validator.payload(&payload)? {
+            if let ValidPayload::Func(function, body) = validator.payload(&payload)?
+                && validates_bodies
+            {
                 let mut function = function.into_validator(allocations);
                 function.validate(&body)?;
                 allocations = function.into_allocations();
@@ -239,6 +280,9 @@ impl Module {
                 parts,
                 code,
                 machine_code: MachineCode::of_functions(count),
+                origins: Mutex::default(),
+                path: OnceLock::new(),
+                debug: OnceLock::new(),
             }),
         })
     }
@@ -311,7 +355,8 @@ impl Module {
         &self.shared.parts
     }
 
-    pub(crate) fn bytes(&self) -> &[u8] {
+    /// Its bytes; those of the binary, if it was read as text.
+    pub fn bytes(&self) -> &[u8] {
         &self.shared.bytes
     }
 
@@ -397,6 +442,39 @@ impl Module {
         })
     }
 
+    /// Says which file it is from. Only the first time counts.
+    pub fn set_path(&self, path: PathBuf) {
+        let _ = self.shared.path.set(path);
+    }
+
+    /// The functions whose code is at an offset in the module's bytes, as far as debug information knows
+    /// them: inlined ones first.
+    pub(crate) fn source_frames(&self, offset: u32) -> Arc<[SourceFrame]> {
+        let find = || self.find_debug_information();
+        let Some(debug) = self.shared.debug.get_or_init(find) else {
+            return Arc::new([]);
+        };
+        let bytes = debug.other.as_deref().unwrap_or(&self.shared.bytes);
+        let address = offset.checked_sub(self.shared.parts.code_start as u32);
+        address.map_or_else(
+            || Arc::from([]),
+            |address| debug.information.frames(bytes, address),
+        )
+    }
+
+    fn find_debug_information(&self) -> Option<Debug> {
+        let own = &self.shared.bytes;
+        if let Some(information) = DebugInformation::new(own, sections(own)) {
+            let other = None;
+            return Some(Debug { information, other });
+        }
+        let directory = self.shared.path.get()?.parent()?;
+        let other = dwarf::external(self.custom_section("external_debug_info")?, directory)?;
+        let information = DebugInformation::new(&other, sections(&other))?;
+        let other = Some(other);
+        Some(Debug { information, other })
+    }
+
     /// The number of functions, imported ones included.
     pub fn function_count(&self) -> u32 {
         self.shared.parts.functions.len() as u32
@@ -413,10 +491,41 @@ impl Module {
         address
     }
 
+    /// Where the instructions of a function are from, found if that was not asked before.
+    pub(crate) fn origins(
+        &self,
+        own_index: u32,
+        find: impl FnOnce() -> Option<Origins>,
+    ) -> Option<Arc<Origins>> {
+        let kept = &self.shared.origins;
+        let known = kept.lock().get(&own_index).cloned();
+        known.or_else(|| {
+            let found = Arc::new(find()?);
+            kept.lock().insert(own_index, Arc::clone(&found));
+            Some(found)
+        })
+    }
+
     /// The instruction that translates a function when it is called.
     pub(crate) fn stub(&self, own_index: u32) -> *const u64 {
         self.shared.code.stubs[STUB_WORDS * own_index as usize..].as_ptr()
     }
+}
+
+/// The custom sections of a module that may not be valid: their names, and where their contents are.
+fn sections(bytes: &[u8]) -> impl Iterator<Item = (String, Range<usize>)> {
+    let payloads = Parser::new(0).parse_all(bytes);
+    let payloads = payloads.map_while(Result::ok);
+    payloads.filter_map(|payload| match payload {
+        Payload::CustomSection(section) => {
+            let start = section.data_offset() as usize;
+            Some((
+                section.name().to_owned(),
+                start..start + section.data().len(),
+            ))
+        }
+        _ => None,
+    })
 }
 
 /// The binary for what may be one already, or a text in UTF-8: of a module or a component.
@@ -525,6 +634,11 @@ impl Reader {
                 for segment in segments {
                     self.data(segment?)?;
                 }
+            }
+            Payload::CodeSectionStart {
+                unchecked_range, ..
+            } => {
+                self.parts.code_start = unchecked_range.start as usize;
             }
             Payload::CodeSectionEntry(body) => {
                 let range = body.range();

@@ -6,12 +6,14 @@
 //! waits for an address of a shared memory.
 
 use std::sync::LazyLock;
+use std::time::Instant;
 
 use canny_tables::guest::{Opcode, Plain, Reason, Runtime};
 
-use crate::activation::{Activation, Event, Limits, Outcome, Run, RunId, STRETCH, Stack};
+use crate::activation::{Activation, Event, Limits, Outcome, Run, RunId, Stack};
 use crate::code::{self, Code};
 use crate::code_memory;
+use crate::collect::OPERAND_SLOTS;
 use crate::definitions;
 use crate::error::Trap;
 use crate::exceptions::Exception;
@@ -27,6 +29,9 @@ use crate::types::FunctionType;
 
 /// Jumps and calls between two visits of the embedder.
 const SLICE: i64 = 100_000;
+
+/// Turns of a loop that machine code makes at once.
+const TURNS_MAX: u64 = 4;
 
 /// Most runs inside of each other, through functions of the host.
 const DEPTH_MAX: usize = 200;
@@ -102,6 +107,7 @@ impl Store {
         // SAFETY: the stack of machine code has its first words there, and nothing is on it.
         run.activation.native_stack = unsafe { switch::prepare(run.stack.top()) };
         run.activation.transition = std::ptr::null();
+        run.activation.is_fault = false;
         run.is_outside = false;
         run.first = function.0;
         run.signature = kind;
@@ -135,7 +141,8 @@ impl Store {
         if sampling::is_asked() {
             self.answer_sample(&run, matches!(outcome, Ok(Event::Finished)));
         }
-        let unspent = std::mem::take(&mut run.activation.budget).max(0);
+        let rest = std::mem::take(&mut run.activation.budget);
+        let (unspent, owed) = (rest.max(0), rest.min(0));
         if !matches!(outcome, Ok(Event::Pause)) {
             // The next run has the rest, so that short ones are looked at too.
             self.stretch = unspent;
@@ -143,6 +150,7 @@ impl Store {
         if let Some(fuel) = &mut self.fuel {
             *fuel += unspent as u64;
         }
+        self.pay(owed);
         match outcome {
             Ok(Event::Finished) => {
                 self.exchange.clear();
@@ -163,6 +171,9 @@ impl Store {
             Err(trap) => {
                 if !matches!(trap, Trap::Exit(_)) {
                     self.note_backtrace(&run.activation);
+                }
+                if self.heap.bytes() > 0 {
+                    run.activation.forget_words(OPERAND_SLOTS);
                 }
                 self.end(run);
                 Err(trap)
@@ -304,6 +315,7 @@ impl Store {
 
     fn go_on(&mut self, activation: &mut Activation) -> Result<Event, Trap> {
         let mut left = SLICE;
+        let mut looked = None;
         activation.budget = self.take_stretch(self.stretch)?;
         // The interpreter comes to the instruction again by itself, machine code does not.
         if activation.waiting.is_some()
@@ -323,8 +335,14 @@ impl Store {
                 Reason::Budget => {
                     let unpaid = activation.budget.min(0);
                     activation.budget = 0;
-                    let is_interpreted = native::sample(activation);
-                    self.stretch = if is_interpreted { STRETCH } else { SLICE };
+                    // The interpreter comes to the jump again, machine code does not.
+                    if let Found::Native(..) = frames::start(activation) {
+                        self.pay(unpaid);
+                    }
+                    let now = Instant::now();
+                    let since = looked.map(|looked| now.duration_since(looked));
+                    looked = Some(now);
+                    self.stretch = native::sample(activation, since).unwrap_or(SLICE);
                     left -= self.stretch - unpaid;
                     if left <= 0 {
                         return Ok(Event::Pause);
@@ -339,6 +357,7 @@ impl Store {
                 Reason::Fault => {
                     // The rest of the budget was in a register.
                     activation.budget = 0;
+                    activation.is_fault = true;
                     return Err(Trap::Reason(fault(activation)));
                 }
                 trap => return Err(Trap::Reason(trap)),
@@ -357,6 +376,14 @@ impl Store {
         let taken = (*fuel).min(wanted as u64);
         *fuel -= taken;
         Ok(taken as i64)
+    }
+
+    /// Takes a negative rest of a budget from the fuel: machine code makes a few turns of a loop at once.
+    fn pay(&mut self, owed: i64) {
+        if let Some(fuel) = &mut self.fuel {
+            // More than that was a search for objects, which has paid.
+            *fuel = fuel.saturating_sub(owed.unsigned_abs().min(TURNS_MAX));
+        }
     }
 
     /// Runs until the code returns to the runtime.
@@ -528,9 +555,9 @@ fn charge_catch(activation: &mut Activation) -> Option<Event> {
 fn called_type(activation: &Activation) -> Option<&'static FunctionType> {
     // SAFETY: a run that was left has the address of an instruction, of which this is the first word.
     let word = unsafe { activation.pc.read() };
-    let Some(Runtime::Host) = handlers::runtime_operation(word) else {
+    if !handlers::is_host(word) {
         return None;
-    };
+    }
     // SAFETY: that instruction has three words.
     let words = unsafe { std::slice::from_raw_parts(activation.pc, 3) };
     Some(definitions::function_type(code::read32(words, 16)))

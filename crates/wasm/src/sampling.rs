@@ -11,6 +11,7 @@
 use std::cell::{Cell, RefCell, UnsafeCell};
 use std::ops::Range;
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, compiler_fence};
 
 use crate::activation::Activation;
@@ -18,6 +19,7 @@ use crate::backtrace::{Walked, each_frame};
 use crate::code_memory;
 use crate::frames;
 use crate::module::Module;
+use crate::places::{Located, demangled};
 use crate::switch;
 
 /// Registers of the interrupted thread.
@@ -55,6 +57,13 @@ pub struct SampledFrame {
     /// The name of its module or of the file, if either is known.
     pub module: Option<String>,
     pub is_machine_code: bool,
+    /// Whether it is a part of the next frame that is not inlined.
+    pub is_inlined: bool,
+    /// Its source file, by the module's debug information.
+    pub file: Option<Arc<str>>,
+    /// Line and column there, from 1; 0 if they are not known.
+    pub line: u32,
+    pub column: u32,
 }
 
 /// A budget below half of this was marked: the runtime is asked at the next jump or call.
@@ -294,21 +303,22 @@ impl Chain {
 }
 
 fn frames(
-    newest: &[(Module, u32)],
+    newest: &[Located],
     older: &[Walked],
     first: Option<&(Module, u32)>,
 ) -> Vec<SampledFrame> {
-    let mut frames: Vec<_> = newest
-        .iter()
-        .map(|(module, own_index)| sampled(module, *own_index, true))
-        .collect();
-    frames.extend(older.iter().filter_map(|walked| {
-        let (module, own_index) = walked.function.as_ref()?;
-        Some(sampled(module, *own_index, walked.base.is_some()))
-    }));
+    let older = older.iter().filter_map(|walked| walked.function.as_ref());
+    let mut frames: Vec<_> = newest.iter().chain(older).flat_map(sampled).collect();
     if let Some((module, own_index)) = first {
-        let is_machine_code = module.machine_code().has(*own_index);
-        let first = sampled(module, *own_index, is_machine_code);
+        let first = SampledFrame {
+            name: name_of(module, module.parts().imported_functions as u32 + own_index),
+            module: module.name().map(str::to_owned),
+            is_machine_code: module.machine_code().has(*own_index),
+            is_inlined: false,
+            file: source_file(module, *own_index),
+            line: 0,
+            column: 0,
+        };
         if frames.last().is_none_or(|oldest| oldest.name != first.name) {
             frames.push(first);
         }
@@ -316,15 +326,38 @@ fn frames(
     frames
 }
 
-fn sampled(module: &Module, own_index: u32, is_machine_code: bool) -> SampledFrame {
-    let function = module.parts().imported_functions as u32 + own_index;
-    let name = match module.function_name(function) {
-        Some(name) => name.to_owned(),
+fn sampled(located: &Located) -> impl Iterator<Item = SampledFrame> {
+    located.frames().into_iter().map(|frame| {
+        let file = match &frame.place {
+            Some(place) => Some(Arc::clone(&place.file)),
+            None if frame.is_inlined => None,
+            None => source_file(&located.module, located.own_index),
+        };
+        SampledFrame {
+            name: frame
+                .name
+                .unwrap_or_else(|| format!("wasm-function[{}]", frame.function)),
+            module: frame.module,
+            is_machine_code: frame.is_machine_code,
+            is_inlined: frame.is_inlined,
+            file,
+            line: frame.place.as_ref().map_or(0, |place| place.line),
+            column: frame.place.as_ref().map_or(0, |place| place.column),
+        }
+    })
+}
+
+/// The source file of one of the module's own functions, which is that of its beginning.
+fn source_file(module: &Module, own_index: u32) -> Option<Arc<str>> {
+    let start = module.parts().bodies[own_index as usize].start;
+    let frames = module.source_frames(start as u32);
+    let place = frames.last()?.place.as_ref()?;
+    Some(Arc::clone(&place.file))
+}
+
+fn name_of(module: &Module, function: u32) -> String {
+    match module.function_name(function) {
+        Some(name) => demangled(name),
         None => format!("wasm-function[{function}]"),
-    };
-    SampledFrame {
-        name,
-        module: module.name().map(str::to_owned),
-        is_machine_code,
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use canny_tables::guest::{Opcode, Runtime};
 
-use crate::activation::{Limits, Outcome, Run, RunId, STRETCH};
+use crate::activation::{FIRST_STRETCH, Limits, Outcome, Run, RunId};
 use crate::arena::Arena;
 use crate::code::Code;
 use crate::definitions;
@@ -143,7 +143,7 @@ impl Store {
             finished: FunctionType::none(),
             stack_bytes: Limits::default().stack_bytes,
             fuel: None,
-            stretch: STRETCH,
+            stretch: FIRST_STRETCH,
             memory_limit: None,
             backtrace: Vec::new(),
             may_wait: false,

@@ -1,18 +1,21 @@
 //! Exceptions on their way: the clause that catches one is looked for frame by frame.
 //!
 //! A frame's link says where its caller goes on. The function there is found by the address, in the module
-//! of the frame's instance; calls of other instances have that instance in the link. Functions that catch
-//! or throw are never machine code, so that frames of that are dropped.
+//! of the frame's instance; calls of other instances have that instance in the link. A call of machine
+//! code is known by its return address, and its frame has the instance if the function catches exceptions.
 
 use canny_tables::guest::{Reason, Runtime};
 
 use crate::activation::Activation;
 use crate::code::{self, Clause};
+use crate::code_memory::{self, CaughtBy};
 use crate::definitions;
 use crate::error::Trap;
 use crate::exceptions::{Exception, Tag};
-use crate::frames::{Caller, Frame, caller, drop_newest};
+use crate::frames::{self, Frame, caller};
+use crate::record::InstanceRecord;
 use crate::store::Store;
+use crate::switch::{LEFT_BASE, LEFT_WORDS};
 use crate::types::{FunctionType, ValueType};
 
 /// The answer of a function to an exception.
@@ -81,13 +84,8 @@ impl Store {
             let exception = self.exceptions.referred(word);
             exception.ok_or(Trap::Reason(Reason::NullReference))?
         };
-        let frame = Frame {
-            slots: activation.frame,
-            instance: activation.instance,
-            pc: activation.pc,
-            is_call: false,
-        };
-        self.unwind(activation, Caller::Interpreted(frame), exception)
+        let newest = frames::start(activation);
+        self.unwind(activation, Some(newest), exception)
     }
 
     /// Lets an exception come from a function of the host at whose call the run was left.
@@ -98,7 +96,7 @@ impl Store {
         exception: Exception,
     ) -> Result<(), Trap> {
         // SAFETY: the frame of a function of the host has its link there.
-        let caller = unsafe { caller(activation.frame.add(link), activation.instance) };
+        let caller = unsafe { caller(activation.frame.add(link), activation.instance).found() };
         self.unwind(activation, caller, exception)
     }
 
@@ -106,7 +104,7 @@ impl Store {
     fn unwind(
         &mut self,
         activation: &mut Activation,
-        from: Caller,
+        from: Option<frames::Found>,
         exception: Exception,
     ) -> Result<(), Trap> {
         let (stack, top, transition) = (
@@ -126,32 +124,66 @@ impl Store {
     fn unwind_from(
         &mut self,
         activation: &mut Activation,
-        from: Caller,
+        mut next: Option<frames::Found>,
         exception: Exception,
     ) -> Result<(), Trap> {
-        let Some(mut frame) = outside(activation, from) else {
-            return Err(Trap::Exception(exception));
-        };
         loop {
-            match find(frame, exception.tag()) {
-                Some(Found::Clause(clause, target, slots)) => {
-                    activation.pc = target;
-                    activation.frame = frame.slots;
-                    activation.instance = frame.instance;
-                    self.enter_clause(activation, &clause, slots, exception);
-                    return Ok(());
-                }
-                Some(Found::Link(link)) => {
+            next = match next {
+                None => return Err(Trap::Exception(exception)),
+                Some(frames::Found::Interpreted(frame)) => match find(frame, exception.tag()) {
+                    Some(Found::Clause(clause, target, slots)) => {
+                        activation.pc = target;
+                        activation.frame = frame.slots;
+                        activation.instance = frame.instance;
+                        self.enter_clause(activation, &clause, slots, exception);
+                        return Ok(());
+                    }
                     // SAFETY: the function says where its link is.
-                    let caller = unsafe { caller(frame.slots.add(link as usize), frame.instance) };
-                    match outside(activation, caller) {
-                        Some(caller) => frame = caller,
-                        None => return Err(Trap::Exception(exception)),
+                    Some(Found::Link(link)) => unsafe {
+                        caller(frame.slots.add(link as usize), frame.instance).found()
+                    },
+                    None => return Err(Trap::Reason(Reason::Unreachable)),
+                },
+                Some(frames::Found::Native(address, base)) => {
+                    // SAFETY: the run was left, and this is its newest frame that was not dropped.
+                    unsafe {
+                        if let Some(landed) = find_landing(address, base, exception.tag()) {
+                            self.land(activation, &landed, exception);
+                            return Ok(());
+                        }
+                        frames::drop_native(activation, address, base)
                     }
                 }
-                None => return Err(Trap::Reason(Reason::Unreachable)),
             }
         }
+    }
+
+    /// Lets machine code go on at the handler of a call.
+    ///
+    /// # Safety
+    /// The frame is one of the run, and all newer ones were dropped.
+    unsafe fn land(&mut self, activation: &mut Activation, landed: &Landed, exception: Exception) {
+        // SAFETY: frames below the stack pointer were dropped, and their room is that of the words with
+        // which code was left. Operands of operations have their place at the top.
+        unsafe {
+            let words = landed.stack.sub(LEFT_WORDS);
+            words.write_bytes(0, LEFT_WORDS);
+            words.add(LEFT_BASE).write(landed.base as u64);
+            words.add(LEFT_BASE + 1).write(landed.handler as u64);
+            activation.native_stack = words;
+            activation.frame = activation.top;
+            activation.frame.write(landed.number as u64);
+        }
+        let clause = Clause {
+            start: 0,
+            end: 0,
+            tag: landed.clause.tag,
+            takes_reference: landed.clause.takes_reference,
+            target: 0,
+            slot: 1,
+        };
+        let slots = exception.words().len() + 2;
+        self.enter_clause(activation, &clause, slots, exception);
     }
 
     /// Gives the values of an exception to the clause that has caught it.
@@ -185,16 +217,46 @@ impl Store {
     }
 }
 
-/// The newest interpreted frame from a caller on. Frames of machine code, which catch nothing, are dropped.
-fn outside(activation: &mut Activation, mut caller: Caller) -> Option<Frame> {
-    loop {
-        match caller {
-            Caller::None => return None,
-            Caller::Interpreted(frame) => return Some(frame),
-            // SAFETY: the run has been left; its newest call of machine code is the adapter's.
-            Caller::Native(_) => caller = unsafe { drop_newest(activation) },
-        }
-    }
+/// A call of machine code whose handler takes an exception.
+struct Landed {
+    /// The stack pointer and the base pointer of its frame.
+    stack: *mut u64,
+    base: *const u64,
+    handler: usize,
+    /// The clause, and its number at this call.
+    clause: CaughtBy,
+    number: usize,
+}
+
+/// The clause around a call of machine code, by its return address, that catches exceptions of a tag.
+///
+/// # Safety
+/// The run was left, and the frame with this base pointer is one of its own.
+unsafe fn find_landing(address: usize, base: *const u64, tag: Tag) -> Option<Landed> {
+    let (piece, offset) = code_memory::find(address - 1)?;
+    let landings = &piece.landings;
+    let place = landings
+        .calls
+        .binary_search_by_key(&(offset + 1), |call| call.after);
+    let call = &landings.calls[place.ok()?];
+    // SAFETY: a function with handlers keeps its instance there, which lives as long as its store.
+    let (stack, instance) = unsafe {
+        let stack = base.byte_sub(landings.frame_bytes as usize).cast_mut();
+        let instance = stack.byte_add(landings.instance as usize);
+        (stack, &**instance.cast::<*const InstanceRecord>())
+    };
+    let is_caught = |clause: &CaughtBy| {
+        let index = clause.tag;
+        index.is_none_or(|index| instance.tag_numbers[index as usize] == tag.0)
+    };
+    let number = call.clauses.iter().position(is_caught)?;
+    Some(Landed {
+        stack,
+        base,
+        handler: address - call.after as usize + call.handler as usize,
+        clause: call.clauses[number],
+        number,
+    })
 }
 
 /// The clause of a frame's function that catches exceptions of a tag where it is, or its link.

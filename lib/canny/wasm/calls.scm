@@ -119,6 +119,9 @@
 ;; Ends a call, if it has not ended.
 (define (leave store run)
   (%wasm-abandon! store run)
+  (wake-if-free store))
+
+(define (wake-if-free store)
   (if (and (pair? (store-waiters store)) (not (%wasm-runner store)))
       (wake-waiters! store)))
 
@@ -126,14 +129,20 @@
 ;; procedure is to be called, its number and the arguments. A task is not cancelled in the
 ;; middle of library code, unless that looks itself.
 (define (drive store event)
-  (let ((run (vector-ref event 0)))
+  (let ((run (vector-ref event 0))
+        (has-returned #f))
     (dynamic-wind
      values
      (lambda ()
-       (if (= (vector-length (store-tags store)) 0)
-           (continue store run event)
-           (continue-catching store run event)))
-     (lambda () (leave store run)))))
+       (let ((result (if (= (vector-length (store-tags store)) 0)
+                         (continue store run event)
+                         (continue-catching store run event))))
+         (set! has-returned #t)
+         result))
+     (lambda ()
+       (if has-returned
+           (wake-if-free store)
+           (leave store run))))))
 
 (define (continue store run event)
   (let ((handle (store-handle store)))

@@ -181,6 +181,37 @@
   (let ((pair (assoc name pairs string=?)))
     (and pair (cdr pair))))
 
+;; Runs a component that is a command; its exit code.
+(define (run-component component wasi store imports)
+  (let* ((instance (instantiate-component component #:wasi wasi #:store store
+                                          #:imports imports))
+         (run (run-procedure (component-instance-procedures instance))))
+    (dynamic-wind
+     values
+     (lambda ()
+       (call-with-escape-continuation
+        (lambda (return)
+          (with-exception-handler
+            (lambda (object)
+              (if (component-error? object)
+                  (return 1)
+                  (raise-continuable object)))
+            (lambda () (run) 0)))))
+     (lambda () (finish-output wasi)))))
+
+(define (run-procedure pairs)
+  (cond ((null? pairs)
+         (raise (%make-condition 'wasm "the component is no WASI command" '() 'run-command)))
+        ((and (string-prefix? "wasi:cli/run@" (caar pairs)) (string-suffix? "#run" (caar pairs)))
+         (cdar pairs))
+        (else (run-procedure (cdr pairs)))))
+
+;; Sends what a component has written and what was not taken yet.
+(define (finish-output wasi)
+  (if (not (%wasi-finish (wasi-handle wasi)))
+      (begin (%raise-if-interrupted)
+             (finish-output wasi))))
+
 ;; Failures.
 
 (define (raise-failure who value)

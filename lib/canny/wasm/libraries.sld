@@ -3,7 +3,7 @@
 ;;; The machine writes their sources; `crates/lib/src/guest_libraries.rs` says how.
 
 (define-library (canny wasm libraries)
-  (export instance-of-file instance-export)
+  (export instance-of-file instance-of-component instance-export)
   (import (canny primitives) (canny syntax) (canny machine control) (only (canny data lists) assoc)
           (canny wasm))
   (begin
@@ -17,6 +17,10 @@
         (if (procedure? initialize)
             (initialize))
         instance))
+
+    ;; An instance of the component in a file, with WASI.
+    (define (instance-of-component file)
+      (instantiate-component (read-component file) #:wasi (make-wasi)))
 
     (define (imports-wasi? module)
       (assoc "wasi_snapshot_preview1" (module-imports module)))))

@@ -257,12 +257,20 @@ pub fn described(frame: &DebugFrame) -> String {
 /// A frame with its line of the source.
 pub fn with_source(frame: &DebugFrame) -> String {
     let text = described(frame);
-    let Some(place) = &frame.position else {
-        return text;
-    };
-    let source = std::fs::read_to_string(&place.file).unwrap_or_default();
-    match source.lines().nth(place.line as usize - 1) {
-        Some(line) => format!("{text}\n{:5}  {line}", place.line),
+    if let Some(place) = &frame.position {
+        let source = std::fs::read_to_string(&place.file).unwrap_or_default();
+        if let Some(line) = source.lines().nth(place.line as usize - 1) {
+            return format!("{text}\n{:5}  {line}", place.line);
+        }
+    }
+    // A guest whose source is not here shows its register code.
+    let code = frame.listing.as_ref().and_then(|listing| (listing.0)());
+    let line = code.and_then(|code| {
+        let line = code.text.lines().nth(code.line as usize - 1)?;
+        Some(line.to_owned())
+    });
+    match line {
+        Some(line) => format!("{text}\n{line}"),
         None => text,
     }
 }
@@ -290,6 +298,10 @@ pub fn backtrace(stop: &Stop<'_>, chosen: usize) -> String {
 /// The variables of a frame.
 pub fn locals(stop: &mut Stop<'_>, frame: usize) -> String {
     let mut text = String::new();
+    let guest = stop.frames(frame, 1).pop().filter(DebugFrame::is_guest);
+    for (name, value) in guest.into_iter().flat_map(|guest| guest.values) {
+        text.push_str(&format!("{name} = {value}\n"));
+    }
     for variable in stop.variables(frame) {
         let value = match variable.value {
             Some(place) => {

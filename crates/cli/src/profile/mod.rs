@@ -6,6 +6,7 @@
 
 mod attach;
 mod directory;
+mod guests;
 mod live;
 mod show;
 
@@ -16,6 +17,7 @@ use canny_lib::recorder::{Memory, Recorder, Ring, Subject};
 use canny_vm::profile::{ProfileOptions, counts};
 
 pub use self::attach::attach;
+pub use self::guests::GuestProfile;
 use self::live::Live;
 use crate::exit_code;
 use crate::options::Options;

@@ -17,7 +17,7 @@ use canny_profile::model::Profile;
 use canny_profile::text::{
     Style, allocation_sites_table, allocation_types_table, call_edges_table, changes_table,
     collections_table, counts_table, explain, explain_locks, flame_graph, functions_table,
-    waits_table,
+    guests_tables, waits_table,
 };
 use canny_profile::{export, file, page};
 
@@ -171,6 +171,10 @@ fn text(
     if weights.total.count > 0 {
         let totals = totals(&weights, Grain::Function);
         parts.push(functions_table(&weights, &totals, style));
+        let guests = guests_tables(&weights, style);
+        if !guests.is_empty() {
+            parts.push(guests);
+        }
     }
     let counts = function_counts(profile);
     if !counts.is_empty() {

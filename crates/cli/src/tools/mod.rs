@@ -6,6 +6,7 @@ mod bench;
 pub mod compile;
 mod compile_r7rs;
 mod completions;
+mod components;
 mod dap;
 pub mod doc;
 pub mod files;

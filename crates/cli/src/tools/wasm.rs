@@ -6,24 +6,27 @@ use std::ffi::{OsStr, OsString};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use canny_component::Component;
 use canny_io::Handle;
 use canny_io::socket::{Address, ListenOptions, Socket};
 use canny_wasi::{Directory, Settings, Wasi};
 use canny_wasm::{
     Error, Extern, ExternType, Function, FunctionType, Imports, Instance, Limits, Module, Store,
-    Trap, ValueType,
+    Trap, ValidModules, ValueType,
 };
 use lexopt::{Arg, Parser};
 
-use super::Tool;
+use super::{Tool, components};
 use crate::environment::Environment;
 use crate::exit_code;
+use crate::profile::GuestProfile;
+use crate::recording::RecordingOptions;
 use crate::session::set_guest_code;
 
 pub const TOOL: Tool = Tool {
     name: "wasm",
-    operands: "[OPTION…] FILE [ARGUMENT…]",
-    summary: "Runs a WebAssembly module, calls a function of it, or says what it has",
+    operands: "[OPTION…] [profile] FILE [ARGUMENT…]",
+    summary: "Runs a WebAssembly module, calls a function of it, profiles it, or says what it has",
     options: &[
         (
             "--invoke NAME",
@@ -49,6 +52,7 @@ pub const TOOL: Tool = Tool {
             "--listen HOST:PORT",
             "a listening socket for the guest, behind the directories",
         ),
+        ("--network", "let a component use sockets and look names up"),
         (
             "--memory-limit BYTES",
             "the bytes that memories, tables and objects may have",
@@ -60,32 +64,61 @@ pub const TOOL: Tool = Tool {
             "stop after so many jumps and calls; no limit unless given",
         ),
     ],
-    details: "A module that exports '_start' is a WASI command: it is run with the arguments, the\n\
+    details: "'canny wasm profile' takes a profile of a WASI command, and has the options -o, --format,\n\
+        --interval, --base, --flame, --text, --native and --live of 'canny profile' behind that word.\n\
+        A file of that name is run by './profile'.\n\
+        A module that exports '_start' is a WASI command: it is run with the arguments, the\n\
         standard streams, and the directories and variables that options name. Its code is the exit\n\
         code. Other modules are listed, unless '--invoke' names a function. Then arguments are\n\
         numbers, or vectors such as i32x4:1,2,3,4; results are printed, one in a line.\n\
-        FILE is a binary or in the text format. Modules with garbage-collected objects or threads\n\
-        are not run yet.",
+        A component that exports 'wasi:cli/run' is a command, too; arguments and results of its\n\
+        other functions are written like 5, \"text\", [1, 2], {name: \"a\"} and some(1).\n\
+        FILE is a binary or in the text format.",
     run,
 };
 
 /// The command line.
 #[derive(Default)]
-struct Request {
-    invoked: Option<String>,
+pub(super) struct Request {
+    pub(super) invoked: Option<String>,
     validates: bool,
-    disassembles: bool,
-    lists: bool,
-    limits: Limits,
-    memory_limit: Option<u64>,
+    pub(super) disassembles: bool,
+    pub(super) lists: bool,
+    pub(super) network: bool,
+    pub(super) limits: Limits,
+    pub(super) memory_limit: Option<u64>,
     directories: Vec<Directory>,
     environment: Vec<(OsString, OsString)>,
     listeners: Vec<Socket>,
-    file: PathBuf,
-    arguments: Vec<OsString>,
+    pub(super) file: PathBuf,
+    pub(super) arguments: Vec<OsString>,
+    /// The profile to be taken.
+    pub(super) profile: Option<RecordingOptions>,
     /// Where the bytes that guests have taken are written at the end.
-    statistics: Option<&'static Path>,
+    pub(super) statistics: Option<&'static Path>,
 }
+
+impl Request {
+    /// What a guest gets, whose arguments begin with the name of the program.
+    pub(super) fn settings(&mut self, arguments: Vec<OsString>) -> Settings {
+        Settings {
+            arguments,
+            environment: std::mem::take(&mut self.environment),
+            directories: std::mem::take(&mut self.directories),
+            listeners: std::mem::take(&mut self.listeners),
+            streams: [
+                Some(Handle::standard_input()),
+                Some(Handle::standard_output()),
+                Some(Handle::standard_error()),
+            ],
+        }
+    }
+}
+
+/// Options of profiles that those of guests have.
+const PROFILE_OPTIONS: &[&str] = &[
+    "output", "format", "interval", "base", "flame", "text", "native", "live",
+];
 
 fn read_request(mut parser: Parser) -> Result<Request, String> {
     let text_of = |error: lexopt::Error| error.to_string();
@@ -100,6 +133,7 @@ fn read_request(mut parser: Parser) -> Result<Request, String> {
             Some(Arg::Long("disassemble")) => request.disassembles = true,
             Some(Arg::Long("validate")) => request.validates = true,
             Some(Arg::Long("list")) => request.lists = true,
+            Some(Arg::Long("network")) => request.network = true,
             Some(Arg::Long("fuel")) => {
                 request.limits.fuel = Some(number("--fuel", parser.value().map_err(text_of)?)?);
             }
@@ -123,12 +157,32 @@ fn read_request(mut parser: Parser) -> Result<Request, String> {
                 let value = parser.value().map_err(text_of)?;
                 request.listeners.push(listener(&value.to_string_lossy())?);
             }
+            Some(Arg::Value(value)) if value == "profile" && request.profile.is_none() => {
+                request.profile = Some(RecordingOptions::default());
+            }
             Some(Arg::Value(value)) => file = Some(value.into()),
+            Some(Arg::Short('o')) if let Some(profile) = &mut request.profile => {
+                profile.take("output", &mut parser)?;
+            }
+            Some(Arg::Long(option))
+                if PROFILE_OPTIONS.contains(&option)
+                    && let Some(profile) = &mut request.profile =>
+            {
+                let option = option.to_owned();
+                profile.take(&option, &mut parser)?;
+            }
             Some(argument) => return Err(argument.unexpected().to_string()),
             None => break,
         }
     }
     request.file = file.ok_or("which file?")?;
+    if let Some(profile) = &mut request.profile {
+        profile.settle()?;
+        let others = [request.validates, request.disassembles, request.lists];
+        if request.invoked.is_some() || others.contains(&true) {
+            return Err("a profile is one of a WASI command".into());
+        }
+    }
     request.arguments = parser.raw_args().map_err(text_of)?.collect();
     Ok(request)
 }
@@ -187,10 +241,28 @@ fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> 
             return Ok(exit_code::NO_INPUT);
         }
     };
-    let module = match Module::read(bytes) {
+    let bytes = match canny_wasm::to_binary(bytes) {
+        Ok(bytes) => bytes,
+        Err(error) => return Ok(complain(&request.file, &error)),
+    };
+    let known = environment.cache_directory().filter(|_| !request.validates);
+    let known = known.map(|directory| ValidModules::in_cache(&directory));
+    let read = |bytes: Vec<u8>| match &known {
+        Some(known) => known.read(bytes),
+        None => Module::new(bytes),
+    };
+    if Component::is_component(&bytes) {
+        return match Component::read_with(bytes, read) {
+            Ok(_) if request.validates => Ok(0),
+            Ok(component) => components::run(&component, request),
+            Err(error) => Ok(complain(&request.file, &error)),
+        };
+    }
+    let module = match read(bytes) {
         Ok(module) => module,
         Err(error) => return Ok(complain(&request.file, &error)),
     };
+    module.set_path(request.file.clone());
     if request.validates {
         return Ok(0);
     }
@@ -207,7 +279,21 @@ fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> 
     let is_command = exports.any(|(name, _)| name == START);
     match &request.invoked {
         Some(name) => invoke(&module, name, &request),
-        None if is_command && !request.lists => run_command(&module, request),
+        None if is_command && request.profile.is_some() => {
+            let run = move || match profile_command(&module, request, environment) {
+                Ok(code) => code,
+                Err(message) => {
+                    eprintln!("canny wasm: {message}");
+                    exit_code::SOFTWARE
+                }
+            };
+            Ok(crate::on_large_stack(run))
+        }
+        None if request.profile.is_some() => Err("the module is no WASI command".to_owned()),
+        None if is_command && !request.lists => {
+            let mut call = |store: &mut Store, function| store.call(function, &[]).map(drop);
+            run_command(&module, request, &mut call)
+        }
         None if request.arguments.is_empty() => {
             crate::print_all(&listing(&module));
             Ok(0)
@@ -241,34 +327,47 @@ fn instantiate(
     Ok((instance, start))
 }
 
-fn run_command(module: &Module, request: Request) -> Result<u8, String> {
+/// The same while a profile is taken.
+fn profile_command(
+    module: &Module,
+    mut request: Request,
+    environment: &'static Environment,
+) -> Result<u8, String> {
+    let wish = request.profile.take().unwrap_or_default();
+    let words = request.arguments.iter().map(OsString::as_os_str);
+    let words = std::iter::once(request.file.as_os_str()).chain(words);
+    let words = words.map(|word| word.to_string_lossy().into_owned());
+    let mut profile = GuestProfile::begin(wish, words.collect(), environment)?;
+    let code = run_command(module, request, &mut |store, function| {
+        profile.call(store, function)
+    });
+    profile.end();
+    code
+}
+
+/// Runs a WASI command. Functions are called as `call` does it.
+fn run_command(
+    module: &Module,
+    mut request: Request,
+    call: &mut dyn FnMut(&mut Store, Function) -> Result<(), Trap>,
+) -> Result<u8, String> {
     let mut arguments = vec![request.file.clone().into_os_string()];
-    arguments.extend(request.arguments);
-    let wasi = Wasi::new(Settings {
-        arguments,
-        environment: request.environment,
-        directories: request.directories,
-        listeners: request.listeners,
-        streams: [
-            Some(Handle::standard_input()),
-            Some(Handle::standard_output()),
-            Some(Handle::standard_error()),
-        ],
-    })?;
+    arguments.append(&mut request.arguments);
+    let wasi = Wasi::new(request.settings(arguments))?;
     let mut store = Store::new();
     store.set_memory_limit(request.memory_limit);
     store.set_fuel(request.limits.fuel);
     store.set_stack_bytes(request.limits.stack_bytes);
     let outcome = instantiate(&mut store, module, &wasi).and_then(|(instance, start)| {
         if let Some(start) = start {
-            store.call(start, &[])?;
+            call(&mut store, start)?;
         }
         if let Some(Extern::Function(start)) = instance.export(&store, START) {
-            store.call(start, &[])?;
+            call(&mut store, start)?;
         }
         Ok(())
     });
-    write_statistics(request.statistics, module, &store);
+    write_statistics(request.statistics, &[module], &store);
     Ok(match outcome {
         Ok(()) => 0,
         Err(Error::Trap(Trap::Exit(code))) => code as u8,
@@ -281,23 +380,24 @@ fn run_command(module: &Module, request: Request) -> Result<u8, String> {
 }
 
 /// Writes how many bytes memories, tables and translated code have taken, if somebody asks.
-fn write_statistics(request: Option<&Path>, module: &Module, store: &Store) {
+pub(super) fn write_statistics(request: Option<&Path>, modules: &[&Module], store: &Store) {
     let Some(path) = request else { return };
-    let bytes = store.memory_bytes() + module.code_bytes() as u64;
+    let code: usize = modules.iter().map(|module| module.code_bytes()).sum();
+    let bytes = store.memory_bytes() + code as u64;
     if let Err(error) = std::fs::write(path, format!("bytes-allocated {bytes}\n")) {
         eprintln!("canny wasm: cannot write {}: {error}", path.display());
     }
 }
 
 /// The functions whose calls a trap has ended.
-fn print_backtrace(store: &Store) {
+pub(super) fn print_backtrace(store: &Store) {
     for frame in store.backtrace() {
         eprintln!("  in {}", frame.text());
     }
 }
 
 /// The register code of all functions, each behind a line with its index and name.
-fn disassembly(module: &Module) -> Result<String, Error> {
+pub(super) fn disassembly(module: &Module) -> Result<String, Error> {
     let mut text = String::new();
     for index in 0..module.function_count() {
         let Some(listing) = canny_wasm::listing(module, index)? else {
@@ -309,7 +409,7 @@ fn disassembly(module: &Module) -> Result<String, Error> {
     Ok(text)
 }
 
-fn complain(file: &Path, error: &Error) -> u8 {
+pub(super) fn complain(file: &Path, error: &Error) -> u8 {
     eprintln!("canny wasm: {}: {error}", file.display());
     match error {
         Error::Invalid { .. } | Error::Text { .. } | Error::Unsupported(_) => exit_code::DATA,
@@ -331,7 +431,7 @@ fn invoke(module: &Module, name: &str, request: &Request) -> Result<u8, String> 
     let kind = store.function_type(function);
     let arguments = parse_arguments(kind, &request.arguments)?;
     let outcome = store.call_within(function, &arguments, request.limits);
-    write_statistics(request.statistics, module, &store);
+    write_statistics(request.statistics, &[module], &store);
     match outcome {
         Ok(results) => {
             let mut text = String::new();

@@ -14,7 +14,7 @@ use canny_syntax::reader::read_source;
 use canny_syntax::span::Span;
 use canny_syntax::syntax::Syntax;
 use canny_value::Value;
-use canny_vm::debug::{Assignment, Kept, Resume, Stop};
+use canny_vm::debug::{Assignment, DebugFrame, Kept, Resume, Stop};
 use canny_vm::{Protected, Thread, Vm};
 
 use crate::evaluation::{
@@ -127,7 +127,11 @@ pub fn begin(
     text: &str,
 ) -> Result<(Resume, Expression), String> {
     let (variables, values) = Variables::of(stop, frame);
-    let unit = stop.frames(frame, 1).pop().map(|frame| frame.unit);
+    let described = stop.frames(frame, 1).pop();
+    if described.as_ref().is_some_and(DebugFrame::is_guest) {
+        return Err("a frame of a guest has no variables of Scheme".to_owned());
+    }
+    let unit = described.map(|frame| frame.unit);
     let names = &variables.names;
     let thunks = procedure_for(stop.thread(), &unit.unwrap_or_default(), names, text)?;
     let request = request(stop, thunks, Value::FALSE, &values).ok_or_else(no_memory)?;

@@ -34,6 +34,7 @@ use canny_syntax::spelling::similar_name;
 use canny_syntax::syntax::Syntax;
 use canny_value::Value;
 use canny_vm::{InterruptState, Raise, Thread, Vm};
+use canny_wasm::ValidModules;
 
 pub use analysis::{Analysis, OpenDocuments};
 pub use modules::LibraryWords;
@@ -151,6 +152,8 @@ pub struct Evaluation {
     sources: Arc<SourceMap>,
     /// How to interrupt a macro that is being expanded.
     macro_interrupts: Arc<Mutex<Option<Arc<InterruptState>>>>,
+    /// The WebAssembly modules that the cache knows to be valid.
+    valid_modules: Option<ValidModules>,
     inner: Mutex<Inner>,
 }
 
@@ -180,6 +183,11 @@ impl Evaluation {
         vm.host(|| Evaluation::new(&EvaluationConfig::default()))
     }
 
+    /// The WebAssembly modules that the cache knows to be valid, if there is a cache.
+    pub(crate) fn valid_modules(&self) -> Option<&ValidModules> {
+        self.valid_modules.as_ref()
+    }
+
     /// An evaluation with the standard library and nothing instantiated.
     pub fn new(config: &EvaluationConfig) -> Evaluation {
         let sources = Arc::new(SourceMap::new());
@@ -194,6 +202,7 @@ impl Evaluation {
             compiled_for.push(format!("({:?})", config.optimizer));
         }
         let directory = config.cache.clone().filter(|_| !config.counting.is_on());
+        let valid_modules = directory.as_deref().map(ValidModules::in_cache);
         let cache = Arc::new(LibraryCache::new(directory, compiled_for));
         let loader = StandardLoader::new(
             config.directories.clone(),
@@ -249,6 +258,7 @@ impl Evaluation {
         Evaluation {
             sources,
             macro_interrupts,
+            valid_modules,
             inner: Mutex::new(inner),
         }
     }

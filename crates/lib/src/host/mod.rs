@@ -8,6 +8,7 @@
 mod objects;
 mod registry;
 
+pub use crate::primitives::guests::take_part as take_guests_into_profiles;
 pub use crate::primitives::ports::standard::{
     HostOutput, StandardOutput, end_line, finish_output, is_at_line_start, note_line_start,
     open_standard_ports,

@@ -8,6 +8,7 @@ mod allocation;
 mod counts;
 mod explain;
 mod flame;
+mod guests;
 mod table;
 mod waits;
 
@@ -20,5 +21,6 @@ pub use allocation::{allocation_sites_table, allocation_types_table, collections
 pub use counts::{call_edges_table, counts_table};
 pub use explain::explain;
 pub use flame::{flame_graph, tree_text};
+pub use guests::guests_tables;
 pub use table::{callers_table, changes_table, functions_table};
 pub use waits::{explain_locks, waits_table};

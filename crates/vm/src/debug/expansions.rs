@@ -176,9 +176,12 @@ impl Thread {
         frame: usize,
     ) -> Option<(std::sync::Arc<UnitMetadata>, UnitSpan, Option<UnitSpan>)> {
         let mut found = None;
-        self.each_frame(Origin::Thread, false, &mut |physical, frames, _| {
+        self.each_frame(Origin::Thread, false, &mut |physical, frames, first| {
             if frames.len() <= frame {
                 return true;
+            }
+            if frame < first {
+                return false;
             }
             let code = CodeRef::of_closure(physical.closure);
             let known = code.and_then(|code| Some((code, self.vm.metadata(code)?)));

@@ -16,6 +16,7 @@ use canny_value::{ObjectRef, Value};
 use super::seen::{SeenBreak, SeenVariable};
 use crate::code::CodeRef;
 use crate::control::continuation::SealedFrame;
+use crate::frames::guests::{Listing, ShownRun};
 use crate::frames::{FrameDescription, FrameWalk, Live, Newer, Position, TailCaller};
 use crate::frames::{bytecode_of, hide_stand_ins};
 use crate::thread::{Protected, Sealed, Thread};
@@ -40,6 +41,10 @@ pub struct DebugFrame {
     pub is_library: bool,
     /// Whether it is the body of a program or of a form at the prompt.
     pub is_program: bool,
+    /// The code of a function of a guest, which has no variables of Scheme.
+    pub listing: Option<Listing>,
+    /// The variables of such a function, as far as they are known.
+    pub values: Vec<(String, String)>,
     /// Procedures between this frame and the next older one that ended with a tail call.
     pub tail_callers: Vec<TailCaller>,
     /// Name of the library or program that it belongs to.
@@ -49,6 +54,11 @@ pub struct DebugFrame {
 }
 
 impl DebugFrame {
+    /// Whether it is a function of a guest.
+    pub fn is_guest(&self) -> bool {
+        self.listing.is_some()
+    }
+
     fn of((frame, (unit, address)): (FrameDescription, (String, Option<u64>))) -> DebugFrame {
         DebugFrame {
             unit,
@@ -57,6 +67,8 @@ impl DebugFrame {
             position: frame.position,
             is_library: frame.is_library,
             is_program: frame.is_program,
+            listing: frame.listing,
+            values: frame.values,
             tail_callers: frame.tail_callers,
         }
     }
@@ -124,6 +136,13 @@ impl Physical<'_> {
         }
     }
 
+    /// The values of live registers.
+    fn live_values(&self) -> Vec<Value> {
+        let mut values = Vec::new();
+        self.live.each(|index| values.push(self.register(index)));
+        values
+    }
+
     /// Word index of the instruction that the frame is in, or stands before.
     pub(super) fn index(&self, code: CodeRef) -> usize {
         ((self.pc as usize).wrapping_sub(code.start() as usize) / 4).wrapping_sub(1)
@@ -139,7 +158,8 @@ struct Found<'s> {
 
 impl Thread {
     /// Shows the frames, newest first, with their descriptions, until `visit` says no. The last
-    /// description is that of the frame, those before it are of procedures inlined in it. Gives them all.
+    /// description is that of the frame, those before it are of procedures inlined in it, from the index
+    /// on that is given. Frames of guests that it continues come before. Gives them all.
     pub(super) fn each_frame(
         &self,
         origin: Origin,
@@ -148,11 +168,14 @@ impl Thread {
     ) -> Vec<FrameDescription> {
         let mut frames: Vec<FrameDescription> = Vec::new();
         let mut newer: Option<Newer> = None;
+        let mut shown = Vec::new();
         let sealed = match origin {
             Origin::Thread => self.sealed,
             Origin::Continuation(continuation) => {
                 if let Some(sealed) = self.sealed_of(continuation) {
-                    self.each_sealed_of(sealed, with_tail_calls, &mut newer, &mut frames, visit);
+                    let shown = &mut shown;
+                    let state = (&mut newer, &mut frames, shown);
+                    self.each_sealed_of(sealed, with_tail_calls, state, visit);
                 }
                 return frames;
             }
@@ -164,7 +187,6 @@ impl Thread {
                 (newer, callee) = (None, None);
                 continue;
             }
-            let first = frames.len();
             let physical = Physical {
                 // SAFETY: the frame is live.
                 closure: unsafe { Thread::closure_of(step.fp) },
@@ -174,12 +196,16 @@ impl Thread {
             };
             callee = Some(step.fp);
             let (closure, pc) = (physical.closure, physical.pc);
+            let live = || physical.live_values();
+            self.describe_guests(closure, live, &mut shown, &mut frames);
+            let first = frames.len();
             self.describe_frame(closure, pc, with_tail_calls, &mut newer, &mut frames);
             if !visit(&physical, &frames, first) {
                 return frames;
             }
         }
-        self.each_sealed_of(sealed, with_tail_calls, &mut newer, &mut frames, visit);
+        let state = (&mut newer, &mut frames, &mut shown);
+        self.each_sealed_of(sealed, with_tail_calls, state, visit);
         frames
     }
 
@@ -188,12 +214,14 @@ impl Thread {
         &self,
         sealed: Sealed,
         with_tail_calls: bool,
-        newer: &mut Option<Newer>,
-        frames: &mut Vec<FrameDescription>,
+        (newer, frames, shown): (
+            &mut Option<Newer>,
+            &mut Vec<FrameDescription>,
+            &mut Vec<ShownRun>,
+        ),
         visit: &mut dyn FnMut(&Physical<'_>, &[FrameDescription], usize) -> bool,
     ) {
         self.each_sealed(sealed, &mut |sealed| {
-            let first = frames.len();
             let physical = Physical {
                 closure: sealed.closure,
                 pc: sealed.pc,
@@ -205,6 +233,8 @@ impl Thread {
                 ),
             };
             let (closure, pc) = (physical.closure, physical.pc);
+            self.describe_guests(closure, || physical.live_values(), shown, frames);
+            let first = frames.len();
             self.describe_frame(closure, pc, with_tail_calls, newer, frames);
             visit(&physical, frames, first)
         });
@@ -283,7 +313,9 @@ impl Thread {
     ) -> Vec<DebugFrame> {
         let wanted = first.saturating_add(count);
         let mut units = Vec::new();
-        let mut found = self.each_frame(origin, true, &mut |physical, frames, _| {
+        let mut found = self.each_frame(origin, true, &mut |physical, frames, first| {
+            // Those before the first one are of a guest.
+            units.resize(first, (String::new(), None));
             let code = CodeRef::of_closure(physical.closure);
             let unit = code.and_then(|code| self.vm.metadata(code));
             let unit = unit.map_or_else(String::new, |(unit, _)| unit.name.clone());
@@ -310,6 +342,9 @@ impl Thread {
         self.each_frame(origin, false, &mut |physical, frames, first| {
             if frames.len() <= number {
                 return true;
+            }
+            if number < first {
+                return false;
             }
             let code = CodeRef::of_closure(physical.closure);
             let known = code.and_then(|code| Some((code, self.vm.metadata(code)?)));

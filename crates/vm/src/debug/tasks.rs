@@ -317,6 +317,8 @@ fn called_in_the_end(frames: &[FrameDescription]) -> (Option<String>, Vec<DebugF
                     position: caller.position.clone(),
                     is_library: false,
                     is_program: false,
+                    listing: None,
+                    values: Vec::new(),
                     tail_callers: Vec::new(),
                 };
                 return (called.clone(), vec![own]);
@@ -336,6 +338,8 @@ impl DebugFrame {
             position: frame.position,
             is_library: frame.is_library,
             is_program: frame.is_program,
+            listing: frame.listing,
+            values: frame.values,
             tail_callers: frame.tail_callers,
         }
     }

@@ -11,6 +11,7 @@ use canny_tables::kinds::Kind;
 use canny_value::Value;
 
 use crate::code::CodeRef;
+use crate::frames::guests::ShownRun;
 use crate::frames::{FrameDescription, FrameWalk, Newer, Step, hide_stand_ins};
 use crate::primitive::Raise;
 use crate::thread::Thread;
@@ -42,6 +43,8 @@ struct Kept {
     /// By frame; shorter where the last ones have none.
     variables: Vec<Vec<FrameVariable>>,
     with_tail_calls: bool,
+    /// Runs of guests whose frames are among them.
+    shown: Vec<ShownRun>,
 }
 
 impl Thread {
@@ -112,7 +115,7 @@ impl Thread {
         let described = frames.into_iter().take(count_max).map(|mut frame| {
             let is_shown = !frame.description.is_library && shown < shown_max;
             shown += usize::from(is_shown);
-            if is_shown {
+            if is_shown && frame.description.listing.is_none() {
                 frame
                     .variables
                     .sort_by_key(|one| (one.register.is_none(), one.register));
@@ -177,6 +180,15 @@ impl Thread {
     ) {
         // SAFETY: the frame is live.
         let closure = unsafe { Thread::closure_of(step.fp) };
+        let values = || {
+            let mut values = Vec::new();
+            step.live.each(|register| {
+                // SAFETY: a live register of a live frame.
+                values.push(unsafe { *step.fp.add(register) });
+            });
+            values
+        };
+        self.describe_guests(closure, values, &mut kept.shown, &mut kept.frames);
         let first = kept.frames.len();
         let with_tail_calls = kept.with_tail_calls;
         self.describe_frame(closure, step.pc, with_tail_calls, newer, &mut kept.frames);

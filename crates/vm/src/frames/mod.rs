@@ -1,6 +1,6 @@
 //! Frames on the VM stack: how they are walked, shown to the collector, inspected and described.
 //!
-//! Below: the stack's memory; the collector's roots; the variables of frames for a debugger; the
+//! Below: the stack's memory; the collector's roots; frames of guests; the variables of frames for a debugger; the
 //! places of a condition; tail calls that left no frame. Nothing here changes which frame runs next:
 //! `control` and `thread` do.
 //!
@@ -17,6 +17,7 @@
 //! Frames of compiled code are the same. Their return addresses are native descriptors, before which there is
 //! what stands before a return address of the bytecode, and which name that ([`bytecode_of`]).
 
+pub mod guests;
 pub(crate) mod inspect;
 pub(crate) mod places;
 pub(crate) mod roots;
@@ -33,6 +34,7 @@ use canny_value::Value;
 
 use crate::code::{CodeRef, LivenessCache};
 use crate::thread::Thread;
+use guests::Listing;
 
 /// The address of bytecode that a return address or entry stands for: the one in a descriptor of
 /// compiled code, else the address itself.
@@ -336,6 +338,8 @@ pub struct FrameDescription {
     pub is_library: bool,
     /// Whether it is the body of a program or of a form at the prompt.
     pub is_program: bool,
+    /// The code of a function of a guest.
+    pub listing: Option<Listing>,
     /// The name is that of the procedure around it: the library made this one, by inlining.
     pub is_stand_in: bool,
     /// The unit's number of the copy, for a procedure that was inlined.

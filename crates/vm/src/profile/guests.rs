@@ -3,7 +3,7 @@
 //! The signal's handler asks while a guest runs, and the sample keeps the number of the request. The thread
 //! answers before it comes to its next safepoint.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use canny_profile::model::{FrameIndex, Group, StackIndex, StackKind, Tier};
 
@@ -31,7 +31,10 @@ pub struct GuestRequest {
 #[derive(Clone, Debug)]
 pub struct GuestFunction {
     pub name: String,
-    pub module: Option<String>,
+    /// Its module; the source file, if a place is known.
+    pub file: Option<Arc<str>>,
+    /// Line and column in that file, from 1, and 0 if they are not known.
+    pub place: (u32, u32),
     pub is_machine_code: bool,
 }
 
@@ -93,13 +96,14 @@ impl Recording {
     }
 
     fn guest_frame(&mut self, guest: &GuestFunction) -> FrameIndex {
-        let module = guest.module.as_deref();
-        let function = self.rows.function(&guest.name, module, 0, Group::Foreign);
+        let file = guest.file.as_deref();
+        let function = self.rows.function(&guest.name, file, 0, Group::Foreign);
         let tier = if guest.is_machine_code {
             Tier::Compiled
         } else {
             Tier::Interpreted
         };
-        self.rows.frame(function, 0, 0, tier, false)
+        let (line, column) = guest.place;
+        self.rows.frame(function, line, column, tier, false)
     }
 }

@@ -683,6 +683,10 @@ impl Recording {
             };
             let below = match place.guest {
                 0 => stack,
+                // Without a program of Scheme, the guest is all that runs.
+                request if matches!(walk.links[..], [Link::Loading]) => {
+                    self.guest_stack(None, request, guests, StackKind::Plain)
+                }
                 request => self.guest_stack(stack, request, guests, kind_on(stack)),
             };
             let top = if place.is_guest_code {

@@ -23,7 +23,8 @@ use super::compile::{
 };
 use crate::activation::{TRANSITION_BYTES, transition};
 use crate::code::Code;
-use crate::code_memory::{self, Piece, Purpose};
+use crate::code_memory::{self, Landings, Piece, Purpose};
+use crate::code_origins::CodeOrigins;
 use crate::definitions;
 use crate::switch::entries;
 use crate::types::FunctionType;
@@ -265,8 +266,10 @@ pub fn stub(own_index: u32, adapter: usize) -> Result<code_memory::Code, Refusal
     let compiled = Compiled {
         bytes,
         traps: Vec::new(),
+        origins: Vec::new(),
         relocations: vec![(at, Some(adapter), -4)],
         words: Vec::new(),
+        landings: Landings::default(),
     };
     install(compiled, Purpose::ToInterpreter)
 }
@@ -276,12 +279,16 @@ pub fn install(compiled: Compiled, purpose: Purpose) -> Result<code_memory::Code
     let Compiled {
         bytes,
         traps,
+        origins,
         relocations,
+        landings,
         ..
     } = compiled;
     let piece = Piece {
         purpose,
         traps: traps.into(),
+        origins: CodeOrigins::new(&origins),
+        landings,
     };
     let code = code_memory::install(bytes, piece, |bytes, address| {
         for (offset, target, addend) in relocations {

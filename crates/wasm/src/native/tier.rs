@@ -5,16 +5,18 @@
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
 
 use canny_locks::{Condvar, Mutex};
 
 use super::bridges::{self, Callee};
 use super::compile::{self, Refusal, Surroundings};
-use crate::activation::Activation;
+use crate::activation::{Activation, FIRST_STRETCH, STRETCH};
 use crate::code_memory::{self, Code, Purpose};
 use crate::error::Error;
-use crate::frames::{Found, start};
+use crate::frames::{self, Found, Frame, start};
 use crate::module::Module;
+use crate::record::FunctionRecord;
 use crate::translate;
 
 /// When functions are compiled.
@@ -46,16 +48,23 @@ pub fn set_policy(policy: Policy) {
     POLICY.store(policy as u8, Ordering::Relaxed);
 }
 
-/// A function's way to machine code.
+/// A function's way to machine code, in tens of microseconds of its code.
 mod state {
-    /// Times that a short function is found running before.
-    pub const HOT: u8 = 2;
+    /// What a short function takes before it is compiled.
+    pub const HOT: u16 = 10;
+    /// The same for each kilobyte of its bytes, which take long to compile.
+    pub const HOT_FOR_KILOBYTE: usize = 4;
+    /// The most that counts at once, since the thread may not have run.
+    pub const MOST_AT_ONCE: u16 = 100;
     /// It was given to the compiler, and is compiled or not fit.
-    pub const REQUESTED: u8 = 255;
+    pub const REQUESTED: u16 = u16::MAX;
 }
 
-/// So many bytes of a function let it be found running once more before it is compiled.
-const BYTES_A_SAMPLE: usize = 1000;
+/// So often in a row the same frame is found before its call counts as a long one.
+const ROW: u32 = 8;
+
+/// No function that machine code has called.
+const NO_CALLEE: u64 = u64::MAX;
 
 struct Around<'a> {
     module: &'a Module,
@@ -273,52 +282,119 @@ fn is_supported() -> bool {
     cfg!(all(target_arch = "x86_64", target_os = "linux")) && code_memory::is_ready()
 }
 
-/// Looks at where a run has used up its budget; gives whether that is an interpreted function which may
-/// become machine code.
-pub fn sample(activation: &Activation) -> bool {
+/// Looks at where a run has used up its budget, some time after the last such look. Gives the budget until
+/// the next one; none if nothing is interpreted there that may become machine code.
+pub fn sample(activation: &mut Activation, since: Option<Duration>) -> Option<i64> {
     if policy() != Policy::Hot {
-        return false;
+        return None;
     }
-    let Found::Interpreted(frame) = start(activation) else {
-        return false;
-    };
+    let units = since.map_or(1, |since| (since.as_micros() / 10) as u64);
+    let units = units.clamp(1, u64::from(state::MOST_AT_ONCE)) as u16;
+    match start(activation) {
+        Found::Interpreted(frame) => sample_interpreted(frame, units),
+        Found::Native(address, _) => {
+            let (module, own_index) = called(activation, address)?;
+            let is_native = module.machine_code().has(own_index);
+            let is_new = !is_native && count(&module, own_index, units);
+            is_new.then_some(FIRST_STRETCH)
+        }
+    }
+}
+
+fn sample_interpreted(frame: Frame, units: u16) -> Option<i64> {
     // SAFETY: instances live as long as their store, whose run this is.
-    let Some(module) = (unsafe { &(*frame.instance).module }) else {
-        return false;
-    };
-    let found = module.with_function_at(frame.pc, |own_index, body, word| {
+    let module = unsafe { (*frame.instance).module.as_ref() }?;
+    let (own_index, around) = module.with_function_at(frame.pc, |own_index, body, word| {
         let loops = body.loops.iter().rev();
         let mut around = loops.filter(|known| known.place <= word);
         (own_index, around.next().map(|known| known.offset))
-    });
-    let Some((own_index, around)) = found else {
-        return false;
-    };
+    })?;
     let all = module.machine_code();
-    let index = own_index as usize;
-    // Long functions take long to compile, and have to be worth it.
-    let wanted = state::HOT + (module.parts().bodies[index].len() / BYTES_A_SAMPLE).min(100) as u8;
-    if all.natives[index].load(Ordering::Relaxed).is_null() {
-        let seen = &all.states[index];
-        let count = seen.load(Ordering::Relaxed);
-        if count < wanted {
-            seen.store(count + 1, Ordering::Relaxed);
-        } else if count != state::REQUESTED {
-            seen.store(state::REQUESTED, Ordering::Relaxed);
-            request(module, own_index, None);
+    if !all.has(own_index) {
+        let was_new = count(module, own_index, units);
+        let is_long = is_found_in_row(module, own_index, frame);
+        if was_new && is_requested(module, own_index) && is_long {
+            // The call may be the only one.
+            request_loop(module, own_index, around, state::REQUESTED);
         }
-    } else if let Some(offset) = around {
-        // This call was there before the code was.
-        let mut kept = all.kept.lock();
-        let count = kept.loops.entry((own_index, offset)).or_insert(0);
-        *count = count.saturating_add(1);
-        if *count >= wanted && *count != u8::MAX && !kept.pending.contains(&own_index) {
-            kept.loops.insert((own_index, offset), u8::MAX);
-            kept.pending.insert(own_index);
-            request(module, own_index, Some(offset));
-        }
+        return Some(if was_new { FIRST_STRETCH } else { STRETCH });
+    }
+    // This call was there before the code was.
+    request_loop(module, own_index, around, units);
+    Some(STRETCH)
+}
+
+fn wanted(module: &Module, own_index: u32) -> u16 {
+    let bytes = module.parts().bodies[own_index as usize].len();
+    let more = (state::HOT_FOR_KILOBYTE * bytes / 1000).min(400);
+    state::HOT + more as u16
+}
+
+fn is_requested(module: &Module, own_index: u32) -> bool {
+    let seen = &module.machine_code().states[own_index as usize];
+    seen.load(Ordering::Relaxed) == state::REQUESTED
+}
+
+/// Counts that a function without machine code was found running; gives whether it was not requested yet.
+fn count(module: &Module, own_index: u32, units: u16) -> bool {
+    let seen = &module.machine_code().states[own_index as usize];
+    let before = seen.load(Ordering::Relaxed);
+    if before == state::REQUESTED {
+        return false;
+    }
+    let now = before + units;
+    if now < wanted(module, own_index) {
+        seen.store(now, Ordering::Relaxed);
+    } else {
+        seen.store(state::REQUESTED, Ordering::Relaxed);
+        request(module, own_index, None);
     }
     true
+}
+
+/// Whether the same frame was found some times, one after the other.
+fn is_found_in_row(module: &Module, own_index: u32, frame: Frame) -> bool {
+    let mut kept = module.machine_code().kept.lock();
+    let (slots, index, count) = kept.newest;
+    let is_same = (slots, index) == (frame.slots as usize, own_index);
+    let count = if is_same { count.saturating_add(1) } else { 0 };
+    kept.newest = (frame.slots as usize, own_index, count);
+    count >= ROW
+}
+
+/// Counts that an interpreted call was found in a loop, which is compiled if that was long enough.
+fn request_loop(module: &Module, own_index: u32, around: Option<u64>, units: u16) {
+    let Some(offset) = around else { return };
+    let mut kept = module.machine_code().kept.lock();
+    let count = kept.loops.entry((own_index, offset)).or_insert(0);
+    let is_done = *count == state::REQUESTED;
+    *count = count.saturating_add(units);
+    if !is_done && *count >= wanted(module, own_index) && !kept.pending.contains(&own_index) {
+        kept.loops.insert((own_index, offset), state::REQUESTED);
+        kept.pending.insert(own_index);
+        request(module, own_index, Some(offset));
+    }
+}
+
+/// The function that machine code has called last by an adapter or a record, if that is known. The newest
+/// frame is at an address.
+fn called(activation: &mut Activation, address: usize) -> Option<(Module, u32)> {
+    let callee = std::mem::replace(&mut activation.callee, NO_CALLEE);
+    if callee == NO_CALLEE {
+        return None;
+    }
+    let (module, own_index) = match u32::try_from(callee) {
+        // The address is a return address, which may be that of the next function.
+        Ok(own_index) => (frames::function_at(address - 1)?.module, own_index),
+        Err(_) => {
+            // SAFETY: machine code has written the address of a record of the store.
+            let record = unsafe { &*(callee as *const FunctionRecord) };
+            // SAFETY: instances live as long as their store.
+            let module = unsafe { (*record.instance).module.clone() }?;
+            (module, record.index)
+        }
+    };
+    ((own_index as usize) < module.parts().bodies.len()).then_some((module, own_index))
 }
 
 fn request(module: &Module, own_index: u32, from: Option<u64>) {

@@ -25,7 +25,7 @@ use std::sync::atomic::AtomicU64;
 use canny_tables::guest::{Compare, LINK_WORDS, Number, Opcode, Plain, Shape, Vector, VectorPlain};
 use wasmparser::BinaryReader;
 
-use crate::code::{Clause, Code, FunctionBody, Loop};
+use crate::code::{Clause, Code, FunctionBody, Loop, Origins};
 use crate::definitions;
 use crate::error::Error;
 use crate::module::Module;
@@ -150,6 +150,32 @@ pub fn code(module: &Module, own_index: u32) -> Result<*const u64, Error> {
 
 /// Translates one of the module's own functions.
 fn function(module: &Module, own_index: u32) -> Result<FunctionBody, Error> {
+    let (mut translator, entry) = translated(module, own_index, Code::default())?;
+    let bytes = 8 * translator.frame as u32;
+    translator.code.set32(entry, 8, bytes);
+    let clauses = translator.finished_clauses();
+    let words = translator.code.finish().into_vec();
+    Ok(FunctionBody {
+        clauses,
+        words: words.into_iter().map(AtomicU64::new).collect(),
+        frame_slots: translator.frame,
+        link: translator.link,
+        loops: translator.loops.into(),
+    })
+}
+
+/// Translates one of the module's own functions again, to see where its instructions are from.
+pub fn origins(module: &Module, own_index: u32) -> Result<Origins, Error> {
+    let (translator, _) = translated(module, own_index, Code::with_origins())?;
+    Ok(translator.code.origins())
+}
+
+/// The state behind the last operator of a function, and the place of its first instruction.
+fn translated(
+    module: &Module,
+    own_index: u32,
+    mut code: Code,
+) -> Result<(Translator<'_>, usize), Error> {
     let parts = module.parts();
     let range = parts.bodies[own_index as usize].clone();
     let start = range.start as u64;
@@ -184,9 +210,10 @@ fn function(module: &Module, own_index: u32) -> Result<FunctionBody, Error> {
         }
     }
     let results = Values::of(&kind.results);
+    code.set_origin(start);
     let mut translator = Translator {
         module,
-        code: Code::default(),
+        code,
         stack: Vec::new(),
         control: vec![Control::function(results.clone(), next as u32)],
         locals,
@@ -211,22 +238,13 @@ fn function(module: &Module, own_index: u32) -> Result<FunctionBody, Error> {
     for operator in body.get_operators_reader()?.into_iter_with_offsets() {
         let (operator, offset) = operator?;
         translator.offset = offset;
+        translator.code.set_origin(offset);
         translator.operator(operator)?;
         if translator.frame > FRAME_MAX {
             return Err(too_large(start));
         }
     }
-    let bytes = 8 * translator.frame as u32;
-    translator.code.set32(entry, 8, bytes);
-    let clauses = translator.finished_clauses();
-    let words = translator.code.finish().into_vec();
-    Ok(FunctionBody {
-        clauses,
-        words: words.into_iter().map(AtomicU64::new).collect(),
-        frame_slots: translator.frame,
-        link: translator.link,
-        loops: translator.loops.into(),
-    })
+    Ok((translator, entry))
 }
 
 fn too_large(offset: u64) -> Error {

@@ -15,12 +15,14 @@ mod numbers;
 mod objects;
 mod profiles;
 mod references;
+mod stacks;
 mod systems;
 mod values;
 mod waits;
 
 pub(crate) use self::components::{GuestComponent, GuestInstance, GuestResource};
 pub(crate) use self::numbers::{quick_ref, quick_set};
+pub use self::profiles::take_part;
 pub(crate) use self::references::GuestReference;
 pub(crate) use self::systems::GuestSystem;
 
@@ -90,6 +92,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%wasi" => systems::make;
     "%wasi-function" => systems::function;
     "%wasi-bind!" => systems::bind;
+    "%wasi-finish" => systems::finish;
     "%wasi-output" => |thread, call| systems::taken(thread, call, 0);
     "%wasi-error-output" => |thread, call| systems::taken(thread, call, 1);
     "%wasm-memory" => objects::make_memory;
@@ -318,7 +321,8 @@ fn make_store(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let fuel = limit(thread, call, 0)?;
     let memory_limit = limit(thread, call, 1)?;
     let stack_bytes = call.index(thread, 2)?;
-    profiles::take_part();
+    take_part();
+    stacks::show();
     let mut store = Store::new();
     store.set_fuel(fuel);
     store.set_memory_limit(memory_limit);
@@ -596,11 +600,9 @@ fn resume(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (shared, record) = store(thread, call)?;
     let run = RunId(call.index(thread, 1)? as u64);
     let mut guests = shared.lock(thread);
-    if let Some(kind) = guests
-        .store
-        .called_type()
-        .filter(|_| guests.store.newest_run() == Some(run))
-    {
+    let called = guests.store.called_type();
+    let called = called.filter(|_| guests.store.newest_run() == Some(run));
+    if let Some(kind) = called {
         let given = call.at(2);
         let mut words = std::mem::take(&mut guests.words);
         words.clear();
@@ -620,7 +622,9 @@ fn resume(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             return Err(trap(thread, call, &reason));
         }
     }
-    go_on(thread, call, record, (&shared, guests), run, false)
+    // What follows an answer is the first slice of a call, as it were. It does not wait.
+    let is_first = called.is_some() && !guests.store.may_wait();
+    go_on(thread, call, record, (&shared, guests), run, is_first)
 }
 
 /// The bits of what a procedure of Scheme has returned.

@@ -13,6 +13,7 @@ use canny_wasm::{Error, Extern, ExternType, Function, Module};
 use super::values::{function_type_of, type_symbol};
 use super::{GuestModule, current_task, free_stores, number, refused, store};
 use crate::arguments::{Call, Effort};
+use crate::evaluation::Evaluation;
 use crate::host::{find, keep};
 use crate::list::Builder;
 
@@ -26,7 +27,12 @@ pub(super) fn make(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         _ => string_text(call.string(thread, 1)?.value()),
     };
     let effort = Effort::OutsideHeap.or_offloaded(bytes.len() >= LONG);
-    match call.compute(thread, effort, move || Module::read_from(bytes, file))? {
+    let known = Evaluation::of(thread.vm()).valid_modules().cloned();
+    let read = move || match known {
+        Some(known) => known.read_from(bytes, file),
+        None => Module::read_from(bytes, file),
+    };
+    match call.compute(thread, effort, read)? {
         Ok(module) => keep(thread, GuestModule(module), "module"),
         Err(error) => Err(refused(thread, call, &error)),
     }

@@ -1,12 +1,14 @@
 //! Frames of guests in the machine's profiles.
 
+use std::sync::Arc;
+
 use canny_vm::profile::guests::{
     GuestFrames, GuestFunction, GuestProfiler, GuestRegisters, GuestRequest, set_guest_profiler,
 };
 use canny_wasm::SampleRegisters;
 
 /// Lets the machine ask for the frames of guests.
-pub(super) fn take_part() {
+pub fn take_part() {
     set_guest_profiler(GuestProfiler { ask, answers });
 }
 
@@ -32,7 +34,8 @@ fn answers() -> Vec<GuestFrames> {
             .into_iter()
             .map(|frame| GuestFunction {
                 name: frame.name,
-                module: frame.module,
+                file: frame.file.or(frame.module.map(Arc::from)),
+                place: (frame.line, frame.column),
                 is_machine_code: frame.is_machine_code,
             })
             .collect(),

@@ -4,15 +4,18 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use canny_component::Answer;
 use canny_io::Handle;
 use canny_replay::Mode;
 use canny_tables::kinds::Kind;
 use canny_value::Value;
 use canny_vm::{ConditionKind, Raise, Thread, string_text};
+use canny_wasi::preview2::{Network, World};
 use canny_wasi::{Directory, Settings, Wasi};
 
+use super::super::tasks::{Then, suspend};
 use super::{number, store};
 use crate::arguments::Call;
 use crate::host::{find, keep, kept_in_table};
@@ -23,8 +26,40 @@ use crate::primitives::posix::handle_of_port;
 /// WASI for one guest, as objects of Scheme have it.
 pub(crate) struct GuestSystem {
     wasi: Wasi,
+    /// What components get; it is made when one asks.
+    world: OnceLock<Result<World, String>>,
+    given: Given,
     /// Its outputs, if these are in memory.
     outputs: [Stream; 2],
+}
+
+/// What the program gives guests.
+struct Given {
+    arguments: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+    directories: Vec<Directory>,
+    streams: [Stream; 3],
+    network: Network,
+}
+
+impl Given {
+    fn settings(&self) -> Settings {
+        Settings {
+            arguments: self.arguments.clone(),
+            environment: self.environment.clone(),
+            directories: self.directories.clone(),
+            listeners: Vec::new(),
+            streams: self.streams.clone(),
+        }
+    }
+}
+
+impl GuestSystem {
+    /// The world for components.
+    pub(super) fn world(&self) -> Result<World, String> {
+        let make = || World::new(self.given.settings(), self.given.network);
+        self.world.get_or_init(make).clone()
+    }
 }
 
 kept_in_table!(GuestSystem);
@@ -32,7 +67,11 @@ kept_in_table!(GuestSystem);
 /// A stream of a guest, or none.
 type Stream = Option<Arc<Handle>>;
 
-fn system(thread: &mut Thread, call: Call, position: usize) -> Result<Arc<GuestSystem>, Raise> {
+pub(super) fn system(
+    thread: &mut Thread,
+    call: Call,
+    position: usize,
+) -> Result<Arc<GuestSystem>, Raise> {
     let found = find::<GuestSystem>(thread, call.at(position));
     found.ok_or_else(|| call.type_error(thread, position, "WASI"))
 }
@@ -46,7 +85,7 @@ pub(super) fn make(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         let message = "guests with WASI cannot be recorded";
         return Err(thread.raise(ConditionKind::System, message, &[], Some(call.who)));
     }
-    let arguments = Walk::new(call.at(0)).map(name).collect();
+    let arguments: Vec<OsString> = Walk::new(call.at(0)).map(name).collect();
     let pairs = Walk::new(call.at(1)).filter_map(Value::as_pair);
     let environment = pairs.map(|pair| (name(pair.car()), name(pair.cdr())));
     let environment = environment.collect();
@@ -62,17 +101,27 @@ pub(super) fn make(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let input = input(thread, call, 3)?;
     let (output, kept_output) = output_at(thread, call, 4, Handle::standard_output)?;
     let (error, kept_error) = output_at(thread, call, 5, Handle::standard_error)?;
-    let settings = Settings {
+    let network = call.at(6).is_true();
+    let given = Given {
         arguments,
         environment,
         directories,
-        listeners: Vec::new(),
         streams: [input, output, error],
+        network: Network {
+            sockets: network,
+            names: network,
+            requests: call.at(7).is_true(),
+        },
     };
-    match Wasi::new(settings) {
+    match Wasi::new(given.settings()) {
         Ok(wasi) => {
-            let outputs = [kept_output, kept_error];
-            keep(thread, GuestSystem { wasi, outputs }, "wasi")
+            let system = GuestSystem {
+                wasi,
+                world: OnceLock::new(),
+                given,
+                outputs: [kept_output, kept_error],
+            };
+            keep(thread, system, "wasi")
         }
         Err(message) => Err(thread.raise(ConditionKind::File, &message, &[], Some(call.who))),
     }
@@ -133,6 +182,30 @@ pub(super) fn bind(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         system.wasi.bind(&guests.store, instance);
     }
     Ok(Value::UNSPECIFIED)
+}
+
+/// Sends what components have written and what was not taken yet; waits for that.
+pub(super) fn finish(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let system = system(thread, call, 0)?;
+    let Some(Ok(world)) = system.world.get().cloned() else {
+        return Ok(Value::TRUE);
+    };
+    let (outcome, ticket) = thread.wait_outside_heap(|| world.finish());
+    match (outcome, ticket) {
+        (Ok(Answer::Wait), Some(ticket)) => {
+            Err(suspend(thread, call.who, ticket, Then::Repeat(None)))
+        }
+        (Ok(Answer::Wait), None) => Ok(Value::FALSE),
+        (outcome, ticket) => {
+            if let Some(ticket) = ticket {
+                thread.disarm_ticket(ticket);
+            }
+            match outcome {
+                Ok(_) => Ok(Value::TRUE),
+                Err(reason) => Err(super::trap(thread, call, &reason)),
+            }
+        }
+    }
 }
 
 /// Takes the bytes that a guest has written to memory: output or errors.

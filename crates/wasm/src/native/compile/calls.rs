@@ -8,8 +8,8 @@ use canny_wasm_meaning::Meaning;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{
-    ExtFuncData, ExternalName, FuncRef, Inst, InstBuilder, MemFlagsData, SigRef, Type,
-    UserExternalName, Value,
+    ExtFuncData, ExternalName, FuncRef, InstBuilder, MemFlagsData, SigRef, Type, UserExternalName,
+    Value,
 };
 
 use super::{Compiler, FIXED, Refusal, TRUSTED, signature_of};
@@ -18,7 +18,7 @@ use crate::definitions;
 
 /// Where the function of a call comes from.
 #[derive(Clone, Copy)]
-enum Callee {
+pub(super) enum Callee {
     /// At a known address.
     Known(FuncRef),
     /// At an address that is computed.
@@ -104,11 +104,7 @@ impl Compiler<'_, '_> {
             self.unreachable = Some(0);
             return;
         }
-        let call: Inst = match callee {
-            Callee::Known(target) => self.b.ins().call(target, &arguments),
-            Callee::At(entry) => self.b.ins().call_indirect(signature, entry, &arguments),
-        };
-        let results = self.b.inst_results(call).to_vec();
+        let results = self.write_call(callee, signature, &arguments);
         self.b.def_var(self.budget, results[0]);
         self.stack.extend(&results[1..]);
     }
@@ -171,7 +167,7 @@ impl Compiler<'_, '_> {
     }
 
     /// Writes operands where an operation of the runtime finds them; gives their slots and the frame.
-    fn write_operands(&mut self, operands: &[Value]) -> (Value, Vec<u16>) {
+    pub(super) fn write_operands(&mut self, operands: &[Value]) -> (Value, Vec<u16>) {
         let frame = self.run_word(activation::TOP);
         let flags = MemFlagsData::new().with_notrap();
         let mut slot = 0;
@@ -187,8 +183,8 @@ impl Compiler<'_, '_> {
         (frame, slots)
     }
 
-    /// Leaves for an instruction of the runtime whose operands are in a frame; gives its result.
-    fn run_operation(&mut self, code: Code, frame: Value, result: Option<Type>) -> Option<Value> {
+    /// Notes the instruction of the runtime for which code leaves, and the frame with its operands.
+    pub(super) fn note_operation(&mut self, code: Code, frame: Value) {
         let words = code.finish();
         let address = words.as_ptr() as i64;
         self.words.push(words);
@@ -196,6 +192,11 @@ impl Compiler<'_, '_> {
         self.set_run_word(activation::PC, address);
         self.set_run_word(activation::FRAME, frame);
         self.set_run_word(activation::INSTANCE, self.instance);
+    }
+
+    /// Leaves for an instruction of the runtime whose operands are in a frame; gives its result.
+    fn run_operation(&mut self, code: Code, frame: Value, result: Option<Type>) -> Option<Value> {
+        self.note_operation(code, frame);
         self.leave(Reason::Operation);
         let of = result?;
         let frame = self.run_word(activation::TOP);

@@ -7,6 +7,8 @@
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, JumpTableData, Type, Value};
 use wasmparser::{BlockType, BrTable, ValType};
 
+use super::catches::Clause;
+use super::unroll::Copies;
 use super::{Compiler, Refusal, kind_of};
 use crate::code::LoopOperand;
 use crate::definitions;
@@ -15,18 +17,29 @@ use crate::definitions;
 #[derive(Debug)]
 pub enum Kind {
     Block,
-    /// With the block at which it begins.
-    Loop(Block),
+    /// With the block at which it begins, and the place where its turns begin.
+    Loop(Block, Turn),
     /// With the block of the other branch, and the parameters there.
     If(Block, Vec<Value>),
     Else,
+    /// With the clauses that catch exceptions inside of it.
+    Try(Vec<Clause>),
     Function,
+}
+
+/// The turn of a loop that is being compiled.
+#[derive(Debug)]
+pub struct Turn {
+    /// Where the next one begins.
+    next: Block,
+    /// The copies that follow, if there is more than one.
+    copies: Option<Copies>,
 }
 
 /// A block that is open.
 #[derive(Debug)]
 pub struct Control {
-    kind: Kind,
+    pub(super) kind: Kind,
     /// Operands below its parameters.
     height: usize,
     parameters: Vec<Type>,
@@ -42,7 +55,7 @@ fn arguments(values: &[Value]) -> Vec<BlockArg> {
 }
 
 impl Compiler<'_, '_> {
-    fn block_type(&self, kind: BlockType) -> (Vec<Type>, Vec<Type>) {
+    pub(super) fn block_type(&self, kind: BlockType) -> (Vec<Type>, Vec<Type>) {
         match kind {
             BlockType::Empty => (Vec::new(), Vec::new()),
             BlockType::Type(kind) => {
@@ -83,7 +96,7 @@ impl Compiler<'_, '_> {
         kinds.collect()
     }
 
-    fn open(&mut self, kind: Kind, parameters: Vec<Type>, results: Vec<Type>) {
+    pub(super) fn open(&mut self, kind: Kind, parameters: Vec<Type>, results: Vec<Type>) {
         let mut taken = self.below(parameters.len());
         taken.extend(&results);
         let exit = self.block_with(&taken);
@@ -111,6 +124,8 @@ impl Compiler<'_, '_> {
         if self.from == Some(self.offset) {
             self.enter_here();
         }
+        // Blocks that take all operands have no copies.
+        let copies = self.copies.take().filter(|_| self.entrance.is_none());
         let mut taken = self.below(parameters.len());
         let first = self.stack.len() - parameters.len() - taken.len();
         taken.extend(&parameters);
@@ -121,8 +136,52 @@ impl Compiler<'_, '_> {
         self.b.switch_to_block(header);
         let values = self.b.block_params(header).to_vec();
         self.stack.extend(values);
-        self.open(Kind::Loop(header), parameters, results);
-        self.charge();
+        let next = match copies {
+            Some(_) => self.block_with(&taken),
+            None => header,
+        };
+        let turn = Turn { next, copies };
+        self.open(Kind::Loop(header, turn), parameters, results);
+        match copies {
+            Some(Copies { left, .. }) => {
+                self.charge(i64::from(left) + 1);
+                self.add_to_budget(i64::from(left));
+            }
+            None => self.charge(1),
+        }
+    }
+
+    /// Begins the next copy of the innermost loop, if there is one.
+    fn open_copy(&mut self) -> bool {
+        let Some(control) = self.control.last_mut() else {
+            return false;
+        };
+        let Kind::Loop(header, turn) = &mut control.kind else {
+            return false;
+        };
+        let Some(copies) = turn.copies.as_mut().filter(|copies| copies.left > 0) else {
+            return false;
+        };
+        copies.left -= 1;
+        self.again = Some(copies.begin);
+        let (header, here, is_last) = (*header, turn.next, copies.left == 0);
+        let (height, parameters) = (control.height, control.parameters.clone());
+        let next = if is_last {
+            header
+        } else {
+            self.block_with(&parameters)
+        };
+        if let Some(Kind::Loop(_, turn)) = self.control.last_mut().map(|control| &mut control.kind)
+        {
+            turn.next = next;
+        }
+        self.b.switch_to_block(here);
+        self.b.seal_block(here);
+        self.stack.truncate(height);
+        let values = self.b.block_params(here).to_vec();
+        self.stack.extend(values);
+        self.add_to_budget(-1);
+        true
     }
 
     /// Lets the code be entered here. All operands become parameters of a block, since those of the code
@@ -214,6 +273,9 @@ impl Compiler<'_, '_> {
         if self.unreachable.take().is_none() {
             self.fall_through();
         }
+        if self.open_copy() {
+            return;
+        }
         let Some(control) = self.control.pop() else {
             return;
         };
@@ -224,7 +286,7 @@ impl Compiler<'_, '_> {
                 let values = arguments(values);
                 self.b.ins().jump(control.exit, &values);
             }
-            Kind::Loop(header) => self.b.seal_block(*header),
+            Kind::Loop(header, _) => self.b.seal_block(*header),
             _ => {}
         }
         self.b.switch_to_block(control.exit);
@@ -264,10 +326,10 @@ impl Compiler<'_, '_> {
     }
 
     /// The block that a branch leads to, and the values that it takes there.
-    fn branch_values(&self, depth: u32) -> (Block, Vec<BlockArg>) {
+    pub(super) fn branch_values(&self, depth: u32) -> (Block, Vec<BlockArg>) {
         let control = &self.control[self.control.len() - 1 - depth as usize];
-        let (block, count) = match control.kind {
-            Kind::Loop(header) => (header, control.parameters.len()),
+        let (block, count) = match &control.kind {
+            Kind::Loop(_, turn) => (turn.next, control.parameters.len()),
             _ => (control.exit, control.results.len()),
         };
         (block, self.values_for(control, count))
@@ -281,15 +343,35 @@ impl Compiler<'_, '_> {
 
     /// Branches if a condition holds, or if it does not.
     pub(super) fn branch_if(&mut self, condition: Value, wanted: bool, depth: u32) {
-        let (block, values) = self.branch_values(depth);
+        let (target, values) = self.branch_values(depth);
         let go_on = self.b.create_block();
+        // What only the other side of the branch needs is computed there: the budget behind a loop.
+        let edge = self.leaves_copies(depth).then(|| self.b.create_block());
+        let (block, taken) = match edge {
+            Some(edge) => (edge, &[][..]),
+            None => (target, &values[..]),
+        };
         if wanted {
-            self.b.ins().brif(condition, block, &values, go_on, &[]);
+            self.b.ins().brif(condition, block, taken, go_on, &[]);
         } else {
-            self.b.ins().brif(condition, go_on, &[], block, &values);
+            self.b.ins().brif(condition, go_on, &[], block, taken);
+        }
+        if let Some(edge) = edge {
+            self.b.switch_to_block(edge);
+            self.b.seal_block(edge);
+            self.b.ins().jump(target, &values);
         }
         self.b.switch_to_block(go_on);
         self.b.seal_block(go_on);
+    }
+
+    /// Whether a branch leads out of a loop that has copies.
+    fn leaves_copies(&self, depth: u32) -> bool {
+        let inner = &self.control[self.control.len() - depth as usize..];
+        inner.iter().any(|control| match &control.kind {
+            Kind::Loop(_, turn) => turn.copies.is_some(),
+            _ => false,
+        })
     }
 
     pub(super) fn branch_table(&mut self, table: &BrTable) -> Result<(), Refusal> {

@@ -6,27 +6,33 @@
 //! from which it loads everything; what comes before the loop is code that nothing reaches.
 
 mod calls;
+mod catches;
 mod control;
 mod memory;
 mod operators;
 mod scan;
+mod unroll;
 mod vectors;
 
 use std::sync::OnceLock;
 
 use canny_tables::guest::{LINK_WORDS, Reason, activation};
 use canny_wasm_meaning::Meaning;
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{F32, F64, I8X16, I32, I64};
 use cranelift_codegen::ir::{
-    AbiParam, Block, InstBuilder, MemFlagsData, Signature, TrapCode, Type, Value,
+    AbiParam, Block, InstBuilder, MemFlagsData, Signature, SourceLoc, TrapCode, Type, Value,
 };
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::{self, Configurable};
-use cranelift_codegen::{Context, FinalizedRelocTarget, binemit::Reloc};
+use cranelift_codegen::{
+    CompiledCode, Context, FinalizedMachExceptionHandler, FinalizedRelocTarget, binemit::Reloc,
+};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
-use wasmparser::BinaryReader;
+use wasmparser::{BinaryReader, Operator};
 
 use crate::code::{Loop, LoopOperand};
+use crate::code_memory::{CaughtBy, Landing, Landings};
 use crate::definitions;
 pub use crate::machine_code::Refusal;
 use crate::module::Module;
@@ -34,16 +40,20 @@ use crate::switch::{Entries, entries};
 use crate::types::{FunctionType, ValueType};
 use control::Control;
 use scan::Contents;
+use unroll::Copies;
 
 /// Machine code of a function, without an address yet.
 pub struct Compiled {
     pub bytes: Vec<u8>,
     /// Offsets of instructions that trap, in order.
     pub traps: Vec<(u32, Reason)>,
+    /// Where its instructions are from: offsets of theirs, and offsets in the module's bytes.
+    pub origins: Vec<(u32, u32)>,
     /// Places of 32 bits that have the distance to an address; none is that of the code itself.
     pub relocations: Vec<(u32, Option<usize>, i64)>,
     /// Instructions of the runtime that it refers to.
     pub words: Vec<Box<[u64]>>,
+    pub landings: Landings,
 }
 
 /// The things outside of itself that code refers to.
@@ -197,22 +207,30 @@ pub fn function(
         None => signature_of(kind),
     };
     let mut builder = FunctionBuilder::new(&mut context.func, &mut builders);
+    builder.set_srcloc(SourceLoc::new(body.range().start as u32));
     let mut compiler = Compiler::new(&mut builder, module, surroundings, contents);
     compiler.own_index = own_index;
     compiler.is_whole = from.is_none();
     compiler.begin(kind, &body, from).map_err(unreadable)?;
     let operators = body.get_operators_reader().map_err(unreadable)?;
-    for operator in operators.into_iter_with_offsets() {
-        let (operator, offset) = operator.map_err(unreadable)?;
-        compiler.offset = offset;
-        compiler.operator(operator)?;
+    let operators: Result<Vec<_>, _> = operators.into_iter_with_offsets().collect();
+    let operators = operators.map_err(unreadable)?;
+    let mut next = 0;
+    while let Some((operator, offset)) = operators.get(next) {
+        compiler.offset = *offset;
+        compiler.b.set_srcloc(SourceLoc::new(*offset as u32));
+        if let Operator::Loop { .. } = operator {
+            compiler.copies = unroll::copies(&operators, next);
+        }
+        compiler.operator(operator.clone())?;
+        next = compiler.again.take().unwrap_or(next + 1);
     }
     if compiler.entrance.is_some() {
         return Err(Refusal::Unfit("the loop is not reached"));
     }
-    let (words, targets) = (compiler.words, compiler.targets);
+    let (words, targets, clauses) = (compiler.words, compiler.targets, compiler.clauses);
     builder.finalize(isa()?.frontend_config());
-    let mut compiled = generate(context, &targets)?;
+    let mut compiled = generate_with(context, &targets, &clauses)?;
     compiled.words = words;
     Ok(compiled)
 }
@@ -241,7 +259,16 @@ fn unreadable(error: wasmparser::BinaryReaderError) -> Refusal {
 }
 
 /// Machine code of the function in a context, which calls functions at some addresses by their numbers.
-pub fn generate(mut context: Context, targets: &[Option<usize>]) -> Result<Compiled, Refusal> {
+pub fn generate(context: Context, targets: &[Option<usize>]) -> Result<Compiled, Refusal> {
+    generate_with(context, targets, &[])
+}
+
+/// The same with lists of clauses around calls, which are exception tags by number.
+fn generate_with(
+    mut context: Context,
+    targets: &[Option<usize>],
+    clauses: &[Box<[CaughtBy]>],
+) -> Result<Compiled, Refusal> {
     let failed = |text: String| Refusal::Failed(text);
     let isa = isa()?;
     let done = context.compile(&**isa, &mut Default::default());
@@ -276,12 +303,44 @@ pub fn generate(mut context: Context, targets: &[Option<usize>]) -> Result<Compi
             other => return Err(failed(format!("relocation {other:?}"))),
         }
     }
+    let origins = compiled.buffer.get_srclocs_sorted().iter();
+    let origins = origins.filter(|range| !range.loc.is_default());
     Ok(Compiled {
         bytes: compiled.buffer.data().to_vec(),
         traps,
+        origins: origins
+            .map(|range| (range.start, range.loc.bits()))
+            .collect(),
         relocations,
         words: Vec::new(),
+        landings: landings(compiled, clauses),
     })
+}
+
+/// The calls that have handlers. The first slot of the frame has the instance then.
+fn landings(compiled: &CompiledCode, clauses: &[Box<[CaughtBy]>]) -> Landings {
+    let Some(layout) = compiled.buffer.frame_layout() else {
+        return Landings::default();
+    };
+    let mut calls = Vec::new();
+    for site in compiled.buffer.call_sites() {
+        for handler in site.exception_handlers {
+            if let FinalizedMachExceptionHandler::Tag(tag, handler) = handler {
+                calls.push(Landing {
+                    after: site.ret_addr,
+                    handler: *handler,
+                    clauses: clauses[tag.as_u32() as usize].clone(),
+                });
+            }
+        }
+    }
+    calls.sort_unstable_by_key(|landing| landing.after);
+    let instance = layout.stackslots.values().next();
+    Landings {
+        frame_bytes: layout.frame_to_fp_offset,
+        instance: instance.map_or(0, |slot| slot.offset),
+        calls: calls.into(),
+    }
 }
 
 /// A function on its way to the code generator.
@@ -310,6 +369,12 @@ pub struct Compiler<'a, 'b> {
     /// Addresses of functions that are called, by number; none is the function itself.
     targets: Vec<Option<usize>>,
     offset: u64,
+    /// Lists of clauses around calls.
+    clauses: Vec<Box<[CaughtBy]>>,
+    /// The copies of the loop that is opened next.
+    copies: Option<Copies>,
+    /// The number of the operator with which the next copy of a loop begins.
+    again: Option<usize>,
 }
 
 impl<'b> Meaning<'b> for Compiler<'_, 'b> {
@@ -356,6 +421,9 @@ impl<'a, 'b> Compiler<'a, 'b> {
             words: Vec::new(),
             targets: Vec::new(),
             offset: 0,
+            clauses: Vec::new(),
+            copies: None,
+            again: None,
         }
     }
 
@@ -370,6 +438,9 @@ impl<'a, 'b> Compiler<'a, 'b> {
             return Ok(());
         };
         let parameters = self.b.block_params(entry).to_vec();
+        if self.contents.catches {
+            self.keep_instance();
+        }
         let mut slot = 0;
         let frame = from.map(|_| parameters[2]);
         for (index, kind) in kind.parameters.iter().enumerate() {
@@ -414,7 +485,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
             self.b.switch_to_block(unreached);
             self.b.seal_block(unreached);
         } else if self.contents.has_calls {
-            self.charge();
+            self.charge(1);
         }
         let results = kind.results.iter().map(|kind| kind_of(*kind)).collect();
         self.open_function(results);
@@ -475,23 +546,27 @@ impl<'a, 'b> Compiler<'a, 'b> {
         self.set_run_word(activation::BUDGET, value);
     }
 
-    /// Takes one off the budget, and leaves when it is used up.
-    fn charge(&mut self) {
+    /// Takes some off the budget, and leaves when it was used up. The next turns may be more than what was
+    /// left; then the rest is negative.
+    fn charge(&mut self, turns: i64) {
         let value = self.b.use_var(self.budget);
-        let left = self.b.ins().iadd_imm_s(value, -1);
+        let left = self.b.ins().iadd_imm_s(value, -turns);
         self.b.def_var(self.budget, left);
         let zero = self.b.ins().iconst(I64, 0);
-        let is_over = self.b.ins().icmp(
-            cranelift_codegen::ir::condcodes::IntCC::SignedLessThan,
-            left,
-            zero,
-        );
+        let (compared, condition) = if turns == 1 {
+            (left, IntCC::SignedLessThan)
+        } else {
+            (value, IntCC::SignedLessThanOrEqual)
+        };
+        let is_over = self.b.ins().icmp(condition, compared, zero);
         let (pause, go_on) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(pause);
         self.b.ins().brif(is_over, pause, &[], go_on, &[]);
         self.b.switch_to_block(pause);
         self.b.seal_block(pause);
-        self.store_budget();
+        // A budget that is used up is negative.
+        let rest = self.b.ins().iadd_imm_s(value, -1);
+        self.set_run_word(activation::BUDGET, rest);
         self.set_run_word(activation::INSTANCE, self.instance);
         let signature = words_signature(CallConv::PreserveAll, 1);
         let signature = self.b.import_signature(signature);
@@ -499,9 +574,18 @@ impl<'a, 'b> Compiler<'a, 'b> {
         let reason = self.b.ins().iconst(I64, Reason::Budget as i64);
         self.b.ins().call_indirect(signature, entry, &[reason]);
         self.load_budget();
+        if turns > 1 {
+            self.add_to_budget(1 - turns);
+        }
         self.b.ins().jump(go_on, &[]);
         self.b.switch_to_block(go_on);
         self.b.seal_block(go_on);
+    }
+
+    fn add_to_budget(&mut self, turns: i64) {
+        let value = self.b.use_var(self.budget);
+        let sum = self.b.ins().iadd_imm_s(value, turns);
+        self.b.def_var(self.budget, sum);
     }
 
     /// Leaves for the runtime, which comes back when it is done.
@@ -518,11 +602,7 @@ impl<'a, 'b> Compiler<'a, 'b> {
     fn check_stack(&mut self) {
         let stack = self.b.ins().get_stack_pointer(I64);
         let limit = self.run_word(activation::NATIVE_LIMIT);
-        let is_over = self.b.ins().icmp(
-            cranelift_codegen::ir::condcodes::IntCC::UnsignedLessThan,
-            stack,
-            limit,
-        );
+        let is_over = self.b.ins().icmp(IntCC::UnsignedLessThan, stack, limit);
         self.trap_if(is_over, Reason::StackExhausted);
     }
 

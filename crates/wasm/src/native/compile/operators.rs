@@ -24,7 +24,7 @@ impl Compiler<'_, '_> {
         use Operator as O;
         if let Some(depth) = self.unreachable {
             match operator {
-                O::Block { .. } | O::Loop { .. } | O::If { .. } => {
+                O::Block { .. } | O::Loop { .. } | O::If { .. } | O::TryTable { .. } => {
                     self.unreachable = Some(depth + 1);
                     return Ok(());
                 }
@@ -181,6 +181,9 @@ impl Compiler<'_, '_> {
                 table_index,
             } => self.call_indirect(type_index, table_index)?,
             O::CallRef { type_index } => self.call_reference(type_index)?,
+            O::TryTable { try_table } => self.open_try(&try_table),
+            O::Throw { tag_index } => self.throw(tag_index),
+            O::ThrowRef => self.throw_reference(),
             _ => return self.bulk(operator),
         }
         Ok(())

@@ -28,6 +28,8 @@ const UNKNOWN_TAIL_CALL: Refusal =
 pub struct Contents {
     /// Calls, or operations of the runtime.
     pub has_calls: bool,
+    /// Blocks that catch exceptions.
+    pub catches: bool,
     /// The module's own functions that it calls in its place. They have to be machine code too, since
     /// another frame would stay on the stack at each call.
     pub tail_callees: Vec<u32>,
@@ -74,9 +76,6 @@ pub fn scan(
             O::ReturnCallIndirect { .. } | O::ReturnCallRef { .. } => {
                 return Err(UNKNOWN_TAIL_CALL);
             }
-            O::TryTable { .. } | O::Throw { .. } | O::ThrowRef => {
-                return Err(Refusal::Unfit("it catches or throws exceptions"));
-            }
             O::StructNew { struct_type_index } => {
                 let number = parts.types[struct_type_index as usize];
                 if definitions::definition(number).fields().len() > VALUES_MAX {
@@ -92,17 +91,20 @@ pub fn scan(
         if let Some(number) = callee {
             check(definitions::function_type(number))?;
         }
+        contents.catches |= matches!(operator, O::TryTable { .. });
         contents.has_calls |= callee.is_some() || leaves(&operator);
     }
     Ok(contents)
 }
 
 /// Whether an operator is an operation of the runtime.
-fn leaves(operator: &Operator) -> bool {
+pub fn leaves(operator: &Operator) -> bool {
     use Operator as O;
     matches!(
         operator,
-        O::MemoryGrow { .. }
+        O::Throw { .. }
+            | O::ThrowRef
+            | O::MemoryGrow { .. }
             | O::MemoryFill { .. }
             | O::MemoryCopy { .. }
             | O::MemoryInit { .. }

@@ -19,7 +19,7 @@ use canny_component::{
 use canny_locks::{Mutex, MutexGuard};
 use canny_tables::kinds::Kind;
 use canny_value::{ObjectRef, Value};
-use canny_vm::{Raise, Thread, string_text};
+use canny_vm::{ConditionKind, Raise, Thread, string_text};
 use canny_wasm::{Event, Store, Trap};
 
 use self::convert::{Conversion, Dropped};
@@ -162,6 +162,15 @@ pub(super) fn instantiate(thread: &mut Thread, call: Call) -> Result<Value, Rais
     let first_site = number(thread, call, 4)?;
     let mut imports = Imports::default();
     imports.set_outside(Box::new(names));
+    if call.at(2).is_true() {
+        let system = super::systems::system(thread, call, 2)?;
+        match system.world() {
+            Ok(world) => imports.add_host(Arc::new(world)),
+            Err(message) => {
+                return Err(thread.raise(ConditionKind::File, &message, &[], Some(call.who)));
+            }
+        }
+    }
     let made = {
         let mut guests = shared.lock(thread);
         if guests.store.newest_run().is_none() {
