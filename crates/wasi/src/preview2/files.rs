@@ -17,7 +17,7 @@ use super::codes::{FileCode, file_error};
 use super::failures::{Cause, Failure};
 use super::streams::{Input, Output};
 use super::system_streams::{FileSink, FileSource, HandleSink, HandleSource};
-use super::table::{Opened, Resource};
+use super::table::{Counted, Opened, Resource};
 use super::values::{self, Mistake};
 use super::{Interface, Row, paths};
 
@@ -124,8 +124,13 @@ const ROWS: &[Row] = &[
             return Err(file_error(Errno::NOTDIR));
         }
         let folder = Arc::clone(&descriptor.opened);
+        let _counted = call.state.table.count().map_err(file_error)?;
         let directory = Dir::read_from(&*folder).map_err(file_error)?;
-        let entries = Entries { directory, folder };
+        let entries = Entries {
+            directory,
+            folder,
+            _counted,
+        };
         success_with(call.give(entries)?)
     }),
     (
@@ -235,6 +240,7 @@ impl Descriptor {
 struct Entries {
     directory: Dir,
     folder: Arc<Opened>,
+    _counted: Counted,
 }
 
 impl Resource for Entries {

@@ -34,10 +34,15 @@ pub struct Table {
     descriptors: Arc<()>,
 }
 
+/// Something that counts as a descriptor of the guest's as long as it is there.
+pub struct Counted {
+    _count: Arc<()>,
+}
+
 /// A descriptor that counts as one of the guest's.
 pub struct Opened {
     descriptor: OwnedFd,
-    _counted: Arc<()>,
+    _counted: Counted,
 }
 
 impl AsFd for Opened {
@@ -47,14 +52,22 @@ impl AsFd for Opened {
 }
 
 impl Table {
-    /// Has a descriptor count as one of the guest's. There may be too many.
-    pub fn open(&self, descriptor: OwnedFd) -> Result<Arc<Opened>, Errno> {
+    /// Counts a descriptor. There may be too many.
+    pub fn count(&self) -> Result<Counted, Errno> {
         if Arc::strong_count(&self.descriptors) > DESCRIPTORS_MAX {
             return Err(Errno::MFILE);
         }
+        Ok(Counted {
+            _count: Arc::clone(&self.descriptors),
+        })
+    }
+
+    /// Has a descriptor count as one of the guest's.
+    pub fn open(&self, descriptor: OwnedFd) -> Result<Arc<Opened>, Errno> {
+        let _counted = self.count()?;
         Ok(Arc::new(Opened {
             descriptor,
-            _counted: Arc::clone(&self.descriptors),
+            _counted,
         }))
     }
 

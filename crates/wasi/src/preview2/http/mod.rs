@@ -136,7 +136,8 @@ pub struct Responding(Arc<Promise<Result<Response, ErrorCode>>>);
 
 impl Responding {
     /// Waits for the response. It fails with a code if the guest says so, drops the place for it, or ends
-    /// with its world. Nothing is there the second time.
+    /// with its world. Nothing is there the second time. A guest may return from `handle` and keep the
+    /// place: if there is no response then, none comes.
     pub fn wait(&self, wait: Wait<'_>) -> Result<Option<Result<Response, ErrorCode>>, IoError> {
         self.0.wait(wait)
     }

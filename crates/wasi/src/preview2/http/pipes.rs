@@ -83,7 +83,10 @@ impl Pipe {
         }
         content.written += count as u64;
         drop(content);
-        self.changed.give();
+        // A try that takes nothing must not wake up its own wait.
+        if count > 0 {
+            self.changed.give();
+        }
         Some(count)
     }
 
@@ -237,6 +240,8 @@ impl Sink for BodySink {
 }
 
 /// A body that the embedder writes for a guest. One that is dropped before its end has failed.
+///
+/// A guest may keep a body without reading it. So an embedder stops writing when the call has ended.
 pub struct BodyWriter(pub(super) Arc<Writer>);
 
 impl BodyWriter {

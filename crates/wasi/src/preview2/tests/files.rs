@@ -449,6 +449,11 @@ fn open_files_are_limited() {
         }
     };
     assert_eq!(error, Value::Enum(22));
+    let read = [lent(&folder)];
+    assert_eq!(
+        guest.error(&method("read-directory"), &read),
+        Value::Enum(22)
+    );
     guest
         .drop("filesystem/types#descriptor", &opened[0])
         .unwrap();

@@ -7,6 +7,7 @@ use canny_io::{Handle, IoError, Wait};
 
 use super::super::Network;
 use super::super::http::{BodyReader, ErrorCode, Head, Headers, Received, Request, Requests};
+use super::streams::Notes;
 use super::{Guest, bytes, closed, lent, none, settings, some, text};
 
 const READ: &str = "io/streams#[method]input-stream.blocking-read";
@@ -266,6 +267,31 @@ fn bodies_that_are_not_read_do_not_stop_the_embedder() {
     let failure = Value::Result(Err(Some(Box::new(Value::Variant(7, None)))));
     let result = guest.get(&method("future-trailers.get"), &get);
     assert_eq!(result, some(Value::Result(Ok(Some(Box::new(failure))))));
+}
+
+#[test]
+fn full_and_empty_bodies_are_waited_for_once() {
+    let (mut guest, received) = received();
+    let (body, reader) = response_body(&mut guest, &received, &[]);
+    let notes = std::rc::Rc::new(Notes::default());
+    canny_sched::hook::with_parking(notes.clone(), || {
+        let handle = received.body.handle();
+        let error = loop {
+            if let Err(error) = handle.write(&[0; 10_000], Wait::Blocking) {
+                break error;
+            }
+        };
+        assert!(matches!(error, IoError::Parked(_)));
+        let read = reader.handle().read(&mut [0; 10], Wait::Blocking);
+        assert!(matches!(read, Err(IoError::Parked(_))));
+        let output = guest.ok(&method("outgoing-body.write"), &[lent(&body)]);
+        let part = [lent(&output), bytes(vec![1; 4096])];
+        for _ in 0..16 {
+            guest.done(WRITE, &part);
+        }
+        assert!(matches!(guest.once(WRITE, &part), Ok(Answer::Wait)));
+    });
+    assert_eq!(notes.0.borrow().len(), 3);
 }
 
 #[test]

@@ -258,6 +258,11 @@ fn refused_connections_close_the_socket() {
         }
     };
     assert_eq!(error, CONNECTION_REFUSED);
+    guest.ok(&tcp("local-address"), &[lent(&socket)]);
+    assert_eq!(
+        guest.error(&tcp("remote-address"), &[lent(&socket)]),
+        INVALID_STATE
+    );
     assert_eq!(guest.error(&tcp("start-connect"), &connect), INVALID_STATE);
 }
 

@@ -241,9 +241,9 @@ fn resources_are_limited() {
     assert!(error.to_string().contains("more than 65536 resources"));
 }
 
-/// Takes note of waits in place of a pool.
+/// Takes note of waits in place of a pool: the number of interests, and whether there is a deadline.
 #[derive(Default)]
-struct Notes(std::cell::RefCell<Vec<(usize, bool)>>);
+pub struct Notes(pub std::cell::RefCell<Vec<(usize, bool)>>);
 
 impl canny_sched::hook::Parking for Notes {
     fn park(
