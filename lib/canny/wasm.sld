@@ -282,9 +282,9 @@
     ;; program, and `#:environment` pairs of strings. `#:directories` are paths, pairs of path and
     ;; the guest's name for it, or lists of `read-only`, path and name. Streams are #t for those of
     ;; the process, #f for nothing, or ports of files, pipes and terminals. The input may be a
-    ;; string or bytevector, an output the symbol `memory`. A component gets sockets and looks names
-    ;; up if `#:network` says so. `#:http` lets it make requests, if somebody carries them out:
-    ;; `(canny web components)` does.
+    ;; string or bytevector, an output the symbol `memory`. A component gets sockets and looks
+    ;; names up if `#:network` says so. `#:http` lets it make requests, which `(canny web
+    ;; components)` carries out.
     (define* (make-wasi #:key (arguments '("guest")) (environment '()) (directories '())
                         (input #t) (output #t) (error-output #t) (network #f) (http #f))
       (check-list 'make-wasi 1 arguments)

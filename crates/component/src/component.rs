@@ -116,7 +116,7 @@ impl Component {
         modules.into_iter().map(|(_, module)| module).collect()
     }
 
-    /// What it imports and exports.
+    /// Its imports and exports.
     pub fn listing(&self) -> &Listing {
         &self.shared.listing
     }

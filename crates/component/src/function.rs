@@ -11,41 +11,12 @@ use canny_locks::Mutex;
 use canny_wasm::{Body, Event, Outcome, RunId, Store, Trap};
 
 use crate::host::{Answer, HostFunction};
-use crate::instance::State;
 use crate::lift::{Lift, trap};
 use crate::lower::Lower;
-use crate::resource::{Borrows, Maker, Resource};
+use crate::options::Options;
+use crate::resource::{Borrows, Maker, Resource, State};
 use crate::types::FunctionType;
 use crate::value::Value;
-
-/// How strings are written in a memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Encoding {
-    #[default]
-    Utf8,
-    Utf16,
-    /// Latin-1, or UTF-16 if a tag says so.
-    Compact,
-}
-
-impl Encoding {
-    pub fn name(self) -> &'static str {
-        match self {
-            Encoding::Utf8 => "utf-8",
-            Encoding::Utf16 => "utf-16",
-            Encoding::Compact => "latin-1 or utf-16",
-        }
-    }
-}
-
-/// Options of a function that is lifted or lowered.
-#[derive(Clone, Copy, Default)]
-pub struct Options {
-    pub encoding: Encoding,
-    pub memory: Option<u32>,
-    pub realloc: Option<canny_wasm::Function>,
-    pub post_return: Option<canny_wasm::Function>,
-}
 
 /// A function with values of interface types.
 #[derive(Clone)]
@@ -232,7 +203,7 @@ impl Lowered {
         let mut pending: Option<(RunId, Pending)> = None;
         let body: Body = Box::new(move |store, arguments, results| {
             let run = store.current_run();
-            // What a call has left that was abandoned is of no use to another.
+            // A call that was abandoned may have left something, which is of no use to another.
             let before = pending.take().filter(|(owner, _)| *owner == run);
             let begun = match before {
                 Some((_, begun)) => begun,
@@ -352,7 +323,7 @@ pub fn destroy(
     }
 }
 
-/// What modules do with resources of a type.
+/// Operations of modules on resources of a type.
 #[derive(Clone, Copy)]
 pub enum Operation {
     New,

@@ -1,4 +1,6 @@
-//! What a component is given for its imports.
+//! Things that a component is given for its imports.
+//!
+//! Types of resources of the host are made here, once for all components that get the same things.
 
 use std::collections::HashMap;
 use std::sync::Arc;

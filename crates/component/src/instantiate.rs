@@ -15,12 +15,11 @@ use wasmparser::{
 };
 
 use crate::component::Component;
-use crate::function::{
-    Encoding, Function, Lifted, Lowered, Operation, Options, Outside, Source, resource_function,
-};
+use crate::function::{Function, Lifted, Lowered, Operation, Outside, Source, resource_function};
 use crate::imports::{Imports, ROOT};
-use crate::instance::{Instance, Item, State};
-use crate::resource::{Maker, Resource};
+use crate::instance::{Instance, Item};
+use crate::options::{Encoding, Options};
+use crate::resource::{Maker, Resource, State};
 use crate::scope::{
     Nested, Provider, Scope, Shared, Thing, Things, TypeThing, at, broken, exports, provide,
     type_thing,
@@ -37,7 +36,7 @@ struct Making<'c, 'i> {
     first_site: u32,
 }
 
-/// What was made.
+/// An instance that was made.
 pub struct Made {
     /// The instance.
     pub instance: Instance,

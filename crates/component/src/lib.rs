@@ -19,6 +19,7 @@ mod instantiate;
 mod lift;
 mod listing;
 mod lower;
+mod options;
 pub mod resource;
 mod scope;
 pub mod types;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use canny_wasm::{Memory, Store, Trap};
 
-use crate::function::{Encoding, Options};
-use crate::instance::State;
+use crate::options::{Encoding, Options};
+use crate::resource::State;
 use crate::types::{FLAT_RESULTS_MAX, FunctionType, Shape, Type};
 use crate::value::Value;
 
@@ -40,7 +40,7 @@ impl Words<'_> {
     }
 }
 
-/// What values are lifted from.
+/// The place that values are lifted from.
 pub struct Lift<'a> {
     memory: &'a [u8],
     encoding: Encoding,

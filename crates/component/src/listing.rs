@@ -1,4 +1,6 @@
-//! What a component imports and exports, as its types say, without an instance.
+//! Imports and exports of a component, as its types say, without an instance.
+//!
+//! Types with a name are written out where they get it, and by their name elsewhere.
 
 use std::collections::HashMap;
 
@@ -24,9 +26,9 @@ pub struct Row {
 /// Imports and exports.
 #[derive(Default)]
 pub struct Listing {
-    /// What it needs.
+    /// The things that it needs.
     pub imports: Vec<Row>,
-    /// What it gives.
+    /// The things that it gives.
     pub exports: Vec<Row>,
 }
 

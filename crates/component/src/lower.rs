@@ -9,10 +9,9 @@ use std::sync::atomic::AtomicU32;
 
 use canny_wasm::{Store, Trap};
 
-use crate::function::{Encoding, Options};
-use crate::instance::State;
 use crate::lift::{BYTES_MAX, UTF16_TAG, trap};
-use crate::resource::Borrows;
+use crate::options::{Encoding, Options};
+use crate::resource::{Borrows, State};
 use crate::types::{FunctionType, Shape, Type};
 use crate::value::Value;
 
@@ -21,7 +20,7 @@ pub struct Lower<'a> {
     pub store: &'a mut Store,
     pub options: &'a Options,
     pub state: &'a Arc<State>,
-    /// What is lent to the call.
+    /// Handles that are lent to the call.
     pub borrows: Borrows,
 }
 

@@ -16,8 +16,8 @@ use wasmparser::{
 };
 
 use crate::function::Function;
-use crate::instance::{Exports, Item, State};
-use crate::resource::Resource;
+use crate::instance::{Exports, Item};
+use crate::resource::{Resource, State};
 use crate::types::{FunctionType, Shape, Type};
 
 /// A scope that those inside of it share.

@@ -174,7 +174,7 @@ impl Type {
         }
     }
 
-    /// What a case of a variant holds.
+    /// The type of a case of a variant.
     pub fn case(&self, number: usize) -> Option<&Arc<Type>> {
         match &self.shape {
             Shape::Variant(cases) => cases.get(number)?.1.as_ref(),

@@ -233,7 +233,7 @@ impl<'a> Reader<'a> {
         };
         let Some(number) = names.iter().position(|name| *name == word) else {
             self.rest = before;
-            // What an option holds, without its name.
+            // The value in an option, without its name.
             if let Shape::Option(case) = &kind.shape {
                 let held = Box::new(self.value(case)?);
                 return Ok(Value::Option(Some(held)));

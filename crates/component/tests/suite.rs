@@ -1,6 +1,6 @@
 //! Scripts of the component model's own suite, and scripts of ours (`tests/scripts`).
 //!
-//! `COMPONENT_SUITE` names a directory with scripts. What is wrong is listed by script and line.
+//! `COMPONENT_SUITE` names a directory with scripts. Each fault is listed by script and line.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use wast::component::WastVal;
 use wast::parser::{ParseBuffer, parse};
 use wast::{QuoteWat, Wast, WastArg, WastDirective, WastExecute, WastInvoke, WastRet};
 
-/// What became of a script.
+/// The outcome of a script.
 #[derive(Default)]
 struct Report {
     done: usize,

@@ -33,21 +33,21 @@
   (check-argument 'read-component 1 string? "string" path)
   (new-component (%component (file->bytevector path))))
 
-;; What a component imports: lists of interface, name and type, as strings. The interface is ""
+;; The imports of a component: lists of interface, name and type, as strings. The interface is ""
 ;; for what stands alone.
 (define (component-imports component)
   (check-component 'component-imports component)
   (map vector->list (%component-imports (component-handle component))))
 
-;; What it exports.
+;; Its exports.
 (define (component-exports component)
   (check-component 'component-exports component)
   (map vector->list (%component-exports (component-handle component))))
 
-;; An instance of a component. `#:imports` has what it imports: lists of an interface's name and
-;; pairs of names and procedures, or the symbol `resource` for a type whose resources are objects
-;; of Scheme; or pairs of a name and a procedure for what stands alone. `#:store` is where it
-;; lives, or a new one, for which the other keywords are limits.
+;; An instance of a component. An element of `#:imports` is a list of an interface's name and
+;; pairs of names and procedures, or a pair of a name and a procedure. The symbol `resource` in
+;; place of a procedure says that resources of that type are objects of Scheme. `#:store` is
+;; where the instance lives, or a new one, for which the other keywords are limits.
 (define* (instantiate-component component #:key (imports '()) (store #f) (wasi #f) (fuel #f)
                                 (memory-limit #f)
                                 (stack-size default-stack-size))
@@ -225,7 +225,7 @@
        (let ((irritants (error-object-irritants object)))
          (and (pair? irritants) (eq? (car irritants) 'component)))))
 
-;; What the failure holds; #f if nothing.
+;; The value of the failure; #f if there is none.
 (define (component-error-value object)
   (check-argument 'component-error-value 1 component-error? "failure of a component" object)
   (let ((value (raw-failure object)))

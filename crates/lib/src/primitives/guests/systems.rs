@@ -26,14 +26,14 @@ use crate::primitives::posix::handle_of_port;
 /// WASI for one guest, as objects of Scheme have it.
 pub(crate) struct GuestSystem {
     wasi: Wasi,
-    /// What components get; it is made when one asks.
+    /// The world of components; it is made when one asks.
     world: OnceLock<Result<World, String>>,
     given: Given,
     /// Its outputs, if these are in memory.
     outputs: [Stream; 2],
 }
 
-/// What the program gives guests.
+/// Things that the program gives guests.
 struct Given {
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,

@@ -45,7 +45,7 @@ pub(crate) struct GuestInstance(Mutex<Parts>);
 kept_in_table!(GuestComponent, |it| Some(it.0.byte_count() as u64));
 kept_in_table!(GuestInstance);
 
-/// What an instance has to do with Scheme.
+/// An instance's side of Scheme.
 pub(super) struct Parts {
     functions: Vec<(String, Function)>,
     /// Places where guests call procedures of Scheme.
@@ -53,7 +53,7 @@ pub(super) struct Parts {
     first_site: u32,
     /// Calls of functions that have not ended, by the number of the function.
     calls: HashMap<usize, ComponentCall>,
-    /// What guests have lent to procedures of Scheme, by the number of the site.
+    /// Things that guests have lent to procedures of Scheme, by the number of the site.
     lent: HashMap<usize, (Vec<u32>, Vec<Arc<GuestResource>>)>,
     dropped: Dropped,
     /// Places of objects of Scheme that guests have dropped.
@@ -491,7 +491,7 @@ pub(super) fn lift(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     )
 }
 
-/// What a module gets for the result of such a procedure.
+/// The result of a module's import for that of such a procedure.
 pub(super) fn lower(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let number = number(thread, call, 1)?;
     within(
