@@ -79,14 +79,14 @@ fn traps_tell_offsets_and_lines() {
         assert!(outcome.errors.ends_with(&expected), "{}", outcome.errors);
         let outcome = run(&directory, policy, &["wasm", "lined.wasm"]).exits_with(70);
         let expected = format!(
-            "  in divide@{divide:#x} at /work/src/guest.c:6:2\n  \
-               in _start@{start:#x} at /work/src/guest.c:204:2\n"
+            "  in divide@{divide:#x} at /sources/src/guest.c:6:2\n  \
+               in _start@{start:#x} at /sources/src/guest.c:204:2\n"
         );
         assert!(outcome.errors.ends_with(&expected), "{}", outcome.errors);
     }
     let words = ["wasm", "--disassemble", "lined.wasm"];
     let listing = run(&directory, "never", &words).exits_with(0).output;
-    assert!(listing.contains("; /work/src/guest.c:6\n"), "{listing}");
+    assert!(listing.contains("; /sources/src/guest.c:6\n"), "{listing}");
 }
 
 /// A command that computes for some tenths of a second, in a function with a loop.
@@ -114,7 +114,7 @@ fn guest_lines(profile: &Profile) -> BTreeSet<(String, u32, bool)> {
     for sample in &profile.rows.samples {
         for step in profile.walk(sample.stack, true) {
             let file = profile.function_file(step.frame.function);
-            if file == Some("/work/src/guest.c") {
+            if file == Some("/sources/src/guest.c") {
                 let name = profile.function_name(step.frame.function).to_owned();
                 let is_compiled = step.frame.tier == Tier::Compiled;
                 found.insert((name, step.frame.line, is_compiled));
@@ -260,8 +260,8 @@ fn uncaught_errors_show_the_frames_of_guests() {
             frames,
             [
                 "  in report at program.scm:5:9",
-                &format!("  in inner@{inner:#x} of a guest at /work/src/guest.c:4:2"),
-                &format!("  in run@{outer:#x} of a guest at /work/src/guest.c:104:2"),
+                &format!("  in inner@{inner:#x} of a guest at /sources/src/guest.c:4:2"),
+                &format!("  in run@{outer:#x} of a guest at /sources/src/guest.c:104:2"),
                 "  in call at program.scm:11:17",
                 "  in the program at program.scm:15:1",
             ],
@@ -296,8 +296,8 @@ fn the_debugger_shows_the_frames_of_guests() {
         let stack = |line: u32| {
             format!(
                 "*  0  report at program.scm:4:9\n   \
-                 1  inner@{inner:#x} of a guest at /work/src/guest.c:4:2\n   \
-                 2  run@{outer:#x} of a guest at /work/src/guest.c:104:2\n   \
+                 1  inner@{inner:#x} of a guest at /sources/src/guest.c:4:2\n   \
+                 2  run@{outer:#x} of a guest at /sources/src/guest.c:104:2\n   \
                  5  call at program.scm:11:17\n   \
                  6  the program at program.scm:{line}:1\n"
             )
@@ -311,7 +311,7 @@ fn the_debugger_shows_the_frames_of_guests() {
             panic!("{text}");
         };
         assert!(frame.starts_with("inner@"), "{text}");
-        assert!(code.contains(" call-import "), "{text}");
+        assert!(code.contains(" call_import "), "{text}");
         // Values of machine code are in registers.
         let expected = match policy {
             "always" => "There are no variables.",
@@ -343,7 +343,7 @@ fn editors_get_the_frames_of_guests() {
     let line = frames[1]["line"].as_u64().expect("a line") as usize;
     let text = code["content"].as_str().expect("text");
     let line = text.lines().nth(line - 1).expect("the line is there");
-    assert!(line.contains(" call-import "), "{text}");
+    assert!(line.contains(" call_import "), "{text}");
     let number = frames[1]["id"].as_i64().expect("a number");
     let shown = client.variables(number);
     assert_eq!(shown, [("local0: i32".to_owned(), "4".to_owned())]);

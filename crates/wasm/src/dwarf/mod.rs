@@ -2,8 +2,7 @@
 //!
 //! Addresses are offsets from the beginning of the code section's contents. Nothing is read before the
 //! first question. Tables of units are made when they are needed, and kept as long as all together are not
-//! too large. What is malformed has no places: each step is limited by the bytes of the sections or a
-//! constant.
+//! too large. Malformed sections have no places: each step is limited by their bytes or a constant.
 
 mod unit;
 

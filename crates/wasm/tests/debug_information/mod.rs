@@ -40,7 +40,7 @@ pub fn with_debug_information(module: &[u8], functions: &[Lines]) -> Vec<u8> {
     let mut program = LineProgram::new(
         encoding,
         LineEncoding::default(),
-        text("/work"),
+        text("/sources"),
         None,
         text("src/guest.c"),
         None,
@@ -70,7 +70,7 @@ pub fn with_debug_information(module: &[u8], functions: &[Lines]) -> Vec<u8> {
     let all = dwarf.unit.ranges.add(all);
     let entry = dwarf.unit.get_mut(root);
     entry.set(gimli::DW_AT_ranges, AttributeValue::RangeListRef(all));
-    let directory = AttributeValue::String(b"/work".to_vec());
+    let directory = AttributeValue::String(b"/sources".to_vec());
     entry.set(gimli::DW_AT_comp_dir, directory);
     for function in functions {
         let own = dwarf.unit.add(root, gimli::DW_TAG_subprogram);
