@@ -19,9 +19,12 @@ use debug_information::{Lines, body_ranges, with_debug_information};
 use serde_json::json;
 use support::{Canny, Outcome, scratch};
 
+/// The directory of sources that are not there.
+const NOWHERE: &str = "/sources";
+
 /// The bytes of a module. Function `n` of those named is on the lines from `100 * n + 1` on, one for each of
 /// its first bytes of code.
-fn binary(text: &str, names: &[&str]) -> Vec<u8> {
+fn binary(text: &str, directory: &str, names: &[&str]) -> Vec<u8> {
     let module = Module::read(text.as_bytes().to_vec()).expect("it is valid");
     let (start, bodies) = body_ranges(module.bytes());
     let lines = bodies.iter().zip(names).enumerate();
@@ -38,7 +41,7 @@ fn binary(text: &str, names: &[&str]) -> Vec<u8> {
             inlined: Vec::new(),
         })
         .collect();
-    with_debug_information(module.bytes(), &lines)
+    with_debug_information(module.bytes(), directory, &lines)
 }
 
 fn run(directory: &Path, policy: &str, words: &[&str]) -> Outcome {
@@ -59,7 +62,7 @@ const TRAP: &str = "(module
 fn traps_tell_offsets_and_lines() {
     let directory = scratch();
     std::fs::write(directory.join("plain.wat"), TRAP).expect("it can be written");
-    let bytes = binary(TRAP, &["divide", "run", "start"]);
+    let bytes = binary(TRAP, NOWHERE, &["divide", "run", "start"]);
     std::fs::write(directory.join("lined.wasm"), &bytes).expect("it can be written");
     let (_, bodies) = body_ranges(&bytes);
     // No local variables, a constant of two bytes, a variable of two bytes; a variable, a call.
@@ -132,7 +135,7 @@ fn read(path: &Path) -> Profile {
 #[test]
 fn profiles_of_commands_have_lines() {
     let directory = scratch();
-    let bytes = binary(BURN, &["burn", "work", "run", "start"]);
+    let bytes = binary(BURN, NOWHERE, &["burn", "work", "run", "start"]);
     std::fs::write(directory.join("burn.wasm"), bytes).expect("it can be written");
     for (policy, is_compiled) in [("never", false), ("always", true)] {
         let words = ["wasm", "profile", "-o", "out.profile", "burn.wasm", "word"];
@@ -193,7 +196,7 @@ fn profiles_of_commands_have_lines() {
 #[test]
 fn profiles_of_programs_have_lines_of_guests() {
     let directory = scratch();
-    let bytes = binary(BURN, &["burn", "work", "run", "start"]);
+    let bytes = binary(BURN, NOWHERE, &["burn", "work", "run", "start"]);
     std::fs::write(directory.join("burn.wasm"), bytes).expect("it can be written");
     let program = "(import (scheme base) (canny wasm) (canny files))
       (define store (make-store))
@@ -237,8 +240,8 @@ const CALLER: &str = "(import (scheme base) (scheme write) (canny wasm) (canny f
 (call 0)
 ";
 
-fn calling(directory: &Path) -> [u32; 2] {
-    let bytes = binary(CALLING, &["inner", "run"]);
+fn calling(directory: &Path, sources: &str) -> [u32; 2] {
+    let bytes = binary(CALLING, sources, &["inner", "run"]);
     std::fs::write(directory.join("calling.wasm"), &bytes).expect("it can be written");
     std::fs::write(directory.join("program.scm"), CALLER).expect("it can be written");
     let (_, bodies) = body_ranges(&bytes);
@@ -248,7 +251,7 @@ fn calling(directory: &Path) -> [u32; 2] {
 #[test]
 fn uncaught_errors_show_the_frames_of_guests() {
     let directory = scratch();
-    let [inner, outer] = calling(&directory);
+    let [inner, outer] = calling(&directory, NOWHERE);
     for policy in POLICIES {
         let outcome = run(&directory, policy, &["program.scm"]).exits_with(70);
         let frames: Vec<&str> = outcome
@@ -274,7 +277,7 @@ fn uncaught_errors_show_the_frames_of_guests() {
 #[test]
 fn the_debugger_shows_the_frames_of_guests() {
     let directory = scratch();
-    let [inner, outer] = calling(&directory);
+    let [inner, outer] = calling(&directory, NOWHERE);
     for policy in POLICIES {
         let commands = [
             "break 4",
@@ -325,7 +328,7 @@ fn the_debugger_shows_the_frames_of_guests() {
 #[test]
 fn editors_get_the_frames_of_guests() {
     let directory = scratch();
-    let [inner, _] = calling(&directory);
+    let [inner, _] = calling(&directory, NOWHERE);
     let mut client = Client::launch(&directory.join("program.scm"), json!({}));
     client.set(&directory.join("program.scm"), json!([{"line": 4}]));
     client.ask("configurationDone", json!({}));
@@ -353,5 +356,39 @@ fn editors_get_the_frames_of_guests() {
             .refused("evaluate", wish)
             .contains("a frame of a guest")
     );
+    client.kill();
+}
+
+#[test]
+fn sources_on_the_disk_are_shown() {
+    let directory = scratch();
+    let path = directory.canonicalize().expect("it is there");
+    calling(&directory, path.to_str().expect("it is text"));
+    let source = path.join("src/guest.c");
+    std::fs::create_dir(path.join("src")).expect("it can be made");
+    let lines: Vec<String> = (1..200).map(|line| format!("line({line});")).collect();
+    std::fs::write(&source, lines.join("\n")).expect("it can be written");
+    let commands = ["break 4", "continue", "up", "up", "quit"];
+    let outcome = Canny::new(directory.clone(), &["debug", "program.scm"])
+        .input(commands.join("\n") + "\n")
+        .run()
+        .exits_with(0);
+    for line in ["    4  line(4);\n", "  104  line(104);\n"] {
+        assert!(outcome.errors.contains(line), "{}", outcome.errors);
+    }
+    let mut client = Client::launch(&directory.join("program.scm"), json!({}));
+    client.set(&directory.join("program.scm"), json!([{"line": 4}]));
+    client.ask("configurationDone", json!({}));
+    let (_, thread) = client.stop();
+    let stack = client.ask("stackTrace", json!({"threadId": thread}));
+    for (index, line) in [(1, 4), (2, 104)] {
+        let frame = &stack["stackFrames"][index];
+        assert_eq!(
+            frame["source"]["path"],
+            source.to_str().expect("it is text")
+        );
+        assert_eq!(frame["line"], line);
+        assert_eq!(frame["column"], 2);
+    }
     client.kill();
 }

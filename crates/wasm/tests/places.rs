@@ -390,7 +390,7 @@ fn lined(text: &str) -> (Vec<u8>, Code) {
             depth: 1,
         },
     ];
-    let bytes = with_debug_information(&bytes, &lines);
+    let bytes = with_debug_information(&bytes, "/sources", &lines);
     (bytes, code)
 }
 

@@ -86,11 +86,11 @@ fn guests_have_tables_of_functions_and_lines() {
         &guests_tables(&weights(&profile), &style(80)),
         &[
             "    self   total       time  code          guest function",
-            " 100.0 % 100.0 %     100 ms  machine code  work                   src/a.c",
-            "   0.0 % 100.0 %       0 ms  interpreted   _start                 a.wasm",
+            " 100.0 % 100.0 %     100 ms  machine code  work                  src/a.c",
+            "   0.0 % 100.0 %       0 ms  interpreted   _start                a.wasm",
             "",
             "    self   total       time  code          line of a guest",
-            "  60.0 %  60.0 %    60.0 ms  machine code  work                   src/a.c:7",
+            "  60.0 %  60.0 %    60.0 ms  machine code  work                  src/a.c:7",
         ],
     );
 }

@@ -121,6 +121,7 @@ impl DebugInformation {
     fn unit_ranges(&self, bytes: &[u8]) -> Vec<UnitRange> {
         let dwarf = self.dwarf(bytes);
         let mut ranges = Vec::new();
+        let mut budget = RANGES_MAX;
         let mut headers = dwarf.units();
         while let Ok(Some(header)) = headers.next() {
             let Some(DebugInfoOffset(offset)) = header.debug_info_offset() else {
@@ -133,15 +134,14 @@ impl DebugInformation {
             let Ok(Some(root)) = entries.next_dfs() else {
                 continue;
             };
-            unit::each_range(&dwarf, &unit, root, &mut |start, end| {
+            unit::each_range(&dwarf, &unit, root, &mut budget, &mut |start, end| {
                 ranges.push(UnitRange {
                     start,
                     end,
                     unit: offset,
                 });
-                ranges.len() < RANGES_MAX
             });
-            if ranges.len() >= RANGES_MAX {
+            if budget == 0 {
                 break;
             }
         }
