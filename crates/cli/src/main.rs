@@ -12,6 +12,7 @@ mod explain;
 mod heap;
 mod heap_options;
 mod inspect;
+mod interrupts;
 mod json;
 mod options;
 mod profile;

@@ -19,9 +19,12 @@ use debug_information::{Lines, body_ranges, with_debug_information};
 use serde_json::json;
 use support::{Canny, Outcome, scratch};
 
+/// The directory of sources that are not there.
+const NOWHERE: &str = "/sources";
+
 /// The bytes of a module. Function `n` of those named is on the lines from `100 * n + 1` on, one for each of
 /// its first bytes of code.
-fn binary(text: &str, names: &[&str]) -> Vec<u8> {
+fn binary(text: &str, directory: &str, names: &[&str]) -> Vec<u8> {
     let module = Module::read(text.as_bytes().to_vec()).expect("it is valid");
     let (start, bodies) = body_ranges(module.bytes());
     let lines = bodies.iter().zip(names).enumerate();
@@ -38,7 +41,7 @@ fn binary(text: &str, names: &[&str]) -> Vec<u8> {
             inlined: Vec::new(),
         })
         .collect();
-    with_debug_information(module.bytes(), &lines)
+    with_debug_information(module.bytes(), directory, &lines)
 }
 
 fn run(directory: &Path, policy: &str, words: &[&str]) -> Outcome {
@@ -59,7 +62,7 @@ const TRAP: &str = "(module
 fn traps_tell_offsets_and_lines() {
     let directory = scratch();
     std::fs::write(directory.join("plain.wat"), TRAP).expect("it can be written");
-    let bytes = binary(TRAP, &["divide", "run", "start"]);
+    let bytes = binary(TRAP, NOWHERE, &["divide", "run", "start"]);
     std::fs::write(directory.join("lined.wasm"), &bytes).expect("it can be written");
     let (_, bodies) = body_ranges(&bytes);
     // No local variables, a constant of two bytes, a variable of two bytes; a variable, a call.
@@ -79,14 +82,14 @@ fn traps_tell_offsets_and_lines() {
         assert!(outcome.errors.ends_with(&expected), "{}", outcome.errors);
         let outcome = run(&directory, policy, &["wasm", "lined.wasm"]).exits_with(70);
         let expected = format!(
-            "  in divide@{divide:#x} at /work/src/guest.c:6:2\n  \
-               in _start@{start:#x} at /work/src/guest.c:204:2\n"
+            "  in divide@{divide:#x} at /sources/src/guest.c:6:2\n  \
+               in _start@{start:#x} at /sources/src/guest.c:204:2\n"
         );
         assert!(outcome.errors.ends_with(&expected), "{}", outcome.errors);
     }
     let words = ["wasm", "--disassemble", "lined.wasm"];
     let listing = run(&directory, "never", &words).exits_with(0).output;
-    assert!(listing.contains("; /work/src/guest.c:6\n"), "{listing}");
+    assert!(listing.contains("; /sources/src/guest.c:6\n"), "{listing}");
 }
 
 /// A command that computes for some tenths of a second, in a function with a loop.
@@ -114,7 +117,7 @@ fn guest_lines(profile: &Profile) -> BTreeSet<(String, u32, bool)> {
     for sample in &profile.rows.samples {
         for step in profile.walk(sample.stack, true) {
             let file = profile.function_file(step.frame.function);
-            if file == Some("/work/src/guest.c") {
+            if file == Some("/sources/src/guest.c") {
                 let name = profile.function_name(step.frame.function).to_owned();
                 let is_compiled = step.frame.tier == Tier::Compiled;
                 found.insert((name, step.frame.line, is_compiled));
@@ -132,7 +135,7 @@ fn read(path: &Path) -> Profile {
 #[test]
 fn profiles_of_commands_have_lines() {
     let directory = scratch();
-    let bytes = binary(BURN, &["burn", "work", "run", "start"]);
+    let bytes = binary(BURN, NOWHERE, &["burn", "work", "run", "start"]);
     std::fs::write(directory.join("burn.wasm"), bytes).expect("it can be written");
     for (policy, is_compiled) in [("never", false), ("always", true)] {
         let words = ["wasm", "profile", "-o", "out.profile", "burn.wasm", "word"];
@@ -193,7 +196,7 @@ fn profiles_of_commands_have_lines() {
 #[test]
 fn profiles_of_programs_have_lines_of_guests() {
     let directory = scratch();
-    let bytes = binary(BURN, &["burn", "work", "run", "start"]);
+    let bytes = binary(BURN, NOWHERE, &["burn", "work", "run", "start"]);
     std::fs::write(directory.join("burn.wasm"), bytes).expect("it can be written");
     let program = "(import (scheme base) (canny wasm) (canny files))
       (define store (make-store))
@@ -237,8 +240,8 @@ const CALLER: &str = "(import (scheme base) (scheme write) (canny wasm) (canny f
 (call 0)
 ";
 
-fn calling(directory: &Path) -> [u32; 2] {
-    let bytes = binary(CALLING, &["inner", "run"]);
+fn calling(directory: &Path, sources: &str) -> [u32; 2] {
+    let bytes = binary(CALLING, sources, &["inner", "run"]);
     std::fs::write(directory.join("calling.wasm"), &bytes).expect("it can be written");
     std::fs::write(directory.join("program.scm"), CALLER).expect("it can be written");
     let (_, bodies) = body_ranges(&bytes);
@@ -248,7 +251,7 @@ fn calling(directory: &Path) -> [u32; 2] {
 #[test]
 fn uncaught_errors_show_the_frames_of_guests() {
     let directory = scratch();
-    let [inner, outer] = calling(&directory);
+    let [inner, outer] = calling(&directory, NOWHERE);
     for policy in POLICIES {
         let outcome = run(&directory, policy, &["program.scm"]).exits_with(70);
         let frames: Vec<&str> = outcome
@@ -260,8 +263,8 @@ fn uncaught_errors_show_the_frames_of_guests() {
             frames,
             [
                 "  in report at program.scm:5:9",
-                &format!("  in inner@{inner:#x} of a guest at /work/src/guest.c:4:2"),
-                &format!("  in run@{outer:#x} of a guest at /work/src/guest.c:104:2"),
+                &format!("  in inner@{inner:#x} of a guest at /sources/src/guest.c:4:2"),
+                &format!("  in run@{outer:#x} of a guest at /sources/src/guest.c:104:2"),
                 "  in call at program.scm:11:17",
                 "  in the program at program.scm:15:1",
             ],
@@ -274,7 +277,7 @@ fn uncaught_errors_show_the_frames_of_guests() {
 #[test]
 fn the_debugger_shows_the_frames_of_guests() {
     let directory = scratch();
-    let [inner, outer] = calling(&directory);
+    let [inner, outer] = calling(&directory, NOWHERE);
     for policy in POLICIES {
         let commands = [
             "break 4",
@@ -296,8 +299,8 @@ fn the_debugger_shows_the_frames_of_guests() {
         let stack = |line: u32| {
             format!(
                 "*  0  report at program.scm:4:9\n   \
-                 1  inner@{inner:#x} of a guest at /work/src/guest.c:4:2\n   \
-                 2  run@{outer:#x} of a guest at /work/src/guest.c:104:2\n   \
+                 1  inner@{inner:#x} of a guest at /sources/src/guest.c:4:2\n   \
+                 2  run@{outer:#x} of a guest at /sources/src/guest.c:104:2\n   \
                  5  call at program.scm:11:17\n   \
                  6  the program at program.scm:{line}:1\n"
             )
@@ -311,7 +314,7 @@ fn the_debugger_shows_the_frames_of_guests() {
             panic!("{text}");
         };
         assert!(frame.starts_with("inner@"), "{text}");
-        assert!(code.contains(" call-import "), "{text}");
+        assert!(code.contains(" call_import "), "{text}");
         // Values of machine code are in registers.
         let expected = match policy {
             "always" => "There are no variables.",
@@ -325,7 +328,7 @@ fn the_debugger_shows_the_frames_of_guests() {
 #[test]
 fn editors_get_the_frames_of_guests() {
     let directory = scratch();
-    let [inner, _] = calling(&directory);
+    let [inner, _] = calling(&directory, NOWHERE);
     let mut client = Client::launch(&directory.join("program.scm"), json!({}));
     client.set(&directory.join("program.scm"), json!([{"line": 4}]));
     client.ask("configurationDone", json!({}));
@@ -343,7 +346,7 @@ fn editors_get_the_frames_of_guests() {
     let line = frames[1]["line"].as_u64().expect("a line") as usize;
     let text = code["content"].as_str().expect("text");
     let line = text.lines().nth(line - 1).expect("the line is there");
-    assert!(line.contains(" call-import "), "{text}");
+    assert!(line.contains(" call_import "), "{text}");
     let number = frames[1]["id"].as_i64().expect("a number");
     let shown = client.variables(number);
     assert_eq!(shown, [("local0: i32".to_owned(), "4".to_owned())]);
@@ -353,5 +356,39 @@ fn editors_get_the_frames_of_guests() {
             .refused("evaluate", wish)
             .contains("a frame of a guest")
     );
+    client.kill();
+}
+
+#[test]
+fn sources_on_the_disk_are_shown() {
+    let directory = scratch();
+    let path = directory.canonicalize().expect("it is there");
+    calling(&directory, path.to_str().expect("it is text"));
+    let source = path.join("src/guest.c");
+    std::fs::create_dir(path.join("src")).expect("it can be made");
+    let lines: Vec<String> = (1..200).map(|line| format!("line({line});")).collect();
+    std::fs::write(&source, lines.join("\n")).expect("it can be written");
+    let commands = ["break 4", "continue", "up", "up", "quit"];
+    let outcome = Canny::new(directory.clone(), &["debug", "program.scm"])
+        .input(commands.join("\n") + "\n")
+        .run()
+        .exits_with(0);
+    for line in ["    4  line(4);\n", "  104  line(104);\n"] {
+        assert!(outcome.errors.contains(line), "{}", outcome.errors);
+    }
+    let mut client = Client::launch(&directory.join("program.scm"), json!({}));
+    client.set(&directory.join("program.scm"), json!([{"line": 4}]));
+    client.ask("configurationDone", json!({}));
+    let (_, thread) = client.stop();
+    let stack = client.ask("stackTrace", json!({"threadId": thread}));
+    for (index, line) in [(1, 4), (2, 104)] {
+        let frame = &stack["stackFrames"][index];
+        assert_eq!(
+            frame["source"]["path"],
+            source.to_str().expect("it is text")
+        );
+        assert_eq!(frame["line"], line);
+        assert_eq!(frame["column"], 2);
+    }
     client.kill();
 }

@@ -1,7 +1,11 @@
-//! Frames of a run that waits for an answer, for people who look into it: their code and local variables.
+//! Frames of a run that waits for an answer, for people who look into it.
+//!
+//! Interpreted functions have their local variables in slots, where they are read as text. Where machine
+//! code has them is not known.
 
 use std::collections::HashMap;
 
+use canny_tables::guest::LINK_WORDS;
 use wasmparser::{BinaryReader, FunctionBody, Name, NameSectionReader, ValType};
 
 use crate::activation::RunId;
@@ -11,7 +15,6 @@ use crate::error::GuestFrame;
 use crate::module::Module;
 use crate::store::Store;
 use crate::types::ValueType;
-use canny_tables::guest::LINK_WORDS;
 
 /// A frame, its module, and its local variables.
 #[derive(Clone, Debug)]
@@ -129,7 +132,7 @@ fn names(module: &Module, function: u32) -> HashMap<u32, String> {
         };
         let mut own = functions.into_iter().flatten();
         if let Some(own) = own.find(|one| one.index == function) {
-            let names = own.names.into_iter().flatten();
+            let names = own.names.flatten();
             known.extend(names.map(|name| (name.index, name.name.to_owned())));
         }
     }

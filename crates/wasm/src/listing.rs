@@ -22,12 +22,11 @@ pub fn listing(module: &Module, index: u32) -> Result<Option<String>, Error> {
     let Some(own_index) = index.checked_sub(imported) else {
         return Ok(None);
     };
-    translate::code(module, own_index)?;
+    // The code that runs may lead to machine code.
+    let body = translate::function(module, own_index)?;
     let mut sources = Sources::new(module, own_index);
-    let text = module.with_code(own_index, |body| {
-        text(&body.copy(), &mut sources) + &clauses(&body.clauses)
-    });
-    Ok(text)
+    let text = text(&body.copy(), &mut sources) + &clauses(&body.clauses);
+    Ok(Some(text))
 }
 
 /// The same, with the line, from 1, of the last instruction from an offset in the module's bytes; that of

@@ -355,7 +355,7 @@ fn errors_of_the_host_pass_through_places() {
     let listing = canny_wasm::listing_with_line(&frame.module, 4, code.only(2, "Call"));
     let (text, line) = listing.unwrap().unwrap();
     let line = text.lines().nth(line as usize - 1).unwrap();
-    assert!(line.contains(" call-import "), "{line}\n{text}");
+    assert!(line.contains(" call_import "), "{line}\n{text}");
     store.abandon(id);
 }
 
@@ -390,7 +390,7 @@ fn lined(text: &str) -> (Vec<u8>, Code) {
             depth: 1,
         },
     ];
-    let bytes = with_debug_information(&bytes, &lines);
+    let bytes = with_debug_information(&bytes, "/sources", &lines);
     (bytes, code)
 }
 
@@ -410,16 +410,16 @@ fn lines_and_inlined_functions_are_those_of_the_debug_information(policy: Policy
     assert_eq!(
         texts,
         [
-            format!("deepest@{at:#x} at /work/src/guest.c:4:2 (inlined)"),
-            format!("core::ops::divide@{at:#x} at /work/src/guest.c:800:5 (inlined)"),
-            format!("f0@{at:#x} at /work/src/guest.c:900:5"),
-            format!("run@{call:#x} at /work/src/guest.c:103:2"),
+            format!("deepest@{at:#x} at /sources/src/guest.c:4:2 (inlined)"),
+            format!("core::ops::divide@{at:#x} at /sources/src/guest.c:800:5 (inlined)"),
+            format!("f0@{at:#x} at /sources/src/guest.c:900:5"),
+            format!("run@{call:#x} at /sources/src/guest.c:103:2"),
         ],
         "{policy:?}"
     );
     let module = Module::new(bytes).unwrap();
     let listing = canny_wasm::listing(&module, 0).unwrap().unwrap();
-    assert!(listing.contains("; /work/src/guest.c:4\n"), "{listing}");
+    assert!(listing.contains("; /sources/src/guest.c:4\n"), "{listing}");
 }
 
 /// Sections with wrong bytes give fewer lines, and nothing else.
@@ -472,9 +472,9 @@ fn a_file_beside_the_module_has_its_debug_information() {
         frame.place.as_ref().map(ToString::to_string)
     };
     let found = place_in("guest.debug.wasm");
-    assert_eq!(found.as_deref(), Some("/work/src/guest.c:103:2"));
+    assert_eq!(found.as_deref(), Some("/sources/src/guest.c:103:2"));
     let found = place_in("./guest.debug.wasm");
-    assert_eq!(found.as_deref(), Some("/work/src/guest.c:103:2"));
+    assert_eq!(found.as_deref(), Some("/sources/src/guest.c:103:2"));
     // A module does not name files elsewhere.
     let last = directory.path().file_name().unwrap().to_str().unwrap();
     assert_eq!(place_in(&format!("../{last}/guest.debug.wasm")), None);

@@ -14,9 +14,9 @@ use super::ALLOCATION_INTERVAL_BYTES;
 use super::live::Live;
 use super::show;
 use crate::exit_code;
+use crate::interrupts::stop_flag;
 use crate::options::Options;
 use crate::recording::{Format, RecordingOptions, SECONDS};
-use crate::tools::interrupts::stop_flag;
 
 /// The file to which the profile goes.
 struct Target {

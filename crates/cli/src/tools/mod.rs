@@ -13,7 +13,6 @@ pub mod files;
 mod fmt;
 mod heap;
 pub mod help;
-pub mod interrupts;
 mod lsp;
 mod man;
 mod new;

@@ -1,4 +1,6 @@
 //! Tables of functions and lines of guests, whose code is no code of the machine.
+//!
+//! A row says how the function or line was running in most of its time: interpreted, or as machine code.
 
 use canny_report::{Colour, Style, right};
 

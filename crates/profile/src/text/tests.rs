@@ -10,7 +10,8 @@ use crate::analysis::{
 };
 use crate::export;
 use crate::model::{
-    Allocation, Builder, Count, Event, EventKind, Header, Note, Profile, Wait, WaitKind,
+    Allocation, Builder, Count, Event, EventKind, Group, Header, Note, Profile, Sample, StackKind,
+    Tier, Wait, WaitKind,
 };
 
 fn weights(profile: &Profile) -> Weights<'_> {
@@ -52,6 +53,46 @@ fn functions_have_shares() {
     };
     let text = functions_table(&weights, &totals, &few);
     assert!(text.contains("\n2 more\n"));
+}
+
+#[test]
+fn guests_have_tables_of_functions_and_lines() {
+    assert_eq!(guests_tables(&weights(&profile_of(LINES)), &style(80)), "");
+    let mut builder = Builder::new();
+    let (thread, task) = (builder.thread(1, "worker"), builder.task(0, None, None, 0));
+    // Lines and weights of the function that was running, and how it was.
+    for (line, weight_ns, tier) in [
+        (7, 50_000_000, Tier::Compiled),
+        (7, 10_000_000, Tier::Interpreted),
+        (0, 40_000_000, Tier::Compiled),
+    ] {
+        let start = builder.function("_start", Some("a.wasm"), 0, Group::Foreign);
+        let start = builder.frame(start, 0, 0, Tier::Interpreted, false);
+        let start = builder.stack(None, start, StackKind::Plain);
+        let work = builder.function("work", Some("src/a.c"), 0, Group::Foreign);
+        let work = builder.frame(work, line, 3, tier, false);
+        let stack = Some(builder.stack(Some(start), work, StackKind::Plain));
+        let sample = Sample {
+            thread,
+            task,
+            stack,
+            weight_ns,
+            ..Sample::default()
+        };
+        builder.sample(sample);
+    }
+    let profile = Profile::new(Header::default(), &mut builder, 100);
+    check(
+        &guests_tables(&weights(&profile), &style(80)),
+        &[
+            "    self   total       time  code          guest function",
+            " 100.0 % 100.0 %     100 ms  machine code  work                  src/a.c",
+            "   0.0 % 100.0 %       0 ms  interpreted   _start                a.wasm",
+            "",
+            "    self   total       time  code          line of a guest",
+            "  60.0 %  60.0 %    60.0 ms  machine code  work                  src/a.c:7",
+        ],
+    );
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Frames on the VM stack: how they are walked, shown to the collector, inspected and described.
 //!
-//! Below: the stack's memory; the collector's roots; frames of guests; the variables of frames for a debugger; the
-//! places of a condition; tail calls that left no frame. Nothing here changes which frame runs next:
-//! `control` and `thread` do.
+//! Below: the stack's memory; the collector's roots; frames of guests; the variables of frames for a
+//! debugger; the places of a condition; tail calls that left no frame. Nothing here changes which frame
+//! runs next: `control` and `thread` do.
 //!
 //! ```text
 //! … | closure | return pc | R0 R1 … Ra-1 | closure | return pc | R0 …        (stack grows up)

@@ -685,7 +685,8 @@ impl Recording {
                 0 => stack,
                 // Without a program of Scheme, the guest is all that runs.
                 request if matches!(walk.links[..], [Link::Loading]) => {
-                    self.guest_stack(None, request, guests, StackKind::Plain)
+                    let guest = self.guest_stack(None, request, guests, StackKind::Plain);
+                    guest.or(stack)
                 }
                 request => self.guest_stack(stack, request, guests, kind_on(stack)),
             };

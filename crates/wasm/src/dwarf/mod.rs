@@ -2,8 +2,7 @@
 //!
 //! Addresses are offsets from the beginning of the code section's contents. Nothing is read before the
 //! first question. Tables of units are made when they are needed, and kept as long as all together are not
-//! too large. What is malformed has no places: each step is limited by the bytes of the sections or a
-//! constant.
+//! too large. Malformed sections have no places: each step is limited by their bytes or a constant.
 
 mod unit;
 
@@ -122,6 +121,7 @@ impl DebugInformation {
     fn unit_ranges(&self, bytes: &[u8]) -> Vec<UnitRange> {
         let dwarf = self.dwarf(bytes);
         let mut ranges = Vec::new();
+        let mut budget = RANGES_MAX;
         let mut headers = dwarf.units();
         while let Ok(Some(header)) = headers.next() {
             let Some(DebugInfoOffset(offset)) = header.debug_info_offset() else {
@@ -134,15 +134,14 @@ impl DebugInformation {
             let Ok(Some(root)) = entries.next_dfs() else {
                 continue;
             };
-            unit::each_range(&dwarf, &unit, root, &mut |start, end| {
+            unit::each_range(&dwarf, &unit, root, &mut budget, &mut |start, end| {
                 ranges.push(UnitRange {
                     start,
                     end,
                     unit: offset,
                 });
-                ranges.len() < RANGES_MAX
             });
-            if ranges.len() >= RANGES_MAX {
+            if budget == 0 {
                 break;
             }
         }

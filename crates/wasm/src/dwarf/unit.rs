@@ -39,8 +39,10 @@ struct Scope {
     call: Line,
 }
 
-/// Most rows of a table.
-const ROWS_MAX: usize = 2 << 20;
+/// Most lines of a unit.
+const LINES_MAX: usize = 2 << 20;
+/// Most ranges of addresses of all functions of a unit.
+const RANGES_MAX: usize = 2 << 20;
 /// Most steps from an entry to the one that has its name.
 const ORIGINS_MAX: usize = 8;
 /// Longest path or name, in bytes.
@@ -124,7 +126,7 @@ fn lines(unit: &Unit<Slice>) -> Vec<Line> {
     // The first row of the current sequence, whose function may not be in the module any more.
     let mut first = 0;
     while let Ok(Some((_, row))) = rows.next_row() {
-        if lines.len() >= ROWS_MAX {
+        if lines.len() >= LINES_MAX {
             break;
         }
         let narrow = |number: u64| u32::try_from(number).unwrap_or(0);
@@ -158,6 +160,7 @@ fn scopes(dwarf: &Dwarf<Slice>, unit: &Unit<Slice>) -> Vec<Scope> {
     // Depths in the tree of the functions around the current entry.
     let mut around: Vec<isize> = Vec::new();
     let mut entries = unit.entries();
+    let mut budget = RANGES_MAX;
     while let Ok(Some(entry)) = entries.next_dfs() {
         let is_inlined = match entry.tag() {
             gimli::DW_TAG_subprogram => false,
@@ -190,7 +193,7 @@ fn scopes(dwarf: &Dwarf<Slice>, unit: &Unit<Slice>) -> Vec<Scope> {
         };
         let depth = around.len() as u32;
         let offset = entry.offset().0;
-        each_range(dwarf, unit, entry, &mut |start, end| {
+        each_range(dwarf, unit, entry, &mut budget, &mut |start, end| {
             scopes.push(Scope {
                 start,
                 end,
@@ -198,9 +201,8 @@ fn scopes(dwarf: &Dwarf<Slice>, unit: &Unit<Slice>) -> Vec<Scope> {
                 entry: offset,
                 call,
             });
-            scopes.len() < ROWS_MAX
         });
-        if scopes.len() >= ROWS_MAX {
+        if budget == 0 {
             break;
         }
         around.push(entry.depth());
@@ -208,26 +210,32 @@ fn scopes(dwarf: &Dwarf<Slice>, unit: &Unit<Slice>) -> Vec<Scope> {
     scopes
 }
 
-/// Shows the ranges of addresses of an entry as long as they are wanted, without those of functions that
-/// the linker has left out.
+/// Shows the ranges of addresses of an entry, without those of functions that the linker has left out. Each
+/// takes one off the budget: many entries may have the same long list.
 pub fn each_range(
     dwarf: &Dwarf<Slice>,
     unit: &Unit<Slice>,
     entry: &DebuggingInformationEntry<Slice>,
-    visit: &mut dyn FnMut(u32, u32) -> bool,
+    budget: &mut usize,
+    visit: &mut dyn FnMut(u32, u32),
 ) {
-    let mut show = |start: u64, end: u64| match (u32::try_from(start), u32::try_from(end)) {
+    let mut show = |start: u64, end: u64| {
         // No function begins with the section.
-        (Ok(start), Ok(end)) if 0 < start && start < end => visit(start, end),
-        _ => true,
+        if let (Ok(start), Ok(end)) = (u32::try_from(start), u32::try_from(end))
+            && 0 < start
+            && start < end
+        {
+            visit(start, end);
+        }
     };
     if let Some(value) = entry.attr_value(gimli::DW_AT_ranges)
         && let Ok(Some(mut ranges)) = dwarf.attr_ranges(unit, value)
     {
-        while let Ok(Some(range)) = ranges.next() {
-            if !show(range.begin, range.end) {
-                return;
-            }
+        while *budget > 0
+            && let Ok(Some(range)) = ranges.next()
+        {
+            *budget -= 1;
+            show(range.begin, range.end);
         }
         return;
     }
@@ -244,6 +252,7 @@ pub fn each_range(
         None => address(gimli::DW_AT_high_pc),
     };
     if let Some(end) = end {
+        *budget = budget.saturating_sub(1);
         show(start, end);
     }
 }

@@ -149,7 +149,7 @@ pub fn code(module: &Module, own_index: u32) -> Result<*const u64, Error> {
 }
 
 /// Translates one of the module's own functions.
-fn function(module: &Module, own_index: u32) -> Result<FunctionBody, Error> {
+pub fn function(module: &Module, own_index: u32) -> Result<FunctionBody, Error> {
     let (mut translator, entry) = translated(module, own_index, Code::default())?;
     let bytes = 8 * translator.frame as u32;
     translator.code.set32(entry, 8, bytes);

@@ -28,8 +28,8 @@ pub struct Inlined {
     pub depth: usize,
 }
 
-/// The module with sections that say this.
-pub fn with_debug_information(module: &[u8], functions: &[Lines]) -> Vec<u8> {
+/// The module with sections that say this of the file `src/guest.c` in a directory.
+pub fn with_debug_information(module: &[u8], directory: &str, functions: &[Lines]) -> Vec<u8> {
     let encoding = Encoding {
         format: Format::Dwarf32,
         version: 5,
@@ -40,13 +40,13 @@ pub fn with_debug_information(module: &[u8], functions: &[Lines]) -> Vec<u8> {
     let mut program = LineProgram::new(
         encoding,
         LineEncoding::default(),
-        text("/work"),
+        text(directory),
         None,
         text("src/guest.c"),
         None,
     );
-    let directory = program.default_directory();
-    let file = program.add_file(text("src/guest.c"), directory, None);
+    let own = program.default_directory();
+    let file = program.add_file(text("src/guest.c"), own, None);
     for function in functions {
         program.begin_sequence(Some(Address::Constant(function.addresses.start.into())));
         for (address, line) in &function.rows {
@@ -70,7 +70,7 @@ pub fn with_debug_information(module: &[u8], functions: &[Lines]) -> Vec<u8> {
     let all = dwarf.unit.ranges.add(all);
     let entry = dwarf.unit.get_mut(root);
     entry.set(gimli::DW_AT_ranges, AttributeValue::RangeListRef(all));
-    let directory = AttributeValue::String(b"/work".to_vec());
+    let directory = AttributeValue::String(directory.into());
     entry.set(gimli::DW_AT_comp_dir, directory);
     for function in functions {
         let own = dwarf.unit.add(root, gimli::DW_TAG_subprogram);

@@ -24,9 +24,10 @@ use lexopt::Parser;
 
 use super::table::{LIBRARY_OPTIONS, joined};
 use super::test::show::Style;
-use super::{Tool, files, interrupts};
+use super::{Tool, files};
 use crate::environment::Environment;
 use crate::exit_code;
+use crate::interrupts;
 use arguments::{OWN_OPTIONS, Wishes};
 use measure::{Failure, Found, Series, Setting, Sides};
 use process::Launch;

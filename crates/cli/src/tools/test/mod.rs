@@ -21,10 +21,11 @@ use std::time::{Duration, Instant};
 use lexopt::{Arg, Parser, ValueExt};
 
 use super::table::{LIBRARY_OPTIONS, Row, joined};
-use super::{Tool, files, interrupts};
+use super::{Tool, files};
 use crate::coverage::{self, CoverageOptions};
 use crate::environment::Environment;
 use crate::exit_code;
+use crate::interrupts;
 use crate::json::Object;
 use crate::options::Options;
 pub use leaks::look as look_for_leaks;
