@@ -31,6 +31,7 @@ fn functions_become_machine_code() {
     fuel_ends_loops_and_recursion();
     copies_of_loops_take_the_fuel_of_one();
     objects_are_found_in_frames();
+    objects_of_a_trap_are_free();
     set_machine_code_policy(Policy::Never);
     nothing_is_compiled();
 }
@@ -272,6 +273,37 @@ fn objects_are_found_in_frames() {
         200 * 201 / 2 + 600
     );
     assert!((0..4).all(|index| module.is_machine_code(index)));
+}
+
+/// The next run has its frames where those of one lie that ended in the middle.
+fn objects_of_a_trap_are_free() {
+    let mut store = Store::new();
+    store.set_memory_limit(Some(64 << 10));
+    let text = "(module
+      (type $node (struct (field (ref null $node))))
+      (func $many (result i32 i32 i32 i32 i32) (unreachable))
+      (func $build (param i32) (result (ref null $node))
+        (local $list (ref null $node))
+        (if (i32.const 0) (then (call $many) (drop) (drop) (drop) (drop) (drop)))
+        (loop $next
+          (local.set $list (struct.new $node (local.get $list)))
+          (br_if $next (local.tee 0 (i32.sub (local.get 0) (i32.const 1)))))
+        (local.get $list))
+      (func (export \"interpreted\") (param i32) (drop (call $build (local.get 0))))
+      (func (export \"compiled\") (param i32)
+        (local $list (ref null $node))
+        (loop $next
+          (local.set $list (struct.new $node (local.get $list)))
+          (br_if $next (local.tee 0 (i32.sub (local.get 0) (i32.const 1)))))))";
+    let (_, instance) = instance(&mut store, text, &Imports::default());
+    for (first, second) in [("interpreted", "compiled"), ("compiled", "interpreted")] {
+        let (first, second) = [first, second]
+            .map(|name| exported(&store, instance, name))
+            .into();
+        let trap = store.call(first, &[1_000_000]).unwrap_err();
+        assert!(matches!(trap, Trap::Reason(_)), "{trap:?}");
+        store.call(second, &[500]).unwrap();
+    }
 }
 
 fn nothing_is_compiled() {

@@ -50,7 +50,7 @@ pub fn set_policy(policy: Policy) {
 
 /// A function's way to machine code, in tens of microseconds of its code.
 mod state {
-    /// What a short function takes before it is compiled.
+    /// The time of a short function before it is compiled.
     pub const HOT: u16 = 10;
     /// The same for each kilobyte of its bytes, which take long to compile.
     pub const HOT_FOR_KILOBYTE: usize = 4;

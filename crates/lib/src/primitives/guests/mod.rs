@@ -622,7 +622,7 @@ fn resume(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             return Err(trap(thread, call, &reason));
         }
     }
-    // What follows an answer is the first slice of a call, as it were. It does not wait.
+    // The slice behind an answer is like the first one of a call. It does not wait.
     let is_first = called.is_some() && !guests.store.may_wait();
     go_on(thread, call, record, (&shared, guests), run, is_first)
 }

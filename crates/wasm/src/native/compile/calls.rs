@@ -8,8 +8,8 @@ use canny_wasm_meaning::Meaning;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{
-    ExtFuncData, ExternalName, FuncRef, InstBuilder, MemFlagsData, SigRef, Type, UserExternalName,
-    Value,
+    BlockArg, ExtFuncData, ExternalName, FuncRef, InstBuilder, MemFlagsData, SigRef, Type,
+    UserExternalName, Value,
 };
 
 use super::{Compiler, FIXED, Refusal, TRUSTED, signature_of};
@@ -75,10 +75,19 @@ impl Compiler<'_, '_> {
         let signature = self.b.import_signature(signature_of(kind));
         let adapter = self.surroundings.adapter(number)?;
         let native = self.b.ins().load(I64, TRUSTED, record, function::NATIVE);
-        let adapter = self.b.ins().iconst(I64, adapter as i64);
-        let entry = self.b.ins().select(native, native, adapter);
-        let owner = self.b.ins().load(I64, FIXED, record, function::INSTANCE);
+        let (other, ready) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(other);
+        let entry = self.b.append_block_param(ready, I64);
+        let known = [BlockArg::Value(native)];
+        self.b.ins().brif(native, ready, &known, other, &[]);
+        self.b.switch_to_block(other);
+        self.b.seal_block(other);
         self.set_run_word(activation::CALLEE, record);
+        let adapter = self.b.ins().iconst(I64, adapter as i64);
+        self.b.ins().jump(ready, &[BlockArg::Value(adapter)]);
+        self.b.switch_to_block(ready);
+        self.b.seal_block(ready);
+        let owner = self.b.ins().load(I64, FIXED, record, function::INSTANCE);
         self.finish_call(Callee::At(entry), owner, (number, signature), false);
         Ok(())
     }

@@ -345,7 +345,7 @@ impl Compiler<'_, '_> {
     pub(super) fn branch_if(&mut self, condition: Value, wanted: bool, depth: u32) {
         let (target, values) = self.branch_values(depth);
         let go_on = self.b.create_block();
-        // What only the other side of the branch needs is computed there: the budget behind a loop.
+        // The budget behind a loop is computed where the branch is taken.
         let edge = self.leaves_copies(depth).then(|| self.b.create_block());
         let (block, taken) = match edge {
             Some(edge) => (edge, &[][..]),
