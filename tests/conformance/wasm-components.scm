@@ -74,7 +74,8 @@
 (test-group "types with names"
   (define enum "(type $e (enum \"red\" \"green\")) (export $e' \"colour\" (type $e))")
   (test 'green (given "$e'" "same" 'green enum))
-  (test "f: argument 'x' is not of type enum { red, green }" (message (given "$e'" "same" 'blue enum)))
+  (test "f: argument 'x' is not of type enum { red, green }"
+        (message (given "$e'" "same" 'blue enum)))
   (define flags "(type $f (flags \"read\" \"write\")) (export $f' \"modes\" (type $f))")
   (test '(write) (given "$f'" "same" '(write) flags))
   (test '() (given "$f'" "same" '() flags))
@@ -138,7 +139,8 @@
        (core instance $m (instantiate $m (with \"\" (instance
          (export \"log\" (func $log)) (export \"new\" (func $new)) (export \"next\" (func $next))
          (export \"drop\" (func $drop)) (export \"fetch\" (func $fetch))))))
-       (func (export \"greet\") (param \"name\" string) (canon lift (core func $m \"greet\") " lists "))
+       (func (export \"greet\") (param \"name\" string) (canon lift (core func $m \"greet\") " lists
+    "))
        (func (export \"count\") (param \"from\" u32) (result u32) (canon lift (core func $m \"count\")))
        (func (export \"get\") (param \"key\" string) (result (result u32 (error string)))
          (canon lift (core func $m \"get\") " lists ")))")))
@@ -206,7 +208,8 @@
   (test-false (component-instance? calc))
   (test 'count (procedure-name (instance-export (calc-with values values) "count")))
   (test-true (wasm-error? (guard (e (#t e)) (compile-component "(component (func 5))"))))
-  (test-true (wasm-error? (guard (e (#t e)) (compile-component (bytevector 0 97 115 109 13 0 1 0 7 255))))))
+  (test-true
+   (wasm-error? (guard (e (#t e)) (compile-component (bytevector 0 97 115 109 13 0 1 0 7 255))))))
 
 (test-group "resources of guests"
   (define source
