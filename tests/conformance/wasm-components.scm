@@ -67,7 +67,7 @@
   (test '(7 8) (given "(list u32 2)" "pair" '(7 8)))
   (test 5 (given "(option u32)" "byte-and-word" 5))
   (test #f (given "(option u32)" "byte-and-word" #f))
-  ;; What would be #f itself has a mark.
+  ;; A value that would be #f itself has a mark.
   (test '(some . #f) (given "(option bool)" "two-bytes" '(some . #f)))
   (test #f (given "(option bool)" "two-bytes" #f)))
 
@@ -189,6 +189,48 @@
                (one (spawn (lambda () (call-export k "get" "abc"))))
                (two (spawn (lambda () (call-export other "get" "ab")))))
           (list (await one) (await two)))))
+
+;; Two components in one: a function of the outer calls one of the inner, which calls a procedure.
+(define nested
+  (compile-component
+   "(component
+      (import \"ask\" (func $ask (param \"n\" u32) (result u32)))
+      (component $Inner
+        (import \"ask\" (func $ask (param \"n\" u32) (result u32)))
+        (core func $ask (canon lower (func $ask)))
+        (core module $m
+          (import \"\" \"ask\" (func $ask (param i32) (result i32)))
+          (func (export \"twice\") (param i32) (result i32)
+            (i32.add (call $ask (local.get 0)) (call $ask (i32.add (local.get 0) (i32.const 1))))))
+        (core instance $i (instantiate $m (with \"\" (instance (export \"ask\" (func $ask))))))
+        (func (export \"twice\") (param \"n\" u32) (result u32) (canon lift (core func $i \"twice\"))))
+      (instance $inner (instantiate $Inner (with \"ask\" (func $ask))))
+      (component $Outer
+        (import \"twice\" (func $twice (param \"n\" u32) (result u32)))
+        (core func $twice (canon lower (func $twice)))
+        (core module $m
+          (import \"\" \"twice\" (func $twice (param i32) (result i32)))
+          (func (export \"run\") (param i32) (result i32)
+            (i32.mul (call $twice (local.get 0)) (i32.const 10))))
+        (core instance $i (instantiate $m (with \"\" (instance (export \"twice\" (func $twice))))))
+        (func (export \"run\") (param \"n\" u32) (result u32) (canon lift (core func $i \"run\"))))
+      (instance $outer (instantiate $Outer (with \"twice\" (func $inner \"twice\"))))
+      (export \"run\" (func $outer \"run\")))"))
+
+(test-group "a component calls another one, which calls a procedure"
+  (define (run-with ask n)
+    (call-export (instantiate-component nested #:imports `(("ask" . ,ask))) "run" n))
+  (test 110 (run-with values 5))
+  (test 110 (run-with (lambda (n) (sleep 0.001) n) 5))
+  (test 110 (await (spawn (lambda () (run-with (lambda (n) (sleep 0.001) n) 5)))))
+  (test 'no (guard (e (#t e)) (run-with (lambda (n) (if (= n 6) (raise 'no) n)) 5)))
+  ;; One inside of the other, in two instances.
+  (test 2400 (run-with (lambda (n) (run-with values n)) 5))
+  ;; A call that is cancelled while both wait.
+  (define waiting (spawn (lambda () (run-with (lambda (n) (sleep 60) n) 5))))
+  (sleep 0.01)
+  (cancel! waiting)
+  (test-true (guard (e (#t #t)) (await waiting) #f)))
 
 (test-group "imports"
   (test '("" "log" "func(text: string)") (car (component-imports calc)))

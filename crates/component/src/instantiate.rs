@@ -4,7 +4,7 @@
 //! a component is read.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -242,16 +242,15 @@ impl<'c> Making<'c, '_> {
                     let from = named.next().map(|it| it.index);
                     given.push(from.and_then(|index| {
                         let scope = scope.borrow();
-                        let mut exports = scope.core_instances.get(index as usize)?.iter();
-                        let export = exports.find(|(name, _)| *name == import.name)?;
-                        Some(export.1)
+                        let exports = scope.core_instances.get(index as usize)?;
+                        exports.get(&import.name).copied()
                     }));
                 }
                 let (instance, start) = store.prepare(&module, &given)?;
                 if let Some(start) = start {
                     store.call(start, &[])?;
                 }
-                instance.exports(store)
+                instance.exports(store).into_iter().collect()
             }
             CoreInstance::FromExports(exports) => {
                 let exports = exports.iter();
@@ -261,10 +260,10 @@ impl<'c> Making<'c, '_> {
                         core_at(scope, export.kind, export.index)?,
                     ))
                 });
-                exports.collect::<Result<Vec<_>, Error>>()?
+                exports.collect::<Result<HashMap<_, _>, Error>>()?
             }
         };
-        scope.borrow_mut().core_instances.push(made);
+        scope.borrow_mut().core_instances.push(Rc::new(made));
         Ok(())
     }
 
@@ -491,8 +490,7 @@ fn core_at(scope: &Shared<'_>, kind: ExternalKind, index: u32) -> Result<Extern,
 
 fn alias_core(scope: &Shared<'_>, instance: u32, name: &str) -> Result<(), Error> {
     let found = at(&scope.borrow().core_instances, instance, "instance")?;
-    let export = found.iter().find(|(exported, _)| exported == name);
-    let (_, export) = export.ok_or_else(|| broken("export"))?;
+    let export = found.get(name).ok_or_else(|| broken("export"))?;
     let mut scope = scope.borrow_mut();
     match *export {
         Extern::Function(function) => scope.core_functions.push(function),

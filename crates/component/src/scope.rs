@@ -3,7 +3,7 @@
 //! A component or a type of instances that is inside of another sees the spaces around it.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub struct Scope<'a> {
     pub globals: Vec<Global>,
     pub tags: Vec<Tag>,
     pub modules: Vec<Module>,
-    pub core_instances: Vec<Vec<(String, Extern)>>,
+    pub core_instances: Vec<Rc<HashMap<String, Extern>>>,
     pub functions: Vec<Function>,
     pub types: Vec<TypeThing<'a>>,
     pub instances: Vec<Things<'a>>,

@@ -7,7 +7,7 @@ use wasmparser::{
     TypeRef,
 };
 
-use crate::binary_types::{heap_type, memory_type, unsupported, value_type};
+use crate::binary_types::{memory_type, unsupported, value_type};
 use crate::constant::Constant;
 use crate::definitions::{self, Composite, SubType};
 use crate::error::Error;

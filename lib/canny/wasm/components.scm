@@ -45,9 +45,10 @@
   (map vector->list (%component-exports (component-handle component))))
 
 ;; An instance of a component. An element of `#:imports` is a list of an interface's name and
-;; pairs of names and procedures, or a pair of a name and a procedure. The symbol `resource` in
-;; place of a procedure says that resources of that type are objects of Scheme. `#:store` is
-;; where the instance lives, or a new one, for which the other keywords are limits.
+;; pairs of names and procedures. For an import that stands alone it is a pair of its name and a
+;; procedure. The symbol `resource` in place of a procedure says that resources of that type are
+;; objects of Scheme. `#:store` is where the instance lives, or a new one, for which the other
+;; keywords are limits.
 (define* (instantiate-component component #:key (imports '()) (store #f) (wasi #f) (fuel #f)
                                 (memory-limit #f)
                                 (stack-size default-stack-size))

@@ -99,7 +99,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// What a guest gets, whose arguments begin with the name of the program.
+    /// The settings of a guest, whose arguments begin with the name of the program.
     pub(super) fn settings(&mut self, arguments: Vec<OsString>) -> Settings {
         Settings {
             arguments,
