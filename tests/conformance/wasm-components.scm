@@ -141,7 +141,8 @@
          (export \"drop\" (func $drop)) (export \"fetch\" (func $fetch))))))
        (func (export \"greet\") (param \"name\" string) (canon lift (core func $m \"greet\") " lists
     "))
-       (func (export \"count\") (param \"from\" u32) (result u32) (canon lift (core func $m \"count\")))
+       (func (export \"count\") (param \"from\" u32) (result u32)
+         (canon lift (core func $m \"count\")))
        (func (export \"get\") (param \"key\" string) (result (result u32 (error string)))
          (canon lift (core func $m \"get\") " lists ")))")))
 
@@ -203,7 +204,8 @@
           (func (export \"twice\") (param i32) (result i32)
             (i32.add (call $ask (local.get 0)) (call $ask (i32.add (local.get 0) (i32.const 1))))))
         (core instance $i (instantiate $m (with \"\" (instance (export \"ask\" (func $ask))))))
-        (func (export \"twice\") (param \"n\" u32) (result u32) (canon lift (core func $i \"twice\"))))
+        (func (export \"twice\") (param \"n\" u32) (result u32)
+          (canon lift (core func $i \"twice\"))))
       (instance $inner (instantiate $Inner (with \"ask\" (func $ask))))
       (component $Outer
         (import \"twice\" (func $twice (param \"n\" u32) (result u32)))
@@ -259,7 +261,8 @@
      "(component
         (core module $d
           (global $sum (mut i32) (i32.const 0))
-          (func (export \"dtor\") (param i32) (global.set $sum (i32.add (global.get $sum) (local.get 0))))
+          (func (export \"dtor\") (param i32)
+            (global.set $sum (i32.add (global.get $sum) (local.get 0))))
           (func (export \"sum\") (result i32) (global.get $sum))
           (func (export \"value\") (param i32) (result i32) (local.get 0)))
         (core instance $d (instantiate $d))
@@ -278,9 +281,11 @@
             (call $drop (local.get 0))
             (local.get $r)))
         (core instance $m (instantiate $m (with \"\" (instance
-          (export \"new\" (func $new)) (export \"rep\" (func $rep)) (export \"drop\" (func $drop))))))
+          (export \"new\" (func $new)) (export \"rep\" (func $rep))
+          (export \"drop\" (func $drop))))))
         (export $item' \"item\" (type $item))
-        (func (export \"make\") (param \"n\" u32) (result (own $item')) (canon lift (core func $m \"make\")))
+        (func (export \"make\") (param \"n\" u32) (result (own $item'))
+          (canon lift (core func $m \"make\")))
         (func (export \"value\") (param \"item\" (borrow $item')) (result u32)
           (canon lift (core func $d \"value\")))
         (func (export \"take\") (param \"item\" (own $item')) (result u32)
