@@ -110,9 +110,10 @@ rows! {
         "The result for the guest, for the arguments that it has given and the procedure's result.";
     "%component-resource-type" (1) [] "any -> any" "The name of a resource's type; #f for anything else.";
     "%component-drop-resource!" (2) [] "record external -> boolean" "Ends a resource, if it is owned.";
-    "%wasi" (8) [] "list list list any any any boolean boolean -> external"
+    "%wasi" (9) [] "list list list any any any boolean boolean list -> external"
         "WASI: arguments, environment, directories as vectors of path, name and whether they are read only, \
-         streams, whether there is a network, and whether the program makes requests of HTTP for guests. \
+         streams, whether there is a network, whether the program makes requests of HTTP for guests, and \
+         listening sockets. \
          A stream is #t for the process's, #f for none, a port, bytes or the symbol `memory`.";
     "%wasi-function" (3) [] "record external string -> any" "The function of that name, or #f.";
     "%wasi-bind!" (3) [] "record external index -> unspecified" "Has WASI use an instance's memory.";

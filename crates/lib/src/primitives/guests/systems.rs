@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use canny_component::Answer;
 use canny_io::Handle;
+use canny_io::socket::Socket;
 use canny_replay::Mode;
 use canny_tables::kinds::Kind;
 use canny_value::Value;
@@ -102,6 +103,7 @@ pub(super) fn make(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (output, kept_output) = output_at(thread, call, 4, Handle::standard_output)?;
     let (error, kept_error) = output_at(thread, call, 5, Handle::standard_error)?;
     let network = call.at(6).is_true();
+    let listeners = listeners(thread, call)?;
     let given = Given {
         arguments,
         environment,
@@ -113,7 +115,11 @@ pub(super) fn make(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             requests: call.at(7).is_true(),
         },
     };
-    match Wasi::new(given.settings()) {
+    let settings = Settings {
+        listeners,
+        ..given.settings()
+    };
+    match Wasi::new(settings) {
         Ok(wasi) => {
             let system = GuestSystem {
                 wasi,
@@ -125,6 +131,25 @@ pub(super) fn make(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         }
         Err(message) => Err(thread.raise(ConditionKind::File, &message, &[], Some(call.who))),
     }
+}
+
+/// Copies of the listening sockets that a guest gets.
+fn listeners(thread: &mut Thread, call: Call) -> Result<Vec<Socket>, Raise> {
+    let mut sockets = Vec::new();
+    for object in Walk::new(call.at(8)) {
+        let Some(socket) = find::<Socket>(thread, object) else {
+            return Err(call.type_error(thread, 8, "list of listeners"));
+        };
+        match socket.copy() {
+            Ok(copy) => sockets.push(copy),
+            Err(error) => {
+                let message = format!("cannot give a guest a listener: {error}");
+                let kind = ConditionKind::System;
+                return Err(thread.raise(kind, &message, &[], Some(call.who)));
+            }
+        }
+    }
+    Ok(sockets)
 }
 
 /// The stream for an argument: none for `#f`, the process's for `#t`, that of a port, or bytes.
