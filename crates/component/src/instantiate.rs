@@ -152,9 +152,23 @@ impl<'c> Making<'c, '_> {
 
     /// All missing imports are told at once.
     fn check_imports(&mut self) -> Result<(), Error> {
-        match self.missing.is_empty() {
-            true => Ok(()),
-            false => Err(Error::Imports(std::mem::take(&mut self.missing))),
+        if self.missing.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::Imports(std::mem::take(&mut self.missing)))
+        }
+    }
+
+    /// Notes that something is missing. Interfaces of WASI are missing as a whole.
+    fn miss(&mut self, path: &[&str], text: &str) {
+        let text = match path {
+            [interface, _] if interface.starts_with("wasi:") => {
+                format!("the interface {interface} is missing")
+            }
+            _ => text.to_owned(),
+        };
+        if !self.missing.contains(&text) {
+            self.missing.push(text);
         }
     }
 
@@ -400,8 +414,8 @@ impl<'c> Provider<'c> for Making<'c, '_> {
         if let Some(resource) = self.imports.resource(&interface, &name) {
             return resource;
         }
-        self.missing
-            .push(format!("the resource {} is missing", path.join("#")));
+        let text = format!("the resource {} is missing", path.join("#"));
+        self.miss(path, &text);
         let placeholder = Resource::new(Maker::Guest {
             state: State::new(None),
             destructor: None,
@@ -432,11 +446,9 @@ impl<'c> Provider<'c> for Making<'c, '_> {
         if let Some(body) = self.imports.host_function(&interface, &name) {
             return Function::host(Arc::clone(kind), body);
         }
-        let text = kind.text();
-        self.missing.push(format!(
-            "the function {} of type {text} is missing",
-            path.join("#")
-        ));
+        let (name, type_text) = (path.join("#"), kind.text());
+        let text = format!("the function {name} of type {type_text} is missing");
+        self.miss(path, &text);
         let nothing = |_: &mut Store, _: &[crate::value::Value]| {
             Err(Trap::Host("a function that is missing was called".into()))
         };
@@ -447,10 +459,8 @@ impl<'c> Provider<'c> for Making<'c, '_> {
         if let Some(Item::Module(module)) = self.given(path) {
             return Thing::Module(module);
         }
-        self.missing.push(format!(
-            "the module or component {} is missing",
-            path.join("#")
-        ));
+        let text = format!("the module or component {} is missing", path.join("#"));
+        self.miss(path, &text);
         Thing::Other
     }
 }

@@ -145,6 +145,12 @@ impl Module {
                 offset: 0,
             });
         }
+        if bytes.get(6) == Some(&1) {
+            return Err(Error::Invalid {
+                text: "this is a component and no module".into(),
+                offset: 6,
+            });
+        }
         handlers::check_processor()?;
         let mut reader = Reader::default();
         let mut validator = Validator::new_with_features(features());

@@ -125,9 +125,10 @@ impl Names {
             if row.length() == 3 {
                 let [interface, name] =
                     [0, 1].map(|index| string_text(row.field(index)).unwrap_or_default());
-                match row.field(2).is_true() {
-                    true => names.resources.insert((interface, name)),
-                    false => names.functions.insert((interface, name)),
+                if row.field(2).is_true() {
+                    names.resources.insert((interface, name))
+                } else {
+                    names.functions.insert((interface, name))
                 };
             }
         }
