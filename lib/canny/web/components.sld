@@ -209,7 +209,7 @@
               (else
                (raise (%make-condition 'wasm
                                        (string-append "the guest answered with an error: " response)
-                                       (list response) 'component-handler))))))
+                                       '() 'component-handler))))))
 
     ;; The result of a procedure; the run is cancelled if it has none.
     (define (or-cancel run thunk)
@@ -321,6 +321,10 @@
       (check-argument 'call-with-component-http 1 wasi? "WASI" wasi)
       (check-procedure 'call-with-component-http 2 thunk)
       (check-client 'call-with-component-http client)
+      (if (not (%wasi-requests? (%wasi-handle wasi)))
+          (raise (%make-condition 'error "WASI was made without #:http, so that its guest makes no \
+                                          requests"
+                                  '() 'call-with-component-http)))
       (let ((carrier #f)
             (handle (%wasi-handle wasi))
             (client (or client (current-http-client))))

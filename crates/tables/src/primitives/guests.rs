@@ -132,6 +132,7 @@ rows! {
     "%guest-exchange-close!" (1) [] "external -> unspecified"
         "Ends the wait for the response and its body, which the guest has not ended.";
     "%guest-request-body" (1) [] "external -> any" "The body of such a request, to be written; #f the second time.";
+    "%wasi-requests?" (1) [] "external -> boolean" "Whether components may make requests of HTTP.";
     "%wasi-next-request" (1) [] "external -> any"
         "Waits for a request that a component makes: a vector of the request, method, scheme, authority, \
          path, fields, body, and limits of the times for the connection, the first byte and between bytes \

@@ -218,6 +218,12 @@ pub(super) fn request_body(thread: &mut Thread, call: Call) -> Result<Value, Rai
     body.map_or(Ok(Value::FALSE), |body| keep_writer(thread, body))
 }
 
+pub(super) fn makes_requests(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let system = system(thread, call, 0)?;
+    let makes = (system.world().ok()).is_some_and(|world| world.requests().is_some());
+    Ok(Value::boolean(makes))
+}
+
 pub(super) fn next_request(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let system = system(thread, call, 0)?;
     let requests = system.world().map(|world| world.requests());

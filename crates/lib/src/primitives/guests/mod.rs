@@ -100,6 +100,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%wasi-error-output" => |thread, call| systems::taken(thread, call, 1);
     "%wasi-release!" => systems::release;
     "%wasi-receive" => messages::receive;
+    "%wasi-requests?" => messages::makes_requests;
     "%wasi-next-request" => messages::next_request;
     "%guest-response" => messages::response;
     "%guest-exchange-close!" => messages::close_exchange;
