@@ -199,7 +199,12 @@
       (let* ((guest (take-guest! (settings-pool settings)))
              (run (start-run settings guest request body))
              (response (or-cancel run (lambda () (%guest-response (run-exchange run))))))
-        (cond ((vector? response)
+        (cond ((and (vector? response) (< (vector-ref response 0) 200))
+               (%guest-body-close! (vector-ref response 2))
+               (cancel! (run-task run))
+               (raise (%make-condition 'wasm "the guest answered with an informational status"
+                                       (list (vector-ref response 0)) 'component-handler)))
+              ((vector? response)
                (respond run (vector-ref response 0) (vector-ref response 1)
                         (vector-ref response 2)))
               ((run-failure run) => raise)
@@ -341,8 +346,9 @@
       (let ((row (%wasi-next-request handle)))
         (if row
             (begin
-              (spawn (lambda () (apply make-request-of-guest client (vector->list row)))
-                     #:name 'guest-request)
+              (if (not (%guest-request-abandoned? (vector-ref row 0)))
+                  (spawn (lambda () (apply make-request-of-guest client (vector->list row)))
+                         #:name 'guest-request))
               (take-requests handle client)))))
 
     (define (make-request-of-guest client request method scheme authority path fields body
@@ -453,7 +459,7 @@
         ("certificate" . "TLS-certificate-error")
         ("TLS" . "TLS-protocol-error")
         ("unreachable" . "destination-IP-unroutable")
-        ("resolve" . "DNS-error")))
+        ("find the address" . "DNS-error")))
 
     (define (head-code object)
       (let ((cause (http-error-cause object)))
