@@ -50,7 +50,7 @@
   (alias export $http 'incoming-request' (type $request))
   (alias export $http 'response-outparam' (type $place))
 
-  ;; What the module imports, with its memory.
+  ;; Functions that the module imports, with its memory.
   (core module $libc
     (memory (export 'memory') 1)
     ;; There is only the path to make room for.

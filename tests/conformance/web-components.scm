@@ -137,10 +137,10 @@
 
 (test-group "requests of guests"
   (call-with-server
-      (lambda (request body)
-        (make-response #:body (string-append (request-target request) " "
-                                             (request-field request 'x-guest) " "
-                                             (request-field request 'host))))
+    (lambda (request body)
+      (make-response #:body (string-append (request-target request) " "
+                                           (request-field request 'x-guest) " "
+                                           (request-field request 'host))))
     (lambda (upstream)
       (define address (car (server-addresses upstream)))
       (call-with-server (component-handler guest #:http #t)

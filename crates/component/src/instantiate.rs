@@ -21,8 +21,8 @@ use crate::imports::{Imports, ROOT};
 use crate::instance::{Instance, Item, State};
 use crate::resource::{Maker, Resource};
 use crate::scope::{
-    Nested, Provider, Scope, Scopes, Shared, Thing, Things, TypeThing, at, broken, exports, provide,
-    type_thing,
+    Nested, Provider, Scope, Scopes, Shared, Thing, Things, TypeThing, at, broken, exports,
+    provide, type_thing,
 };
 use crate::types::FunctionType;
 

@@ -30,11 +30,7 @@ pub struct Scopes<'a>(RefCell<Vec<Weak<RefCell<Scope<'a>>>>>);
 
 impl<'a> Scopes<'a> {
     /// A new scope.
-    pub fn add(
-        self: &Rc<Scopes<'a>>,
-        parent: Option<Shared<'a>>,
-        state: Arc<State>,
-    ) -> Shared<'a> {
+    pub fn add(self: &Rc<Scopes<'a>>, parent: Option<Shared<'a>>, state: Arc<State>) -> Shared<'a> {
         let scope = Scope::new(parent, state, Rc::clone(self));
         let scope = Rc::new(RefCell::new(scope));
         self.0.borrow_mut().push(Rc::downgrade(&scope));

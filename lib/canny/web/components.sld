@@ -3,10 +3,11 @@
 ;;;     (run-server (component-handler (read-component "app.wasm") #:http #t) #:port 8080)
 ;;;
 ;;; A request is answered by a *run*: a call of the component's function `handle` in a task of its
-;;; own, with an exchange of the machine. The handler waits for the response. The body of that is
+;;; own. The call has an exchange of the machine. The handler waits for the response. The body of that is
 ;;; taken whole if it has ended by then. Else it is a port, which the server reads while the guest
-;;; writes. A task copies the body of the request to the guest. Another one makes the requests of
-;;; the guest.
+;;; writes.
+;;;
+;;; A task copies the body of the request to the guest. Another one makes the requests of the guest.
 ;;;
 ;;; | a run ends when | what follows |
 ;;; |---|---|
@@ -22,7 +23,8 @@
           (only (canny machine control) raise guard dynamic-wind current-error-port)
           (only (canny data lists) for-each)
           (only (canny tasks)
-                %with-lock spawn cancel! with-tasks without-scope call-with-timeout cancelled-error?)
+                %with-lock spawn cancel! with-tasks without-scope call-with-timeout
+                cancelled-error?)
           (only (canny io) make-binary-input set-port-timeout!)
           (only (canny machine posix) timeout-error?)
           (canny wasm) (canny web message)
@@ -93,7 +95,7 @@
       (task run-task set-run-task!)
       ;; The object that the guest's call has raised, or #f.
       (failure run-failure set-run-failure!)
-      ;; Whether somebody raises the failure.
+      ;; Whether the handler or a read of the body raises the failure.
       (watched? run-watched? set-run-watched!))
 
     (define-record-type settings
@@ -385,7 +387,7 @@
              (without-framing (cdr fields)))
             (else (cons (car fields) (without-framing (cdr fields))))))
 
-    ;; Seconds in which the end of a body may come that nobody expects to be there.
+    ;; Seconds in which the end of a body may come that a request of its method has not.
     (define body-patience 1/10)
 
     ;; The body of a request of a guest: nothing, bytes if it has ended, else what is written while

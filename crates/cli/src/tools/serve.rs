@@ -2,8 +2,8 @@
 //! this module runs the user's program under it.
 //!
 //! A program is run as by `canny run`, with a hook in `run-server`; a library is run as a program that
-//! gives its `handler`. A component is served by `(canny web components)`. With `--watch` this process only keeps the socket and the files in sight, and
-//! starts itself anew for each version of the program.
+//! gives its `handler`. A component is served by `(canny web components)`. With `--watch` this process
+//! only keeps the socket and the files in sight, and starts itself anew for each version of the program.
 
 use std::path::{Path, PathBuf};
 
@@ -40,10 +40,11 @@ pub const TOOL: Tool = Tool {
     options: &joined::<{ OWN_OPTIONS.len() + LIBRARY_OPTIONS.len() }>(OWN_OPTIONS, LIBRARY_OPTIONS),
     details: "FILE is a program that calls run-server of (canny web server), or ends with an expression \
         whose value is a\n\
-              handler; a library that exports 'handler'; a component of WebAssembly that exports \
-              wasi:http/incoming-handler; or a\n\
-              directory, whose files are served. Errors of handlers are shown in the browser, with their source: this is not for the world, which a program with \
-              run-server is for.",
+              handler; a library that exports 'handler'; a component of WebAssembly that exports\n\
+              wasi:http/incoming-handler; or a directory, whose files are served. Errors of handlers are \
+              shown in the\n\
+              browser, with their source: this is not for the world, which a program with run-server is \
+              for.",
     run,
 };
 

@@ -122,7 +122,8 @@ rows! {
         "Sends what components have written; whether nothing is left.";
     "%wasi-output" (1) [] "external -> bytevector" "Takes the output that is in memory.";
     "%wasi-error-output" (1) [] "external -> bytevector" "Takes the error output that is in memory.";
-    "%wasi-release!" (1) [] "external -> unspecified" "Closes what components have, whose stores were freed.";
+    "%wasi-release!" (1) [] "external -> unspecified"
+        "Closes what components have, whose stores were freed.";
     "%wasi-receive" (6) [] "external string any any any list -> external"
         "A request of HTTP for a component: method, scheme, authority and path or #f, fields. A field is a \
          pair of a symbol and a string.";
@@ -131,7 +132,8 @@ rows! {
          error's code. #f the second time.";
     "%guest-exchange-close!" (1) [] "external -> unspecified"
         "Ends the wait for the response and its body, which the guest has not ended.";
-    "%guest-request-body" (1) [] "external -> any" "The body of such a request, to be written; #f the second time.";
+    "%guest-request-body" (1) [] "external -> any"
+        "The body of such a request, to be written; #f the second time.";
     "%wasi-requests?" (1) [] "external -> boolean" "Whether components may make requests of HTTP.";
     "%wasi-next-request" (1) [] "external -> any"
         "Waits for a request that a component makes: a vector of the request, method, scheme, authority, \

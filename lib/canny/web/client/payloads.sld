@@ -4,7 +4,8 @@
 ;;; procedures can.
 
 (define-library (canny web client payloads)
-  (export as-payload sized-payload payload-write payload-length payload-type payload-again? payload-bytes
+  (export as-payload sized-payload payload-write payload-length payload-type payload-again?
+          payload-bytes
           unset)
   (import (canny primitives) (canny syntax) (canny machine arguments)
           (only (canny json) json->string)

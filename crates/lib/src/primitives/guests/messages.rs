@@ -157,9 +157,9 @@ pub(super) fn receive(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         path_with_query: optional_text(thread, call, 4)?,
         headers: fields_of(call.at(5)),
     };
-    let world = system.world().map_err(|message| {
-        thread.raise(ConditionKind::File, &message, &[], Some(call.who))
-    })?;
+    let world = system
+        .world()
+        .map_err(|message| thread.raise(ConditionKind::File, &message, &[], Some(call.who)))?;
     match world.receive(head) {
         Ok(received) => {
             let exchange = GuestExchange {
