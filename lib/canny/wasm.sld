@@ -39,7 +39,12 @@
           instantiate-component component-instance?
           guest-resource? guest-resource-type drop-guest-resource!
           component-error? component-error-value raise-component-error
-          wasm-error? trap? trap-kind trap-backtrace)
+          wasm-error? trap? trap-kind trap-backtrace
+          ;; For `(canny web components)`.
+          %handler-index %call-handler %end-instance!
+          (rename wasi-handle %wasi-handle) (rename finish-output %finish-output)
+          (rename component-instance-store %component-store)
+          (rename default-stack-size %default-stack-size))
   (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
           (only (canny data lists) map for-each assoc)
           (only (canny tasks) await make-future future-resolve! %raise-if-interrupted)

@@ -3,7 +3,6 @@
 //! Types of resources are made anew for each instance, so that types are found out here and not when
 //! a component is read.
 
-use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -21,8 +20,8 @@ use crate::instance::{Instance, Item};
 use crate::options::{Encoding, Options};
 use crate::resource::{Maker, Resource, State};
 use crate::scope::{
-    Nested, Provider, Scope, Shared, Thing, Things, TypeThing, at, broken, exports, provide,
-    type_thing,
+    Nested, Provider, Scope, Scopes, Shared, Thing, Things, TypeThing, at, broken, exports,
+    provide, type_thing,
 };
 use crate::types::FunctionType;
 
@@ -61,14 +60,17 @@ impl Component {
             sites: Vec::new(),
             first_site,
         };
+        let scopes: Rc<Scopes<'_>> = Rc::default();
         let whole = Nested {
             place: 0..self.bytes().len(),
-            scope: Rc::new(RefCell::new(Scope::new(None, State::new(None)))),
+            scope: scopes.add(None, State::new(None)),
         };
-        let things = making.component(store, &whole, None)?;
+        let things = making.component(store, &whole, None);
+        let exports = things.map(|things| exports(&things));
+        scopes.clear();
         Ok(Made {
             instance: Instance {
-                exports: Arc::new(exports(&things)),
+                exports: Arc::new(exports?),
             },
             sites: making.sites,
         })
@@ -87,7 +89,8 @@ impl<'c> Making<'c, '_> {
         let parent = outer
             .as_ref()
             .map(|scope| Arc::clone(&scope.borrow().state));
-        let scope = Rc::new(RefCell::new(Scope::new(outer, State::new(parent))));
+        let all = Rc::clone(&nested.scope.borrow().all);
+        let scope = all.add(outer, State::new(parent));
         let mut exported = BTreeMap::new();
         let mut parser = Parser::new(nested.place.start as u64);
         let mut place = nested.place.start;

@@ -102,6 +102,8 @@ rows! {
         "Vectors of interface, name and whether it returns a result, for numbers of procedures in order.";
     "%component-begin" (2 ..) [] "record index any ... -> any"
         "Begins a call; the number of the module's function, or #f if another task uses the store.";
+    "%component-begin-request" (3) [] "record index external -> any"
+        "The same of a handler's function, with a request of `%wasi-receive`, which is given once.";
     "%component-finish" (4) [] "record index index any -> any"
         "The result of a function, for the number and the result of the module's function.";
     "%component-lift" (3) [] "record index list -> list"
@@ -121,4 +123,36 @@ rows! {
         "Sends what components have written; whether nothing is left.";
     "%wasi-output" (1) [] "external -> bytevector" "Takes the output that is in memory.";
     "%wasi-error-output" (1) [] "external -> bytevector" "Takes the error output that is in memory.";
+    "%wasi-release!" (1) [] "external -> unspecified"
+        "Closes what components have, whose stores were freed.";
+    "%wasi-receive" (6) [] "external string any any any list -> external"
+        "A request of HTTP for a component: method, scheme, authority and path or #f, fields. A field is a \
+         pair of a symbol and a string.";
+    "%guest-response" (1) [] "external -> any"
+        "Waits for the response to such a request: a vector of status, fields and body, or the name of an \
+         error's code. #f the second time.";
+    "%guest-exchange-close!" (1) [] "external -> unspecified"
+        "Ends the wait for the response and its body, which the guest has not ended.";
+    "%guest-request-body" (1) [] "external -> any"
+        "The body of such a request, to be written; #f the second time.";
+    "%wasi-requests?" (1) [] "external -> boolean" "Whether components may make requests of HTTP.";
+    "%wasi-next-request" (1) [] "external -> any"
+        "Waits for a request that a component makes: a vector of the request, method, scheme, authority, \
+         path, fields, body, and limits of the times for the connection, the first byte and between bytes \
+         in nanoseconds or #f. #f when the component has ended.";
+    "%guest-request-answer!" (3) [] "external index list -> any"
+        "Answers such a request with status and fields; the body to be written, or #f the second time.";
+    "%guest-request-fail!" (3) [] "external string string -> unspecified"
+        "Has it fail with the code of that name, or the text if there is none.";
+    "%guest-request-abandoned?" (1) [] "external -> boolean" "Whether the component waits for it no more.";
+    "%guest-body-output" (1) [] "external -> port" "A binary port that writes a body for a component.";
+    "%guest-body-end!" (3) [] "external any list -> unspecified"
+        "Ends such a body: with the name of an error's code, or #f and trailers.";
+    "%guest-body-input" (1) [] "external -> port" "A binary port that reads a body of a component.";
+    "%guest-body-whole" (1) [] "external -> any"
+        "Takes a body that has ended, with nothing read before: a pair of bytes and trailers, or #f.";
+    "%guest-body-await" (1) [] "external -> boolean" "Waits for the end of a body to come.";
+    "%guest-body-trailers" (1) [] "external -> any"
+        "Waits for the end of a body that was read: its trailers, or the name of an error's code.";
+    "%guest-body-close!" (1) [] "external -> unspecified" "Reads no more of it.";
 }
