@@ -2,12 +2,13 @@
 //!
 //! A *target* is a generator of inputs and an oracle. Generators ([`generate`]) know nothing of the
 //! code under test; oracles ([`oracle`]) know nothing of where an input came from. Those of
-//! [`formats`], [`encodings`], [`snapshots`], [`web`] and [`guests`] stand beside each other. A case is
-//! a function of the seed and its number, so that a finding is repeated by `--seed S --first N --cases
+//! [`formats`], [`encodings`], [`snapshots`], [`web`], [`guests`] and [`components`] stand beside each
+//! other. A case is a function of the seed and its number, so that a finding is repeated by `--seed S --first N --cases
 //! 1`. A panic, a signal, a broken promise or a case that does not end is a finding; its input is kept
 //! in a file, or its number told.
 #![forbid(unsafe_code)]
 
+mod components;
 mod corpus;
 mod encodings;
 mod formats;
@@ -32,7 +33,8 @@ const HELP: &str = "\
 usage: cargo xtask fuzz [OPTION…] [TARGET|all]
 
 targets: reader, expander, bytecode, number, json, csv, decoder, lines, head, chunks,
-         snapshot, guest, guest-smith, guest-alone
+         snapshot, guest, guest-smith, guest-alone, component, component-values,
+         component-text
 
   --seconds N   time for each target (20)
   --seed N      where the random numbers start (from the clock)
@@ -140,6 +142,24 @@ const TARGETS: &[Target] = &[
         generate: guests::smith_bytes,
         check: guests::alone,
         product: Some(guests::alone_module),
+    },
+    Target {
+        name: "component",
+        generate: components::damaged,
+        check: components::component,
+        product: None,
+    },
+    Target {
+        name: "component-values",
+        generate: components::choice_bytes,
+        check: components::passed,
+        product: Some(components::passed_text),
+    },
+    Target {
+        name: "component-text",
+        generate: components::choice_bytes,
+        check: components::text,
+        product: Some(components::passed_text),
     },
 ];
 
@@ -338,6 +358,7 @@ mod tests {
             .spawn(|| {
                 let corpus = corpus::Corpus::read(&root());
                 assert!(!corpus.texts.is_empty() && !corpus.units.is_empty());
+                assert!(corpus.components.len() > 3);
                 for target in TARGETS {
                     for case in 0..300 {
                         let input = (target.generate)(&mut Random::new(1, case), &corpus);

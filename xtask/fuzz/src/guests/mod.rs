@@ -17,6 +17,9 @@ mod theirs;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use choices::Choices;
+pub use ours::choose_policy;
+
 use crate::corpus::Corpus;
 use crate::random::Random;
 
