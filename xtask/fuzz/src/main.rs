@@ -20,6 +20,7 @@ mod snapshots;
 #[path = "../../src/programs/random.rs"]
 mod random;
 mod shrink;
+mod supervise;
 mod watch;
 mod web;
 
@@ -176,9 +177,6 @@ struct Options {
 const WORKER: &str = "FUZZ_WORKER";
 
 fn main() -> ExitCode {
-    if std::env::var_os(WORKER).is_none() {
-        return supervise();
-    }
     let options = match parse(std::env::args().skip(1)) {
         Ok(Some(options)) => options,
         Ok(None) => {
@@ -190,6 +188,9 @@ fn main() -> ExitCode {
             return ExitCode::from(64);
         }
     };
+    if options.module.is_none() && std::env::var_os(WORKER).is_none() {
+        return supervise::run(&options);
+    }
     std::panic::set_hook(Box::new(|panic| {
         if !guests::is_panic_of_others() {
             eprintln!("{panic}");
@@ -205,34 +206,6 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
         _ => ExitCode::FAILURE,
-    }
-}
-
-/// Does the work in another process, and tells at which case a signal has ended it.
-fn supervise() -> ExitCode {
-    let place = watch::place_of_worker(std::process::id());
-    let status = std::env::current_exe().and_then(|program| {
-        std::process::Command::new(program)
-            .args(std::env::args_os().skip(1))
-            .env(WORKER, std::process::id().to_string())
-            .status()
-    });
-    let newest = std::fs::read_to_string(&place);
-    // It is there only if cases were run.
-    let _ = std::fs::remove_file(&place);
-    match status {
-        Ok(status) => match status.code() {
-            Some(code) => ExitCode::from(code as u8),
-            None => {
-                let newest = newest.unwrap_or_default();
-                eprintln!("a finding: {status}; again: {}", newest.trim());
-                ExitCode::FAILURE
-            }
-        },
-        Err(error) => {
-            eprintln!("the fuzzer does not start: {error}");
-            ExitCode::FAILURE
-        }
     }
 }
 
