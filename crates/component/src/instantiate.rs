@@ -33,7 +33,17 @@ struct Making<'c, 'i> {
     /// Places of calls that the embedder carries out; their numbers are these indices.
     sites: Vec<Lowered>,
     first_site: u32,
+    instances: u32,
+    /// Components that are being carried out, inside of each other.
+    depth: u32,
 }
+
+/// Most instances of modules and components that a component may make. Few bytes can say that twice as
+/// many are made at each level.
+const INSTANCES_MAX: u32 = 10_000;
+
+/// Most components that are carried out inside of each other.
+const DEPTH_MAX: u32 = 100;
 
 /// An instance that was made.
 pub struct Made {
@@ -59,6 +69,8 @@ impl Component {
             missing: Vec::new(),
             sites: Vec::new(),
             first_site,
+            instances: 0,
+            depth: 0,
         };
         let scopes: Rc<Scopes<'_>> = Rc::default();
         let whole = Nested {
@@ -78,8 +90,34 @@ impl Component {
 }
 
 impl<'c> Making<'c, '_> {
+    /// Counts an instance that is to be made.
+    fn count_instance(&mut self) -> Result<(), Error> {
+        self.instances += 1;
+        if self.instances > INSTANCES_MAX {
+            let text = format!("components that make more than {INSTANCES_MAX} instances");
+            return Err(Error::Unsupported(text));
+        }
+        Ok(())
+    }
+
     /// Carries out a component. The outermost one has no arguments, and finds its imports.
     fn component(
+        &mut self,
+        store: &mut Store,
+        nested: &Nested<'c>,
+        arguments: Option<&BTreeMap<String, Thing<'c>>>,
+    ) -> Result<Things<'c>, Error> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            let text = format!("components with more than {DEPTH_MAX} inside of each other");
+            return Err(Error::Unsupported(text));
+        }
+        let things = self.sections(store, nested, arguments)?;
+        self.depth -= 1;
+        Ok(things)
+    }
+
+    fn sections(
         &mut self,
         store: &mut Store,
         nested: &Nested<'c>,
@@ -189,6 +227,7 @@ impl<'c> Making<'c, '_> {
                 }
             }
             Payload::ComponentInstanceSection(instances) => {
+                self.check_imports()?;
                 for instance in instances {
                     let things = self.instance(store, scope, instance?)?;
                     scope.borrow_mut().instances.push(things);
@@ -250,6 +289,7 @@ impl<'c> Making<'c, '_> {
         scope: &Shared<'c>,
         instance: CoreInstance<'c>,
     ) -> Result<(), Error> {
+        self.count_instance()?;
         let made = match instance {
             CoreInstance::Instantiate { module_index, args } => {
                 let module = at(&scope.borrow().modules, module_index, "module")?;
@@ -290,6 +330,7 @@ impl<'c> Making<'c, '_> {
         scope: &Shared<'c>,
         instance: ComponentInstance<'c>,
     ) -> Result<Things<'c>, Error> {
+        self.count_instance()?;
         match instance {
             ComponentInstance::Instantiate {
                 component_index,

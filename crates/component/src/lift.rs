@@ -1,7 +1,8 @@
 //! Lifting: values out of flat words and memory.
 //!
 //! Nothing that a guest gives is trusted: addresses, lengths, numbers of cases, characters and handles
-//! are checked, and a call may not give more values than [`VALUES_MAX`].
+//! are checked. A guest can refer to the same bytes many times, so the bytes that the values of a call
+//! take in the host are limited too, by [`HOST_BYTES_MAX`].
 
 use std::sync::Arc;
 
@@ -12,8 +13,11 @@ use crate::resource::State;
 use crate::types::{FLAT_RESULTS_MAX, FunctionType, Shape, Type};
 use crate::value::Value;
 
-/// Most values in lists that one call may give.
-const VALUES_MAX: u64 = 1 << 24;
+/// Most bytes that the values of one call may take in the host.
+const HOST_BYTES_MAX: u64 = 1 << 29;
+
+/// Bytes of a value in the host, without those that it refers to.
+const VALUE_BYTES: u64 = size_of::<Value>() as u64;
 
 /// Most bytes of a string or a list.
 pub const BYTES_MAX: u64 = (1 << 28) - 1;
@@ -47,7 +51,8 @@ pub struct Lift<'a> {
     state: &'a Arc<State>,
     /// Handles that are lent to the call.
     pub lent: Vec<u32>,
-    values: u64,
+    /// Bytes that its values take.
+    host_bytes: u64,
 }
 
 impl<'a> Lift<'a> {
@@ -58,7 +63,7 @@ impl<'a> Lift<'a> {
             encoding: options.encoding,
             state,
             lent: Vec::new(),
-            values: 0,
+            host_bytes: 0,
         }
     }
 
@@ -138,15 +143,17 @@ impl<'a> Lift<'a> {
                 self.sequence(kind, start, length)
             }
             Shape::FixedList(element, count) => {
-                self.count(u64::from(*count))?;
+                self.spend_values(u64::from(*count))?;
                 let places = (0..u64::from(*count)).map(|index| address + index * element.size);
                 let values = places.map(|place| self.load(element, place));
                 Ok(list(element, values.collect::<Result<_, _>>()?))
             }
             Shape::Record(_) | Shape::Tuple(_) => {
                 let mut place = address;
-                let mut values = Vec::new();
-                for field in kind.fields() {
+                let fields = kind.fields();
+                self.spend_values(fields.len() as u64)?;
+                let mut values = Vec::with_capacity(fields.len());
+                for field in fields {
                     place = place.next_multiple_of(field.alignment);
                     values.push(self.load(field, place)?);
                     place += field.size;
@@ -156,12 +163,19 @@ impl<'a> Lift<'a> {
             Shape::Variant(_) | Shape::Enum(_) | Shape::Option(_) | Shape::Result(..) => {
                 let number = self.number(address, kind.discriminant_size());
                 let held = match case_of(kind, number)? {
-                    Some(case) => Some(self.load(case, address + kind.payload_offset())?),
+                    Some(case) => {
+                        self.spend_values(1)?;
+                        Some(self.load(case, address + kind.payload_offset())?)
+                    }
                     None => None,
                 };
                 Ok(variant(kind, number, held))
             }
             Shape::Own(_) | Shape::Borrow(_) => self.handle(kind, self.number(address, 4)),
+            Shape::Flags(names) => {
+                self.spend(names.len() as u64)?;
+                simple(kind, u64::from(self.number(address, kind.size)))
+            }
             _ => simple(kind, u64::from(self.number(address, kind.size))),
         }
     }
@@ -224,25 +238,30 @@ impl<'a> Lift<'a> {
         }
         self.check(start, size, element.alignment)?;
         if let Shape::U8 = element.shape {
+            self.spend(size)?;
             let bytes = &self.memory[start as usize..(start + size) as usize];
             return Ok(Value::Bytes(bytes.to_vec()));
         }
-        self.count(length)?;
+        self.spend_values(length)?;
         let values = (0..length).map(|index| self.load(element, start + index * element.size));
         Ok(Value::List(values.collect::<Result<_, _>>()?))
     }
 
-    fn count(&mut self, values: u64) -> Result<(), Trap> {
-        self.values += values;
-        if self.values > VALUES_MAX {
+    fn spend_values(&mut self, count: u64) -> Result<(), Trap> {
+        self.spend(count.saturating_mul(VALUE_BYTES))
+    }
+
+    fn spend(&mut self, bytes: u64) -> Result<(), Trap> {
+        self.host_bytes = self.host_bytes.saturating_add(bytes);
+        if self.host_bytes > HOST_BYTES_MAX {
             return trap(format!(
-                "a call gives more than {VALUES_MAX} values in lists"
+                "the values of a call take more than {HOST_BYTES_MAX} bytes"
             ));
         }
         Ok(())
     }
 
-    fn string(&self, start: u64, length: u32) -> Result<Value, Trap> {
+    fn string(&mut self, start: u64, length: u32) -> Result<Value, Trap> {
         let tag = self.encoding == Encoding::Compact && length & UTF16_TAG != 0;
         let is_wide = tag || self.encoding == Encoding::Utf16;
         let units = if tag { length ^ UTF16_TAG } else { length };
@@ -258,6 +277,8 @@ impl<'a> Lift<'a> {
             2
         };
         self.check(start, size, alignment)?;
+        // A character of two bytes has up to three of them in the host.
+        self.spend(size.saturating_mul(2))?;
         let bytes = &self.memory[start as usize..(start + size) as usize];
         let text = if is_wide {
             let units = bytes

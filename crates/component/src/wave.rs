@@ -152,6 +152,11 @@ impl<'a> Reader<'a> {
                     values.push(reader.value(element)?);
                     Ok(())
                 })?;
+                if let Shape::FixedList(_, count) = &kind.shape
+                    && values.len() != *count as usize
+                {
+                    return Err(self.wrong(&format!("the list has {count} elements")));
+                }
                 match &element.shape {
                     Shape::U8 => Value::Bytes(values.iter().map(byte).collect()),
                     _ => Value::List(values),
@@ -475,6 +480,11 @@ mod tests {
             (point(), "{y: 1}", "column 3: there is no field 'y'"),
             (point(), "{}", "column 3: the field 'x' is missing"),
             (kind(Shape::U8), "1 2", "column 3: nothing more is expected"),
+            (
+                kind(Shape::FixedList(kind(Shape::U8), 3)),
+                "[1, 2]",
+                "column 7: the list has 3 elements",
+            ),
             (
                 kind(Shape::String),
                 "\"a",

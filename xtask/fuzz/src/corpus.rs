@@ -1,14 +1,17 @@
-//! The inputs from which generators start: the project's own Scheme sources.
+//! The inputs from which generators start: the project's own Scheme sources and components.
 
 use std::path::Path;
 
-use crate::oracle;
+use crate::{components, oracle};
 
+#[derive(Default)]
 pub struct Corpus {
     /// Texts of programs and libraries, sorted by path so that cases repeat.
     pub texts: Vec<Vec<u8>>,
     /// Encoded compiled units of small programs.
     pub units: Vec<Vec<u8>>,
+    /// Binaries of the components in scripts.
+    pub components: Vec<Vec<u8>>,
 }
 
 /// Programs that together use every form the compiler knows.
@@ -42,7 +45,12 @@ impl Corpus {
             .iter()
             .filter_map(|text| oracle::compiled(text))
             .collect();
-        Corpus { texts, units }
+        let components = components::binaries(&root.join("crates/component/tests/scripts"));
+        Corpus {
+            texts,
+            units,
+            components,
+        }
     }
 }
 

@@ -2,12 +2,13 @@
 //!
 //! A *target* is a generator of inputs and an oracle. Generators ([`generate`]) know nothing of the
 //! code under test; oracles ([`oracle`]) know nothing of where an input came from. Those of
-//! [`formats`], [`encodings`], [`snapshots`], [`web`] and [`guests`] stand beside each other. A case is
-//! a function of the seed and its number, so that a finding is repeated by `--seed S --first N --cases
+//! [`formats`], [`encodings`], [`snapshots`], [`web`], [`guests`] and [`components`] stand beside each
+//! other. A case is a function of the seed and its number, so that a finding is repeated by `--seed S --first N --cases
 //! 1`. A panic, a signal, a broken promise or a case that does not end is a finding; its input is kept
 //! in a file, or its number told.
 #![forbid(unsafe_code)]
 
+mod components;
 mod corpus;
 mod encodings;
 mod formats;
@@ -19,6 +20,7 @@ mod snapshots;
 #[path = "../../src/programs/random.rs"]
 mod random;
 mod shrink;
+mod supervise;
 mod watch;
 mod web;
 
@@ -32,7 +34,8 @@ const HELP: &str = "\
 usage: cargo xtask fuzz [OPTION…] [TARGET|all]
 
 targets: reader, expander, bytecode, number, json, csv, decoder, lines, head, chunks,
-         snapshot, guest, guest-smith, guest-alone
+         snapshot, guest, guest-smith, guest-alone, component, component-values,
+         component-text
 
   --seconds N   time for each target (20)
   --seed N      where the random numbers start (from the clock)
@@ -141,6 +144,24 @@ const TARGETS: &[Target] = &[
         check: guests::alone,
         product: Some(guests::alone_module),
     },
+    Target {
+        name: "component",
+        generate: components::damaged,
+        check: components::component,
+        product: None,
+    },
+    Target {
+        name: "component-values",
+        generate: components::choice_bytes,
+        check: components::passed,
+        product: Some(components::passed_text),
+    },
+    Target {
+        name: "component-text",
+        generate: components::choice_bytes,
+        check: components::text,
+        product: Some(components::passed_text),
+    },
 ];
 
 struct Options {
@@ -156,9 +177,6 @@ struct Options {
 const WORKER: &str = "FUZZ_WORKER";
 
 fn main() -> ExitCode {
-    if std::env::var_os(WORKER).is_none() {
-        return supervise();
-    }
     let options = match parse(std::env::args().skip(1)) {
         Ok(Some(options)) => options,
         Ok(None) => {
@@ -170,6 +188,9 @@ fn main() -> ExitCode {
             return ExitCode::from(64);
         }
     };
+    if options.module.is_none() && std::env::var_os(WORKER).is_none() {
+        return supervise::run(&options);
+    }
     std::panic::set_hook(Box::new(|panic| {
         if !guests::is_panic_of_others() {
             eprintln!("{panic}");
@@ -185,34 +206,6 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
         _ => ExitCode::FAILURE,
-    }
-}
-
-/// Does the work in another process, and tells at which case a signal has ended it.
-fn supervise() -> ExitCode {
-    let place = watch::place_of_worker(std::process::id());
-    let status = std::env::current_exe().and_then(|program| {
-        std::process::Command::new(program)
-            .args(std::env::args_os().skip(1))
-            .env(WORKER, std::process::id().to_string())
-            .status()
-    });
-    let newest = std::fs::read_to_string(&place);
-    // It is there only if cases were run.
-    let _ = std::fs::remove_file(&place);
-    match status {
-        Ok(status) => match status.code() {
-            Some(code) => ExitCode::from(code as u8),
-            None => {
-                let newest = newest.unwrap_or_default();
-                eprintln!("a finding: {status}; again: {}", newest.trim());
-                ExitCode::FAILURE
-            }
-        },
-        Err(error) => {
-            eprintln!("the fuzzer does not start: {error}");
-            ExitCode::FAILURE
-        }
     }
 }
 
@@ -338,6 +331,7 @@ mod tests {
             .spawn(|| {
                 let corpus = corpus::Corpus::read(&root());
                 assert!(!corpus.texts.is_empty() && !corpus.units.is_empty());
+                assert!(corpus.components.len() > 3);
                 for target in TARGETS {
                     for case in 0..300 {
                         let input = (target.generate)(&mut Random::new(1, case), &corpus);

@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use canny_locks::Mutex;
@@ -23,7 +23,53 @@ struct Case {
 pub struct Watch {
     target: &'static str,
     current: Arc<Mutex<Option<Case>>>,
-    place: Option<File>,
+}
+
+/// The file with the newest case of this process, if another one started it.
+static PLACE: OnceLock<File> = OnceLock::new();
+
+/// Bytes of a line of that file: the case, and whether the other engine runs.
+const LINE_BYTES: usize = 100;
+
+fn write_line(number: usize, text: &str) {
+    if let Some(place) = PLACE.get() {
+        let line = format!("{text:0$}\n", LINE_BYTES - 1);
+        // Without it, a signal is a finding all the same.
+        let _ = place.write_all_at(line.as_bytes(), (number * LINE_BYTES) as u64);
+    }
+}
+
+/// Notes whether the other engine runs.
+pub fn note_others(run: bool) {
+    write_line(1, if run { "others" } else { "" });
+}
+
+/// The case at which a process has ended.
+pub struct Newest {
+    /// What repeats it.
+    pub words: String,
+    pub number: u64,
+    /// Whether the other engine ran.
+    pub is_of_others: bool,
+}
+
+/// Takes the newest case of the worker that a process has started.
+pub fn take_newest(process: u32) -> Option<Newest> {
+    let place = place_of_worker(process);
+    let text = std::fs::read_to_string(&place);
+    // It is there only if cases were run.
+    let _ = std::fs::remove_file(&place);
+    let text = text.ok()?;
+    let mut lines = text.lines();
+    let words = lines.next()?.trim().to_owned();
+    let mut numbers = words.split(' ').skip_while(|word| *word != "--first");
+    let number = numbers.nth(1)?.parse().ok()?;
+    let is_of_others = lines.next().is_some_and(|line| line.trim() == "others");
+    Some(Newest {
+        words,
+        number,
+        is_of_others,
+    })
 }
 
 impl Watch {
@@ -51,14 +97,14 @@ impl Watch {
                 std::thread::sleep(Duration::from_millis(200));
             }
         });
-        let place = std::env::var(crate::WORKER).ok();
+        let parent = std::env::var(crate::WORKER).ok();
         let place =
-            place.and_then(|number| File::create(place_of_worker(number.parse().ok()?)).ok());
-        Watch {
-            target,
-            current,
-            place,
+            parent.and_then(|number| File::create(place_of_worker(number.parse().ok()?)).ok());
+        if let Some(place) = place {
+            // Each process has one target.
+            let _ = PLACE.set(place);
         }
+        Watch { target, current }
     }
 
     pub fn begin(&self, input: &[u8], seed: u64, number: u64) {
@@ -69,11 +115,8 @@ impl Watch {
             number,
         };
         *self.current.lock() = Some(case);
-        if let Some(place) = &self.place {
-            let words = format!("{} --seed {seed} --first {number} --cases 1", self.target);
-            // Without it, a signal is a finding all the same.
-            let _ = place.write_all_at(format!("{words:100}\n").as_bytes(), 0);
-        }
+        let words = format!("{} --seed {seed} --first {number} --cases 1", self.target);
+        write_line(0, &words);
     }
 
     pub fn end(&self) {
@@ -90,7 +133,7 @@ fn directory() -> PathBuf {
 }
 
 /// The file with the newest case of the worker that a process has started.
-pub fn place_of_worker(process: u32) -> PathBuf {
+fn place_of_worker(process: u32) -> PathBuf {
     std::env::temp_dir().join(format!("canny-fuzz-{process}"))
 }
 

@@ -217,6 +217,8 @@ pub const ROWS: &[Variable] = &[
         "tests of the debug adapter keep its messages in DIR, for a check against the protocol's schema", ""),
     row(Tests, "CANNY_SNAPSHOT_NPM", "=DIR", TEXT_ELSEWHERE,
         "where the npm packages are that read exported heap snapshots", ""),
+    row(Tests, "CANNY_REAL_GUESTS", "=DIR", TEXT_ELSEWHERE,
+        "where the WebAssembly guests of others are that tests run", "such tests are skipped"),
     row(Tests, "CANNY_GUIDE", "=NAME", TEXT_ELSEWHERE,
         "run the examples of pages with this in their names", "all"),
     row(Tests, "CANNY_SHOW", "=LIBRARY", TEXT_ELSEWHERE,

@@ -17,8 +17,12 @@ mod theirs;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+pub use choices::Choices;
+pub use ours::choose_policy;
+
 use crate::corpus::Corpus;
 use crate::random::Random;
+use crate::watch;
 
 /// A value of a guest, with the bits of a number. Of a reference to a function only is known whether
 /// there is one; an object of the host is a number, or 0 for none.
@@ -267,7 +271,9 @@ fn compare_forms(module: &[u8], form: &[u8], seed: u64) -> Result<bool, String> 
     let plan = Plan { seed };
     let ours = ours::run(module, &plan)?;
     IS_RUNNING.store(true, Ordering::Relaxed);
+    watch::note_others(true);
     let theirs = std::panic::catch_unwind(|| theirs::run(form, &plan));
+    watch::note_others(false);
     IS_RUNNING.store(false, Ordering::Relaxed);
     let Ok(theirs) = theirs else {
         return Ok(false);

@@ -16,7 +16,7 @@ use super::{CALLS, Kind, Plan, Record, Value, hash};
 
 /// Everything that one engine does with a module.
 pub fn run(bytes: &[u8], plan: &Plan) -> Result<Record, String> {
-    set_machine_code_policy(policy_for(bytes));
+    choose_policy(bytes);
     let module = Module::new(bytes.to_vec()).map_err(|error| format!("we refuse it: {error}"))?;
     let imports = module.imports();
     let has_tags = imports
@@ -45,9 +45,9 @@ pub fn run(bytes: &[u8], plan: &Plan) -> Result<Record, String> {
     Ok(take(&record))
 }
 
-/// How a module runs: interpreted, as machine code, or both with a change at loops. `CANNY_GUEST_CODE` may
-/// say that of all modules.
-fn policy_for(bytes: &[u8]) -> MachineCodePolicy {
+/// Chooses how a module runs: interpreted, as machine code, or both with a change at loops.
+/// `CANNY_GUEST_CODE` may say that of all modules.
+pub fn choose_policy(bytes: &[u8]) {
     let all = [
         ("never", MachineCodePolicy::Never),
         ("always", MachineCodePolicy::Always),
@@ -56,7 +56,7 @@ fn policy_for(bytes: &[u8]) -> MachineCodePolicy {
     let wanted = std::env::var("CANNY_GUEST_CODE").unwrap_or_default();
     let named = all.into_iter().find(|(name, _)| *name == wanted);
     let sum: usize = bytes.iter().map(|byte| usize::from(*byte)).sum();
-    named.unwrap_or(all[sum % all.len()]).1
+    set_machine_code_policy(named.unwrap_or(all[sum % all.len()]).1);
 }
 
 /// Makes an instance and calls its functions. None if one cannot go on.
