@@ -844,7 +844,8 @@
   (define echo
     (compile-module
      "(module
-        (import \"wasi_snapshot_preview1\" \"sock_accept\" (func $accept (param i32 i32 i32) (result i32)))
+        (import \"wasi_snapshot_preview1\" \"sock_accept\"
+           (func $accept (param i32 i32 i32) (result i32)))
         (import \"wasi_snapshot_preview1\" \"fd_read\" (func $read (param i32 i32 i32 i32) (result i32)))
         (import \"wasi_snapshot_preview1\" \"fd_write\"
           (func $write (param i32 i32 i32 i32) (result i32)))
