@@ -172,6 +172,18 @@ fn programs_libraries_and_directories_are_served() {
     assert!(server.get("/tea.txt").ends_with("green"));
 }
 
+#[test]
+fn components_are_served() {
+    let example = std::fs::read_to_string(support::root().join("examples/web-component.scm"));
+    let example = example.unwrap();
+    let (_, text) = example.split_once("(define text \"").unwrap();
+    let (text, _) = text.split_once("\")").unwrap();
+    let directory = with_files(&[("app.wat", &text.replace('\'', "\""))]);
+    let server = serve(directory, &["app.wat"]);
+    let answer = server.get("/a?b");
+    assert!(answer.contains("You asked for /a?b"), "{answer}");
+}
+
 /// The files of a page of the guide, by their names.
 fn files_of_guide(page: &str) -> Vec<(String, String)> {
     let text = std::fs::read_to_string(support::root().join(page)).unwrap();

@@ -3,9 +3,9 @@
 ;;;     (run-server (component-handler (read-component "app.wasm") #:http #t) #:port 8080)
 ;;;
 ;;; A request is answered by a *run*: a call of the component's function `handle` in a task of its
-;;; own. The call has an exchange of the machine. The handler waits for the response. The body of that is
-;;; taken whole if it has ended by then. Else it is a port, which the server reads while the guest
-;;; writes.
+;;; own. The call has an exchange of the machine. The handler waits for the response. The body of
+;;; that is taken whole if it has ended by then. Else it is a port, which the server reads while the
+;;; guest writes.
 ;;;
 ;;; A task copies the body of the request to the guest. Another one makes the requests of the guest.
 ;;;

@@ -124,7 +124,7 @@ fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> 
 
 const WATCH: &str = "(import (canny web server serving)) (serve-watching)";
 const DIRECTORY: &str = "(import (canny web server serving)) (serve-directory)";
-const COMPONENT: &str = "(import (canny web server serving) (canny web components)
+const COMPONENT: &str = "(import (scheme base) (canny web server serving) (canny web components)
          (only (canny wasm) read-component))
  (serve-component (lambda (path) (component-handler (read-component path) #:http #t)))";
 const BEGIN: &str = "(import (canny web server serving)) (begin-serving!)";
