@@ -190,9 +190,10 @@ impl<'c> Making<'c, '_> {
 
     /// All missing imports are told at once.
     fn check_imports(&mut self) -> Result<(), Error> {
-        match self.missing.is_empty() {
-            true => Ok(()),
-            false => Err(Error::Imports(std::mem::take(&mut self.missing))),
+        if self.missing.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::Imports(std::mem::take(&mut self.missing)))
         }
     }
 

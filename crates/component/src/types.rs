@@ -98,9 +98,10 @@ impl FunctionType {
 
     /// The type of the function of a module by which it is imported.
     pub fn lowered(&self) -> canny_wasm::FunctionType {
-        let mut parameters = match self.has_indirect_parameters() {
-            true => vec![ValueType::I32],
-            false => self.tuple.flat.clone(),
+        let mut parameters = if self.has_indirect_parameters() {
+            vec![ValueType::I32]
+        } else {
+            self.tuple.flat.clone()
         };
         let results = if self.has_indirect_result() {
             parameters.push(ValueType::I32);

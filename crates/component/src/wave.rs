@@ -62,9 +62,10 @@ impl<'a> Reader<'a> {
     }
 
     fn expect(&mut self, wanted: char) -> Result<(), String> {
-        match self.takes(wanted) {
-            true => Ok(()),
-            false => Err(self.wrong(&format!("'{wanted}' is expected"))),
+        if self.takes(wanted) {
+            Ok(())
+        } else {
+            Err(self.wrong(&format!("'{wanted}' is expected")))
         }
     }
 

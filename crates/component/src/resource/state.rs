@@ -86,9 +86,10 @@ impl State {
 
     /// Fails if imported functions may not be called now.
     pub fn check_may_leave(&self) -> Result<(), Trap> {
-        match self.flags.lock().may_leave {
-            true => Ok(()),
-            false => Err(Trap::Host("cannot leave component instance".to_owned())),
+        if self.flags.lock().may_leave {
+            Ok(())
+        } else {
+            Err(Trap::Host("cannot leave component instance".to_owned()))
         }
     }
 }
