@@ -39,11 +39,17 @@
           instantiate-component component-instance?
           guest-resource? guest-resource-type drop-guest-resource!
           component-error? component-error-value raise-component-error
-          wasm-error? trap? trap-kind trap-backtrace)
+          wasm-error? trap? trap-kind trap-backtrace
+          ;; For `(canny web components)`.
+          %handler-index %call-handler %end-instance!
+          (rename wasi-handle %wasi-handle) (rename finish-output %finish-output)
+          (rename component-instance-store %component-store)
+          (rename default-stack-size %default-stack-size))
   (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
           (only (canny data lists) map for-each assoc)
           (only (canny tasks) await make-future future-resolve! %raise-if-interrupted)
           (only (canny files) file->bytevector)
+          (only (canny net) listener? %listener-socket)
           (canny machine arguments))
   (include "wasm/calls.scm" "wasm/exceptions.scm" "wasm/objects.scm" "wasm/memories.scm"
            "wasm/tables.scm" "wasm/components.scm")
@@ -282,19 +288,27 @@
     ;; program, and `#:environment` pairs of strings. `#:directories` are paths, pairs of path and
     ;; the guest's name for it, or lists of `read-only`, path and name. Streams are #t for those of
     ;; the process, #f for nothing, or ports of files, pipes and terminals. The input may be a
-    ;; string or bytevector, an output the symbol `memory`. A component gets sockets and looks
-    ;; names up if `#:network` says so. `#:http` lets it make requests, which `(canny web
-    ;; components)` carries out.
+    ;; string or bytevector, an output the symbol `memory`. A module gets `#:listeners` behind the
+    ;; directories. A component gets sockets and looks names up if `#:network` says so. `#:http`
+    ;; lets it make requests, which `(canny web components)` carries out.
     (define* (make-wasi #:key (arguments '("guest")) (environment '()) (directories '())
-                        (input #t) (output #t) (error-output #t) (network #f) (http #f))
+                        (input #t) (output #t) (error-output #t) (listeners '()) (network #f)
+                        (http #f))
       (check-list 'make-wasi 1 arguments)
       (check-list 'make-wasi 2 environment)
       (check-list 'make-wasi 3 directories)
+      (if (not (and (list? listeners) (every-listener? listeners)))
+          (raise-bad-option 'make-wasi "#:listeners" "a list of listeners" listeners))
       (flush-if-port output)
       (flush-if-port error-output)
       (new-wasi (%wasi arguments environment (map directory-row directories)
                        (if (string? input) (string->utf8 input) input)
-                       output error-output (and network #t) (and http #t))))
+                       output error-output (and network #t) (and http #t)
+                       (map %listener-socket listeners))))
+
+    (define (every-listener? objects)
+      (or (null? objects)
+          (and (listener? (car objects)) (every-listener? (cdr objects)))))
 
     ;; Buffered output comes before that of the guest.
     (define (flush-if-port output)

@@ -67,14 +67,15 @@
   (test '(7 8) (given "(list u32 2)" "pair" '(7 8)))
   (test 5 (given "(option u32)" "byte-and-word" 5))
   (test #f (given "(option u32)" "byte-and-word" #f))
-  ;; What would be #f itself has a mark.
+  ;; A value that would be #f itself has a mark.
   (test '(some . #f) (given "(option bool)" "two-bytes" '(some . #f)))
   (test #f (given "(option bool)" "two-bytes" #f)))
 
 (test-group "types with names"
   (define enum "(type $e (enum \"red\" \"green\")) (export $e' \"colour\" (type $e))")
   (test 'green (given "$e'" "same" 'green enum))
-  (test "f: argument 'x' is not of type enum { red, green }" (message (given "$e'" "same" 'blue enum)))
+  (test "f: argument 'x' is not of type enum { red, green }"
+        (message (given "$e'" "same" 'blue enum)))
   (define flags "(type $f (flags \"read\" \"write\")) (export $f' \"modes\" (type $f))")
   (test '(write) (given "$f'" "same" '(write) flags))
   (test '() (given "$f'" "same" '() flags))
@@ -138,8 +139,10 @@
        (core instance $m (instantiate $m (with \"\" (instance
          (export \"log\" (func $log)) (export \"new\" (func $new)) (export \"next\" (func $next))
          (export \"drop\" (func $drop)) (export \"fetch\" (func $fetch))))))
-       (func (export \"greet\") (param \"name\" string) (canon lift (core func $m \"greet\") " lists "))
-       (func (export \"count\") (param \"from\" u32) (result u32) (canon lift (core func $m \"count\")))
+       (func (export \"greet\") (param \"name\" string) (canon lift (core func $m \"greet\") " lists
+    "))
+       (func (export \"count\") (param \"from\" u32) (result u32)
+         (canon lift (core func $m \"count\")))
        (func (export \"get\") (param \"key\" string) (result (result u32 (error string)))
          (canon lift (core func $m \"get\") " lists ")))")))
 
@@ -188,6 +191,49 @@
                (two (spawn (lambda () (call-export other "get" "ab")))))
           (list (await one) (await two)))))
 
+;; Two components in one: a function of the outer calls one of the inner, which calls a procedure.
+(define nested
+  (compile-component
+   "(component
+      (import \"ask\" (func $ask (param \"n\" u32) (result u32)))
+      (component $Inner
+        (import \"ask\" (func $ask (param \"n\" u32) (result u32)))
+        (core func $ask (canon lower (func $ask)))
+        (core module $m
+          (import \"\" \"ask\" (func $ask (param i32) (result i32)))
+          (func (export \"twice\") (param i32) (result i32)
+            (i32.add (call $ask (local.get 0)) (call $ask (i32.add (local.get 0) (i32.const 1))))))
+        (core instance $i (instantiate $m (with \"\" (instance (export \"ask\" (func $ask))))))
+        (func (export \"twice\") (param \"n\" u32) (result u32)
+          (canon lift (core func $i \"twice\"))))
+      (instance $inner (instantiate $Inner (with \"ask\" (func $ask))))
+      (component $Outer
+        (import \"twice\" (func $twice (param \"n\" u32) (result u32)))
+        (core func $twice (canon lower (func $twice)))
+        (core module $m
+          (import \"\" \"twice\" (func $twice (param i32) (result i32)))
+          (func (export \"run\") (param i32) (result i32)
+            (i32.mul (call $twice (local.get 0)) (i32.const 10))))
+        (core instance $i (instantiate $m (with \"\" (instance (export \"twice\" (func $twice))))))
+        (func (export \"run\") (param \"n\" u32) (result u32) (canon lift (core func $i \"run\"))))
+      (instance $outer (instantiate $Outer (with \"twice\" (func $inner \"twice\"))))
+      (export \"run\" (func $outer \"run\")))"))
+
+(test-group "a component calls another one, which calls a procedure"
+  (define (run-with ask n)
+    (call-export (instantiate-component nested #:imports `(("ask" . ,ask))) "run" n))
+  (test 110 (run-with values 5))
+  (test 110 (run-with (lambda (n) (sleep 0.001) n) 5))
+  (test 110 (await (spawn (lambda () (run-with (lambda (n) (sleep 0.001) n) 5)))))
+  (test 'no (guard (e (#t e)) (run-with (lambda (n) (if (= n 6) (raise 'no) n)) 5)))
+  ;; One inside of the other, in two instances.
+  (test 2400 (run-with (lambda (n) (run-with values n)) 5))
+  ;; A call that is cancelled while both wait.
+  (define waiting (spawn (lambda () (run-with (lambda (n) (sleep 60) n) 5))))
+  (sleep 0.01)
+  (cancel! waiting)
+  (test-true (guard (e (#t #t)) (await waiting) #f)))
+
 (test-group "imports"
   (test '("" "log" "func(text: string)") (car (component-imports calc)))
   (test '("docs:calc/host@1.0.0" "[method]counter.next" "func(self: borrow<counter>) -> u32")
@@ -206,7 +252,8 @@
   (test-false (component-instance? calc))
   (test 'count (procedure-name (instance-export (calc-with values values) "count")))
   (test-true (wasm-error? (guard (e (#t e)) (compile-component "(component (func 5))"))))
-  (test-true (wasm-error? (guard (e (#t e)) (compile-component (bytevector 0 97 115 109 13 0 1 0 7 255))))))
+  (test-true
+   (wasm-error? (guard (e (#t e)) (compile-component (bytevector 0 97 115 109 13 0 1 0 7 255))))))
 
 (test-group "resources of guests"
   (define source
@@ -214,7 +261,8 @@
      "(component
         (core module $d
           (global $sum (mut i32) (i32.const 0))
-          (func (export \"dtor\") (param i32) (global.set $sum (i32.add (global.get $sum) (local.get 0))))
+          (func (export \"dtor\") (param i32)
+            (global.set $sum (i32.add (global.get $sum) (local.get 0))))
           (func (export \"sum\") (result i32) (global.get $sum))
           (func (export \"value\") (param i32) (result i32) (local.get 0)))
         (core instance $d (instantiate $d))
@@ -233,9 +281,11 @@
             (call $drop (local.get 0))
             (local.get $r)))
         (core instance $m (instantiate $m (with \"\" (instance
-          (export \"new\" (func $new)) (export \"rep\" (func $rep)) (export \"drop\" (func $drop))))))
+          (export \"new\" (func $new)) (export \"rep\" (func $rep))
+          (export \"drop\" (func $drop))))))
         (export $item' \"item\" (type $item))
-        (func (export \"make\") (param \"n\" u32) (result (own $item')) (canon lift (core func $m \"make\")))
+        (func (export \"make\") (param \"n\" u32) (result (own $item'))
+          (canon lift (core func $m \"make\")))
         (func (export \"value\") (param \"item\" (borrow $item')) (result u32)
           (canon lift (core func $d \"value\")))
         (func (export \"take\") (param \"item\" (own $item')) (result u32)

@@ -1,7 +1,7 @@
 ;;; (canny wasm): modules, calls both ways, memories, tables, global variables, limits, WASI.
 
 (import (scheme base) (scheme write) (canny wasm) (canny tasks) (canny fs) (canny files)
-        (canny test) (only (canny base) procedure-name collect-garbage iota))
+        (canny net) (canny test) (only (canny base) procedure-name collect-garbage iota))
 
 (define (instance-of text . options)
   (apply instantiate (compile-module text) options))
@@ -839,5 +839,34 @@
   (test-error (make-wasi #:directories '("/nowhere/at/all")))
   (test-error (make-wasi #:directories '(5)))
   (delete-tree scratch))
+
+(test-group "listeners"
+  (define echo
+    (compile-module
+     "(module
+        (import \"wasi_snapshot_preview1\" \"sock_accept\"
+           (func $accept (param i32 i32 i32) (result i32)))
+        (import \"wasi_snapshot_preview1\" \"fd_read\" (func $read (param i32 i32 i32 i32) (result i32)))
+        (import \"wasi_snapshot_preview1\" \"fd_write\"
+          (func $write (param i32 i32 i32 i32) (result i32)))
+        (memory (export \"memory\") 1)
+        (func (export \"_start\")
+          (drop (call $accept (i32.const 3) (i32.const 0) (i32.const 100)))
+          (i32.store (i32.const 0) (i32.const 200))
+          (i32.store (i32.const 4) (i32.const 5))
+          (drop (call $read (i32.load (i32.const 100)) (i32.const 0) (i32.const 1) (i32.const 104)))
+          (drop (call $write (i32.load (i32.const 100)) (i32.const 0) (i32.const 1) (i32.const 108)))))"))
+  (define listener (tcp-listen "127.0.0.1" 0))
+  ;; The guest waits in a task of its own.
+  (define guest (spawn (lambda () (run-command echo (make-wasi #:listeners (list listener))))))
+  (test #u8(1 2 3 4 5)
+        (call-with-connection (connect (listener-address listener))
+          (lambda (in out)
+            (write-bytevector #u8(1 2 3 4 5) out)
+            (flush-output-port out)
+            (read-bytevector 5 in))))
+  (test 0 (await guest))
+  (close-listener listener)
+  (test-error (make-wasi #:listeners '(5))))
 
 (test-finish)

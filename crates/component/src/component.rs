@@ -43,8 +43,13 @@ impl Component {
         read: impl Fn(Vec<u8>) -> Result<Module, Error>,
     ) -> Result<Component, Error> {
         if !Component::is_component(&bytes) {
+            let text = if bytes.starts_with(b"\0asm") {
+                "this is a module and no component"
+            } else {
+                "this is no component: it does not begin with \\0asm"
+            };
             return Err(Error::Invalid {
-                text: "this is no component".into(),
+                text: text.into(),
                 offset: 0,
             });
         }

@@ -3,8 +3,7 @@
 //! Types of resources are made anew for each instance, so that types are found out here and not when
 //! a component is read.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -21,8 +20,8 @@ use crate::instance::{Instance, Item};
 use crate::options::{Encoding, Options};
 use crate::resource::{Maker, Resource, State};
 use crate::scope::{
-    Nested, Provider, Scope, Shared, Thing, Things, TypeThing, at, broken, exports, provide,
-    type_thing,
+    Nested, Provider, Scope, Scopes, Shared, Thing, Things, TypeThing, at, broken, exports,
+    provide, type_thing,
 };
 use crate::types::FunctionType;
 
@@ -73,14 +72,17 @@ impl Component {
             instances: 0,
             depth: 0,
         };
+        let scopes: Rc<Scopes<'_>> = Rc::default();
         let whole = Nested {
             place: 0..self.bytes().len(),
-            scope: Rc::new(RefCell::new(Scope::new(None, State::new(None)))),
+            scope: scopes.add(None, State::new(None)),
         };
-        let things = making.component(store, &whole, None)?;
+        let things = making.component(store, &whole, None);
+        let exports = things.map(|things| exports(&things));
+        scopes.clear();
         Ok(Made {
             instance: Instance {
-                exports: Arc::new(exports(&things)),
+                exports: Arc::new(exports?),
             },
             sites: making.sites,
         })
@@ -125,7 +127,8 @@ impl<'c> Making<'c, '_> {
         let parent = outer
             .as_ref()
             .map(|scope| Arc::clone(&scope.borrow().state));
-        let scope = Rc::new(RefCell::new(Scope::new(outer, State::new(parent))));
+        let all = Rc::clone(&nested.scope.borrow().all);
+        let scope = all.add(outer, State::new(parent));
         let mut exported = BTreeMap::new();
         let mut parser = Parser::new(nested.place.start as u64);
         let mut place = nested.place.start;
@@ -194,6 +197,19 @@ impl<'c> Making<'c, '_> {
             Ok(())
         } else {
             Err(Error::Imports(std::mem::take(&mut self.missing)))
+        }
+    }
+
+    /// Notes that something is missing. Interfaces of WASI are missing as a whole.
+    fn miss(&mut self, path: &[&str], text: &str) {
+        let text = match path {
+            [interface, _] if interface.starts_with("wasi:") => {
+                format!("the interface {interface} is missing")
+            }
+            _ => text.to_owned(),
+        };
+        if !self.missing.contains(&text) {
+            self.missing.push(text);
         }
     }
 
@@ -283,16 +299,15 @@ impl<'c> Making<'c, '_> {
                     let from = named.next().map(|it| it.index);
                     given.push(from.and_then(|index| {
                         let scope = scope.borrow();
-                        let mut exports = scope.core_instances.get(index as usize)?.iter();
-                        let export = exports.find(|(name, _)| *name == import.name)?;
-                        Some(export.1)
+                        let exports = scope.core_instances.get(index as usize)?;
+                        exports.get(&import.name).copied()
                     }));
                 }
                 let (instance, start) = store.prepare(&module, &given)?;
                 if let Some(start) = start {
                     store.call(start, &[])?;
                 }
-                instance.exports(store)
+                instance.exports(store).into_iter().collect()
             }
             CoreInstance::FromExports(exports) => {
                 let exports = exports.iter();
@@ -302,10 +317,10 @@ impl<'c> Making<'c, '_> {
                         core_at(scope, export.kind, export.index)?,
                     ))
                 });
-                exports.collect::<Result<Vec<_>, Error>>()?
+                exports.collect::<Result<HashMap<_, _>, Error>>()?
             }
         };
-        scope.borrow_mut().core_instances.push(made);
+        scope.borrow_mut().core_instances.push(Rc::new(made));
         Ok(())
     }
 
@@ -443,8 +458,8 @@ impl<'c> Provider<'c> for Making<'c, '_> {
         if let Some(resource) = self.imports.resource(&interface, &name) {
             return resource;
         }
-        self.missing
-            .push(format!("the resource {} is missing", path.join("#")));
+        let text = format!("the resource {} is missing", path.join("#"));
+        self.miss(path, &text);
         let placeholder = Resource::new(Maker::Guest {
             state: State::new(None),
             destructor: None,
@@ -475,11 +490,9 @@ impl<'c> Provider<'c> for Making<'c, '_> {
         if let Some(body) = self.imports.host_function(&interface, &name) {
             return Function::host(Arc::clone(kind), body);
         }
-        let text = kind.text();
-        self.missing.push(format!(
-            "the function {} of type {text} is missing",
-            path.join("#")
-        ));
+        let (name, type_text) = (path.join("#"), kind.text());
+        let text = format!("the function {name} of type {type_text} is missing");
+        self.miss(path, &text);
         let nothing = |_: &mut Store, _: &[crate::value::Value]| {
             Err(Trap::Host("a function that is missing was called".into()))
         };
@@ -490,10 +503,8 @@ impl<'c> Provider<'c> for Making<'c, '_> {
         if let Some(Item::Module(module)) = self.given(path) {
             return Thing::Module(module);
         }
-        self.missing.push(format!(
-            "the module or component {} is missing",
-            path.join("#")
-        ));
+        let text = format!("the module or component {} is missing", path.join("#"));
+        self.miss(path, &text);
         Thing::Other
     }
 }
@@ -533,8 +544,7 @@ fn core_at(scope: &Shared<'_>, kind: ExternalKind, index: u32) -> Result<Extern,
 
 fn alias_core(scope: &Shared<'_>, instance: u32, name: &str) -> Result<(), Error> {
     let found = at(&scope.borrow().core_instances, instance, "instance")?;
-    let export = found.iter().find(|(exported, _)| exported == name);
-    let (_, export) = export.ok_or_else(|| broken("export"))?;
+    let export = found.get(name).ok_or_else(|| broken("export"))?;
     let mut scope = scope.borrow_mut();
     match *export {
         Extern::Function(function) => scope.core_functions.push(function),

@@ -3,9 +3,9 @@
 //! A component or a type of instances that is inside of another sees the spaces around it.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 
 use canny_wasm::{Error, Extern, Global, Module, Tag};
@@ -23,8 +23,41 @@ use crate::types::{FunctionType, Shape, Type};
 /// A scope that those inside of it share.
 pub type Shared<'a> = Rc<RefCell<Scope<'a>>>;
 
+/// All scopes that are made for an instance. They refer to each other in circles, and are emptied when
+/// it is there.
+#[derive(Default)]
+pub struct Scopes<'a>(RefCell<Vec<Weak<RefCell<Scope<'a>>>>>);
+
+impl<'a> Scopes<'a> {
+    /// A new scope.
+    pub fn add(self: &Rc<Scopes<'a>>, parent: Option<Shared<'a>>, state: Arc<State>) -> Shared<'a> {
+        let scope = Scope::new(parent, state, Rc::clone(self));
+        let scope = Rc::new(RefCell::new(scope));
+        self.0.borrow_mut().push(Rc::downgrade(&scope));
+        scope
+    }
+
+    /// Empties all scopes.
+    pub fn clear(&self) {
+        let scopes = self.0.take();
+        for scope in scopes.iter().filter_map(Weak::upgrade) {
+            let parts = {
+                let mut scope = scope.borrow_mut();
+                (
+                    scope.parent.take(),
+                    std::mem::take(&mut scope.types),
+                    std::mem::take(&mut scope.instances),
+                    std::mem::take(&mut scope.components),
+                )
+            };
+            drop(parts);
+        }
+    }
+}
+
 /// Index spaces.
 pub struct Scope<'a> {
+    pub all: Rc<Scopes<'a>>,
     pub parent: Option<Shared<'a>>,
     pub state: Arc<State>,
     pub core_functions: Vec<canny_wasm::Function>,
@@ -33,7 +66,7 @@ pub struct Scope<'a> {
     pub globals: Vec<Global>,
     pub tags: Vec<Tag>,
     pub modules: Vec<Module>,
-    pub core_instances: Vec<Vec<(String, Extern)>>,
+    pub core_instances: Vec<Rc<HashMap<String, Extern>>>,
     pub functions: Vec<Function>,
     pub types: Vec<TypeThing<'a>>,
     pub instances: Vec<Things<'a>>,
@@ -87,8 +120,9 @@ pub fn at<T: Clone>(space: &[T], index: u32, name: &str) -> Result<T, Error> {
 }
 
 impl<'a> Scope<'a> {
-    pub fn new(parent: Option<Shared<'a>>, state: Arc<State>) -> Scope<'a> {
+    fn new(parent: Option<Shared<'a>>, state: Arc<State>, all: Rc<Scopes<'a>>) -> Scope<'a> {
         Scope {
+            all,
             parent,
             state,
             core_functions: Vec::new(),
@@ -309,7 +343,10 @@ fn provide_instance<'a>(
     path: &[&str],
 ) -> Result<BTreeMap<String, Thing<'a>>, Error> {
     let state = Arc::clone(&outer.borrow().state);
-    let scope = Rc::new(RefCell::new(Scope::new(Some(Rc::clone(outer)), state)));
+    let scope = {
+        let all = Rc::clone(&outer.borrow().all);
+        all.add(Some(Rc::clone(outer)), state)
+    };
     let mut things = BTreeMap::new();
     for declaration in declarations {
         match declaration {

@@ -272,9 +272,10 @@ fn expect(text: &str, message: &str) -> Result<(), Fault> {
 
 fn check(value: Option<&Value>, kind: Option<&Type>, results: &[WastRet<'_>]) -> Result<(), Fault> {
     let (Some(kind), Some(value)) = (kind, value) else {
-        return match results.is_empty() {
-            true => Ok(()),
-            false => wrong("has no result"),
+        return if results.is_empty() {
+            Ok(())
+        } else {
+            wrong("has no result")
         };
     };
     let [WastRet::Component(expected)] = results else {

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use crate::exceptions::Tag;
-use crate::module::{Export, ExternType};
+use crate::parts::{Export, ExternType};
 use crate::record::InstanceRecord;
 use crate::store::{Function, Global, Store};
 

@@ -11,7 +11,8 @@ use crate::definitions;
 use crate::error::{Error, Trap};
 use crate::heap::Heap;
 use crate::instance::{Extern, Imports, Instance};
-use crate::module::{ExternType, Import, Module};
+use crate::module::Module;
+use crate::parts::{ExternType, Import};
 use crate::record::{FunctionRecord, InstanceRecord, Lists};
 use crate::store::{Function, Store};
 

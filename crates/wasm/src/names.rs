@@ -4,7 +4,8 @@
 
 use std::collections::HashMap;
 
-use crate::module::{Export, Module};
+use crate::module::Module;
+use crate::parts::Export;
 
 impl Module {
     /// The names that the parameters of exported functions have, by the indices of functions. A section

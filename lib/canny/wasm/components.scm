@@ -45,9 +45,10 @@
   (map vector->list (%component-exports (component-handle component))))
 
 ;; An instance of a component. An element of `#:imports` is a list of an interface's name and
-;; pairs of names and procedures, or a pair of a name and a procedure. The symbol `resource` in
-;; place of a procedure says that resources of that type are objects of Scheme. `#:store` is
-;; where the instance lives, or a new one, for which the other keywords are limits.
+;; pairs of names and procedures. For an import that stands alone it is a pair of its name and a
+;; procedure. The symbol `resource` in place of a procedure says that resources of that type are
+;; objects of Scheme. `#:store` is where the instance lives, or a new one, for which the other
+;; keywords are limits.
 (define* (instantiate-component component #:key (imports '()) (store #f) (wasi #f) (fuel #f)
                                 (memory-limit #f)
                                 (stack-size default-stack-size))
@@ -166,6 +167,33 @@
         (%component-finish instance index number (drive store (%wasm-event store)))
         (begin (wait-until-free store)
                (call-component instance index arguments)))))
+
+;; For `(canny web components)`.
+
+;; The number of the function that serves requests of HTTP, or #f.
+(define (%handler-index instance)
+  (let loop ((index 0) (rows (%component-functions instance)))
+    (cond ((null? rows) #f)
+          ((handler-name? (vector-ref (car rows) 0)) index)
+          (else (loop (+ index 1) (cdr rows))))))
+
+(define (handler-name? name)
+  (and (string-prefix? "wasi:http/incoming-handler@0.2." name)
+       (string-suffix? "#handle" name)))
+
+;; Calls that function with a request of `%wasi-receive`.
+(define (%call-handler instance index exchange)
+  (let* ((store (component-instance-store instance))
+         (number (%component-begin-request instance index exchange)))
+    (if number
+        (%component-finish instance index number (drive store (%wasm-event store)))
+        (begin (wait-until-free store)
+               (%call-handler instance index exchange)))))
+
+;; Frees all that an instance has. Nothing of it may run.
+(define (%end-instance! instance wasi)
+  (%wasm-release! (component-instance-store instance))
+  (%wasi-release! (wasi-handle wasi)))
 
 (define (success-value who result)
   (cond ((eq? result 'ok) (if #f #f))

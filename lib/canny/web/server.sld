@@ -337,15 +337,27 @@
             ((procedure? body)
              (respond-in-parts request status headers #f (textual? headers) body))
             ((input-port? body)
-             (respond-in-parts request status headers #f (textual-port? body)
-                               (lambda (port) (copy body port)))
-             (close-port body))
+             (closing body
+                      (lambda ()
+                        (respond-in-parts request status headers #f (textual-port? body)
+                                          (lambda (port) (copy body port))))))
             (else (error "a handler gave a body that is none" body))))
+
+    ;; Closes a port behind what reads it, also if the client has gone.
+    (define (closing port thunk)
+      (guard (object (#t (close-quietly port) (raise object)))
+        (thunk))
+      (close-port port))
 
     ;; Trailers are known when the body was written, which is then sent in parts in any case.
     (define (respond-with-trailers request response)
-      (let ((body (response-body response))
-            (headers (response-headers response)))
+      (let ((body (response-body response)))
+        (if (input-port? body)
+            (closing body (lambda () (send-with-trailers request response body)))
+            (send-with-trailers request response body))))
+
+    (define (send-with-trailers request response body)
+      (let ((headers (response-headers response)))
         (respond-in-parts request (response-status response) headers #f
                           (not (or (bytevector? body) (binary-port? body)))
                           (cond ((procedure? body) body)

@@ -1,4 +1,5 @@
-//! The inputs from which generators start: the project's own Scheme sources and components.
+//! The inputs from which generators start: the project's own Scheme sources, compiled programs with all
+//! forms of code, and the components in scripts.
 
 use std::path::Path;
 

@@ -2,16 +2,26 @@
 //!
 //! Arguments and results of functions are written in the notation that tools for components share.
 
+use std::ffi::OsString;
 use std::fmt::Write;
 
 use canny_component::{Answer, Component, Error, Function, Imports, Instance, Value, wave};
 use canny_wasi::preview2::{Network, World};
 use canny_wasm::{Store, Trap};
 
-use super::wasm::{Request, complain, disassembly, print_backtrace, write_statistics};
+use super::wasm::{
+    Request, begin_profile, complain, disassembly, on_large_stack, print_backtrace,
+    write_statistics,
+};
+use crate::environment::Environment;
+use crate::profile::GuestProfile;
 
 /// Does what is asked for with a component.
-pub fn run(component: &Component, request: Request) -> Result<u8, String> {
+pub fn run(
+    component: Component,
+    mut request: Request,
+    environment: &'static Environment,
+) -> Result<u8, String> {
     if request.disassembles {
         let mut text = String::new();
         for (index, module) in component.modules().into_iter().enumerate() {
@@ -28,14 +38,25 @@ pub fn run(component: &Component, request: Request) -> Result<u8, String> {
     }
     let mut exports = component.listing().exports.iter();
     let is_command = exports.any(|row| is_run(&row.interface, &row.name));
+    if request.profile.is_some() {
+        if !is_command {
+            return Err("the component is no WASI command".to_owned());
+        }
+        return Ok(on_large_stack(move || {
+            let mut profile = begin_profile(&mut request, environment)?;
+            let code = call(&component, request, Some(&mut profile));
+            profile.end();
+            code
+        }));
+    }
     if request.invoked.is_some() || is_command && !request.lists {
-        return call(component, request);
+        return call(&component, request, None);
     }
     if !request.arguments.is_empty() {
         let text = "the component is no WASI command; arguments need '--invoke NAME'";
         return Err(text.to_owned());
     }
-    crate::print_all(&listing(component));
+    crate::print_all(&listing(&component));
     Ok(0)
 }
 
@@ -75,7 +96,12 @@ fn find(instance: &Instance, name: &str) -> Result<Function, String> {
     }
 }
 
-fn call(component: &Component, mut request: Request) -> Result<u8, String> {
+/// Runs a command, or calls the function that is asked for.
+fn call(
+    component: &Component,
+    mut request: Request,
+    profile: Option<&mut GuestProfile>,
+) -> Result<u8, String> {
     let invoked = request.invoked.take();
     let given = std::mem::take(&mut request.arguments);
     let mut arguments = vec![request.file.clone().into_os_string()];
@@ -110,24 +136,19 @@ fn call(component: &Component, mut request: Request) -> Result<u8, String> {
             found.ok_or("the component exports no function 'run'")?.1
         }
     };
-    let mut values = Vec::new();
-    if invoked.is_some() {
-        let kind = function.kind();
-        if given.len() != kind.parameters.len() {
-            return Err(format!(
-                "the function is of type {}; it was given {} arguments",
-                kind.text(),
-                given.len()
-            ));
-        }
-        for (text, (name, kind)) in given.iter().zip(&kind.parameters) {
-            let text = text.to_string_lossy();
-            let value = wave::parse(kind, &text)
-                .map_err(|error| format!("'{text}' for the parameter '{name}': {error}"))?;
-            values.push(value);
-        }
-    }
-    let outcome = function.call(&mut store, &values);
+    let values = match invoked {
+        Some(_) => arguments_of(&function, &given)?,
+        None => Vec::new(),
+    };
+    let outcome = match profile {
+        Some(profile) => function.begin(&mut store, &values).and_then(|begun| {
+            let (lowered, _, call) = begun;
+            profile.call(&mut store, lowered)?;
+            let words = store.results().to_vec();
+            function.finish(&mut store, &call, &words)
+        }),
+        None => function.call(&mut store, &values),
+    };
     finish(&world);
     let modules = component.modules();
     write_statistics(request.statistics, &modules, &store);
@@ -146,6 +167,25 @@ fn call(component: &Component, mut request: Request) -> Result<u8, String> {
             code
         }
     })
+}
+
+/// The values of texts for the parameters of a function.
+fn arguments_of(function: &Function, given: &[OsString]) -> Result<Vec<Value>, String> {
+    let kind = function.kind();
+    if given.len() != kind.parameters.len() {
+        return Err(format!(
+            "the function is of type {}; it was given {} arguments",
+            kind.text(),
+            given.len()
+        ));
+    }
+    let given = given.iter().zip(&kind.parameters);
+    let values = given.map(|(text, (name, kind))| {
+        let text = text.to_string_lossy();
+        wave::parse(kind, &text)
+            .map_err(|error| format!("'{text}' for the parameter '{name}': {error}"))
+    });
+    values.collect()
 }
 
 /// Sends what the guest has written.

@@ -2,11 +2,12 @@
 //! this module runs the user's program under it.
 //!
 //! A program is run as by `canny run`, with a hook in `run-server`; a library is run as a program that
-//! gives its `handler`. With `--watch` this process only keeps the socket and the files in sight, and
-//! starts itself anew for each version of the program.
+//! gives its `handler`. A component is served by `(canny web components)`. With `--watch` this process
+//! only keeps the socket and the files in sight, and starts itself anew for each version of the program.
 
 use std::path::{Path, PathBuf};
 
+use canny_component::Component;
 use canny_value::Value;
 use lexopt::{Arg, Parser, ValueExt};
 
@@ -39,10 +40,11 @@ pub const TOOL: Tool = Tool {
     options: &joined::<{ OWN_OPTIONS.len() + LIBRARY_OPTIONS.len() }>(OWN_OPTIONS, LIBRARY_OPTIONS),
     details: "FILE is a program that calls run-server of (canny web server), or ends with an expression \
         whose value is a\n\
-              handler; a library that exports 'handler'; or a directory, whose files are served. Errors of \
-              handlers are\n\
-              shown in the browser, with their source: this is not for the world, which a program with \
-              run-server is for.",
+              handler; a library that exports 'handler'; a component of WebAssembly that exports\n\
+              wasi:http/incoming-handler; or a directory, whose files are served. Errors of handlers are \
+              shown in the\n\
+              browser, with their source: this is not for the world, which a program with run-server is \
+              for.",
     run,
 };
 
@@ -122,6 +124,9 @@ fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> 
 
 const WATCH: &str = "(import (canny web server serving)) (serve-watching)";
 const DIRECTORY: &str = "(import (canny web server serving)) (serve-directory)";
+const COMPONENT: &str = "(import (canny web server serving) (canny web components)
+         (only (canny wasm) read-component))
+ (serve-component (lambda (path) (component-handler (read-component path) #:http #t)))";
 const BEGIN: &str = "(import (canny web server serving)) (begin-serving!)";
 const END: &str = "(import (canny web server serving)) (serve-value)";
 
@@ -164,6 +169,11 @@ fn serve(session: &mut Session, file: &Path, watches: bool) -> Result<u8, Failur
             return Ok(exit_code::NO_INPUT);
         }
     };
+    if is_component(file, &bytes) {
+        run(glue, BEGIN.as_bytes())?;
+        run(glue, COMPONENT.as_bytes())?;
+        return Ok(0);
+    }
     if let Some(name) = library_name(&bytes) {
         bytes.extend_from_slice(format!("\n(import (only {name} handler))\nhandler\n").as_bytes());
     }
@@ -173,6 +183,11 @@ fn serve(session: &mut Session, file: &Path, watches: bool) -> Result<u8, Failur
     let prepared = session.evaluation().prepare_program(glue, END.as_bytes());
     session.run(prepared)?;
     Ok(0)
+}
+
+/// Whether a file is a component, in the binary or the text format.
+fn is_component(file: &Path, bytes: &[u8]) -> bool {
+    Component::is_component(bytes) || file.extension().is_some_and(|it| it == "wat")
 }
 
 /// The name of the library that is all of a file, as it is written there.

@@ -99,7 +99,7 @@ pub(super) struct Request {
 }
 
 impl Request {
-    /// What a guest gets, whose arguments begin with the name of the program.
+    /// The settings of a guest, whose arguments begin with the name of the program.
     pub(super) fn settings(&mut self, arguments: Vec<OsString>) -> Settings {
         Settings {
             arguments,
@@ -254,7 +254,7 @@ fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> 
     if Component::is_component(&bytes) {
         return match Component::read_with(bytes, read) {
             Ok(_) if request.validates => Ok(0),
-            Ok(component) => components::run(&component, request),
+            Ok(component) => components::run(component, request, environment),
             Err(error) => Ok(complain(&request.file, &error)),
         };
     }
@@ -280,14 +280,8 @@ fn run(parser: Parser, environment: &'static Environment) -> Result<u8, String> 
     match &request.invoked {
         Some(name) => invoke(&module, name, &request),
         None if is_command && request.profile.is_some() => {
-            let run = move || match profile_command(&module, request, environment) {
-                Ok(code) => code,
-                Err(message) => {
-                    eprintln!("canny wasm: {message}");
-                    exit_code::SOFTWARE
-                }
-            };
-            Ok(crate::on_large_stack(run))
+            let run = move || profile_command(&module, request, environment);
+            Ok(on_large_stack(run))
         }
         None if request.profile.is_some() => Err("the module is no WASI command".to_owned()),
         None if is_command && !request.lists => {
@@ -333,16 +327,35 @@ fn profile_command(
     mut request: Request,
     environment: &'static Environment,
 ) -> Result<u8, String> {
-    let wish = request.profile.take().unwrap_or_default();
-    let words = request.arguments.iter().map(OsString::as_os_str);
-    let words = std::iter::once(request.file.as_os_str()).chain(words);
-    let words = words.map(|word| word.to_string_lossy().into_owned());
-    let mut profile = GuestProfile::begin(wish, words.collect(), environment)?;
+    let mut profile = begin_profile(&mut request, environment)?;
     let code = run_command(module, request, &mut |store, function| {
         profile.call(store, function)
     });
     profile.end();
     code
+}
+
+/// Begins the profile that is asked for.
+pub(super) fn begin_profile(
+    request: &mut Request,
+    environment: &'static Environment,
+) -> Result<GuestProfile, String> {
+    let wish = request.profile.take().unwrap_or_default();
+    let words = request.arguments.iter().map(OsString::as_os_str);
+    let words = std::iter::once(request.file.as_os_str()).chain(words);
+    let words = words.map(|word| word.to_string_lossy().into_owned());
+    GuestProfile::begin(wish, words.collect(), environment)
+}
+
+/// Does something on a stack that has room for a machine of Scheme, for profiles.
+pub(super) fn on_large_stack(run: impl FnOnce() -> Result<u8, String> + Send + 'static) -> u8 {
+    crate::on_large_stack(move || match run() {
+        Ok(code) => code,
+        Err(message) => {
+            eprintln!("canny wasm: {message}");
+            exit_code::SOFTWARE
+        }
+    })
 }
 
 /// Runs a WASI command. Functions are called as `call` does it.

@@ -102,6 +102,8 @@ rows! {
         "Vectors of interface, name and whether it returns a result, for numbers of procedures in order.";
     "%component-begin" (2 ..) [] "record index any ... -> any"
         "Begins a call; the number of the module's function, or #f if another task uses the store.";
+    "%component-begin-request" (3) [] "record index external -> any"
+        "The same of a handler's function, with a request of `%wasi-receive`, which is given once.";
     "%component-finish" (4) [] "record index index any -> any"
         "The result of a function, for the number and the result of the module's function.";
     "%component-lift" (3) [] "record index list -> list"
@@ -110,9 +112,10 @@ rows! {
         "The result for the guest, for the arguments that it has given and the procedure's result.";
     "%component-resource-type" (1) [] "any -> any" "The name of a resource's type; #f for anything else.";
     "%component-drop-resource!" (2) [] "record external -> boolean" "Ends a resource, if it is owned.";
-    "%wasi" (8) [] "list list list any any any boolean boolean -> external"
+    "%wasi" (9) [] "list list list any any any boolean boolean list -> external"
         "WASI: arguments, environment, directories as vectors of path, name and whether they are read only, \
-         streams, whether there is a network, and whether the program makes requests of HTTP for guests. \
+         streams, whether there is a network, whether the program makes requests of HTTP for guests, and \
+         listening sockets. \
          A stream is #t for the process's, #f for none, a port, bytes or the symbol `memory`.";
     "%wasi-function" (3) [] "record external string -> any" "The function of that name, or #f.";
     "%wasi-bind!" (3) [] "record external index -> unspecified" "Has WASI use an instance's memory.";
@@ -120,4 +123,36 @@ rows! {
         "Sends what components have written; whether nothing is left.";
     "%wasi-output" (1) [] "external -> bytevector" "Takes the output that is in memory.";
     "%wasi-error-output" (1) [] "external -> bytevector" "Takes the error output that is in memory.";
+    "%wasi-release!" (1) [] "external -> unspecified"
+        "Closes what components have, whose stores were freed.";
+    "%wasi-receive" (6) [] "external string any any any list -> external"
+        "A request of HTTP for a component: method, scheme, authority and path or #f, fields. A field is a \
+         pair of a symbol and a string.";
+    "%guest-response" (1) [] "external -> any"
+        "Waits for the response to such a request: a vector of status, fields and body, or the name of an \
+         error's code. #f the second time.";
+    "%guest-exchange-close!" (1) [] "external -> unspecified"
+        "Ends the wait for the response and its body, which the guest has not ended.";
+    "%guest-request-body" (1) [] "external -> any"
+        "The body of such a request, to be written; #f the second time.";
+    "%wasi-requests?" (1) [] "external -> boolean" "Whether components may make requests of HTTP.";
+    "%wasi-next-request" (1) [] "external -> any"
+        "Waits for a request that a component makes: a vector of the request, method, scheme, authority, \
+         path, fields, body, and limits of the times for the connection, the first byte and between bytes \
+         in nanoseconds or #f. #f when the component has ended.";
+    "%guest-request-answer!" (3) [] "external index list -> any"
+        "Answers such a request with status and fields; the body to be written, or #f the second time.";
+    "%guest-request-fail!" (3) [] "external string string -> unspecified"
+        "Has it fail with the code of that name, or the text if there is none.";
+    "%guest-request-abandoned?" (1) [] "external -> boolean" "Whether the component waits for it no more.";
+    "%guest-body-output" (1) [] "external -> port" "A binary port that writes a body for a component.";
+    "%guest-body-end!" (3) [] "external any list -> unspecified"
+        "Ends such a body: with the name of an error's code, or #f and trailers.";
+    "%guest-body-input" (1) [] "external -> port" "A binary port that reads a body of a component.";
+    "%guest-body-whole" (1) [] "external -> any"
+        "Takes a body that has ended, with nothing read before: a pair of bytes and trailers, or #f.";
+    "%guest-body-await" (1) [] "external -> boolean" "Waits for the end of a body to come.";
+    "%guest-body-trailers" (1) [] "external -> any"
+        "Waits for the end of a body that was read: its trailers, or the name of an error's code.";
+    "%guest-body-close!" (1) [] "external -> unspecified" "Reads no more of it.";
 }

@@ -6,11 +6,11 @@ use canny_tables::guest::{Binary, Compare, FieldPart, Opcode, Runtime, Shape, Un
 use wasmparser::{HeapType, Operator, RefType};
 
 use super::{Comparison, Entry, Translator};
+use crate::binary_types::heap_type;
 use crate::casts;
 use crate::definitions::{self, Definition};
 use crate::error::Error;
 use crate::heap::{I31, I31_BITS};
-use crate::module::heap_type;
 use crate::types::{self, Storage};
 
 /// How an integer of few bits becomes one of 32.

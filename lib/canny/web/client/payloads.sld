@@ -4,7 +4,8 @@
 ;;; procedures can.
 
 (define-library (canny web client payloads)
-  (export as-payload payload-write payload-length payload-type payload-again? payload-bytes
+  (export as-payload sized-payload payload-write payload-length payload-type payload-again?
+          payload-bytes
           unset)
   (import (canny primitives) (canny syntax) (canny machine arguments)
           (only (canny json) json->string)
@@ -30,6 +31,11 @@
     (define (bytes-payload bytes type)
       (make-payload bytes #f (bytevector-length bytes) type #t))
 
+    ;; A body for another library, without a content type: bytes, or a procedure that writes it and
+    ;; its length or #f.
+    (define (sized-payload bytes write length)
+      (make-payload bytes write length #f #f))
+
     ;; Each piece is sent at once.
     (define (copy-port input output)
       (let ((bytes (read-available input)))
@@ -47,6 +53,7 @@
             ((not (eq? json unset))
              (bytes-payload (string->utf8 (json->string json)) "application/json"))
             ((or (eq? body unset) (not body)) #f)
+            ((payload? body) body)
             ((string? body) (bytes-payload (string->utf8 body) "text/plain; charset=utf-8"))
             ((bytevector? body) (bytes-payload body "application/octet-stream"))
             ((list? body)

@@ -13,7 +13,7 @@
 ;;; The keeper is one task that takes events from a channel; tasks that watch and wait put them in.
 
 (define-library (canny web server serving)
-  (export begin-serving! serve-value serve-directory serve-watching)
+  (export begin-serving! serve-value serve-component serve-directory serve-watching)
   (import (canny machine protocols) (canny primitives) (canny syntax) (canny machine control)
           (only (canny data lists) for-each map member)
           (rename (only (canny net)
@@ -230,6 +230,10 @@
                (tell (argument 0) " neither calls run-server nor ends with a handler")
                (exit 65)))))
 
+    ;; Serves a component; `make` gives its handler.
+    (define (serve-component make)
+      (serve-handler (make (argument 0)) '()))
+
     (define (serve-directory)
       (serve-handler (static-files (argument 0) #:listing? #t) '()))
 
@@ -257,7 +261,7 @@
     (define (put! keeper event)
       (channel-send! (keeper-events keeper) event))
 
-    (define extensions '(".scm" ".sld" ".ss" ".sls" ".sps" ".toml"))
+    (define extensions '(".scm" ".sld" ".ss" ".sls" ".sps" ".toml" ".wasm" ".wat"))
 
     (define (source? path)
       (and (member (path-extension path) extensions) #t))

@@ -22,8 +22,8 @@ use crate::macros::ConversationCell;
 use crate::macros::identifiers::Identifiers;
 use crate::primitives::evaluation::{Environments, Loader, SyntaxErrors};
 use crate::primitives::guests::{
-    GuestComponent, GuestInstance, GuestModule, GuestReference, GuestResource, GuestStore,
-    GuestSystem,
+    GuestBodyReader, GuestBodyWriter, GuestComponent, GuestExchange, GuestInstance, GuestModule,
+    GuestReference, GuestRequest, GuestResource, GuestStore, GuestSystem,
 };
 use crate::primitives::heap_files::HeapFile;
 use crate::primitives::http::HttpServer;
@@ -157,10 +157,14 @@ kinds! {
     websockets: WebSocketCodec;
     syntax_errors: SyntaxErrors;
     heap_files: HeapFile;
+    guest_body_readers: GuestBodyReader;
+    guest_body_writers: GuestBodyWriter;
     guest_components: GuestComponent;
+    guest_exchanges: GuestExchange;
     guest_instances: GuestInstance;
     guest_modules: GuestModule;
     guest_references: GuestReference;
+    guest_requests: GuestRequest;
     guest_resources: GuestResource;
     guest_stores: GuestStore;
     guest_systems: GuestSystem;

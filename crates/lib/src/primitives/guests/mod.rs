@@ -10,6 +10,7 @@
 
 mod components;
 mod exceptions;
+mod messages;
 mod modules;
 mod numbers;
 mod objects;
@@ -21,6 +22,7 @@ mod values;
 mod waits;
 
 pub(crate) use self::components::{GuestComponent, GuestInstance, GuestResource};
+pub(crate) use self::messages::{GuestBodyReader, GuestBodyWriter, GuestExchange, GuestRequest};
 pub(crate) use self::numbers::{quick_ref, quick_set};
 pub use self::profiles::take_part;
 pub(crate) use self::references::GuestReference;
@@ -84,6 +86,7 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%component-functions" => components::functions;
     "%component-sites" => components::sites;
     "%component-begin" => components::begin;
+    "%component-begin-request" => components::begin_request;
     "%component-finish" => components::finish;
     "%component-lift" => components::lift;
     "%component-lower" => components::lower;
@@ -95,6 +98,23 @@ pub(crate) const IMPLEMENTATIONS: &[(&str, PrimitiveFunction)] = implementations
     "%wasi-finish" => systems::finish;
     "%wasi-output" => |thread, call| systems::taken(thread, call, 0);
     "%wasi-error-output" => |thread, call| systems::taken(thread, call, 1);
+    "%wasi-release!" => systems::release;
+    "%wasi-receive" => messages::receive;
+    "%wasi-requests?" => messages::makes_requests;
+    "%wasi-next-request" => messages::next_request;
+    "%guest-response" => messages::response;
+    "%guest-exchange-close!" => messages::close_exchange;
+    "%guest-request-body" => messages::request_body;
+    "%guest-request-answer!" => messages::answer;
+    "%guest-request-fail!" => messages::fail;
+    "%guest-request-abandoned?" => messages::is_abandoned;
+    "%guest-body-output" => messages::output;
+    "%guest-body-end!" => messages::end_output;
+    "%guest-body-input" => messages::input;
+    "%guest-body-whole" => messages::whole;
+    "%guest-body-await" => messages::await_end;
+    "%guest-body-trailers" => messages::trailers;
+    "%guest-body-close!" => messages::close_input;
     "%wasm-memory" => objects::make_memory;
     "%wasm-memory-pages" => objects::memory_pages;
     "%wasm-memory-grow!" => objects::grow_memory;

@@ -4,10 +4,12 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use canny_component::Answer;
 use canny_io::Handle;
+use canny_io::socket::Socket;
+use canny_locks::Mutex;
 use canny_replay::Mode;
 use canny_tables::kinds::Kind;
 use canny_value::Value;
@@ -27,7 +29,7 @@ use crate::primitives::posix::handle_of_port;
 pub(crate) struct GuestSystem {
     wasi: Wasi,
     /// The world of components; it is made when one asks.
-    world: OnceLock<Result<World, String>>,
+    world: Mutex<Option<Result<World, String>>>,
     given: Given,
     /// Its outputs, if these are in memory.
     outputs: [Stream; 2],
@@ -58,7 +60,7 @@ impl GuestSystem {
     /// The world for components.
     pub(super) fn world(&self) -> Result<World, String> {
         let make = || World::new(self.given.settings(), self.given.network);
-        self.world.get_or_init(make).clone()
+        self.world.lock().get_or_insert_with(make).clone()
     }
 }
 
@@ -102,6 +104,7 @@ pub(super) fn make(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let (output, kept_output) = output_at(thread, call, 4, Handle::standard_output)?;
     let (error, kept_error) = output_at(thread, call, 5, Handle::standard_error)?;
     let network = call.at(6).is_true();
+    let listeners = listeners(thread, call)?;
     let given = Given {
         arguments,
         environment,
@@ -113,11 +116,15 @@ pub(super) fn make(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             requests: call.at(7).is_true(),
         },
     };
-    match Wasi::new(given.settings()) {
+    let settings = Settings {
+        listeners,
+        ..given.settings()
+    };
+    match Wasi::new(settings) {
         Ok(wasi) => {
             let system = GuestSystem {
                 wasi,
-                world: OnceLock::new(),
+                world: Mutex::default(),
                 given,
                 outputs: [kept_output, kept_error],
             };
@@ -125,6 +132,25 @@ pub(super) fn make(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
         }
         Err(message) => Err(thread.raise(ConditionKind::File, &message, &[], Some(call.who))),
     }
+}
+
+/// Copies of the listening sockets that a guest gets.
+fn listeners(thread: &mut Thread, call: Call) -> Result<Vec<Socket>, Raise> {
+    let mut sockets = Vec::new();
+    for object in Walk::new(call.at(8)) {
+        let Some(socket) = find::<Socket>(thread, object) else {
+            return Err(call.type_error(thread, 8, "list of listeners"));
+        };
+        match socket.copy() {
+            Ok(copy) => sockets.push(copy),
+            Err(error) => {
+                let message = format!("cannot give a guest a listener: {error}");
+                let kind = ConditionKind::System;
+                return Err(thread.raise(kind, &message, &[], Some(call.who)));
+            }
+        }
+    }
+    Ok(sockets)
 }
 
 /// The stream for an argument: none for `#f`, the process's for `#t`, that of a port, or bytes.
@@ -187,7 +213,8 @@ pub(super) fn bind(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
 /// Sends what components have written and what was not taken yet; waits for that.
 pub(super) fn finish(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
     let system = system(thread, call, 0)?;
-    let Some(Ok(world)) = system.world.get().cloned() else {
+    let world = system.world.lock().clone();
+    let Some(Ok(world)) = world else {
         return Ok(Value::TRUE);
     };
     let (outcome, ticket) = thread.wait_outside_heap(|| world.finish());
@@ -206,6 +233,13 @@ pub(super) fn finish(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
             }
         }
     }
+}
+
+/// Forgets what components have, whose stores were freed. Their resources are closed.
+pub(super) fn release(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let world = system(thread, call, 0)?.world.lock().take();
+    thread.outside_heap(|| drop(world));
+    Ok(Value::UNSPECIFIED)
 }
 
 /// Takes the bytes that a guest has written to memory: output or errors.

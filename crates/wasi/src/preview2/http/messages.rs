@@ -293,9 +293,13 @@ impl Resource for ResponseOutparam {
 
 impl Drop for ResponseOutparam {
     fn drop(&mut self) {
-        let code = ErrorCode::internal("the guest has not answered the request");
-        self.0.give(Err(code));
+        self.0.give(Err(unanswered()));
     }
+}
+
+/// The code for a request without a response.
+pub fn unanswered() -> ErrorCode {
+    ErrorCode::internal("the guest has not answered the request")
 }
 
 fn set(call: &mut Call<'_>) -> Outcome {

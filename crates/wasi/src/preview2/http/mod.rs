@@ -141,6 +141,11 @@ impl Responding {
     pub fn wait(&self, wait: Wait<'_>) -> Result<Option<Result<Response, ErrorCode>>, IoError> {
         self.0.wait(wait)
     }
+
+    /// Ends the wait for a response that does not come any more, since the guest has ended.
+    pub fn close(&self) {
+        self.0.give(Err(messages::unanswered()));
+    }
 }
 
 /// Makes the resources for a request.

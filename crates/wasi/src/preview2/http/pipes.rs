@@ -90,6 +90,14 @@ impl Pipe {
         Some(count)
     }
 
+    fn take_whole(&self) -> Option<(Vec<u8>, Headers)> {
+        let mut content = self.content.lock();
+        let Some(Ok(trailers)) = content.ending.clone() else {
+            return None;
+        };
+        Some((std::mem::take(&mut content.bytes).into(), trailers))
+    }
+
     fn end(&self, ending: Ending) {
         let mut content = self.content.lock();
         content.ending.get_or_insert(ending);
@@ -284,6 +292,22 @@ impl BodyReader {
             seen: self.0.0.changed.look(),
         };
         Handle::from_device(Box::new(device), "body", Access::Read)
+    }
+
+    /// Waits for the end of the body to come, whether the bytes before it were read or not.
+    pub fn await_end(&self, wait: Wait<'_>) -> Result<(), IoError> {
+        let has_ended = || self.0.0.content.lock().ending.as_ref().map(|_| ());
+        wait_for(&self.0.0.changed, wait, has_ended)
+    }
+
+    /// All bytes that were not read, and the trailers, if the body is complete and its end has come.
+    pub fn take_whole(&self) -> Option<(Vec<u8>, Headers)> {
+        self.0.0.take_whole()
+    }
+
+    /// Ends a body that its guest does not end any more. It is not whole.
+    pub fn close(&self) {
+        self.0.0.end(Err(ErrorCode::terminated()));
     }
 
     /// The end of the body, when everything before it was read.

@@ -10,10 +10,10 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value};
 use wasmparser::{HeapType, Operator};
 
 use super::{Compiler, Refusal, kind_of};
+use crate::binary_types::heap_type;
 use crate::casts;
 use crate::definitions::{self, Definition};
 use crate::heap::{I31, I31_BITS};
-use crate::module::heap_type;
 use crate::translate::aggregates::{Sign, part};
 use crate::translate::atomics::wait_numbers;
 use crate::translate::operators::{binary_of, compare_of, unary_of};

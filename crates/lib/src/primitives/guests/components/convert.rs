@@ -337,9 +337,10 @@ impl Conversion<'_> {
         if found.resource != *resource {
             return Ok(None);
         }
-        let is_there = match takes {
-            true => found.take(),
-            false => found.state.load(Ordering::Relaxed) != GONE,
+        let is_there = if takes {
+            found.take()
+        } else {
+            found.state.load(Ordering::Relaxed) != GONE
         };
         if !is_there {
             return Err(format!(

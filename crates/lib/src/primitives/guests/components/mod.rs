@@ -125,9 +125,10 @@ impl Names {
             if row.length() == 3 {
                 let [interface, name] =
                     [0, 1].map(|index| string_text(row.field(index)).unwrap_or_default());
-                match row.field(2).is_true() {
-                    true => names.resources.insert((interface, name)),
-                    false => names.functions.insert((interface, name)),
+                if row.field(2).is_true() {
+                    names.resources.insert((interface, name))
+                } else {
+                    names.functions.insert((interface, name))
                 };
             }
         }
@@ -385,16 +386,45 @@ pub(super) fn begin(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
                 }
             }
         }
-        let (lowered, words, begun) = function.begin(&mut guests.store, &arguments)?;
-        parts.calls.insert(index, begun);
-        let run = guests.store.begin(lowered, &words)?;
-        guests.owner = task;
-        guests.pending = Some(Pending {
-            run,
-            event: Event::Pause,
-            kind: None,
-        });
-        Ok(Value::fixnum(i64::from(lowered.number())))
+        begin_with(parts, guests, index, task, &arguments)
+    })
+}
+
+fn begin_with(
+    parts: &mut Parts,
+    guests: &mut Guests,
+    index: usize,
+    task: i64,
+    arguments: &[canny_component::Value],
+) -> Result<Value, Failure> {
+    let Some((_, function)) = parts.functions.get(index) else {
+        return Err(Trap::Host("there is no such function".into()).into());
+    };
+    let (lowered, words, begun) = function.begin(&mut guests.store, arguments)?;
+    parts.calls.insert(index, begun);
+    let run = guests.store.begin(lowered, &words)?;
+    guests.owner = task;
+    guests.pending = Some(Pending {
+        run,
+        event: Event::Pause,
+        kind: None,
+    });
+    Ok(Value::fixnum(i64::from(lowered.number())))
+}
+
+/// Begins the call of a handler with a request that it is to answer, as [`begin`] does.
+pub(super) fn begin_request(thread: &mut Thread, call: Call) -> Result<Value, Raise> {
+    let index = call.index(thread, 1)?;
+    let exchange = super::messages::exchange(thread, call, 2)?;
+    let task = super::current_task(thread);
+    within(thread, call, |_, _, parts, guests, _| {
+        if guests.store.newest_run().is_some() && guests.owner != task {
+            return Ok(Value::FALSE);
+        }
+        let Some(arguments) = exchange.take_arguments() else {
+            return Err(Trap::Host("a guest has got the request already".into()).into());
+        };
+        begin_with(parts, guests, index, task, &arguments)
     })
 }
 
