@@ -93,8 +93,6 @@ fn values_do_not_take_more_than_their_share() {
     let pair = r"\00\00\00\00\00\20\00\00";
     for (kind, data) in [
         (format!("(list (list (tuple {fields})))"), pair),
-        ("(list (list (option u8)))".to_owned(), pair),
-        ("(list (list bool))".to_owned(), pair),
         ("(list (list u8))".to_owned(), r"\00\00\00\00\00\00\20\00"),
         ("(list string)".to_owned(), r"\00\00\00\00\00\00\20\00"),
     ] {

@@ -1,8 +1,12 @@
-//! The inputs from which generators start: the project's own Scheme sources and components.
+//! The inputs from which generators start: the project's own Scheme sources, compiled programs with all
+//! forms of code, and the components in scripts.
 
 use std::path::Path;
 
-use crate::{components, oracle};
+use wast::parser::{ParseBuffer, parse};
+use wast::{Wast, WastDirective};
+
+use crate::oracle;
 
 #[derive(Default)]
 pub struct Corpus {
@@ -45,7 +49,7 @@ impl Corpus {
             .iter()
             .filter_map(|text| oracle::compiled(text))
             .collect();
-        let components = components::binaries(&root.join("crates/component/tests/scripts"));
+        let components = binaries(&root.join("crates/component/tests/scripts"));
         Corpus {
             texts,
             units,
@@ -66,4 +70,32 @@ fn collect(directory: &Path, found: &mut Vec<std::path::PathBuf>) {
             found.push(path);
         }
     }
+}
+
+/// The components in scripts, in the order of their paths.
+fn binaries(directory: &Path) -> Vec<Vec<u8>> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+    paths.sort();
+    let mut found = Vec::new();
+    for path in paths {
+        let Ok(text) = std::fs::read_to_string(&path) else {
+            continue;
+        };
+        let Ok(buffer) = ParseBuffer::new(&text) else {
+            continue;
+        };
+        let Ok(script) = parse::<Wast>(&buffer) else {
+            continue;
+        };
+        for directive in script.directives {
+            let (WastDirective::Module(mut module) | WastDirective::ModuleDefinition(mut module)) =
+                directive
+            else {
+                continue;
+            };
+            found.extend(module.encode().ok());
+        }
+    }
+    found
 }

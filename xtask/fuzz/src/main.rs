@@ -3,9 +3,9 @@
 //! A *target* is a generator of inputs and an oracle. Generators ([`generate`]) know nothing of the
 //! code under test; oracles ([`oracle`]) know nothing of where an input came from. Those of
 //! [`formats`], [`encodings`], [`snapshots`], [`web`], [`guests`] and [`components`] stand beside each
-//! other. A case is a function of the seed and its number, so that a finding is repeated by `--seed S --first N --cases
-//! 1`. A panic, a signal, a broken promise or a case that does not end is a finding; its input is kept
-//! in a file, or its number told.
+//! other. A case is a function of the seed and its number, so that a finding is repeated by `--seed S
+//! --first N --cases 1`. A panic, a signal, a broken promise or a case that does not end is a finding;
+//! its input is kept in a file, or its number told.
 #![forbid(unsafe_code)]
 
 mod components;

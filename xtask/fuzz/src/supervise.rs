@@ -20,9 +20,10 @@ pub fn run(options: &Options) -> ExitCode {
     for name in chosen {
         is_fine &= run_target(name, options);
     }
-    match is_fine {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    if is_fine {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     }
 }
 

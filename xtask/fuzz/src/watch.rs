@@ -46,7 +46,7 @@ pub fn note_others(run: bool) {
 
 /// The case at which a process has ended.
 pub struct Newest {
-    /// What repeats it.
+    /// Options that repeat it.
     pub words: String,
     pub number: u64,
     /// Whether the other engine ran.

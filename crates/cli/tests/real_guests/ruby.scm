@@ -1,5 +1,5 @@
-;; Runs hello.rb in ruby.wasm, which is a library: it exports functions that start an interpreter and
-;; evaluate a text. Texts that it gets end with a zero byte.
+;; Runs hello.rb in ruby.wasm, which is a library: it exports functions that start an interpreter
+;; and evaluate a text. Texts that it gets end with a zero byte.
 (import (scheme base) (scheme write) (scheme file) (scheme process-context) (srfi 1) (canny wasm))
 
 (define module (read-module "ruby.wasm"))

@@ -1,10 +1,8 @@
-//! Binaries of components: those of the scripts, and damaged ones.
+//! Damaged binaries of components, damaged texts, and bytes that a guest gives.
+//!
+//! Half-valid input goes deeper than noise: most changes keep lengths, or move whole sections.
 
 use std::ops::Range;
-use std::path::Path;
-
-use wast::parser::{ParseBuffer, parse};
-use wast::{Wast, WastDirective};
 
 use crate::corpus::Corpus;
 use crate::guests::Choices;
@@ -12,34 +10,6 @@ use crate::random::Random;
 
 /// Bytes before the sections of a component.
 const BEGINNING: &[u8] = b"\0asm\x0d\0\x01\0";
-
-/// The components in scripts, in the order of their paths.
-pub fn binaries(directory: &Path) -> Vec<Vec<u8>> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
-    paths.sort();
-    let mut found = Vec::new();
-    for path in paths {
-        let Ok(text) = std::fs::read_to_string(&path) else {
-            continue;
-        };
-        let Ok(buffer) = ParseBuffer::new(&text) else {
-            continue;
-        };
-        let Ok(script) = parse::<Wast>(&buffer) else {
-            continue;
-        };
-        for directive in script.directives {
-            let (WastDirective::Module(mut module) | WastDirective::ModuleDefinition(mut module)) =
-                directive
-            else {
-                continue;
-            };
-            found.extend(module.encode().ok());
-        }
-    }
-    found
-}
 
 /// Places of sections, which have a number, a length and contents.
 fn sections(bytes: &[u8]) -> Vec<Range<usize>> {

@@ -20,8 +20,6 @@ use crate::corpus::Corpus;
 use crate::guests::{self, Choices};
 use crate::random::Random;
 
-pub use binary::binaries;
-
 /// Jumps and calls of a guest, which may loop.
 const FUEL: u64 = 1_000_000;
 
@@ -222,18 +220,18 @@ pub fn passed_text(bytes: &[u8]) -> Vec<u8> {
 }
 
 fn check_same(value: &Value, back: Option<&Value>) -> Result<(), String> {
-    match back.is_some_and(|back| values::same(value, back)) {
-        true => Ok(()),
-        false => Err(format!("{value:?} comes back as {back:?}")),
+    if back.is_some_and(|back| values::same(value, back)) {
+        return Ok(());
     }
+    Err(format!("{value:?} comes back as {back:?}"))
 }
 
 fn check_weight(value: &Value) -> Result<(), String> {
     let bytes = values::weight(value);
-    match bytes <= HOST_BYTES {
-        true => Ok(()),
-        false => Err(format!("a guest gives a value of {bytes} bytes")),
+    if bytes <= HOST_BYTES {
+        return Ok(());
     }
+    Err(format!("a guest gives a value of {bytes} bytes"))
 }
 
 /// A text stands for the value that it was written for, and a damaged one for nothing worse than an error.

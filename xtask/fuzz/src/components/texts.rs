@@ -42,9 +42,10 @@ fn words(kinds: &[ValueType]) -> String {
 
 /// Words of a function that a module exports: its parameters and its result.
 fn lifted(kind: &FunctionType) -> (Vec<ValueType>, Vec<ValueType>) {
-    let parameters = match kind.has_indirect_parameters() {
-        true => vec![ValueType::I32],
-        false => kind.tuple.flat.clone(),
+    let parameters = if kind.has_indirect_parameters() {
+        vec![ValueType::I32]
+    } else {
+        kind.tuple.flat.clone()
     };
     let results = match (&kind.result, kind.has_indirect_result()) {
         (_, true) => vec![ValueType::I32],
@@ -116,9 +117,10 @@ pub fn pass(form: &Form, function: &FunctionType, encoding: &str, has_post: bool
         arguments += "(local.get $r)";
         behind = "(local.get $r)";
     }
-    let post = match has_post {
-        true => "(post-return (core func $i \"post\"))",
-        false => "",
+    let post = if has_post {
+        "(post-return (core func $i \"post\"))"
+    } else {
+        ""
     };
     format!(
         "(component {types}

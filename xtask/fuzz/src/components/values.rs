@@ -1,4 +1,6 @@
-//! Values of interface types: random ones, and comparing them.
+//! Values of interface types: random ones, comparing them, and the memory that they take.
+//!
+//! Behind the end of the choices, values are zero or empty.
 
 use canny_component::Value;
 use canny_component::types::{Shape, Type};
