@@ -846,7 +846,8 @@
      "(module
         (import \"wasi_snapshot_preview1\" \"sock_accept\"
            (func $accept (param i32 i32 i32) (result i32)))
-        (import \"wasi_snapshot_preview1\" \"fd_read\" (func $read (param i32 i32 i32 i32) (result i32)))
+        (import \"wasi_snapshot_preview1\" \"fd_read\"
+          (func $read (param i32 i32 i32 i32) (result i32)))
         (import \"wasi_snapshot_preview1\" \"fd_write\"
           (func $write (param i32 i32 i32 i32) (result i32)))
         (memory (export \"memory\") 1)
@@ -855,7 +856,8 @@
           (i32.store (i32.const 0) (i32.const 200))
           (i32.store (i32.const 4) (i32.const 5))
           (drop (call $read (i32.load (i32.const 100)) (i32.const 0) (i32.const 1) (i32.const 104)))
-          (drop (call $write (i32.load (i32.const 100)) (i32.const 0) (i32.const 1) (i32.const 108)))))"))
+          (drop (call $write (i32.load (i32.const 100)) (i32.const 0) (i32.const 1)
+                             (i32.const 108)))))"))
   (define listener (tcp-listen "127.0.0.1" 0))
   ;; The guest waits in a task of its own.
   (define guest (spawn (lambda () (run-command echo (make-wasi #:listeners (list listener))))))
