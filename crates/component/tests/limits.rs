@@ -37,7 +37,7 @@ fn instances_are_not_too_many() {
         let mut text = "(component (component $c0)".to_owned();
         for level in 1..levels {
             let inner = level - 1;
-            let twice = format!("(instance (instantiate $o)) (instance (instantiate $o))");
+            let twice = "(instance (instantiate $o)) (instance (instantiate $o))".to_owned();
             let _ = write!(
                 text,
                 "(component $c{level} (alias outer 1 $c{inner} (component $o)) {twice})"
