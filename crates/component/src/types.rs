@@ -25,8 +25,6 @@ pub struct Type {
     pub alignment: u64,
     /// Flat words; no more than one above the most parameters.
     pub flat: Vec<ValueType>,
-    /// Whether a value is a number in the bytes of memory, with no other part anywhere.
-    pub is_plain: bool,
 }
 
 /// Types by name, as of fields.
@@ -145,20 +143,9 @@ impl Type {
             size: 0,
             alignment: 1,
             flat: Vec::new(),
-            is_plain: false,
             shape,
         };
         let (size, alignment, flat) = layout(&made);
-        made.is_plain = match &made.shape {
-            Shape::String | Shape::List(_) | Shape::Own(_) | Shape::Borrow(_) => false,
-            Shape::Record(fields) => fields.iter().all(|(_, kind)| kind.is_plain),
-            Shape::Tuple(kinds) => kinds.iter().all(|kind| kind.is_plain),
-            Shape::FixedList(kind, _) => kind.is_plain,
-            Shape::Variant(_) | Shape::Option(_) | Shape::Result(..) => {
-                (0..made.case_count()).all(|case| made.case(case).is_none_or(|kind| kind.is_plain))
-            }
-            _ => true,
-        };
         made.size = size;
         made.alignment = alignment;
         made.flat = flat;
